@@ -1,0 +1,52 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check lint types translations unit e2e bench browser clean help
+
+help:            ## what can be made
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+run: $(VENV)/installed          ## install what the app needs and start it
+	$(BIN)/streamlit run app.py
+
+test: $(VENV)/installed-dev browser check          ## install what the tests need and run everything
+
+check: lint types unit e2e          ## lint, types, translations, tests
+
+lint:            ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types:           ## mypy, strict, on blocks/
+	$(BIN)/mypy
+
+unit:            ## all tests without a browser, translations among them
+	$(BIN)/python -m pytest -m "not e2e"
+
+e2e:             ## stories in a real browser
+	$(BIN)/python -m pytest -m e2e
+
+bench:           ## measurements as ratios, both sides in one run
+	$(BIN)/python -m tests.bench
+
+translations:    ## bring the catalogues up to date with the source
+	$(BIN)/pybabel -q extract -F assets/locale/babel.cfg -k N_ --no-location --sort-output -o build/blockscope.pot .
+	$(BIN)/pybabel -q update -D blockscope -i build/blockscope.pot -d assets/locale --no-fuzzy-matching --ignore-obsolete
+
+browser:         ## a Chrome or Chromium on PATH, else Playwright's own, else Debian's
+	@command -v chromium chromium-browser google-chrome >/dev/null \
+	  || $(BIN)/playwright install chromium \
+	  || (apt-get update -q && apt-get install -y -q chromium)
+
+clean:           ## remove what was installed and made
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/installed: requirements.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -r requirements.txt
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed requirements-dev.txt
+	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	@touch $@
