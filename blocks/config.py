@@ -1,0 +1,173 @@
+"""What a model is made of: frozen, checked at birth, and usable as a key.
+
+The name of every field is used once in the whole tree, so a field has the same name in code,
+in a link, in a file and on a widget: `config.attention.n_heads` is `n_heads` everywhere.
+"""
+
+import dataclasses
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from blocks import legal
+from blocks.faults import ConfigError, Fault
+from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionConfig:
+    """Heads. `n_kv_heads` of None follows `n_heads`."""
+
+    n_heads: int = 8
+    n_kv_heads: int | None = None
+    attention_bias: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeedForwardConfig:
+    """The position-wise layer. `d_ff` of None follows 4·d_model."""
+
+    d_ff: int | None = None
+    activation: Activation = Activation.GELU
+    feed_forward_bias: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormConfig:
+    """Norm and residual connection."""
+
+    norm_kind: NormKind = NormKind.LAYER_NORM
+    norm_placement: NormPlacement = NormPlacement.PRE
+    norm_eps: float = 1e-5
+    residual: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class PositionConfig:
+    """Position. `max_seq_len` is the length of the learned table."""
+
+    position_kind: PositionKind = PositionKind.SINUSOIDAL
+    max_seq_len: int = 512
+    rope_base: float = 10_000.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Everything that decides the shape and the maths of a model.
+
+    Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
+    and the file. Raises `ConfigError`, which lists every fault with its mend.
+    """
+
+    d_model: int = 256
+    dropout: float = 0.1
+    initialization: Initialization = Initialization.PYTORCH
+    attention: AttentionConfig = AttentionConfig()
+    feed_forward: FeedForwardConfig = FeedForwardConfig()
+    norm: NormConfig = NormConfig()
+    position: PositionConfig = PositionConfig()
+
+    def __post_init__(self) -> None:
+        values = {path[-1]: value for path, value in _leaves(self)}
+        if faults := legal.faults(values, FIELDS, DEFAULTS):
+            raise ConfigError(faults)
+
+    @property
+    def n_heads(self) -> int:
+        """Query heads."""
+        return self.attention.n_heads
+
+    @property
+    def n_kv_heads(self) -> int:
+        """Key and value heads: n_heads is MHA, 1 is MQA, between them GQA."""
+        return self.attention.n_kv_heads or self.attention.n_heads
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head."""
+        return self.d_model // self.n_heads
+
+    @property
+    def d_ff(self) -> int:
+        """Width of the feed-forward layer."""
+        return self.feed_forward.d_ff or 4 * self.d_model
+
+    def flat(self) -> dict[str, Any]:
+        """Every field by its own name, without the nesting; enums as plain strings."""
+        return {
+            path[-1]: str(value) if isinstance(value, StrEnum) else value
+            for path, value in _leaves(self)
+        }
+
+    @classmethod
+    def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
+        """The configuration with these fields, and defaults for the rest."""
+        return cls().replace(**values)
+
+    def replace(self, **changes: Any) -> "ModelConfig":
+        """A copy with other values, given by field name whatever the nesting."""
+        unknown = changes.keys() - FIELDS.keys()
+        if unknown:
+            raise ConfigError([legal.unknown_field(name) for name in sorted(unknown)])
+        return _replace(self, changes)
+
+    def nearest(self, **changes: Any) -> tuple["ModelConfig", tuple[Fault, ...]]:
+        """`replace`, mending what cannot be; returns the faults that were mended."""
+        mended: list[Fault] = []
+        while True:
+            try:
+                return self.replace(**changes), tuple(mended)
+            except ConfigError as error:
+                if any(not fault.mend for fault in error.faults):
+                    raise
+                mended += error.faults
+                for fault in error.faults:
+                    changes |= fault.mend
+
+
+def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if dataclasses.is_dataclass(value):
+            yield from _leaves(value, (*path, field.name))
+        else:
+            yield (*path, field.name), value
+
+
+def _replace(part: Any, changes: Mapping[str, Any]) -> Any:
+    values = {}
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if dataclasses.is_dataclass(value):
+            values[field.name] = _replace(value, changes)
+        elif field.name in changes:
+            values[field.name] = _coerce(FIELDS[field.name], changes[field.name])
+    return dataclasses.replace(part, **values)
+
+
+def _coerce(kind: Any, value: Any) -> Any:
+    """A plain string as the enum it stands for, where it is one."""
+    if isinstance(kind, type) and issubclass(kind, StrEnum) and value in list(kind):
+        return kind(value)
+    return value
+
+
+def _field_types(part: Any) -> dict[str, Any]:
+    types: dict[str, Any] = {}
+    for name, kind in typing.get_type_hints(part).items():
+        types |= _field_types(kind) if dataclasses.is_dataclass(kind) else {name: kind}
+    return types
+
+
+def _defaults(part: Any) -> dict[str, Any]:
+    defaults: dict[str, Any] = {}
+    for field in dataclasses.fields(part):
+        is_part = dataclasses.is_dataclass(field.default)
+        defaults |= _defaults(field.default) if is_part else {field.name: field.default}
+    return defaults
+
+
+FIELDS: dict[str, Any] = _field_types(ModelConfig)
+DEFAULTS: dict[str, Any] = _defaults(ModelConfig)

@@ -1,0 +1,33 @@
+"""What is wrong with a value, and how to mend it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+def N_(text: str) -> str:  # noqa: N802
+    """Mark a text for translation; gettext's own name for it."""
+    return text
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that cannot be, with its mend.
+
+    `text` is a template and `values` fill it, so that an interface can say the same in
+    another language. `mend` holds the nearest values that are legal, by field name.
+    """
+
+    text: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    mend: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text.format(**self.values)
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be built; lists every fault with its mend."""
+
+    def __init__(self, faults: Iterable[Fault]):
+        self.faults = tuple(faults)
+        super().__init__("\n".join(map(str, self.faults)))

@@ -1,0 +1,62 @@
+"""The variants one can choose from; their values are what links and files carry."""
+
+from enum import StrEnum
+
+
+class NormKind(StrEnum):
+    """What a norm divides by, and over which axes it looks."""
+
+    LAYER_NORM = "layernorm"
+    RMS_NORM = "rmsnorm"
+    BATCH_NORM = "batchnorm"
+    NONE = "none"
+
+
+class NormPlacement(StrEnum):
+    """Where the norm sits: see `blocks.residual`."""
+
+    PRE = "pre"
+    POST = "post"
+    SANDWICH = "sandwich"
+    PARALLEL = "parallel"
+
+
+class PositionKind(StrEnum):
+    """How a token learns where it stands: see `blocks.positions`."""
+
+    NONE = "none"
+    SINUSOIDAL = "sinusoidal"
+    LEARNED = "learned"
+    ROPE = "rope"
+    ALIBI = "alibi"
+
+    @property
+    def is_added(self) -> bool:
+        """Whether the position is a vector added to the input."""
+        return self in (PositionKind.SINUSOIDAL, PositionKind.LEARNED)
+
+
+class Activation(StrEnum):
+    """The non-linearity of the feed-forward layer: see `blocks.feed_forward`."""
+
+    RELU = "relu"
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"
+    SILU = "silu"
+    GLU = "glu"
+    REGLU = "reglu"
+    GEGLU = "geglu"
+    SWIGLU = "swiglu"
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a second projection decides how much of the first one passes."""
+        return self.value.endswith("glu")
+
+
+class Initialization(StrEnum):
+    """How the weights are drawn before any training: see `blocks.initialize`."""
+
+    PYTORCH = "pytorch"
+    XAVIER_UNIFORM = "xavier_uniform"
+    NORMAL = "normal"

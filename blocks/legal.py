@@ -1,0 +1,121 @@
+"""What a configuration may be: every fault, each with the nearest value that is legal."""
+
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from blocks.faults import N_, Fault
+from blocks.kinds import PositionKind
+
+LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
+SHARES = ("dropout", "norm_eps", "rope_base")
+PAIRS = ("d_model", "n_heads", "n_kv_heads", "position_kind")
+Values = Mapping[str, Any]
+
+
+def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
+    """What is wrong with these values, by field name, given each field's type and default.
+
+    Sizes are looked at once the types are right, and pairs once the sizes are.
+    """
+    wrong = [name for name, value in values.items() if not _is_of(kinds[name], value)]
+    if wrong:
+        return [_type_fault(name, values[name], defaults[name]) for name in wrong]
+    sizes = [*_size_faults(values, kinds)]
+    return sizes or [*_pair_faults(**{name: values[name] for name in PAIRS})]
+
+
+def unknown_field(name: str) -> Fault:
+    """What to say of a name that no configuration has."""
+    text = N_("{name} is no field of a configuration: leave it out")
+    return Fault(text, {"name": name})
+
+
+def _type_fault(name: str, value: object, default: object) -> Fault:
+    text = N_("{name} cannot be {value}: use {default}")
+    values = {"name": name, "value": _brief(value), "default": default}
+    return Fault(text, values, {name: default})
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return type(value) in (int, float) and abs(value) < LARGEST_FLOAT  # NaN is not
+    return type(value) in (typing.get_args(kind) or (kind,))
+
+
+def _brief(value: object, most: int = 40) -> str:
+    """A value as it can be shown, however long it is."""
+    if type(value) is int and value.bit_length() > 4 * most:
+        return f"{'-' if value < 0 else ''}2^{value.bit_length() - 1}…"
+    text = repr(value)
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
+    for name, value in values.items():
+        is_size = type(value) is int and kinds[name] is not float
+        if is_size and not 1 <= value <= LARGEST_SIZE:
+            mend = min(max(value, 1), LARGEST_SIZE)
+            text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+            bounds = {"least": 1, "most": LARGEST_SIZE}
+            said = {"name": name, "value": _brief(value), "mend": mend, **bounds}
+            yield Fault(text, said, {name: mend})
+    yield from _share_faults(**{name: values[name] for name in SHARES})
+
+
+def _share_faults(dropout: float, norm_eps: float, rope_base: float) -> Iterator[Fault]:
+    if not 0 <= dropout < 1:
+        text = N_("dropout ({value}) is the share that is dropped, 0 to 0.99: use {mend}")
+        mend = 0.0 if dropout < 0 else 0.99
+        yield Fault(text, {"value": dropout, "mend": mend}, {"dropout": mend})
+    if not 0 < norm_eps <= 1:
+        text = N_("norm_eps ({value}) must be above 0 and at most 1: use {mend}")
+        yield Fault(text, {"value": norm_eps, "mend": 1e-5}, {"norm_eps": 1e-5})
+    if not 1 < rope_base <= 1e9:
+        text = N_("rope_base ({value}) must be above 1 and at most 1e9: use {mend}")
+        yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
+
+
+def _pair_faults(
+    d_model: int, n_heads: int, n_kv_heads: int | None, position_kind: PositionKind
+) -> Iterator[Fault]:
+    if d_model % n_heads:
+        yield _divide_fault("n_heads", n_heads, "d_model", d_model)
+    elif position_kind is PositionKind.ROPE and d_model // n_heads % 2:
+        yield _odd_rotation(d_model, n_heads)
+    if n_kv_heads is not None and n_heads % n_kv_heads:
+        yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def _divide_fault(name: str, value: int, whole_name: str, whole: int) -> Fault:
+    below, above = neighbours(divisors(whole), value)
+    nearest = below if value - below <= above - value else above
+    choices = str(below) if below == above else f"{below} / {above}"
+    text = N_("{name} ({value}) does not divide {whole_name} ({whole}): use {choices}")
+    values = {"name": name, "value": value, "whole_name": whole_name, "whole": whole}
+    return Fault(text, {**values, "choices": choices}, {name: nearest})
+
+
+def _odd_rotation(d_model: int, n_heads: int) -> Fault:
+    """RoPE turns pairs of numbers, so a head must have an even width."""
+    even = [n for n in divisors(d_model) if d_model // n % 2 == 0]
+    values = {"d_head": d_model // n_heads}
+    if not even:
+        text = N_("rope turns pairs, and d_head ({d_head}) is odd: use sinusoidal positions")
+        return Fault(text, values, {"position_kind": PositionKind.SINUSOIDAL})
+    mend = min(even, key=lambda n: abs(n - n_heads))
+    text = N_("rope turns pairs, and d_head ({d_head}) is odd: use n_heads {mend}")
+    return Fault(text, {**values, "mend": mend}, {"n_heads": mend})
+
+
+def divisors(whole: int) -> list[int]:
+    """Every number that divides `whole`, ascending."""
+    small = [n for n in range(1, int(whole**0.5) + 1) if whole % n == 0]
+    return sorted({*small, *(whole // n for n in small)})
+
+
+def neighbours(choices: list[int], value: int) -> tuple[int, int]:
+    """The choices next below and next above a value (twice the same at an end)."""
+    below = [n for n in choices if n <= value] or choices[:1]
+    above = [n for n in choices if n >= value] or choices[-1:]
+    return below[-1], above[0]

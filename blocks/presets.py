@@ -1,0 +1,79 @@
+"""Published architectures, one block of each: a table to read down a column."""
+
+from typing import Any, NamedTuple
+
+from blocks.config import ModelConfig
+from blocks.faults import N_
+from blocks.masks import MaskKind
+
+
+class Preset(NamedTuple):
+    """A block people know, the mask it is used with, and where its numbers stand."""
+
+    title: str
+    config: ModelConfig
+    mask_kind: MaskKind
+    source: str
+
+
+def _block(sizes: tuple[int, int, int, int], parts: tuple[str, ...], **more: Any) -> ModelConfig:
+    d_model, n_heads, n_kv_heads, d_ff = sizes
+    placement, norm, activation, position, initialization = parts
+    return ModelConfig.from_flat(
+        {
+            "d_model": d_model,
+            "n_heads": n_heads,
+            "n_kv_heads": None if n_kv_heads == n_heads else n_kv_heads,
+            "d_ff": None if d_ff == 4 * d_model else d_ff,
+            "norm_placement": placement,
+            "norm_kind": norm,
+            "activation": activation,
+            "position_kind": position,
+            "initialization": initialization,
+            **more,
+        }
+    )
+
+
+# fmt: off
+_NO_BIAS = {"attention_bias": False, "feed_forward_bias": False, "dropout": 0.0}
+_PAPER   = ("post", "layernorm", "relu",      "sinusoidal", "xavier_uniform")
+_BERT    = ("post", "layernorm", "gelu",      "learned",    "normal")
+_GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
+_LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
+_COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
+
+# name: title, (d_model, n_heads, n_kv_heads, d_ff), parts, what differs, mask, source
+PRESET_TABLE: dict[str, Preset] = {
+    "course": Preset(
+        N_("Course block"),
+        _block((256, 8, 8, 1024), _COURSE),
+        MaskKind.CAUSAL, N_("the small block that courses build")),
+    "transformer-base": Preset(
+        "Transformer base",
+        _block((512, 8, 8, 2048), _PAPER, attention_bias=False),
+        MaskKind.NONE, "Vaswani et al. 2017, table 3; projections without bias, section 3.2.2"),
+    "transformer-big": Preset(
+        "Transformer big",
+        _block((1024, 16, 16, 4096), _PAPER, attention_bias=False, dropout=0.3),
+        MaskKind.NONE, "Vaswani et al. 2017, table 3"),
+    "bert-base": Preset(
+        "BERT-base",
+        _block((768, 12, 12, 3072), _BERT, norm_eps=1e-12),
+        MaskKind.NONE, "Devlin et al. 2018, section 3"),
+    "gpt2-small": Preset(
+        "GPT-2 small",
+        _block((768, 12, 12, 3072), _GPT2, max_seq_len=1024),
+        MaskKind.CAUSAL, "Radford et al. 2019, table 2"),
+    "smollm2-135m": Preset(
+        "Llama-style: SmolLM2 135M",
+        _block((576, 9, 3, 1536), _LLAMA, rope_base=100_000.0, **_NO_BIAS),
+        MaskKind.CAUSAL, "Ben Allal et al. 2025; the model's config.json"),
+    "tinyllama-1.1b": Preset(
+        "Llama-style: TinyLlama 1.1B",
+        _block((2048, 32, 4, 5632), _LLAMA, **_NO_BIAS),
+        MaskKind.CAUSAL, "Zhang et al. 2024, table 1"),
+}
+# fmt: on
+
+PRESETS: dict[str, ModelConfig] = {name: preset.config for name, preset in PRESET_TABLE.items()}
