@@ -1,0 +1,120 @@
+"""Multi-head attention: every token reads from the tokens it may see."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.config import ModelConfig
+from blocks.dropout import Dropout
+from blocks.kinds import PositionKind
+from blocks.positions import Rotary, alibi_bias
+from blocks.probe import Probe
+
+
+class Attention(nn.Module):
+    """softmax(QKᵀ/√d_head + mask)·V in each head, heads joined by an output projection.
+
+    (batch, seq, d_model) to the same. Vaswani et al. 2017, eq. 1 and section 3.2.2; with fewer
+    key and value heads than query heads, grouped queries of Ainslie et al. 2023.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d_model, bias = config.d_model, config.attention.attention_bias
+        self.n_heads, self.n_kv_heads, self.d_head = (
+            config.n_heads,
+            config.n_kv_heads,
+            config.d_head,
+        )
+        self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=bias)
+        self.rotate = _rotation(config)
+        self.is_alibi = config.position.position_kind is PositionKind.ALIBI
+        self.dropout = Dropout(config.dropout)
+        self.q, self.k, self.v = Probe("q"), Probe("k"), Probe("v")
+        self.scores, self.pattern = Probe("scores"), Probe("pattern")
+        self.head_out = Probe("head_out")
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Attend; `mask` is True where a query may see a key, (…, query, key)."""
+        q = self.q(self.rotate(split_heads(self.q_proj(x), self.n_heads)))
+        k = self.k(self.rotate(split_heads(self.k_proj(x), self.n_kv_heads)))
+        v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
+        bias = alibi_bias(self.n_heads, x.shape[-2], x.device).to(x) if self.is_alibi else None
+        if self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active:
+            head_out = self.attend_in_steps(q, k, v, mask, bias)
+        else:
+            head_out = attend(q, k, v, mask, bias)
+        return self.out_proj(join_heads(self.head_out(head_out)))
+
+    def attend_in_steps(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """The same as `attend`, with scores and pattern passing a probe."""
+        scores = self.scores(attention_scores(q, k, mask, bias))
+        pattern = self.pattern(attention_pattern(scores, mask))
+        return self.dropout(pattern) @ share_among_queries(v, self.n_heads)
+
+
+def _rotation(config: ModelConfig) -> nn.Module:
+    if config.position.position_kind is PositionKind.ROPE:
+        return Rotary(config.d_head, config.position.rope_base)
+    return nn.Identity()
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """(batch, seq, n_heads · d_head) to (batch, n_heads, seq, d_head)."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """(batch, n_heads, seq, d_head) to (batch, seq, n_heads · d_head)."""
+    return x.transpose(1, 2).flatten(2)
+
+
+def share_among_queries(x: Tensor, n_heads: int) -> Tensor:
+    """Repeat each key or value head for its group of query heads: (batch, n_heads, key, d_head)."""
+    return x if x.shape[1] == n_heads else x.repeat_interleave(n_heads // x.shape[1], dim=1)
+
+
+def attention_scores(
+    q: Tensor, k: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """QKᵀ/√d_head + bias, −∞ where the mask forbids: (batch, n_heads, query, key)."""
+    scores = (q * q.shape[-1] ** -0.5) @ share_among_queries(k, q.shape[1]).mT
+    added = additive_mask(mask, bias, scores.dtype)
+    return scores if added is None else scores.add_(added)
+
+
+def attention_pattern(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Softmax over the keys; zeros in the row of a query that may see none."""
+    if mask is None:
+        return scores.softmax(dim=-1)
+    sees_some = mask.any(dim=-1, keepdim=True)
+    if sees_some.all():
+        return scores.softmax(dim=-1)
+    finite = torch.where(sees_some, scores, 0)  # a row of −∞ would give NaN, backwards too
+    return torch.where(sees_some, finite.softmax(dim=-1), 0)
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """softmax(QKᵀ/√d_head + bias + mask)·V by the fused kernel: (batch, n_heads, query, d_head).
+
+    A query that may see no key gives zeros, whatever the kernel makes of it.
+    """
+    seen = mask if bias is None else additive_mask(mask, bias, q.dtype)
+    grouped = k.shape[1] != q.shape[1]
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
+    return out if mask is None else out.masked_fill(~mask.any(dim=-1, keepdim=True), 0)
+
+
+def additive_mask(mask: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """What is added to the scores: the bias, and −∞ where the mask forbids."""
+    if mask is None:
+        return bias
+    zeros = torch.zeros((), dtype=dtype, device=mask.device)
+    return torch.where(mask, zeros if bias is None else bias, -torch.inf)

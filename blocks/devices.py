@@ -1,0 +1,82 @@
+"""The machine in front of the reader: its devices, number formats and speed limits."""
+
+import gc
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+import torch
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "float64": torch.float64,
+}
+
+
+def available_devices() -> tuple[str, ...]:
+    """Names of the devices that models can run on here, the fastest first."""
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return ("cpu",) if accelerator is None else (accelerator.type, "cpu")
+
+
+def available_dtypes(device: str) -> tuple[str, ...]:
+    """Number formats that this device computes in."""
+    return tuple(name for name in DTYPES if not (device == "mps" and name == "float64"))
+
+
+@cache
+def device_name(device: str) -> str:
+    """What the device is called by its maker."""
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    return _processor() if device == "cpu" else device.upper()
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has done what was asked of it."""
+    if device.type != "cpu":
+        torch.accelerator.synchronize(device)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device, the CPU included, had no memory left."""
+    says_so = "can't allocate memory" in str(error)  # the CPU has no error class of its own
+    return isinstance(error, torch.OutOfMemoryError) or says_so
+
+
+def free_memory() -> None:
+    """Give back what is no longer used."""
+    gc.collect()
+    if len(available_devices()) > 1:
+        torch.accelerator.memory.empty_cache()
+
+
+def prepare_process() -> None:
+    """Once, before the first model: as many threads as there are CPUs we may use."""
+    torch.set_num_threads(available_cpus())
+
+
+def settle_process() -> None:
+    """Take all that lives now out of the garbage collector's sight.
+
+    Streamlit collects garbage after every rerun; with torch and pandas imported that costs more
+    than the rerun itself, unless what stays anyway is frozen.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def available_cpus() -> int:
+    """CPUs that this process may use."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1

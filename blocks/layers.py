@@ -1,0 +1,75 @@
+"""One layer of a Transformer: attention, then the feed-forward layer."""
+
+from functools import partial
+
+from torch import Tensor, nn
+
+from blocks.attention import Attention
+from blocks.config import ModelConfig
+from blocks.dropout import Dropout
+from blocks.feed_forward import build_feed_forward
+from blocks.kinds import NormPlacement
+from blocks.normalization import build_norm
+from blocks.probe import Stage
+from blocks.residual import RESIDUALS
+
+
+def encoder_layer(config: ModelConfig) -> nn.Module:
+    """The layer that the configuration asks for."""
+    return layer_type(config)(config)
+
+
+def layer_type(config: ModelConfig) -> "type[EncoderLayer | ParallelLayer]":
+    """The class of that layer."""
+    is_parallel = config.norm.norm_placement is NormPlacement.PARALLEL
+    return ParallelLayer if is_parallel else EncoderLayer
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward, each joined to the residual stream.
+
+    (batch, seq, d_model) to the same. Vaswani et al. 2017, figure 1, left.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        residual = RESIDUALS[config.norm.norm_placement]
+        self.resid_pre = Stage("resid_pre")
+        self.attention = Attention(config)
+        self.attention_residual = residual(config, "attention", "resid_mid")
+        self.feed_forward = build_feed_forward(config)
+        self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Tokens read from each other, then each thinks alone."""
+        x = self.resid_pre(x)
+        x = self.attention_residual(x, partial(self.attention, mask=mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class ParallelLayer(nn.Module):
+    """x + attention(norm(x)) + feed_forward(norm(x)): both read the same norm.
+
+    (batch, seq, d_model) to the same. Wang and Komatsuzaki 2021 (GPT-J).
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.is_connected = config.norm.residual
+        self.resid_pre = Stage("resid_pre")
+        self.norm = build_norm(config, Stage("norm"))
+        self.attention = Attention(config)
+        self.attention_out = Stage("attention_out")
+        self.feed_forward = build_feed_forward(config)
+        self.feed_forward_out = Stage("feed_forward_out")
+        self.dropout = Dropout(config.dropout)
+        self.resid_post = Stage("resid_post")
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Read from the others and think alone at the same time."""
+        x = self.resid_pre(x)
+        h = self.norm(x)
+        attention = self.attention_out(self.dropout(self.attention(h, mask)))
+        feed_forward = self.feed_forward_out(self.dropout(self.feed_forward(h)))
+        write = attention + feed_forward
+        return self.resid_post(x + write if self.is_connected else write)

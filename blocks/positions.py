@@ -1,0 +1,107 @@
+"""How a token learns where it stands.
+
+Two kinds are added to the input once (sinusoidal, learned); two act inside attention
+(RoPE turns queries and keys, ALiBi lowers the scores of distant keys).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from blocks.config import ModelConfig
+from blocks.faults import N_, ConfigError, Fault
+from blocks.kinds import PositionKind
+
+
+def added_position(config: ModelConfig) -> nn.Module:
+    """What is added to the input of the model: (batch, seq, d_model) to the same."""
+    match config.position.position_kind:
+        case PositionKind.SINUSOIDAL:
+            return Sinusoidal(config.d_model)
+        case PositionKind.LEARNED:
+            return Learned(config.position.max_seq_len, config.d_model)
+        case _:
+            return nn.Identity()
+
+
+class Sinusoidal(nn.Module):
+    """x + PE, the fixed waves of Vaswani et al. 2017, section 3.5."""
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.d_model = d_model
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add the wave of each position: (batch, seq, d_model)."""
+        return x + sinusoidal_table(x.shape[-2], self.d_model, x.device).to(x.dtype)
+
+
+def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): (seq, d_model).
+
+    An odd d_model ends on a sine.
+    """
+    angles = torch.outer(
+        torch.arange(seq_len, device=device, dtype=torch.float32),
+        10_000 ** (-torch.arange(0, d_model, 2, device=device, dtype=torch.float32) / d_model),
+    )
+    waves = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq, d_model / 2, 2)
+    return waves.flatten(1)[:, :d_model]
+
+
+class Learned(nn.Module):
+    """x + a trainable row for each position, as in BERT and GPT-2."""
+
+    def __init__(self, max_seq_len: int, d_model: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(max_seq_len, d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add the row of each position: (batch, seq, d_model)."""
+        seq_len, max_seq_len = x.shape[-2], len(self.weight)
+        if seq_len > max_seq_len:
+            text = N_("seq_len ({seq_len}) is longer than max_seq_len ({max_seq_len}): shorten it")
+            values = {"seq_len": seq_len, "max_seq_len": max_seq_len}
+            raise ConfigError([Fault(text, values, {"seq_len": max_seq_len})])
+        return x + self.weight[:seq_len]
+
+
+class Rotary(nn.Module):
+    """RoPE: turn each pair of a query or key by an angle that grows with its position.
+
+    The score of two tokens then depends on their distance only. Su et al. 2021, eq. 34;
+    pairs are (i, i + d_head/2), as in Llama.
+    """
+
+    def __init__(self, d_head: int, base: float):
+        super().__init__()
+        self.d_head, self.base = d_head, base
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Turn queries or keys: (batch, n_heads, seq, d_head)."""
+        steps = torch.arange(0, self.d_head, 2, device=x.device, dtype=torch.float32)
+        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32)
+        angles = torch.outer(positions, self.base ** (-steps / self.d_head))
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (seq, d_head / 2)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+
+
+def alibi_bias(n_heads: int, seq_len: int, device: torch.device | str = "cpu") -> Tensor:
+    """−slope · |query − key|, added to the scores: (n_heads, query, key).
+
+    Press et al. 2021, section 3; the distance is symmetric, so it serves without a causal mask.
+    """
+    positions = torch.arange(seq_len, device=device)
+    distance = (positions[:, None] - positions).abs()
+    slopes = torch.tensor(alibi_slopes(n_heads), device=device)
+    return -slopes[:, None, None] * distance
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """A geometric series from 2^(−8/n) down; between powers of two, every other one of the next."""
+    power = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    between = [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * power, 2)]
+    return slopes + between[: n_heads - power]

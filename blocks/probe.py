@@ -1,0 +1,157 @@
+"""Seeing what passes through a model without touching its maths.
+
+A `Probe` is an identity with a name, put at every tensor worth seeing. `record()` runs a model
+while this thread's recorder listens; all other threads, sharing the same model, see nothing of it.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from blocks import devices
+from blocks.cost.peak_memory import peak_memory
+from blocks.dropout import training_mode
+from blocks.inspection import flow, heads
+from blocks.randomness import generator
+
+Replacement = Callable[[Tensor], Tensor]
+
+
+class Probe(nn.Module):
+    """An identity with a name; where a recorder listens, it sees (and may replace) what passes."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.path = name
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether someone in this thread wants what passes here."""
+        recorder = _recorder.get()
+        return recorder is not None and recorder.wants(self)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return `x`, or what the recorder puts in its place; any shape."""
+        recorder = _recorder.get()
+        return x if recorder is None else recorder.see(self, x)
+
+
+class Stage(Probe):
+    """A probe on the path that information takes; its values are summed up as they pass."""
+
+
+def name_probes(model: nn.Module) -> None:
+    """Give every probe inside `model.layers` its layer: `pattern` becomes `layers.0.pattern`."""
+    for path, module in model.named_modules():
+        if isinstance(module, Probe) and path.startswith("layers."):
+            module.path = ".".join((*path.split(".")[:2], module.path))
+
+
+class Recorder:
+    """Listens to the probes during one pass."""
+
+    def __init__(self, keep: Collection[str] | None, replace: Mapping[str, Replacement]):
+        self.keep = keep
+        self.replace = replace
+        self.stages: list[str] = []
+        self.moments: list[Tensor] = []
+        self.tensors: dict[str, Tensor] = {}
+
+    def wants(self, probe: Probe) -> bool:
+        """Whether this probe's tensor is kept or replaced."""
+        return self.keeps(probe.path) or probe.path in self.replace
+
+    def keeps(self, path: str) -> bool:
+        """Whether this path is kept: named whole, or by its last word, or all are."""
+        return self.keep is None or path in self.keep or path.rpartition(".")[2] in self.keep
+
+    def see(self, probe: Probe, x: Tensor) -> Tensor:
+        """Note what passes and hand on what shall pass."""
+        if probe.path in self.replace:
+            x = self.replace[probe.path](x)
+        if isinstance(probe, Stage):
+            self.stages.append(probe.path)
+            self.moments.append(flow.moments(x))
+        if self.keeps(probe.path):
+            self.tensors[probe.path] = x
+        return x
+
+
+_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What one pass showed. Tensors stay on the device; frames cross in one transfer.
+
+    `stages`: paths in the order in which they passed; `moments`: one row a stage, columns
+    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds` and `peak_bytes`: measured.
+    """
+
+    stages: tuple[str, ...]
+    moments: Tensor
+    tensors: Mapping[str, Tensor]
+    output: Tensor
+    milliseconds: float
+    peak_bytes: int
+
+    def tensor(self, name: str, layer: int = 0) -> Tensor:
+        """What passed the probe `name`, whole path or name within a layer."""
+        return self.tensors[name if name in self.tensors else f"layers.{layer}.{name}"]
+
+    def pattern(self, layer: int = 0) -> Tensor:
+        """Attention pattern of a layer: (batch, n_heads, query, key)."""
+        return self.tensor("pattern", layer)
+
+    def flow(self) -> pd.DataFrame:
+        """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share."""
+        return flow.frame(self.stages, self.moments)
+
+    def heads(self, mask: Tensor | None = None, layer: int = 0) -> pd.DataFrame:
+        """One row a head: what `inspection.heads` measures of its pattern."""
+        return heads.frame(self.pattern(layer), mask, layer=layer)
+
+
+def record(
+    model: nn.Module,
+    x: Tensor,
+    *,
+    mask: Tensor | None = None,
+    keep: Collection[str] | None = None,
+    replace: Mapping[str, Replacement] | None = None,
+    training_seed: int | None = None,
+) -> Recording:
+    """Run `model` once on `x` and return what its probes saw.
+
+    `keep` names the probes whose tensors are kept (all by default); every stage is summed up
+    in any case. `replace` maps a probe's path to a function that changes what passes.
+    With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
+    """
+    recorder = Recorder(keep, replace or {})
+    training: AbstractContextManager[None] = nullcontext()
+    if training_seed is not None:
+        training = training_mode(generator(training_seed, "dropout"))
+    token = _recorder.set(recorder)
+    try:
+        with torch.no_grad(), training, peak_memory(x.device) as memory:
+            devices.synchronize(x.device)
+            start = time.perf_counter()
+            output = model(x, mask)
+            devices.synchronize(x.device)
+            milliseconds = 1000 * (time.perf_counter() - start)
+    finally:
+        _recorder.reset(token)
+    return Recording(
+        stages=tuple(recorder.stages),
+        moments=torch.stack(recorder.moments),
+        tensors=recorder.tensors,
+        output=output,
+        milliseconds=milliseconds,
+        peak_bytes=memory.peak_bytes,
+    )
