@@ -1,0 +1,1 @@
+"""What a model costs: parameters, memory and time."""

@@ -1,0 +1,91 @@
+"""How much memory a run will take, estimated before anything is allocated."""
+
+from dataclasses import dataclass
+
+import torch
+
+from blocks.config import ModelConfig
+from blocks.cost.parameters import count_parameters
+from blocks.faults import N_, Fault
+
+SMALLEST_SIZES = {"batch": 1, "seq_len": 8, "d_ff": 64, "d_model": 8}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of a run: the weights, and what passes and is kept while it is recorded."""
+
+    weights: int
+    activations: int
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.weights + self.activations
+
+
+def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype) -> Memory:
+    """Estimate the bytes of one recorded pass; weights exact, activations from above.
+
+    While building, two weights more are alive in float32; while recording, stages and heads stay,
+    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32.
+    """
+    itemsize = max(dtype.itemsize, torch.float32.itemsize)
+    tokens = batch * seq_len
+    stages = 12 * tokens * config.d_model
+    heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    patterns = 8 * tokens * config.n_heads * seq_len
+    hidden = 5 * tokens * config.d_ff
+    draws = 2 * torch.float32.itemsize * config.d_model * max(config.d_ff, config.d_model)
+    n_parameters = int(count_parameters(config)["count"].sum())
+    return Memory(
+        weights=n_parameters * dtype.itemsize,
+        activations=(stages + heads + patterns + hidden) * itemsize + draws,
+    )
+
+
+def memory_fault(
+    config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype, budget: int
+) -> Fault | None:
+    """What is wrong where a run would not fit into `budget` bytes, with sizes that do fit."""
+    need = estimate_memory(config, batch=batch, seq_len=seq_len, dtype=dtype)
+    if need.total <= budget:
+        return None
+    mend = _fitting(config, batch, seq_len, dtype, budget)
+    text = N_(
+        "This run needs about {need} ({weights} of weights, {activations} of activations), "
+        "more than the {budget} allowed here: use {choice}"
+    )
+    values = {
+        "need": bytes_text(need.total),
+        "weights": bytes_text(need.weights),
+        "activations": bytes_text(need.activations),
+        "budget": bytes_text(budget),
+        "choice": ", ".join(f"{name} {value}" for name, value in mend.items()),
+    }
+    return Fault(text, values, mend)
+
+
+def bytes_text(count: int) -> str:
+    """Bytes as people read them, in units of 1024."""
+    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"
+
+
+def _fitting(
+    config: ModelConfig, batch: int, seq_len: int, dtype: torch.dtype, budget: int
+) -> dict[str, object]:
+    """Halve what is largest against its smallest useful size until the run fits."""
+    sizes = {"batch": batch, "seq_len": seq_len, "d_ff": config.d_ff, "d_model": config.d_model}
+    asked = dict(sizes)
+    while max(_excess(sizes).values()) > 1:
+        smaller = config.nearest(d_model=sizes["d_model"], d_ff=sizes["d_ff"])[0]
+        shape = {"batch": sizes["batch"], "seq_len": sizes["seq_len"]}
+        if estimate_memory(smaller, **shape, dtype=dtype).total <= budget:
+            break
+        name = max(sizes, key=lambda name: _excess(sizes)[name])
+        sizes[name] = max(sizes[name] // 2, SMALLEST_SIZES[name])
+    return {name: size for name, size in sizes.items() if size != asked[name]}
+
+
+def _excess(sizes: dict[str, int]) -> dict[str, float]:
+    return {name: size / SMALLEST_SIZES[name] for name, size in sizes.items()}

@@ -1,0 +1,111 @@
+"""Exact parameter counts, by formula, without building anything."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import pandas as pd
+
+from blocks.config import ModelConfig
+from blocks.kinds import NormKind, NormPlacement, PositionKind
+
+Product = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of a model's parameters; their number is a sum of products of sizes."""
+
+    name: str
+    group: str
+    products: tuple[Product, ...]
+
+    def formula(self) -> str:
+        """In letters: d_model · n_heads · d_head."""
+        return " + ".join(" · ".join(map(str, product)) for product in self.products)
+
+    def numbers(self, sizes: dict[str, int]) -> str:
+        """The same with this configuration's numbers: 256 · 8 · 32."""
+        return " + ".join(
+            " · ".join(f"{_size(factor, sizes):,}" for factor in product)
+            for product in self.products
+        )
+
+    def count(self, sizes: dict[str, int]) -> int:
+        """How many parameters that is."""
+        return sum(prod(_size(factor, sizes) for factor in product) for product in self.products)
+
+
+def count_parameters(config: ModelConfig) -> pd.DataFrame:
+    """One row a part: part, group, formula, numbers, count. The sum of `count` is exact.
+
+    Nothing is allocated, whatever the size.
+    """
+    sizes = _sizes(config)
+    parts = [*_position(config), *_attention(config), *_feed_forward(config), *_norms(config)]
+    return pd.DataFrame(
+        [
+            (part.name, part.group, part.formula(), part.numbers(sizes), part.count(sizes))
+            for part in parts
+        ],
+        columns=["part", "group", "formula", "numbers", "count"],
+    )
+
+
+def _sizes(config: ModelConfig) -> dict[str, int]:
+    return {
+        "d_model": config.d_model,
+        "n_heads": config.n_heads,
+        "n_kv_heads": config.n_kv_heads,
+        "d_head": config.d_head,
+        "d_ff": config.d_ff,
+        "max_seq_len": config.position.max_seq_len,
+    }
+
+
+def _size(factor: str | int, sizes: dict[str, int]) -> int:
+    return factor if isinstance(factor, int) else sizes[factor]
+
+
+def _position(config: ModelConfig) -> Iterator[Part]:
+    if config.position.position_kind is PositionKind.LEARNED:
+        yield Part("position", "embedding", (("max_seq_len", "d_model"),))
+
+
+def _attention(config: ModelConfig) -> Iterator[Part]:
+    queries: Product = ("n_heads", "d_head")
+    keys: Product = ("n_kv_heads", "d_head")
+    yield Part("q_proj", "attention", (("d_model", *queries),))
+    yield Part("k_proj", "attention", (("d_model", *keys),))
+    yield Part("v_proj", "attention", (("d_model", *keys),))
+    yield Part("out_proj", "attention", ((*queries, "d_model"),))
+    if config.attention.attention_bias:
+        biases: tuple[Product, ...] = (queries, (2, *keys), ("d_model",))
+        yield Part("attention_bias", "attention", biases)
+
+
+def _feed_forward(config: ModelConfig) -> Iterator[Part]:
+    is_gated = config.feed_forward.activation.is_gated
+    if is_gated:
+        yield Part("gate_proj", "feed_forward", (("d_model", "d_ff"),))
+    yield Part("up_proj", "feed_forward", (("d_model", "d_ff"),))
+    yield Part("down_proj", "feed_forward", (("d_ff", "d_model"),))
+    if config.feed_forward.feed_forward_bias:
+        wide: Product = (2, "d_ff") if is_gated else ("d_ff",)
+        yield Part("feed_forward_bias", "feed_forward", (wide, ("d_model",)))
+
+
+NORMS_PER_LAYER = {
+    NormPlacement.PRE: 2,
+    NormPlacement.POST: 2,
+    NormPlacement.SANDWICH: 4,
+    NormPlacement.PARALLEL: 1,
+}
+VECTORS_PER_NORM = {NormKind.LAYER_NORM: 2, NormKind.RMS_NORM: 1, NormKind.BATCH_NORM: 2}
+
+
+def _norms(config: ModelConfig) -> Iterator[Part]:
+    if config.norm.norm_kind is not NormKind.NONE:
+        n_norms = NORMS_PER_LAYER[config.norm.norm_placement]
+        n_vectors = VECTORS_PER_NORM[config.norm.norm_kind]
+        yield Part("norms", "norm", ((n_norms, n_vectors, "d_model"),))

@@ -1,0 +1,50 @@
+"""The code that runs for a configuration, for readers who want to see it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from blocks import normalization, positions
+from blocks.attention import Attention, attention_pattern, attention_scores
+from blocks.config import ModelConfig
+from blocks.feed_forward import feed_forward_type
+from blocks.kinds import NormKind, NormPlacement, PositionKind
+from blocks.layers import layer_type
+from blocks.residual import RESIDUALS
+
+Source = Callable[..., Any]
+
+NORMS: dict[NormKind, Source] = {
+    NormKind.LAYER_NORM: normalization.LayerNorm,
+    NormKind.RMS_NORM: normalization.RMSNorm,
+    NormKind.BATCH_NORM: normalization.BatchNorm,
+}
+POSITIONS: dict[PositionKind, Source] = {
+    PositionKind.SINUSOIDAL: positions.sinusoidal_table,
+    PositionKind.LEARNED: positions.Learned,
+    PositionKind.ROPE: positions.Rotary,
+    PositionKind.ALIBI: positions.alibi_bias,
+}
+
+
+def layer_source(config: ModelConfig) -> tuple[Source, ...]:
+    """The layer, and how its sub-layers are joined to the stream."""
+    if config.norm.norm_placement is NormPlacement.PARALLEL:
+        return (layer_type(config),)
+    return layer_type(config), RESIDUALS[config.norm.norm_placement]
+
+
+def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
+    """What does the work of one kind of part (see `inspection.wiring`)."""
+    found: dict[str, tuple[Source | None, ...]] = {
+        "attention": (Attention,),
+        "feed_forward": (feed_forward_type(config),),
+        "norm": (NORMS.get(config.norm.norm_kind),),
+        "position": (POSITIONS.get(config.position.position_kind),),
+        "residual": layer_source(config)[-1:],
+    }
+    return tuple(source for source in found.get(part, ()) if source is not None)
+
+
+def heads_source() -> tuple[Source, ...]:
+    """How a pattern comes about."""
+    return attention_scores, attention_pattern

@@ -1,0 +1,92 @@
+"""How the stages of a block hang together: what each one reads."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pandas as pd
+
+from blocks.config import ModelConfig
+from blocks.kinds import NormKind, NormPlacement
+
+
+class PartKind(StrEnum):
+    """What does the work of a stage."""
+
+    EMBEDDING = "embedding"
+    POSITION = "position"
+    NORM = "norm"
+    ATTENTION = "attention"
+    FEED_FORWARD = "feed_forward"
+    RESIDUAL = "residual"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage, what does its work, and the stages it reads."""
+
+    stage: str
+    part: PartKind
+    reads: tuple[str, ...]
+
+
+def wiring(config: ModelConfig) -> tuple[Step, ...]:
+    """The stages of one block in the order in which they pass, as `record` sees them."""
+    return tuple(_Wiring(config).steps())
+
+
+def frame(config: ModelConfig) -> pd.DataFrame:
+    """The same as a frame, one row a stage: stage, part, reads."""
+    steps = [(step.stage, str(step.part), step.reads) for step in wiring(config)]
+    return pd.DataFrame(steps, columns=["stage", "part", "reads"])
+
+
+@dataclass(frozen=True)
+class _Wiring:
+    config: ModelConfig
+
+    def steps(self) -> Iterator[Step]:
+        if self.config.position.position_kind.is_added:
+            yield Step("input", PartKind.EMBEDDING, ())
+            yield Step("resid_pre", PartKind.POSITION, ("input",))
+        else:
+            yield Step("resid_pre", PartKind.EMBEDDING, ())
+        if self.config.norm.norm_placement is NormPlacement.PARALLEL:
+            yield from self.parallel()
+        else:
+            yield from self.sublayer("attention", "resid_pre", "resid_mid")
+            yield from self.sublayer("feed_forward", "resid_mid", "resid_post")
+
+    def sublayer(self, name: str, x: str, stream: str) -> Iterator[Step]:
+        """One sub-layer, its norms, and its addition to the stream."""
+        placement, write, read = self.config.norm.norm_placement, f"{name}_out", x
+        is_post = placement is NormPlacement.POST
+        if self.has_norm and not is_post:
+            read = f"{name}_norm"
+            yield Step(read, PartKind.NORM, (x,))
+        yield Step(write, PartKind(name), (read,))
+        if self.has_norm and placement is NormPlacement.SANDWICH:
+            yield Step(f"{write}_norm", PartKind.NORM, (write,))
+            write = f"{write}_norm"
+        if self.has_norm and is_post:
+            yield Step(f"{name}_sum", PartKind.RESIDUAL, self.added(x, write))
+            yield Step(stream, PartKind.NORM, (f"{name}_sum",))
+        else:
+            yield Step(stream, PartKind.RESIDUAL, self.added(x, write))
+
+    def parallel(self) -> Iterator[Step]:
+        """Both sub-layers read the same norm and write to the same stream."""
+        read = "norm" if self.has_norm else "resid_pre"
+        if self.has_norm:
+            yield Step(read, PartKind.NORM, ("resid_pre",))
+        yield Step("attention_out", PartKind.ATTENTION, (read,))
+        yield Step("feed_forward_out", PartKind.FEED_FORWARD, (read,))
+        both = self.added("resid_pre", "attention_out", "feed_forward_out")
+        yield Step("resid_post", PartKind.RESIDUAL, both)
+
+    def added(self, x: str, *writes: str) -> tuple[str, ...]:
+        return (x, *writes) if self.config.norm.residual else writes
+
+    @property
+    def has_norm(self) -> bool:
+        return self.config.norm.norm_kind is not NormKind.NONE

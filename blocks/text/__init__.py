@@ -1,0 +1,1 @@
+"""From a reader's text to tokens."""
