@@ -1,0 +1,1 @@
+"""Pictures: frames and arrays in, Plotly figures out."""

@@ -1,0 +1,136 @@
+"""What the values look like at each stage."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.rows import row_range, stage_rows
+from pages.figures.theme import (
+    BEFORE,
+    PART_COLORS,
+    RESIDUAL,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+)
+
+FAINT, STRONG = 0.22, 0.75
+
+
+def bands(stages: pd.DataFrame, before: pd.DataFrame | None, *, _: Translate) -> Picture:
+    """What the values look like at each stage: mean, mean ± std, least to most.
+
+    `stages`: label, part, mean, std, min, max, rms, outlier_share; `before`, the same of the
+    previous setting, is drawn as a ghost where its stages are the same.
+    """
+    traces = [
+        _band(stages, stages["min"], stages["max"], thickness=0.22, opacity=FAINT),
+        _band(
+            stages,
+            stages["mean"] - stages["std"],
+            stages["mean"] + stages["std"],
+            thickness=0.44,
+            opacity=STRONG,
+        ),
+        _key(_("min to max"), FAINT),
+        _key(_("mean ± std"), STRONG),
+        _means(stages, _),
+        *_ghost(stages, before, _),
+    ]
+    return figure(
+        traces,
+        title=_("What passes: the values at each stage"),
+        **stage_rows(stages),
+        barmode="overlay",
+        **legend(),
+        xaxis={
+            "title": {"text": _("value")},
+            "fixedrange": True,
+            "zeroline": True,
+            "automargin": False,
+        },
+        yaxis={
+            "range": row_range(stages),
+            "fixedrange": True,
+            "tickvals": list(range(len(stages))),
+            "ticktext": [plain(label) for label in stages["label"]],
+            "showgrid": False,
+        },
+        annotations=[_numbers(row, i) for i, row in enumerate(stages.itertuples())],
+    )
+
+
+def _band(
+    stages: pd.DataFrame, least: pd.Series, most: pd.Series, *, thickness: float, opacity: float
+) -> dict[str, Any]:
+    colors = [PART_COLORS[part] for part in stages["part"]]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "base": least.tolist(),
+        "x": (most - least).tolist(),
+        "y": list(range(len(stages))),
+        "width": thickness,
+        "marker": {"color": colors, "opacity": opacity, "line": {"width": 0}},
+        "showlegend": False,
+        "customdata": list(zip(least, most, map(plain, stages["label"]), strict=True)),
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[0]:.3f} … %{customdata[1]:.3f}"
+        "<extra></extra>",
+    }
+
+
+def _key(name: str, opacity: float) -> dict[str, Any]:
+    """A legend entry for what is drawn in the colour of each part."""
+    marker = {"symbol": "square", "size": 12, "color": RESIDUAL, "opacity": opacity}
+    return {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "name": name} | {
+        "marker": marker
+    }
+
+
+def _means(stages: pd.DataFrame, _: Translate) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": stages["mean"].tolist(),
+        "y": list(range(len(stages))),
+        "name": _("mean"),
+        "marker": {"size": 9, "color": "#ffffff", "line": {"width": 2, "color": RESIDUAL}},
+        "hovertemplate": "%{x:.4f}",
+    }
+
+
+def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> list[dict[str, Any]]:
+    if before is None:
+        return []
+    rows = {stage: i for i, stage in enumerate(stages["stage"])}
+    same = before[before["stage"].isin(rows)]
+    y = [rows[stage] for stage in same["stage"]]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": [*(same["mean"] - same["std"]), *(same["mean"] + same["std"])],
+            "y": [*y, *y],
+            "name": _("before: mean ± std"),
+            "marker": {
+                "symbol": "line-ns",
+                "size": 34,
+                "line": {"width": 2, "color": BEFORE},
+            },
+            "hovertemplate": "%{x:.3f}",
+        }
+    ]
+
+
+def _numbers(row: Any, i: int) -> dict[str, Any]:
+    return {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "right",
+        "y": i - 0.36,
+        "text": f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}",
+        "showarrow": False,
+        "font": {"size": 11},
+    }

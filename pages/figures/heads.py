@@ -1,0 +1,88 @@
+"""All heads in one picture."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, figure
+from pages.figures.weights import outline, weight_map
+
+TITLES_UP_TO = 64
+OVERVIEW_WIDTH = 500
+
+
+def overview(
+    codes: np.ndarray,
+    heads: pd.DataFrame,
+    *,
+    columns: int,
+    selected: int,
+    pinned: float,
+    _: Translate,
+) -> Picture:
+    """All heads on one scale; a click on a tile returns its head as customdata.
+
+    `codes`: tiles side by side with room for titles above them, one byte a cell;
+    `heads`: head, label, hover, a row each;
+    `pinned`: where the pinned query stands in a tile, 0 (top) to 1.
+    """
+    side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
+    gap = codes.shape[0] // n_rows - side
+    corner = [
+        (i % columns * (side + 1) - 0.5, i // columns * (side + gap) + gap - 0.5)
+        for i in range(len(heads))
+    ]
+    titles = [
+        _tile_title(x, y, label) for (x, y), label in zip(corner, heads["label"], strict=True)
+    ]
+    return figure(
+        [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
+        title=_("All heads on one scale"),
+        height=TITLE + int(OVERVIEW_WIDTH / columns * (1 + gap / side) * n_rows) + 12,
+        xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
+        yaxis={
+            **HIDDEN_AXIS,
+            "range": [codes.shape[0], -0.5],
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+        shapes=[
+            *(_pinned_mark(x, y, side, pinned) for x, y in corner),
+            outline(*corner[selected], side, side),
+        ],
+        annotations=titles if len(heads) <= TITLES_UP_TO else [],
+    )
+
+
+def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]:
+    """A short mark at the left of the pinned query, in every tile."""
+    line, at = {"color": PINNED, "width": 3}, y + pinned * side
+    return {"type": "line", "x0": x - 0.06 * side, "x1": x, "y0": at, "y1": at, "line": line}
+
+
+def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
+    place = {"x": x, "y": y, "xanchor": "left", "yanchor": "bottom"}
+    return {**place, "text": label, "showarrow": False, "font": {"size": 12}}
+
+
+def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame) -> dict[str, Any]:
+    """Nine invisible markers a tile, so that a click anywhere in it finds its head."""
+    thirds = [(i, j) for i in (1 / 6, 3 / 6, 5 / 6) for j in (1 / 6, 3 / 6, 5 / 6)]
+    invisible = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [x + i * side for x, _y in corner for i, _j in thirds],
+        "y": [y + j * side for _x, y in corner for _i, j in thirds],
+        "customdata": [
+            [head, hover]
+            for head, hover in zip(heads["head"], heads["hover"], strict=True)
+            for _third in thirds
+        ],
+        "marker": {"size": 34, "symbol": "square", "opacity": 0},
+        "selected": invisible,
+        "unselected": invisible,
+        "hovertemplate": "%{customdata[1]}<extra></extra>",
+    }

@@ -1,0 +1,164 @@
+"""The block, drawn as it ran."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.rows import row_range, stage_rows
+from pages.figures.theme import (
+    HIDDEN_AXIS,
+    PART_COLORS,
+    PINNED,
+    RESIDUAL,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    plain,
+)
+
+TRUNK, BETWEEN, BRANCH, ASIDE = 0.0, 0.52, 1.0, 1.93
+BOX_HALF_WIDTH, BOX_HALF_HEIGHT, SUM_HALF_WIDTH = 0.38, 0.29, 0.12
+TURN = 0.58
+HALF_WIDE, MOST_WIDTH = 2.0, 14  # RMS of a wire half as wide as can be, pixels
+
+
+def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture:
+    """The block from top to bottom: trunk at the left, what reads from it at the right.
+
+    `stages`: stage, part, reads, label, detail, shape, rms; a row each, in order. A wire is as
+    wide as the RMS of what passes; a click on a part returns its stage as customdata.
+    """
+    place = _places(stages)
+    wires = [_wire(stages, place, i, source) for i, source in _wires(stages)]
+    nodes = [_node(row, place[row.stage], row.stage == selected) for row in stages.itertuples()]
+    texts = [_text(row, place[row.stage]) for row in stages.itertuples()]
+    amounts = [_amount(row, place[row.stage]) for row in stages.itertuples()]
+    return figure(
+        [_targets(stages, place, _)],
+        title=_("The block as it ran"),
+        **stage_rows(stages),
+        xaxis={**HIDDEN_AXIS, "range": [-0.42, 2.0]},
+        yaxis={**HIDDEN_AXIS, "range": row_range(stages)},
+        shapes=wires + nodes,
+        annotations=texts + amounts,
+    )
+
+
+def _places(stages: pd.DataFrame) -> dict[str, tuple[float, int]]:
+    """Column and row of each stage: the stream stays on the trunk, all else branches off."""
+    return {row.stage: (_column(row), i) for i, row in enumerate(stages.itertuples())}
+
+
+def _column(row: Any) -> float:
+    is_on_trunk = row.stage == "input" or row.stage.startswith("resid_") or row.part == "residual"
+    return TRUNK if is_on_trunk else BRANCH
+
+
+def _wires(stages: pd.DataFrame) -> list[tuple[int, str]]:
+    return [(i, source) for i, reads in enumerate(stages["reads"]) for source in reads]
+
+
+def _wire(
+    stages: pd.DataFrame, place: dict[str, tuple[float, int]], i: int, source: str
+) -> dict[str, Any]:
+    """A wire from the part that made a value to the one that reads it."""
+    rms = stages.set_index("stage")["rms"]
+    target, is_sum = place[stages["stage"][i]], stages["part"][i] == "residual"
+    points = _route(place[source], target, is_sum, _is_blocked(place, place[source], target))
+    path = "M " + " L ".join(f"{x} {y}" for x, y in points)
+    line = {"color": RESIDUAL, "width": _width(rms[source])}
+    return {"type": "path", "path": path, "line": line, "layer": "below"}
+
+
+def _route(
+    start: tuple[float, int], end: tuple[float, int], is_sum: bool, is_blocked: bool
+) -> list[tuple[float, float]]:
+    """Corners of a wire: straight down, out to the branch, back to the trunk, or round a box."""
+    (x0, y0), (x1, y1) = start, end
+    below, above = y0 + BOX_HALF_HEIGHT, y1 - BOX_HALF_HEIGHT
+    right_of_sum = (x1 + SUM_HALF_WIDTH, y1)
+    if x0 == x1 and is_blocked:
+        return [(x0 + BOX_HALF_WIDTH, y0), (ASIDE, y0), (ASIDE, y1), (x1 + BOX_HALF_WIDTH, y1)]
+    if x0 == x1:
+        return [(x0, below), (x1, above)]
+    if x0 == TRUNK and is_blocked:
+        around = [(ASIDE, y0 + TURN), (ASIDE, y1), (x1 + BOX_HALF_WIDTH, y1)]
+        return [(x0, below), (x0, y0 + TURN), *around]
+    if x0 == TRUNK:
+        return [(x0, below), (x0, y0 + TURN), (x1, y0 + TURN), (x1, above)]
+    if is_blocked:
+        return [(x0 - BOX_HALF_WIDTH, y0), (BETWEEN, y0), (BETWEEN, y1), right_of_sum]
+    return [(x0, below), (x0, y1), right_of_sum if is_sum else (x1, y1)]
+
+
+def _is_blocked(
+    place: dict[str, tuple[float, int]], start: tuple[float, int], end: tuple[float, int]
+) -> bool:
+    """Whether a part stands in the way, in the column that is not the trunk."""
+    column = max(start[0], end[0])
+    return any(x == column and start[1] < y < end[1] for x, y in place.values())
+
+
+def _width(rms: float) -> float:
+    """On one scale for all settings, so that two drawings can be compared; ever slower."""
+    return 1 + (MOST_WIDTH - 1) * rms / (rms + HALF_WIDE)
+
+
+def _node(row: Any, place: tuple[float, int], is_selected: bool) -> dict[str, Any]:
+    x, y = place
+    color = PART_COLORS[row.part]
+    half_width = SUM_HALF_WIDTH if row.part == "residual" else BOX_HALF_WIDTH
+    line = {"color": PINNED if is_selected else color, "width": 3 if is_selected else 1.5}
+    return {
+        "type": "circle" if row.part == "residual" else "rect",
+        "x0": x - half_width,
+        "x1": x + half_width,
+        "y0": y - BOX_HALF_HEIGHT,
+        "y1": y + BOX_HALF_HEIGHT,
+        "line": line,
+        "fillcolor": faint(color, 0.16),
+    }
+
+
+def _text(row: Any, place: tuple[float, int]) -> dict[str, Any]:
+    x, y = place
+    detail = f"<br><span style='font-size:10px'>{plain(row.detail)}</span>" if row.detail else ""
+    text = "<b>+</b>" if row.part == "residual" else f"<b>{plain(row.label)}</b>{detail}"
+    font = {"size": 20 if row.part == "residual" else 12}
+    return {"x": x, "y": y, "text": text, "showarrow": False, "font": font}
+
+
+def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
+    """Shape and RMS of what leaves this part, beside the wire that carries it."""
+    x, y = place
+    text = f"{plain(row.shape)} · RMS {row.rms:.2f}"
+    return {
+        "x": x + 0.05,
+        "y": y + 0.52,
+        "yanchor": "bottom",
+        "text": text,
+        "showarrow": False,
+        "xanchor": "left",
+        "font": {"size": 10},
+    }
+
+
+def _targets(
+    stages: pd.DataFrame, place: dict[str, tuple[float, int]], _: Translate
+) -> dict[str, Any]:
+    """Invisible markers: what can be clicked and hovered."""
+    invisible = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [place[stage][0] for stage in stages["stage"]],
+        "y": [place[stage][1] for stage in stages["stage"]],
+        "customdata": [[row.stage, plain(row.label), row.rms] for row in stages.itertuples()],
+        "marker": {"size": 42, "symbol": "square", "opacity": 0},
+        "selected": invisible,
+        "unselected": invisible,
+        "hovertemplate": "<b>%{customdata[1]}</b><br>"
+        + _("RMS {rms}; click to open").format(rms="%{customdata[2]:.3f}")
+        + "<extra></extra>",
+    }

@@ -1,0 +1,112 @@
+"""What all pictures share: colour roles, and the bones of a figure.
+
+A colour is a role and always the same one; Okabe–Ito, safe for colour-blind eyes, chosen to be
+read on light and dark alike. Backgrounds and text take the page's own theme.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+Translate = Callable[[str], str]
+
+RESIDUAL = "#64748b"
+ATTENTION = "#0072B2"
+FEED_FORWARD = "#E69F00"
+NORM = "#009E73"
+EMBEDDING = "#CC79A7"
+PINNED = "#D55E00"
+MASKED = "rgba(128, 138, 150, 0.22)"
+BEFORE = "#8b95a3"
+
+PART_COLORS = {
+    "embedding": EMBEDDING,
+    "position": EMBEDDING,
+    "norm": NORM,
+    "attention": ATTENTION,
+    "feed_forward": FEED_FORWARD,
+    "residual": RESIDUAL,
+}
+# Seen on light and on dark alike; small weights rise fast, since most are small.
+WEIGHTS = (
+    (0.0, "rgba(20, 130, 210, 0.02)"),
+    (0.1, "rgba(20, 130, 210, 0.24)"),
+    (0.3, "rgba(20, 130, 210, 0.56)"),
+    (1.0, "rgba(20, 130, 210, 1)"),
+)
+HIDDEN_AXIS = {"visible": False, "fixedrange": True}
+TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
+
+
+class Picture(go.Figure):
+    """A finished figure, kept and sent many times: what is sent is made once.
+
+    Plotly's check of every property is left to the tests: it takes ten times as long as the rest.
+    """
+
+    def __init__(self, parts: dict[str, Any]):
+        super().__init__(parts["data"], parts["layout"], _validate=False)
+
+    @functools.cached_property
+    def sent(self) -> dict[str, Any]:
+        """Plain dictionaries, arrays packed."""
+        return super().to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """What Streamlit asks for at every rerun."""
+        return self.sent
+
+
+def figure(
+    traces: Sequence[dict[str, Any]],
+    *,
+    title: str = "",
+    margin: tuple[int, int] = (TITLE, EDGE),
+    **layout: Any,
+) -> Picture:
+    """A figure in one go; nothing is dragged, so that a page scrolls under a finger.
+
+    `margin`: pixels kept free at the top (where the title stands) and at the bottom.
+    """
+    top, bottom = margin
+    base = {
+        "title": {"text": title, "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}},
+        "margin": {"l": EDGE, "r": EDGE, "t": top, "b": bottom},
+        "dragmode": False,
+        "hovermode": "closest",
+        "showlegend": False,
+    }
+    axes = {name: {"automargin": True, **axis} for name, axis in layout.items() if "axis" in name}
+    return Picture({"data": list(traces), "layout": {**base, **layout, **axes}})
+
+
+def legend() -> dict[str, Any]:
+    """A legend in a line between title and picture."""
+    return {
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+    }
+
+
+def faint(color: str, alpha: float) -> str:
+    """A role's colour (#rrggbb) let through by `alpha`."""
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha})"
+
+
+def plain(text: str) -> str:
+    """Text as text: Plotly takes <b>, <s> and entities in labels for markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def token_label(text: str, most: int = 14) -> str:
+    """A token as a label: plain, and not longer than a label can be."""
+    return plain(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def small(values: np.ndarray) -> np.ndarray:
+    """As few bytes as the eye can tell apart: Plotly sends arrays as they are."""
+    return np.ascontiguousarray(values, dtype=np.float32)

@@ -1,0 +1,101 @@
+"""The values of one stage: how they are spread, and one token's, before and after."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    EDGE,
+    PART_COLORS,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    plain,
+    token_label,
+)
+
+
+def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Picture:
+    """Share of values per bin, with mean and mean ± std marked.
+
+    `histogram`: value (bin centre), share; `stage`: part, mean, std.
+    """
+    mean, std = stage["mean"], stage["std"]
+    bars = {
+        "type": "bar",
+        "x": histogram["value"].tolist(),
+        "y": histogram["share"].tolist(),
+        "marker": {"color": PART_COLORS[stage["part"]]},
+        "hovertemplate": _("about {value}: {share} of all values").format(
+            value="%{x:.3f}", share="%{y:.2%}"
+        )
+        + "<extra></extra>",
+    }
+    return figure(
+        [bars],
+        title=_("How the values are spread: {stage}").format(stage=plain(stage["label"])),
+        height=330,
+        bargap=0,
+        margin=(TITLE_AND_LEGEND, EDGE),
+        xaxis={"title": {"text": _("value")}, "fixedrange": True},
+        yaxis={"title": {"text": _("share of values")}, "fixedrange": True, "tickformat": ".0%"},
+        shapes=[_mark(mean, "solid"), _mark(mean - std, "dot"), _mark(mean + std, "dot")],
+        annotations=[
+            _mark_label(mean, _("mean")),
+            _mark_label(mean - std, "− std"),
+            _mark_label(mean + std, "+ std"),
+        ],
+    )
+
+
+def _mark(x: float, dash: str) -> dict[str, Any]:
+    place = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": dash}}
+
+
+def _mark_label(x: float, text: str) -> dict[str, Any]:
+    place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom"}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
+
+
+def before_after(
+    values: pd.DataFrame,
+    *,
+    part: str,
+    token: str,
+    names: tuple[str, str],
+    _: Translate,
+) -> Picture:
+    """One token's first features before and after a stage, side by side.
+
+    `values`: dimension, before, after; `names`: what the two are called;
+    `token`: the token's text.
+    """
+    shown = zip(("before", "after"), names, (faint(BEFORE, 0.7), PART_COLORS[part]), strict=True)
+    traces = [
+        {
+            "type": "bar",
+            "x": values["dimension"].tolist(),
+            "y": values[column].tolist(),
+            "name": name,
+            "marker": {"color": color},
+            "hovertemplate": _("feature {feature}: {value}").format(
+                feature="%{x}", value="%{y:.3f}"
+            ),
+        }
+        for column, name, color in shown
+    ]
+    return figure(
+        traces,
+        title=_("One token, before and after: {token}").format(token=token_label(token)),
+        height=330,
+        barmode="group",
+        **legend(),
+        margin=(TITLE_AND_LEGEND, EDGE),
+        xaxis={"title": {"text": _("feature of the token's vector")}, "fixedrange": True},
+        yaxis={"title": {"text": _("value")}, "fixedrange": True},
+    )

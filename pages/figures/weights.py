@@ -1,0 +1,51 @@
+"""Attention weights as colour: one byte a cell, masked cells and gutters told apart."""
+
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import MASKED, PINNED, WEIGHTS, Translate
+
+CODES = 250
+MASKED_CODE, LEAST_CODE = 1, 2
+TICKS = (0, 0.25, 0.5, 0.75, 1)
+
+
+def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
+    """A heatmap of codes: 0 is a gutter, 1 is masked, 2 to 250 are weights 0 to 1."""
+    ticks = [LEAST_CODE + tick * (CODES - LEAST_CODE) for tick in TICKS]
+    return {
+        "type": "heatmap",
+        "z": z,
+        "zmin": 0,
+        "zmax": CODES,
+        "colorscale": _code_scale(),
+        "hoverinfo": "skip",
+        "colorbar": {
+            "title": {"text": _("weight"), "side": "right"},
+            "tickvals": ticks,
+            "ticktext": [f"{tick:g}" for tick in TICKS],
+            "thickness": 10,
+            "outlinewidth": 0,
+        },
+        **more,
+    }
+
+
+def _code_scale() -> list[tuple[float, str]]:
+    gutter, masked = (MASKED_CODE - 0.5) / CODES, (MASKED_CODE + 0.5) / CODES
+    least = LEAST_CODE / CODES
+    return [
+        (0, "rgba(0, 0, 0, 0)"),
+        (gutter, "rgba(0, 0, 0, 0)"),
+        (gutter, MASKED),
+        (masked, MASKED),
+        (masked, WEIGHTS[0][1]),
+        *((least + (1 - least) * weight, color) for weight, color in WEIGHTS),
+    ]
+
+
+def outline(x: float, y: float, width: float, height: float) -> dict[str, Any]:
+    """What is chosen or pinned, outlined in the same colour everywhere."""
+    line = {"color": PINNED, "width": 2.5}
+    return {"type": "rect", "x0": x, "x1": x + width, "y0": y, "y1": y + height, "line": line}
