@@ -1,0 +1,1 @@
+"""Widgets, cache, language and the frame of every page."""

@@ -1,0 +1,114 @@
+"""What is computed once and kept: bounded, keyed on frozen values, shared by all sessions.
+
+Models and recordings are large and few, and two sessions that want the same one wait for it
+(Streamlit's cache); what is read off them is small (Python's cache, which is faster).
+"""
+
+import threading
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from blocks import ModelConfig, Recording, count_parameters, devices
+from blocks.inspection import tiles, values, wiring
+from blocks.models import Block, count_built
+from blocks.run import Run, guarded_record, warm_up
+
+
+@st.cache_resource(show_spinner=False)
+def prepare_process() -> None:
+    """Once per process: threads, and one run that pays for first times."""
+    devices.prepare_process()
+    for device in devices.available_devices():
+        warm_up(device)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def settle_process(title: str) -> None:
+    """Once per page, when it is drawn for the first time and all it needs is imported."""
+    devices.settle_process()
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def recording(run: Run) -> Recording:
+    """What this run showed. Raises `ConfigError` where the device cannot do it."""
+    with _turn(run.device):
+        return guarded_record(run, _model(run.config, run.seed, run.device, run.dtype, run))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _model(config: ModelConfig, seed: int, device: str, dtype: str, _run: Run) -> Block:
+    return _run.build()
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _turn(device: str) -> threading.Lock:
+    """One run at a time on a device: two at once are slower than one after the other."""
+    return threading.Lock()
+
+
+@lru_cache(maxsize=64)
+def flow(run: Run) -> pd.DataFrame:
+    """One row a stage: what does its work, what it reads, and what its values look like."""
+    return wiring.frame(run.config).merge(recording(run).flow(), on="stage", validate="1:1")
+
+
+@lru_cache(maxsize=64)
+def heads(run: Run) -> pd.DataFrame:
+    """One row a head: its measures."""
+    return recording(run).heads(run.build_mask())
+
+
+@lru_cache(maxsize=32)
+def head_tiles(run: Run) -> NDArray[np.uint8]:
+    """All heads of the first sequence side by side, one byte a cell."""
+    codes = tiles.encode(recording(run).pattern(), run.build_mask())[0]
+    return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
+
+
+@lru_cache(maxsize=32)
+def head_map(run: Run, head: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """One head of the first sequence: codes to colour, and weights, NaN where masked."""
+    pattern, mask = recording(run).pattern()[:1, head : head + 1], run.build_mask()
+    return tiles.encode(pattern, mask)[0, 0].cpu().numpy(), tiles.weights(pattern, mask)
+
+
+@lru_cache(maxsize=64)
+def mask_codes(run: Run) -> NDArray[np.uint8]:
+    """Who may see whom in the first sequence: (query, key), one byte a cell."""
+    return tiles.mask_codes(run.build_mask(), run.input.shape[1])
+
+
+@lru_cache(maxsize=64)
+def blind_queries(run: Run) -> int:
+    """How many queries of the first sequence may see no key."""
+    return int((mask_codes(run) == tiles.MASKED).all(axis=1).sum())
+
+
+@lru_cache(maxsize=64)
+def histogram(run: Run, stage: str) -> pd.DataFrame:
+    """How the values of a stage are spread."""
+    return values.histogram(recording(run).tensor(stage))
+
+
+@lru_cache(maxsize=64)
+def token_values(run: Run, stage: str, token: int, n_dims: int) -> pd.DataFrame:
+    """One token's features at what the stage reads, and at the stage."""
+    seen, reads = recording(run), wiring.frame(run.config).set_index("stage")["reads"][stage]
+    before = seen.tensor(reads[0] if reads else stage)
+    return values.token_values(before, seen.tensor(stage), token, n_dims)
+
+
+@lru_cache(maxsize=64)
+def parameters(config: ModelConfig) -> pd.DataFrame:
+    """One row a part: formula and count."""
+    return count_parameters(config)
+
+
+@lru_cache(maxsize=64)
+def counted_parameters(config: ModelConfig) -> int:
+    """The parameters of the model as it is built, counted one by one."""
+    return count_built(config)

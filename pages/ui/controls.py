@@ -1,0 +1,131 @@
+"""The widgets of the sidebar: the architecture, shared by all pages."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.devices import available_devices, available_dtypes, device_name
+from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.legal import divisors
+from blocks.presets import PRESET_TABLE
+from pages.ui import link, terms
+from pages.ui.fields import LARGEST_SEED
+from pages.ui.language import _, current_language
+
+WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
+FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
+
+
+def architecture() -> None:
+    """Everything that the configuration holds, only legal choices."""
+    config = link.config()
+    _preset()
+    _sizes(config)
+    choose("norm_placement", _("Norm placement"), NormPlacement)
+    choose("norm_kind", _("Norm"), NormKind)
+    switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) goes on."))
+    pick("activation", _("Activation"), Activation)
+    choose("position_kind", _("Position"), PositionKind)
+    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
+        _more(config)
+
+
+def _preset() -> None:
+    source = _(PRESET_TABLE[link.value("preset")].source)
+    with st.container(key="preset"):
+        st.selectbox(
+            _("Preset"),
+            list(PRESET_TABLE),
+            format_func=_preset_label,
+            help=_("The sizes of one block, with weights of your own. Source: {source}.").format(
+                source=source
+            ),
+            **link.view("preset", link.value("preset"), current_language()),
+        )
+
+
+def _preset_label(name: str) -> str:
+    config = PRESET_TABLE[name].config
+    sizes = f"{config.d_model} / {config.n_heads} / {config.d_ff}"
+    return f"{_(PRESET_TABLE[name].title)} · {sizes}"
+
+
+def _sizes(config: ModelConfig) -> None:
+    slide("d_model", _("d_model · width of the stream"), WIDTHS, config.d_model)
+    heads = [n for n in divisors(config.d_model) if _turns(config, n)]
+    slide("n_heads", _("n_heads · query heads"), heads, config.n_heads)
+    kv_heads = divisors(config.n_heads)
+    slide("n_kv_heads", _("n_kv_heads · key and value heads"), kv_heads, config.n_kv_heads)
+    kind = terms.attention_kind(config)
+    st.caption(f"d_head = {config.d_model} / {config.n_heads} = {config.d_head} · {kind}")
+    widths = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
+    slide("d_ff", _("d_ff · width of the feed-forward layer"), widths, config.d_ff)
+
+
+def _turns(config: ModelConfig, n_heads: int) -> bool:
+    """RoPE needs an even width of each head."""
+    is_rope = config.position.position_kind is PositionKind.ROPE
+    return not is_rope or config.d_model // n_heads % 2 == 0
+
+
+def _more(config: ModelConfig) -> None:
+    switch("attention_bias", _("Biases in attention"))
+    switch("feed_forward_bias", _("Biases in the feed-forward layer"))
+    slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)
+    switch(
+        "training",
+        _("Training mode"),
+        help=_("Dropout is on, and BatchNorm uses the statistics of this batch."),
+    )
+    pick("initialization", _("Initialisation"), Initialization)
+    st.number_input(_("Seed"), 0, LARGEST_SEED, step=1, **link.view("seed", link.value("seed")))
+    device = link.value("device")
+    pick("device", _("Device"), available_devices(), label_of=device_name)
+    pick("dtype", _("Number format"), available_dtypes(device), label_of=str)
+
+
+def choose(name: str, label: str, options: Iterable[str]) -> None:
+    """A few choices side by side."""
+    st.segmented_control(
+        label,
+        [str(option) for option in options],
+        format_func=terms.option,
+        required=True,
+        wrap=True,
+        **link.view(name, link.value(name)),
+    )
+
+
+def pick(name: str, label: str, options: Iterable[str], *, label_of=terms.option) -> None:
+    """Many choices in a list."""
+    words = tuple(str(option) for option in options)
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            words,
+            format_func=label_of,
+            **link.view(name, link.value(name), (words, current_language())),
+        )
+
+
+def slide(name: str, label: str, options: Iterable[int], shown: int) -> None:
+    """A slider over legal values; one that came from a link or preset is among them."""
+    choices = tuple(sorted({*options, shown}))
+    with st.container(key=name):
+        if len(choices) == 1:
+            st.caption(_("{label}: {value}, the only legal value").format(label=label, value=shown))
+        else:
+            st.select_slider(label, choices, **link.view(name, shown, choices))
+
+
+def slider(name: str, label: str, least, most, shown, **more) -> None:
+    """A slider over a range."""
+    most = max(most, shown)
+    with st.container(key=name):
+        st.slider(label, least, most, **more, **link.view(name, shown, (least, most)))
+
+
+def switch(name: str, label: str, **more) -> None:
+    """On or off."""
+    st.toggle(label, **more, **link.view(name, link.value(name)))

@@ -1,0 +1,63 @@
+"""The explanation of a picture, one click away, and the code that ran."""
+
+import inspect
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from blocks.faults import N_
+from pages.ui.language import _, explanation
+
+TITLES = {
+    "block": N_("The block"),
+    "flow": N_("Flow"),
+    "attention": N_("Attention"),
+    "heads": N_("Head measures"),
+    "masks": N_("Masks"),
+    "feed_forward": N_("Feed-forward"),
+    "normalization": N_("Normalization"),
+    "residual": N_("Norm placement"),
+    "positions": N_("Positions"),
+    "dropout": N_("Dropout"),
+    "initialization": N_("Initialisation"),
+    "parameters": N_("Parameters"),
+    "input": N_("Input"),
+}
+
+
+def heading(
+    title: str, concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str
+) -> None:
+    """A section's title with its explanations and its source beside it."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_heading"):
+        st.subheader(title, width="content", anchor=key)
+        for concept in concepts:
+            _explanation(concept, key)
+        if code:
+            _source(code, key)
+
+
+def _explanation(concept: str, key: str) -> None:
+    pop = st.popover(
+        _(TITLES[concept]),
+        icon=":material/menu_book:",
+        type="tertiary",
+        key=f"{key}_explain_{concept}",
+        on_change="rerun",
+    )
+    if pop.open:
+        pop.markdown(explanation(concept))
+
+
+def _source(code: Sequence[Callable], key: str) -> None:
+    pop = st.popover(
+        _("In code"),
+        icon=":material/code:",
+        type="tertiary",
+        key=f"{key}_code",
+        on_change="rerun",
+    )
+    if pop.open:
+        pop.caption(_("The source that just ran, as it stands in the program."))
+        for item in code:
+            pop.code(inspect.getsource(item), language="python")

@@ -1,0 +1,59 @@
+"""What a reader takes away: tables, pictures, configuration."""
+
+import html
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+import tomli_w
+
+from blocks import ModelConfig
+from pages.ui.language import _
+
+PICTURE_FORMATS = ("png", "svg")
+
+
+def take_away(
+    config: ModelConfig,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Sequence[Any],
+    caption: str,
+) -> None:
+    """Buttons for all of it; a file is made when its button is pressed."""
+    flat = {name: value for name, value in config.flat().items() if value is not None}
+    with st.container(horizontal=True):
+        for name, table in tables.items():
+            _download(f"{name}.csv", lambda table=table: table.to_csv(index=False), "text/csv")
+        _download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
+        _download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
+        _download("pictures.html", lambda: as_page(figures, caption), "text/html")
+    st.segmented_control(
+        _("The camera above each picture saves it as"),
+        PICTURE_FORMATS,
+        default="png",
+        required=True,
+        key="picture_format",
+    )
+
+
+def as_page(figures: Sequence[Any], caption: str) -> str:
+    """All pictures, still alive, and what was set, in one page that needs no network."""
+    parts = [
+        figure.to_html(full_html=False, include_plotlyjs=i == 0) for i, figure in enumerate(figures)
+    ]
+    head = "<!doctype html><meta charset='utf-8'><title>Blockscope</title>"
+    return "\n".join((head, f"<p>{html.escape(caption)}</p>", *parts))
+
+
+def _download(name: str, make: Callable[[], str], mime: str) -> None:
+    st.download_button(
+        name,
+        make,
+        file_name=f"blockscope-{name}",
+        mime=mime,
+        key=f"save_{name.replace('.', '_')}",
+        icon=":material/download:",
+        on_click="ignore",
+    )

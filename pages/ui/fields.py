@@ -1,0 +1,143 @@
+"""Every value that a link can carry: how it is read, and what it is where the link is silent."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple, get_args
+
+from blocks.config import FIELDS as CONFIG_FIELDS
+from blocks.devices import DTYPES, available_devices
+from blocks.masks import MaskKind
+from blocks.presets import PRESET_TABLE
+from blocks.run import PaddingSide
+from pages.ui.language import LANGUAGES, browser_language
+from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+
+SAMPLES = {
+    "en": "the small robot saw the red ball and the small robot smiled",
+    "zh": "小机器人看见红色的球，小机器人笑了。",
+}
+INPUT_KINDS = ("sentence", "random")
+LARGEST_SEED = 2**31 - 1
+PADDING_SHOWN = 3
+
+
+class UnreadableError(ValueError):
+    """A value in a link that cannot be; `nearest` is used instead, or the default."""
+
+    def __init__(self, nearest: Any = None):
+        super().__init__()
+        self.nearest = nearest
+
+
+class Field(NamedTuple):
+    """How a value is read from a link, and its default (a function of the others, or a value)."""
+
+    read: Callable[[str], Any]
+    default: Any
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Read a whole number within bounds."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text[:32])
+        except ValueError:
+            raise UnreadableError from None
+        if not least <= value <= most:
+            raise UnreadableError(min(max(value, least), most))
+        return value
+
+    return read
+
+
+def number(text: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise UnreadableError from None
+    if not math.isfinite(value):
+        raise UnreadableError
+    return value
+
+
+def choice(options: Iterable[str]) -> Callable[[str], str]:
+    """Read one of several words."""
+    words = [str(option) for option in options]
+
+    def read(text: str) -> str:
+        if text not in words:
+            raise UnreadableError
+        return text
+
+    return read
+
+
+def flag(text: str) -> bool:
+    """Read true or false."""
+    return choice(("true", "false"))(text) == "true"
+
+
+def sentence(text: str) -> str:
+    """Read any text, cut to what a link can carry."""
+    if len(text) > MAX_CHARACTERS:
+        raise UnreadableError(text[:MAX_CHARACTERS])
+    return text
+
+
+def _config_reader(kind: Any) -> Callable[[str], Any]:
+    """Of the right type only: what fits what, the configuration itself decides."""
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return choice(kind)
+    if kind is bool:
+        return flag
+    is_whole = kind is int or int in get_args(kind)
+    return whole(-(10**9), 10**9) if is_whole else number
+
+
+def _preset_value(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    flats = {preset: row.config.flat() for preset, row in PRESET_TABLE.items()}
+    return lambda values: flats[values.get("preset", "course")][name]
+
+
+def _language(values: Mapping[str, Any]) -> str:
+    return values.get("lang") or browser_language()
+
+
+def _preset_mask(values: Mapping[str, Any]) -> str:
+    return str(PRESET_TABLE[values.get("preset", "course")].mask_kind)
+
+
+def _padding(values: Mapping[str, Any]) -> int:
+    kind = MaskKind(values.get("mask_kind") or _preset_mask(values))
+    return PADDING_SHOWN if kind.hides_padding else 0
+
+
+CONFIG = {name: Field(_config_reader(t), _preset_value(name)) for name, t in CONFIG_FIELDS.items()}
+# In this order they are read: a default may depend on what stands before it.
+RUN = {
+    "lang": Field(choice(LANGUAGES), None),
+    "preset": Field(choice(PRESET_TABLE), "course"),
+    "input_kind": Field(choice(INPUT_KINDS), "sentence"),
+    "text": Field(sentence, lambda values: SAMPLES[_language(values)]),
+    "batch": Field(whole(1, 64), 1),
+    "seq_len": Field(whole(1, MAX_TOKENS), 16),
+    "mask_kind": Field(choice(MaskKind), _preset_mask),
+    "window_size": Field(whole(1, MAX_TOKENS), 4),
+    "prefix_len": Field(whole(0, MAX_TOKENS), 3),
+    "n_padding": Field(whole(0, 64), _padding),
+    "padding_side": Field(choice(PaddingSide), "right"),
+    "seed": Field(whole(0, LARGEST_SEED), 0),
+    "device": Field(choice(available_devices()), available_devices()[0]),
+    "dtype": Field(choice(DTYPES), "float32"),
+    "training": Field(flag, False),
+}
+VIEW = {
+    "stage": Field(sentence, "attention_out"),
+    "head": Field(whole(0, 10**6), 0),
+    "token": Field(whole(0, 10**6), None),
+    "n_dims": Field(whole(1, 128), 20),
+}
+FIELDS: dict[str, Field] = {**RUN, **CONFIG, **VIEW}

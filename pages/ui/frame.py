@@ -1,0 +1,138 @@
+"""The frame of every page: menu, language, controls, share, and the device at work."""
+
+import functools
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from blocks import ConfigError, Fault, Recording, devices
+from blocks.cost.memory import bytes_text
+from blocks.faults import N_
+from blocks.run import Run
+from pages.ui import cached, controls, link
+from pages.ui.inputs import current_run, shorten
+from pages.ui.language import LANGUAGES, _, current_language, say
+from pages.ui.settings import memory_budget
+
+MENU = (
+    ("app.py", N_("Home"), ":material/home:"),
+    ("pages/block.py", N_("One block"), ":material/view_agenda:"),
+)
+ICON = "assets/icon.svg"
+
+
+def open_page(title: str) -> Run:
+    """Draw what surrounds a page and return the run that the reader has set."""
+    st.set_page_config(page_title="Blockscope", page_icon=ICON, layout="wide")
+    cached.prepare_process()
+    faults = link.sync()
+    with st.sidebar:
+        _head()
+        controls.architecture()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
+        st.title(_(title), width="stretch")
+        _share()
+    for fault in faults:
+        st.warning(_("Adjusted: {what}").format(what=say(fault)))
+    return current_run()
+
+
+def close_page(title: str) -> None:
+    """Call at the end of a page."""
+    cached.settle_process(title)
+
+
+def _head() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("### Blockscope", width="stretch")
+        st.segmented_control(
+            _("Language"),
+            list(LANGUAGES),
+            format_func=LANGUAGES.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            **link.view("lang", current_language()),
+        )
+    for path, label, icon in MENU:
+        st.page_link(path, label=_(label), icon=icon, query_params=link.as_query())
+
+
+def _share() -> None:
+    with st.popover(_("Share"), icon=":material/share:", key="share"):
+        st.markdown(_("This link opens the page as you see it: settings, input and seed."))
+        address = (st.context.url or "").partition("?")[0]
+        query = urlencode(link.as_query(), errors="replace")
+        st.code(f"{address}?{query}", language=None, wrap_lines=True)
+        st.button(
+            _("Back to the start"),
+            icon=":material/restart_alt:",
+            on_click=link.reset,
+            key="reset",
+        )
+
+
+def section(draw: Callable[..., None]) -> Callable[..., None]:
+    """A part of a page that reruns alone when the reader touches what is in it."""
+
+    @st.fragment
+    @functools.wraps(draw)
+    def section_draw(*args, **kwargs) -> None:
+        if link.must_redraw():
+            st.rerun(scope="app")
+        link.write()
+        draw(*args, **kwargs)
+
+    return section_draw
+
+
+def recorded(run: Run) -> Recording:
+    """What the run showed; where it cannot be, a sentence with the mend, and the page ends."""
+    fault = run.fault(memory_budget())
+    if fault is not None:
+        _refuse([fault])
+    try:
+        with st.spinner(_("The block runs …"), show_time=True):
+            seen = cached.recording(run)
+    except ConfigError as error:
+        faults = error.faults
+    else:
+        _device_line(run, seen)
+        return seen
+    _refuse(faults)
+
+
+def _refuse(faults: list[Fault]) -> None:
+    for i, fault in enumerate(faults):
+        st.error(say(fault), icon=":material/block:")
+        if fault.mend:
+            mend = ", ".join(f"{name} = {value}" for name, value in fault.mend.items())
+            st.button(
+                _("Use {mend}").format(mend=mend),
+                on_click=_apply,
+                args=(dict(fault.mend),),
+                key=f"mend_{i}",
+                type="primary",
+            )
+    st.stop()
+
+
+def _apply(mend: dict) -> None:
+    for name, value in mend.items():
+        if name == "seq_len":
+            shorten(value)
+        else:
+            link.change(name, value)
+
+
+def _device_line(run: Run, seen: Recording) -> None:
+    """Measured, not estimated: the last run on this device."""
+    text = _("{device} · {dtype} · {time:.2f} ms · {memory} at the peak, not counting the weights")
+    st.sidebar.caption(
+        text.format(
+            device=devices.device_name(run.device),
+            dtype=run.dtype,
+            time=seen.milliseconds,
+            memory=bytes_text(seen.peak_bytes),
+        )
+    )

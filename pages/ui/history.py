@@ -1,0 +1,14 @@
+"""The setting before, so that a change is seen as a change."""
+
+import streamlit as st
+
+from blocks.run import Run
+
+
+def run_before(run: Run) -> Run | None:
+    """The run that this session showed before this one."""
+    current, before = st.session_state.get("runs", (None, None))
+    if run != current:
+        current, before = run, current
+        st.session_state["runs"] = (current, before)
+    return before

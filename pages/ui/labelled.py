@@ -1,0 +1,116 @@
+"""Frames with the reader's words in them, ready to be drawn."""
+
+from functools import lru_cache
+
+import pandas as pd
+
+from blocks.run import Run
+from pages.ui import cached, link, terms
+from pages.ui.language import _, current_language
+
+
+def stages(run: Run) -> pd.DataFrame:
+    """The flow with what each stage is called, what stands in its box, and its live shape."""
+    return _stages(run, current_language())
+
+
+@lru_cache(maxsize=64)
+def _stages(run: Run, language: str) -> pd.DataFrame:
+    table = cached.flow(run)
+    batch, seq_len = run.input.shape
+    shape = f"({batch}, {seq_len}, {run.config.d_model})"
+    labels = [terms.stage(name, run.config) for name in table["stage"]]
+    details = [_detail(part, run) for part in table["part"]]
+    return table.assign(label=labels, detail=details, shape=shape)
+
+
+def _detail(part: str, run: Run) -> str:
+    config = run.config
+    match part:
+        case "embedding":
+            is_random = run.input.tokens is None
+            counted = _("random tensor") if is_random else _("{n} tokens")
+            return counted.format(n=len(run.input.labels))
+        case "position":
+            return terms.option(config.position.position_kind)
+        case "norm":
+            return terms.option(config.norm.norm_kind)
+        case "attention":
+            inside = () if config.position.position_kind.is_added else (_inside(config),)
+            n_heads = _("{n} heads").format(n=config.n_heads)
+            return " · ".join((n_heads, terms.option(run.mask.mask_kind), *inside))
+        case "feed_forward":
+            activation = terms.option(config.feed_forward.activation)
+            return f"d_ff {config.d_ff} · {activation}"
+        case _:
+            return ""
+
+
+def _inside(config) -> str:
+    kind = config.position.position_kind
+    return _("no position") if kind == "none" else terms.option(kind)
+
+
+def heads(run: Run) -> pd.DataFrame:
+    """Head measures with a title for each tile and the words under the cursor."""
+    return _heads(run, current_language())
+
+
+@lru_cache(maxsize=64)
+def _heads(run: Run, language: str) -> pd.DataFrame:
+    table = cached.heads(run)
+    labels = [_head_title(row) for row in table.itertuples()]
+    hovers = [_head_hover(row) for row in table.itertuples()]
+    return table.assign(label=labels, hover=hovers)
+
+
+def _head_title(row) -> str:
+    name = f" {terms.head_name(row.name)} {getattr(row, row.name):.2f}" if row.name else ""
+    return f"<b>{row.head}</b>{name}"
+
+
+def _head_hover(row) -> str:
+    text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
+    return text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
+
+
+def parameters(run: Run) -> pd.DataFrame:
+    """Parts with their labels."""
+    table = cached.parameters(run.config)
+    return table.assign(label=[terms.part(name) for name in table["part"]])
+
+
+def pinned_token(run: Run) -> int:
+    """The token that is outlined everywhere: the reader's, or else the last."""
+    last = len(run.input.labels) - 1
+    chosen = link.value("token")
+    return last if chosen is None else min(chosen, last)
+
+
+def selected_head(run: Run) -> int:
+    """The head that is shown large."""
+    return min(link.value("head"), run.config.n_heads - 1)
+
+
+def selected_stage(run: Run) -> str:
+    """The stage that is open: the reader's where this block has it."""
+    names = list(cached.flow(run)["stage"])
+    chosen = link.value("stage")
+    return chosen if chosen in names else names[-1]
+
+
+def row_share(run: Run, token: int) -> float:
+    """Where a token stands among the queries, 0 (first row) to 1."""
+    return (token + 0.5) / len(run.input.labels)
+
+
+def one_stage(run: Run, name: str) -> pd.Series:
+    """The row of one stage."""
+    return stages(run).set_index("stage").loc[name]
+
+
+def before_and_after(run: Run, name: str) -> tuple[str, str]:
+    """What the two sides of a stage are called: what it reads, and itself."""
+    stage = one_stage(run, name)
+    reads = stage["reads"][0] if stage["reads"] else name
+    return one_stage(run, reads)["label"], stage["label"]

@@ -1,0 +1,63 @@
+"""English and Chinese: every word on the screen passes `_`."""
+
+import functools
+import gettext
+import io
+from pathlib import Path
+
+import streamlit as st
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from blocks import Fault
+
+LOCALE = Path("assets/locale")
+TEXT = Path("assets/text")
+LANGUAGES = {"en": "English", "zh": "中文"}
+
+
+def _(text: str) -> str:
+    """The text in the reader's language."""
+    return _catalogue(current_language()).gettext(text) if text else ""
+
+
+def say(fault: Fault) -> str:
+    """What is wrong and its mend, in the reader's language."""
+    return _(fault.text).format(**fault.values)
+
+
+def literal(text: str) -> str:
+    """Text from a reader inside a sentence of ours: shown as it is, never taken for markdown."""
+    return "`" + " ".join(text.split()).replace("`", "ˋ") + "`"
+
+
+def current_language() -> str:
+    """The language of this session: chosen, or else the browser's."""
+    return st.session_state.get("language") or browser_language()
+
+
+def browser_language() -> str:
+    """Chinese where the browser asks for it, English elsewhere."""
+    return "zh" if (st.context.locale or "").lower().startswith("zh") else "en"
+
+
+def explanation(concept: str) -> str:
+    """The text of a concept, markdown with formulas."""
+    return _read(TEXT / current_language() / f"{concept}.md")
+
+
+@functools.lru_cache(maxsize=len(LANGUAGES))
+def _catalogue(language: str) -> gettext.NullTranslations:
+    source = LOCALE / language / "LC_MESSAGES" / "blockscope.po"
+    if not source.exists():
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    with source.open("rb") as file:
+        write_mo(compiled, read_po(file))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+@functools.lru_cache(maxsize=64)
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

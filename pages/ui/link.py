@@ -1,0 +1,176 @@
+"""The link is the state.
+
+What differs from the default is in the link, under the names of the configuration's fields and
+in values that are never translated. Widgets are views of this state: each is shown the state's
+value and writes what the reader does to it. `sync()` runs at the top of every page and section:
+a link that the reader opened (or went back to) fills the state, otherwise the state fills the link.
+"""
+
+import zlib
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from blocks import PRESETS, Fault, ModelConfig
+from blocks.faults import N_
+from pages.ui.fields import CONFIG, FIELDS, UnreadableError
+from pages.ui.language import browser_language, literal
+
+CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
+DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
+UNKNOWN = N_("{name} in the link is no setting of Blockscope and was left out")
+
+
+class Mended(NamedTuple):
+    """State after impossible values were replaced, and what was wrong with them."""
+
+    values: dict[str, Any]
+    faults: tuple[Fault, ...]
+
+
+def value(name: str) -> Any:
+    """The value of a field in this session."""
+    return value_in(_state(), name)
+
+
+def value_in(values: Mapping[str, Any], name: str) -> Any:
+    """The value of a field where these differ from the defaults."""
+    return values[name] if name in values else _default(name, values)
+
+
+def change(name: str, new: Any) -> None:
+    """Set a field, as a widget does; a default is not kept, so that the link stays short."""
+    values = dict(_state())
+    if name == "preset":
+        values = {key: old for key, old in values.items() if key not in (*CONFIG, "mask_kind")}
+    values.pop(name, None)
+    if new != _default(name, values):
+        values[name] = new
+    st.session_state["values"] = values
+    st.session_state["touched"] = True
+
+
+def reset() -> None:
+    """Back to the defaults, in the reader's language."""
+    lang = _state().get("lang")
+    st.session_state["values"] = {"lang": lang} if lang else {}
+    st.session_state["touched"] = True
+
+
+def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
+    """Key and callback that make a widget a view of a field, showing `shown` now.
+
+    Where the options of a widget may change, name them: with others it is another widget. The
+    browser may still speak of the old one, and its third option is not the third of the new.
+    """
+    key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
+    st.session_state[key] = shown  # at every rerun: a widget of another page starts anew
+    return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
+
+
+def redraw_everything() -> None:
+    """Let a section that reruns alone hand over to the whole page."""
+    st.session_state["redraw_everything"] = True
+
+
+def must_redraw() -> bool:
+    """Whether a section was asked to hand over; asked once."""
+    return st.session_state.pop("redraw_everything", False)
+
+
+def _widget_moved(name: str, key: str, shown: Any) -> None:
+    """A fast second move brings along the old value of widgets that have changed since."""
+    moved_to = st.session_state[key]
+    if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
+        change(name, moved_to)
+
+
+def _is_legal(name: str, found: Any) -> bool:
+    """A select box whose options are gone hands over its label instead of a value."""
+    try:
+        return type(FIELDS[name].read(_as_text(found))) is type(found)
+    except UnreadableError as error:
+        return name == "text" and error.nearest is not None
+
+
+def sync() -> tuple[Fault, ...]:
+    """Bring link and state together; returns what in the link could not be."""
+    query = st.query_params.to_dict()
+    is_opened = query != st.session_state.get("written") and not st.session_state.get("touched")
+    values, unread = read(query) if is_opened else (_state(), ())
+    mended = mend(values)
+    st.session_state["values"] = mended.values
+    st.session_state["language"] = value("lang") or browser_language()
+    must_redraw()
+    write()
+    return (*unread, *mended.faults)
+
+
+def write() -> None:
+    """Put the state into the address bar, if it is not there."""
+    query = as_query()
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+    st.session_state["written"] = query
+    st.session_state["touched"] = False
+
+
+def as_query() -> dict[str, str]:
+    """What differs from the defaults, as plain text."""
+    return {name: _as_text(value) for name, value in _state().items()}
+
+
+def read(query: Mapping[str, str]) -> Mended:
+    """Typed, checked values out of any link at all; defaults are left out."""
+    values: dict[str, Any] = {}
+    faults = [Fault(UNKNOWN, {"name": _shown(name)}) for name in query if name not in FIELDS]
+    for name in (name for name in FIELDS if name in query):
+        try:
+            values[name] = FIELDS[name].read(query[name])
+        except UnreadableError as error:
+            if error.nearest is not None:
+                values[name] = error.nearest
+            faults.append(_unreadable(name, query[name], value_in(values, name)))
+    return Mended(_without_defaults(values), tuple(faults))
+
+
+def _unreadable(name: str, text: str, used: Any) -> Fault:
+    if used is None:
+        return Fault(DEFAULTED, {"name": name, "value": _shown(text)})
+    return Fault(CHANGED, {"name": name, "value": _shown(text), "used": _shown(str(used))})
+
+
+def mend(values: Mapping[str, Any]) -> Mended:
+    """Bring the configuration to the nearest that can be built."""
+    changes = {name: found for name, found in values.items() if name in CONFIG}
+    config, faults = PRESETS[value_in(values, "preset")].nearest(**changes)
+    mended = {name: config.flat()[name] for fault in faults for name in fault.mend}
+    return Mended(_without_defaults({**values, **mended}), faults)
+
+
+def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: found for name, found in values.items() if found != _default(name, values)}
+
+
+def config() -> ModelConfig:
+    """The configuration that the state describes."""
+    changes = {name: found for name, found in _state().items() if name in CONFIG}
+    return PRESETS[value("preset")].replace(**changes)
+
+
+def _state() -> dict[str, Any]:
+    return st.session_state.setdefault("values", {})
+
+
+def _default(name: str, values: Mapping[str, Any]) -> Any:
+    default = FIELDS[name].default
+    return default(values) if callable(default) else default
+
+
+def _as_text(found: Any) -> str:
+    return str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _shown(text: str, most: int = 40) -> str:
+    return literal(text if len(text) <= most else text[:most] + "…")

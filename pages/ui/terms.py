@@ -1,0 +1,113 @@
+"""What the standard terms are called on the screen."""
+
+from blocks import ModelConfig
+from blocks.faults import N_
+from blocks.kinds import NormKind, NormPlacement
+from pages.ui.language import _
+
+OPTIONS = {
+    "none": N_("none"),
+    "pre": N_("pre"),
+    "post": N_("post"),
+    "sandwich": N_("sandwich"),
+    "parallel": N_("parallel"),
+    "layernorm": "LayerNorm",
+    "rmsnorm": "RMSNorm",
+    "batchnorm": "BatchNorm",
+    "sinusoidal": N_("sinusoidal"),
+    "learned": N_("learned"),
+    "rope": "RoPE",
+    "alibi": "ALiBi",
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "glu": "GLU",
+    "reglu": "ReGLU",
+    "geglu": "GEGLU",
+    "swiglu": "SwiGLU",
+    "pytorch": N_("PyTorch default"),
+    "xavier_uniform": N_("Xavier uniform"),
+    "normal": N_("normal 0.02 (GPT-2)"),
+    "causal": N_("causal"),
+    "padding": N_("padding"),
+    "causal_padding": N_("causal + padding"),
+    "sliding_window": N_("sliding window"),
+    "prefix": N_("prefix"),
+    "left": N_("left"),
+    "right": N_("right"),
+    "sentence": N_("sentence"),
+    "random": N_("random tensor"),
+}
+PARTS = {
+    "q_proj": "q_proj",
+    "k_proj": "k_proj",
+    "v_proj": "v_proj",
+    "out_proj": "out_proj",
+    "attention_bias": N_("attention biases"),
+    "gate_proj": "gate_proj",
+    "up_proj": "up_proj",
+    "down_proj": "down_proj",
+    "feed_forward_bias": N_("feed-forward biases"),
+    "norms": N_("norms"),
+    "position": N_("position table"),
+}
+STAGES = {
+    "input": N_("embedding"),
+    "attention_norm": N_("norm 1"),
+    "norm": N_("norm"),
+    "attention_out": N_("attention"),
+    "attention_out_norm": N_("norm after attention"),
+    "attention_sum": N_("attention + residual"),
+    "feed_forward_norm": N_("norm 2"),
+    "feed_forward_out": N_("feed-forward"),
+    "feed_forward_out_norm": N_("norm after feed-forward"),
+    "feed_forward_sum": N_("feed-forward + residual"),
+}
+HEAD_NAMES = {
+    "first_token": N_("first token"),
+    "same_token": N_("same token"),
+    "previous_token": N_("previous token"),
+}
+
+
+def option(value: str) -> str:
+    """The label of a choice."""
+    return _(OPTIONS.get(value, value))
+
+
+def part(name: str) -> str:
+    """The label of a part of the parameters."""
+    return _(PARTS[name])
+
+
+def head_name(name: str) -> str:
+    """What a head is called where its measure passes the threshold."""
+    return _(HEAD_NAMES[name]) if name else ""
+
+
+def stage(name: str, config: ModelConfig) -> str:
+    """What a stage is called; the stream's name depends on what happens to it there."""
+    if name in STAGES:
+        return _(STAGES[name])
+    is_added = config.position.position_kind.is_added
+    has_norm = config.norm.norm_kind is not NormKind.NONE
+    is_post = has_norm and config.norm.norm_placement is NormPlacement.POST
+    match name:
+        case "resid_pre":
+            return _("+ position") if is_added else _("embedding")
+        case "resid_mid":
+            return _("norm 1") if is_post else _stream(_("+ attention"), config)
+        case _:
+            return _("norm 2 = output") if is_post else _stream(_("output"), config)
+
+
+def _stream(label: str, config: ModelConfig) -> str:
+    return label if config.norm.residual else _("no residual")
+
+
+def attention_kind(config: ModelConfig) -> str:
+    """MHA, GQA or MQA, which follow from the number of key and value heads."""
+    if config.n_kv_heads == config.n_heads:
+        return "MHA"
+    return "MQA" if config.n_kv_heads == 1 else "GQA"

@@ -1,0 +1,68 @@
+"""What the reader looks at: which stage, which head, which token, how much of it."""
+
+import streamlit as st
+
+from blocks.run import Run
+from pages.ui import labelled, link
+from pages.ui.controls import slider
+from pages.ui.language import _
+
+PILLS_UP_TO = 32
+
+
+def open_stage(customdata: list) -> None:
+    """A part of the drawing was clicked."""
+    link.change("stage", customdata[0])
+
+
+def show_head(customdata: list) -> None:
+    """A tile of the overview was clicked."""
+    link.change("head", int(customdata[0]))
+
+
+def pin_token(customdata: list) -> None:
+    """A cell of the large map was clicked: its query is pinned, on the whole page."""
+    link.change("token", int(customdata[0]))
+    link.redraw_everything()
+
+
+def stage_choice(run: Run, shown: str) -> None:
+    """The same choice as a click on the drawing, by keyboard."""
+    stages = labelled.stages(run)
+    labels = dict(zip(stages["stage"], stages["label"], strict=True))
+    with st.container(key="stage"):
+        st.pills(
+            _("Stage"),
+            list(labels),
+            format_func=lambda name: labels.get(name, name),
+            required=True,
+            wrap=True,
+            label_visibility="collapsed",
+            **link.view("stage", shown, tuple(labels)),
+        )
+
+
+def head_choice(run: Run, shown: int) -> None:
+    """The same choice as a click on a tile, by keyboard."""
+    n_heads = run.config.n_heads
+    if n_heads == 1:
+        return
+    if n_heads > PILLS_UP_TO:
+        slider("head", _("Head"), 0, n_heads - 1, shown)
+        return
+    with st.container(key="head"):
+        st.pills(
+            _("Head"),
+            list(range(n_heads)),
+            required=True,
+            wrap=True,
+            label_visibility="collapsed",
+            **link.view("head", shown, n_heads),
+        )
+
+
+def dims_choice(run: Run) -> None:
+    """How many features of the token are drawn."""
+    most = min(128, run.config.d_model)
+    if most > 1:
+        slider("n_dims", _("Features shown"), 1, most, min(link.value("n_dims"), most))

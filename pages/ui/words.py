@@ -1,0 +1,184 @@
+"""Sentences that read this run, and what pictures show for those who cannot see them."""
+
+import streamlit as st
+
+from blocks.inspection import tiles
+from blocks.kinds import NormKind, NormPlacement
+from blocks.run import Run
+from pages.ui import cached, labelled, terms
+from pages.ui.language import _, literal
+
+
+def summary(run: Run) -> str:
+    """What runs, in one line."""
+    text = _("{n} tokens × {d_model} features · {total:,} parameters · {kind} · seed {seed}")
+    return text.format(
+        n=run.input.shape[1],
+        d_model=run.config.d_model,
+        total=cached.parameters(run.config)["count"].sum(),
+        kind=terms.attention_kind(run.config),
+        seed=run.seed,
+    )
+
+
+def flow_sentence(run: Run) -> str:
+    """What the stream does in this run, and why."""
+    rms = cached.flow(run).set_index("stage")["rms"]
+    start, end = rms["resid_pre"], rms["resid_post"]
+    text = _("In this run the stream enters with RMS {start:.2f} and leaves with {end:.2f}.")
+    return f"{text.format(start=start, end=end)} {_reason(run)}"
+
+
+def _reason(run: Run) -> str:
+    norm = run.config.norm
+    if not norm.residual:
+        return _("Without the residual connection only what each part writes goes on.")
+    if norm.norm_kind is NormKind.NONE:
+        return _("Without a norm nothing brings the stream back to a common scale.")
+    if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
+        return _(
+            "BatchNorm in evaluation uses running statistics, still mean 0 and variance 1 in an "
+            "untrained model: it changes next to nothing. Switch training mode on."
+        )
+    match norm.norm_placement:
+        case NormPlacement.PRE:
+            return _("The norms stand on the branch: nothing pulls the stream itself back.")
+        case NormPlacement.POST:
+            return _("The norms stand on the trunk: the stream is rescaled after every addition.")
+        case NormPlacement.SANDWICH:
+            return _("What each branch writes is normalised: every write has about the same size.")
+        case NormPlacement.PARALLEL:
+            return _("Both parts read the same norm, and their writes are added at once.")
+
+
+def strip_alt(run: Run, *_selected: str) -> str:
+    """The drawing of the block in words."""
+    order = " → ".join(labelled.stages(run)["label"])
+    return _("Drawing of the block, parts in order: {order}.").format(order=order)
+
+
+def flow_alt(run: Run, *_before: Run | None) -> str:
+    """The picture of the flow in words."""
+    stages = labelled.stages(run).itertuples()
+    rows = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in stages)
+    return _("Mean and standard deviation at each stage: {rows}.").format(rows=rows)
+
+
+def mask_alt(run: Run) -> str:
+    """The mask in words."""
+    mask = terms.option(run.mask.mask_kind)
+    return _("Mask: {mask}. Rows are queries, columns keys; grey is forbidden.").format(mask=mask)
+
+
+def head_sentence(run: Run) -> str:
+    """Which head is the sharpest, against what even weights would give."""
+    heads = cached.heads(run)
+    sharpest = heads.loc[heads["entropy_bits"].idxmin()]
+    text = _(
+        "Sharpest is head {head}: {entropy:.2f} bits, as if it read from {tokens:.1f} tokens. "
+        "The weights are random (seed {seed}), so heads differ little; structure comes with "
+        "training."
+    )
+    return text.format(
+        head=int(sharpest["head"]),
+        entropy=sharpest["entropy_bits"],
+        tokens=sharpest["effective_tokens"],
+        seed=run.seed,
+    )
+
+
+def head_measures(run: Run, head: int, token: int) -> str:
+    """The measures of one head in a line."""
+    row = cached.heads(run).iloc[head]
+    text = _(
+        "**Head {head}** · entropy {entropy:.2f} bits · distance {distance:.1f} tokens · "
+        "first token {first:.2f} · same {same:.2f} · previous {previous:.2f} · "
+        "row sums {least:.3f} to {most:.3f} · pinned: {token}"
+    )
+    return text.format(
+        head=head,
+        entropy=row["entropy_bits"],
+        distance=row["distance_tokens"],
+        first=row["first_token"],
+        same=row["same_token"],
+        previous=row["previous_token"],
+        least=row["row_sum_min"],
+        most=row["row_sum_max"],
+        token=literal(run.input.labels[token]),
+    )
+
+
+def overview_note(run: Run) -> str:
+    """How to read the overview."""
+    note = _("One scale for all heads; grey is masked. Choose a head by a click or by number.")
+    if blind := cached.blind_queries(run):
+        note += " " + _("Queries that may see no key: {n}; their rows are zeros.").format(n=blind)
+    k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
+    if k == 1:
+        return note
+    return f"{note} " + _("Each cell shows the largest of {k} × {k} weights.").format(k=k)
+
+
+def heads_alt(run: Run, *_marked: int) -> str:
+    """All heads in words."""
+    rows = "; ".join(labelled.heads(run)["hover"])
+    return _("Attention patterns of all heads on one scale: {rows}.").format(rows=rows)
+
+
+def head_alt(run: Run, head: int, token: int) -> str:
+    """One head in words."""
+    text = _("Attention pattern of head {head}: query down, key across; pinned: {token}.")
+    return text.format(head=head, token=run.input.labels[token])
+
+
+def spread_alt(run: Run, name: str) -> str:
+    """The histogram in words."""
+    stage = labelled.one_stage(run, name)
+    text = _("How the values of {stage} are spread: mean {mean:.3f}, std {std:.3f}.")
+    return text.format(stage=stage["label"], mean=stage["mean"], std=stage["std"])
+
+
+def token_values_alt(run: Run, name: str, token: int, _n_dims: int) -> str:
+    """One token's features in words."""
+    before, after = labelled.before_and_after(run, name)
+    text = _("First features of token {token}: {before} against {after}.")
+    return text.format(token=run.input.labels[token], before=before, after=after)
+
+
+def parameter_total(run: Run) -> None:
+    """The total, and whether formula and model agree."""
+    by_formula = int(cached.parameters(run.config)["count"].sum())
+    counted = cached.counted_parameters(run.config)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{by_formula:,}**")
+        if by_formula == counted:
+            st.badge(_("formula = counted"), color="green", icon=":material/check:")
+        else:
+            text = _("formula {formula:,}, counted {counted:,}")
+            st.badge(text.format(formula=by_formula, counted=counted), color="red")
+
+
+def parameter_sentence(run: Run) -> str:
+    """What surprises people about heads."""
+    config = run.config
+    if config.n_kv_heads == config.n_heads:
+        text = _(
+            "n_heads changes no parameter and no FLOP of the projections: {n} heads of width "
+            "{d_head} share d_model = {d_model}. n_kv_heads does: the fewer, the smaller keys and "
+            "values."
+        )
+    else:
+        text = _(
+            "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj and v_proj "
+            "are smaller than q_proj. With as many of both, n_heads would change no parameter."
+        )
+    sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads}
+    return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)
+
+
+def parameters_alt(run: Run) -> str:
+    """The parameters in words."""
+    parts = labelled.parameters(run)
+    counted = zip(parts["label"], parts["count"], strict=True)
+    rows = "; ".join(f"{label} {count:,}" for label, count in counted)
+    return _("Parameters by part: {rows}.").format(rows=rows)
