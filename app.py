@@ -1,0 +1,76 @@
+"""Home: the model drawn once, and every part of the drawing leads to where it is explored."""
+
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.run import Run
+from pages.figures import strip
+from pages.ui import labelled, link, words
+from pages.ui.chart import show
+from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.inputs import input_controls
+from pages.ui.language import _
+
+TITLE = N_("See a Transformer work")
+BLOCK = "pages/block.py"
+EXPERIMENTS = (
+    (N_("Pre-norm or post-norm: what does the stream do?"), {"norm_placement": "post"}),
+    (N_("Who may see whom: take the causal mask away"), {"mask_kind": "none"}),
+    (N_("Do more heads cost more parameters?"), {"n_heads": "16"}),
+    (N_("Share keys and values among heads: GQA"), {"n_kv_heads": "2"}),
+    (N_("A block of GPT-2's shape on your sentence"), {"preset": "gpt2-small"}),
+    (N_("A Llama-style block: RMSNorm, SwiGLU, RoPE"), {"preset": "smollm2-135m"}),
+)
+
+
+def main() -> None:
+    """Ten seconds: what this is, and what to do first."""
+    run = open_page(TITLE)
+    st.markdown(
+        _(
+            "A real Transformer block, its weights random and untrained, runs on this machine; "
+            "everything you see is measured in that run. Move a control in the sidebar, or:"
+        )
+    )
+    recorded(run)
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        show(draw_block, run, key="home_strip", alt=words.strip_alt, on_click=choose_part)
+        st.caption(_("This block just ran. Click a part to open it; wider wire, larger RMS."))
+    with right:
+        sentence()
+        experiments()
+    close_page(TITLE)
+    if st.session_state.pop("part_chosen", False):
+        st.switch_page(BLOCK, query_params=link.as_query())
+
+
+def sentence() -> None:
+    """Your own sentence, and on to what it does in the block."""
+    st.subheader(_("Type a sentence"))
+    input_controls()
+    if st.button(_("See it pass through the block"), type="primary", icon=":material/play_arrow:"):
+        st.switch_page(BLOCK, query_params=link.as_query())
+
+
+def draw_block(run: Run):
+    """The block, as it ran."""
+    return strip.block_strip(labelled.stages(run), selected="", _=_)
+
+
+def choose_part(customdata: list) -> None:
+    """A part of the drawing was clicked."""
+    link.change("stage", customdata[0])
+    st.session_state["part_chosen"] = True
+
+
+def experiments() -> None:
+    """Questions that a class asks, one click each."""
+    st.subheader(_("Or start with a question"))
+    kept = {name: text for name, text in link.as_query().items() if name in ("lang", "text")}
+    for question, values in EXPERIMENTS:
+        query = {**kept, **values}
+        st.page_link(BLOCK, label=_(question), icon=":material/science:", query_params=query)
+
+
+main()
