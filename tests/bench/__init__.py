@@ -1,0 +1,1 @@
+"""Measurements as ratios, both sides in one run: `make bench`."""

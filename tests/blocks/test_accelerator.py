@@ -1,0 +1,86 @@
+"""The same model on the CPU and on an accelerator; skipped where there is none."""
+
+import pytest
+import torch
+from toy import IS_TOKEN, MASKS, assert_near, toy, toy_input
+
+from blocks import build, record
+from blocks.devices import DTYPES, available_devices, available_dtypes, device_name
+from blocks.kinds import NormKind, PositionKind
+from blocks.masks import MaskConfig, build_mask
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.accelerator.is_available(), reason="no accelerator here"),
+]
+
+DEVICE = available_devices()[0]
+TOLERANCE = 1e-4
+
+
+def test_the_accelerator_has_a_name():
+    assert device_name(DEVICE)
+
+
+@pytest.mark.parametrize("dtype_name", ["float32", "bfloat16"])
+def test_a_seed_means_the_same_weights_on_every_device(dtype_name: str):
+    config, dtype = toy(position_kind="learned", norm_kind="batchnorm"), DTYPES[dtype_name]
+    here, there = (build(config, device=device, dtype=dtype) for device in ("cpu", DEVICE))
+    for name, values in there.state_dict().items():
+        assert values.device.type == DEVICE
+        assert torch.equal(values.cpu(), here.state_dict()[name])
+
+
+@pytest.mark.parametrize("training_seed", [None, 0], ids=["evaluation", "training"])
+@pytest.mark.parametrize("norm_kind", NormKind)
+@pytest.mark.parametrize("position_kind", PositionKind)
+def test_outputs_agree(position_kind: str, norm_kind: str, training_seed: int | None):
+    config = toy(position_kind=position_kind, norm_kind=norm_kind, n_kv_heads=2)
+    here, there = (
+        record(build(config, device=device), toy_input().to(device), training_seed=training_seed)
+        for device in ("cpu", DEVICE)
+    )
+    assert here.stages == there.stages
+    assert_near(there.output.cpu(), here.output, tolerance=TOLERANCE)
+    assert_near(there.pattern().cpu(), here.pattern(), tolerance=TOLERANCE)
+    assert_near(there.moments.cpu(), here.moments, tolerance=TOLERANCE)
+
+
+@pytest.mark.parametrize("position_kind", PositionKind)
+@pytest.mark.parametrize("n_kv_heads", [4, 2, 1])
+@pytest.mark.parametrize("mask_config", MASKS, ids=lambda config: config.mask_kind)
+def test_fused_path_equals_explicit_path_there(
+    mask_config: MaskConfig, n_kv_heads: int, position_kind: str
+):
+    config = toy(n_kv_heads=n_kv_heads, position_kind=position_kind)
+    model, x = build(config, device=DEVICE), toy_input().to(DEVICE)
+    mask = build_mask(mask_config, IS_TOKEN.to(DEVICE))
+    explicit = record(model, x, mask=mask)
+    fused = record(model, x, mask=mask, keep=("head_out",))
+    assert explicit.output.isfinite().all()
+    assert_near(fused.output, explicit.output, tolerance=TOLERANCE)
+    if mask is not None:
+        heads_out = fused.tensor("head_out")
+        is_empty = ~mask.any(dim=-1).expand(heads_out.shape[:-1])
+        assert heads_out[is_empty].eq(0).all()
+
+
+@pytest.mark.parametrize("dtype_name", available_dtypes(DEVICE))
+def test_every_number_format_is_computed_there(dtype_name: str):
+    dtype = DTYPES[dtype_name]
+    model = build(toy(), device=DEVICE, dtype=dtype)
+    for keep in (None, ()):
+        output = record(model, toy_input().to(DEVICE, dtype), keep=keep).output
+        assert output.dtype is dtype
+        assert output.isfinite().all()
+
+
+def test_a_recording_is_measured_there():
+    model, x = build(toy(), device=DEVICE), toy_input().to(DEVICE)
+    seen, here = record(model, x), record(build(toy()), toy_input())
+    assert seen.milliseconds > 0
+    assert seen.pattern().device.type == DEVICE
+    assert seen.peak_bytes >= seen.tensor("scores").nbytes + seen.pattern().nbytes
+    assert seen.peak_bytes == pytest.approx(here.peak_bytes, rel=0.5)
+    assert len(seen.flow()) == len(seen.stages)
+    assert len(seen.heads()) == toy().n_heads

@@ -1,0 +1,134 @@
+"""What is estimated before the run against what the run takes."""
+
+import time
+from typing import Any
+
+import pytest
+import torch
+from toy import draw, toy, toys
+
+from blocks import ModelConfig, build, count_parameters, record
+from blocks.cost.memory import SMALLEST_SIZES, bytes_text, estimate_memory, memory_fault
+from blocks.cost.peak_memory import TensorMemory
+from blocks.kinds import PositionKind
+from blocks.masks import MaskConfig, build_mask
+
+SHAPES_AND_MASKS = [((1, 5), "none"), ((2, 16), "causal"), ((1, 128), "causal_padding")]
+DTYPES = [torch.float32, torch.bfloat16, torch.float64]
+MEGABYTE, GIGABYTE = 2**20, 2**30
+LOOSENESS = 6
+
+
+def measured(
+    config: ModelConfig,
+    shape: tuple[int, int],
+    dtype: torch.dtype,
+    mask_kind: str = "none",
+    training_seed: int | None = None,
+) -> int:
+    """Bytes of the weights and of one recorded pass, everything kept."""
+    is_token = torch.ones(shape, dtype=torch.bool)
+    is_token[:, -1] = False
+    mask = build_mask(MaskConfig(mask_kind=mask_kind), is_token)
+    model, x = build(config, dtype=dtype), draw(*shape, config.d_model).to(dtype)
+    weights = sum(parameter.nbytes for parameter in model.parameters())
+    return weights + record(model, x, mask=mask, training_seed=training_seed).peak_bytes
+
+
+def estimated(config: ModelConfig, shape: tuple[int, int], dtype: torch.dtype) -> int:
+    return estimate_memory(config, batch=shape[0], seq_len=shape[1], dtype=dtype).total
+
+
+@pytest.mark.parametrize("training_seed", [None, 0], ids=["evaluation", "training"])
+@pytest.mark.parametrize("position_kind", PositionKind)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_recording_takes_no_more_than_estimated(
+    dtype: torch.dtype, position_kind: str, training_seed: int | None
+):
+    same = {"position_kind": [position_kind], "d_ff": [16], "max_seq_len": [128]}
+    rich = {"n_kv_heads": [1], "norm_placement": ["sandwich"], "activation": ["swiglu"]}
+    configs = toys(n_heads=[1, 4, 8], **same) + toys(**rich, **same)
+    for config in configs:
+        for shape, mask_kind in SHAPES_AND_MASKS:
+            need = measured(config, shape, dtype, mask_kind, training_seed)
+            assert need <= estimated(config, shape, dtype), (shape, config)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("activation", ["gelu", "swiglu"])
+def test_building_takes_no_more_than_estimated(activation: str, dtype: torch.dtype):
+    config = toy(d_model=64, d_ff=256, activation=activation)
+    with TensorMemory() as memory:
+        build(config, dtype=dtype)
+    assert memory.peak_bytes <= estimated(config, (1, 1), dtype)
+
+
+@pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "activation": "swiglu"}])
+def test_the_estimate_is_not_wildly_more_than_is_taken(changes: dict[str, Any]):
+    config, shape = toy(d_model=64, d_ff=256, **changes), (1, 256)
+    for dtype in DTYPES:
+        assert estimated(config, shape, dtype) <= LOOSENESS * measured(config, shape, dtype)
+
+
+def test_weights_are_exact():
+    config = toy()
+    memory = estimate_memory(config, batch=1, seq_len=1, dtype=torch.bfloat16)
+    assert memory.weights == 2 * count_parameters(config)["count"].sum()
+    assert memory.total == memory.weights + memory.activations
+
+
+def test_a_run_that_fits_has_no_fault():
+    need = estimate_memory(toy(), batch=2, seq_len=5, dtype=torch.float32).total
+    run = {"batch": 2, "seq_len": 5, "dtype": torch.float32}
+    assert memory_fault(toy(), **run, budget=need) is None
+    assert memory_fault(toy(), **run, budget=need - 1) is not None
+
+
+@pytest.mark.parametrize("budget", [MEGABYTE, 64 * MEGABYTE, 4 * GIGABYTE])
+@pytest.mark.parametrize("shape", [(1, 8), (1_000_000, 1_000_000)], ids=["short", "long"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"d_model": 1_000_000, "n_heads": 1},
+        {"d_model": 1_000_000, "n_heads": 1000, "d_ff": 1_000_000},
+        {"d_model": 65_535, "n_heads": 5, "n_kv_heads": 1},
+        {"d_model": 123_450, "n_heads": 5, "position_kind": "rope", "d_ff": 7},
+        {"d_model": 999_983, "n_heads": 999_983, "position_kind": "learned"},
+    ],
+    ids=lambda values: str(values["d_model"]),
+)
+def test_a_mend_fits_and_is_found_at_once(
+    values: dict[str, Any], shape: tuple[int, int], budget: int
+):
+    run = {"batch": shape[0], "seq_len": shape[1]}
+    config = ModelConfig.from_flat(values)
+    start = time.thread_time()
+    with TensorMemory() as memory:
+        fault = memory_fault(config, **run, dtype=torch.float32, budget=budget)
+    assert time.thread_time() - start < 0.1  # seconds
+    assert memory.peak_bytes == 0
+    asked = run | {"d_model": config.d_model, "d_ff": config.d_ff}
+    assert all(SMALLEST_SIZES[name] <= size < asked[name] for name, size in fault.mend.items())
+    sizes = {name: fault.mend[name] for name in fault.mend.keys() - run.keys()}
+    run |= {name: fault.mend[name] for name in run.keys() & fault.mend.keys()}
+    smaller, _ = config.nearest(**sizes)
+    assert memory_fault(smaller, **run, dtype=torch.float32, budget=budget) is None
+
+
+def test_a_fault_says_what_is_needed_and_what_to_use():
+    config = ModelConfig.from_flat({"d_model": 65_536})
+    run = {"batch": 1, "seq_len": 8, "dtype": torch.float32}
+    fault = memory_fault(config, **run, budget=GIGABYTE)
+    weights = bytes_text(estimate_memory(config, **run).weights)
+    assert f"({weights} of weights" in str(fault)
+    assert "more than the 1.0 GiB allowed here" in str(fault)
+    assert all(f"{name} {size}" in str(fault) for name, size in fault.mend.items())
+    assert "{" not in str(fault)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0.0 MiB"), (MEGABYTE, "1.0 MiB"), (GIGABYTE, "1.0 GiB"), (2**41, "2,048.0 GiB")],
+)
+def test_bytes_are_read_in_units_of_1024(count: int, text: str):
+    assert bytes_text(count) == text

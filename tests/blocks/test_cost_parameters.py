@@ -1,0 +1,124 @@
+"""The formulas count what is really built."""
+
+from itertools import product
+from math import prod
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from toy import toy, toys
+
+from blocks import PRESETS, ModelConfig, build, count_parameters
+from blocks.kinds import Activation, NormKind, NormPlacement, PositionKind
+from blocks.models import Block, count_built
+
+
+def numel(model: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def block_without_memory(config: ModelConfig) -> Block:
+    with torch.device("meta"):
+        return Block(config)
+
+
+def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
+    """The value of `2 · d_model + 1,024 · 3`."""
+    products = sum_of_products.replace(",", "").split(" + ")
+    factors = [product.split(" · ") for product in products]
+    return sum(prod((sizes or {}).get(factor) or int(factor) for factor in row) for row in factors)
+
+
+def sizes_of(config: ModelConfig) -> dict[str, int]:
+    names = ("d_model", "n_heads", "n_kv_heads", "d_head", "d_ff")
+    sizes = {name: getattr(config, name) for name in names}
+    return sizes | {"max_seq_len": config.position.max_seq_len}
+
+
+@pytest.mark.parametrize("position_kind", PositionKind)
+@pytest.mark.parametrize("placement", NormPlacement)
+def test_every_combination_of_parts_is_counted(
+    placement: NormPlacement, position_kind: PositionKind, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(nn.Linear, "reset_parameters", lambda linear: None)  # half the time
+    choices = {
+        "norm_kind": NormKind,
+        "activation": [Activation.GELU, Activation.SWIGLU],  # the others: below
+        "attention_bias": [True, False],
+        "feed_forward_bias": [True, False],
+        "n_kv_heads": [None, 2, 1],
+    }
+    for config in toys(norm_placement=[placement], position_kind=[position_kind], **choices):
+        counted = count_parameters(config)["count"].sum()
+        assert counted == numel(block_without_memory(config)), config
+
+
+@pytest.mark.parametrize("activation", Activation)
+def test_every_activation_is_counted(activation: Activation):
+    choices = {"feed_forward_bias": [True, False], "d_ff": [None, 7]}
+    for config in toys(activation=[activation], **choices):
+        counted = count_parameters(config)["count"].sum()
+        assert counted == numel(block_without_memory(config)) == count_built(config)
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+def test_presets_are_counted(config: ModelConfig):
+    assert count_parameters(config)["count"].sum() == numel(block_without_memory(config))
+
+
+@pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "norm_kind": "batchnorm"}])
+def test_what_build_returns_is_counted(changes: dict[str, Any]):
+    config = toy(**changes)
+    assert count_parameters(config)["count"].sum() == numel(build(config))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        *PRESETS.values(),
+        toy(n_kv_heads=2, activation="swiglu", position_kind="learned"),
+        toy(norm_placement="sandwich", norm_kind="rmsnorm", attention_bias=False),
+        toy(norm_placement="parallel", feed_forward_bias=False),
+    ],
+)
+def test_formulas_and_their_numbers_give_the_count(config: ModelConfig):
+    for row in count_parameters(config).itertuples():
+        assert evaluate(row.numbers) == row.count
+        assert evaluate(row.formula, sizes_of(config)) == row.count
+
+
+def test_four_hundred_billion_parameters_are_counted_exactly():
+    d_model = 184_320
+    config = ModelConfig.from_flat({"d_model": d_model, "n_heads": 1_440})
+    counted = count_parameters(config)["count"].sum()
+    assert counted == numel(block_without_memory(config))
+    assert counted == 12 * d_model**2 + 13 * d_model  # matrices; biases and norms
+    assert counted > 400e9
+
+
+def test_parts_are_named_as_the_modules_are():
+    config = toy(activation="swiglu")
+    weights = [name for name, _ in build(config).named_parameters() if "_proj.weight" in name]
+    built = {name.split(".")[-2] for name in weights}
+    counted = set(count_parameters(config)["part"])
+    assert built == {part for part in counted if part.endswith("_proj")}
+
+
+def test_groups_add_up_to_the_submodules():
+    config = toy(n_kv_heads=2, position_kind="learned")
+    layer = (model := build(config)).layers[0]
+    groups = count_parameters(config).groupby("group")["count"].sum()
+    assert groups["attention"] == numel(layer.attention)
+    assert groups["feed_forward"] == numel(layer.feed_forward)
+    assert groups["embedding"] == numel(model.position)
+    assert groups["norm"] == numel(layer.attention_residual) + numel(layer.feed_forward_residual)
+
+
+def test_the_shape_of_the_table_does_not_depend_on_the_values():
+    columns = ["part", "group", "formula", "numbers", "count"]
+    for biases in product([True, False], repeat=2):
+        config = toy(attention_bias=biases[0], feed_forward_bias=biases[1])
+        table = count_parameters(config)
+        assert list(table.columns) == columns
+        assert table["part"].is_unique

@@ -1,0 +1,49 @@
+"""What the machine in front of the reader offers."""
+
+import gc
+import os
+
+import pytest
+import torch
+
+from blocks import devices
+
+
+def test_the_cpu_is_always_there_and_last():
+    assert devices.available_devices()[-1] == "cpu"
+    assert devices.device_name("cpu")
+
+
+def test_every_format_is_offered_but_float64_on_mps():
+    assert devices.available_dtypes("cpu") == tuple(devices.DTYPES)
+    assert set(devices.DTYPES) - set(devices.available_dtypes("mps")) == {"float64"}
+
+
+@pytest.mark.parametrize("name", devices.DTYPES)
+def test_formats_are_named_as_torch_names_them(name: str):
+    assert devices.DTYPES[name] is getattr(torch, name)
+
+
+def test_cpus_are_those_the_process_may_use():
+    assert 1 <= devices.available_cpus() <= os.cpu_count()
+
+
+def test_waiting_for_the_cpu_is_no_wait():
+    devices.synchronize(torch.device("cpu"))
+
+
+def test_preparing_takes_as_many_threads_as_cpus():
+    before = torch.get_num_threads()
+    try:
+        devices.prepare_process()
+        assert torch.get_num_threads() == devices.available_cpus()
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_settling_freezes_what_lives():
+    try:
+        devices.settle_process()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

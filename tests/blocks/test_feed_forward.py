@@ -1,0 +1,42 @@
+"""Activations against torch's own, gates against their formula."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, scramble, toy, toy_input
+
+from blocks.feed_forward import build_feed_forward
+from blocks.kinds import Activation
+
+# (up, gate) to hidden
+FORMULAS: dict[Activation, Callable[[Tensor, Tensor | None], Tensor]] = {
+    Activation.RELU: lambda up, _: F.relu(up),
+    Activation.GELU: lambda up, _: F.gelu(up),
+    Activation.GELU_TANH: lambda up, _: F.gelu(up, approximate="tanh"),
+    Activation.SILU: lambda up, _: F.silu(up),
+    Activation.GLU: lambda up, gate: F.glu(torch.cat((up, gate), dim=-1)),  # first · σ(second)
+    Activation.REGLU: lambda up, gate: up * gate.clamp(min=0),
+    Activation.GEGLU: lambda up, gate: up * gate * (1 + torch.erf(gate / 2**0.5)) / 2,
+    Activation.SWIGLU: lambda up, gate: up * gate / (1 + torch.exp(-gate)),
+}
+
+
+@pytest.mark.parametrize("has_bias", [True, False])
+@pytest.mark.parametrize("activation", Activation)
+def test_feed_forward_is_its_formula(activation: Activation, has_bias: bool):
+    layer = build_feed_forward(toy(activation=activation, feed_forward_bias=has_bias))
+    x = toy_input()
+    scramble(layer)
+    gate = layer.gate_proj(x) if activation.is_gated else None
+    hidden = FORMULAS[activation](layer.up_proj(x), gate)
+    assert_near(layer(x), layer.down_proj(hidden))
+    assert layer(x).shape == (BATCH, SEQ_LEN, D_MODEL)
+    assert (layer.up_proj.bias is not None) is has_bias
+
+
+def test_each_position_thinks_alone():
+    layer, x = scramble(build_feed_forward(toy())), toy_input()
+    assert_near(layer(x)[:, 2:3], layer(x[:, 2:3]))

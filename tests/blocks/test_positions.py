@@ -1,0 +1,107 @@
+"""Positions against the formulas of their papers."""
+
+import math
+
+import pytest
+import torch
+from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, toy, toy_input
+
+from blocks import ConfigError, build
+from blocks.positions import Rotary, alibi_bias, alibi_slopes, sinusoidal_table
+
+BASE = 10_000.0
+LONG = 512
+
+
+@pytest.mark.parametrize("d_model", [1, 7, D_MODEL])
+def test_sinusoidal_table_is_the_formula_of_the_paper(d_model: int):
+    def wave(position: int, column: int) -> float:
+        angle = position / BASE ** (2 * (column // 2) / d_model)
+        return math.cos(angle) if column % 2 else math.sin(angle)
+
+    expected = [[wave(position, i) for i in range(d_model)] for position in range(LONG)]
+    table = sinusoidal_table(LONG, d_model)
+    assert_near(table[:SEQ_LEN], torch.tensor(expected[:SEQ_LEN]), tolerance=1e-6)
+    assert_near(table, torch.tensor(expected), tolerance=1e-4)  # a float32 angle near 512
+
+
+@pytest.mark.parametrize("d_model", [7, D_MODEL])
+def test_sinusoidal_positions_are_added_to_the_input(d_model: int):
+    model = build(toy(d_model=d_model, n_heads=1, position_kind="sinusoidal"))
+    x = draw(BATCH, SEQ_LEN, d_model)
+    assert_near(model.position(x) - x, sinusoidal_table(SEQ_LEN, d_model).expand_as(x))
+
+
+def test_learned_positions_are_rows_of_the_table():
+    model, x = build(toy(position_kind="learned")), toy_input()
+    assert torch.equal(model.position(x), x + model.position.weight[:SEQ_LEN])
+
+
+def test_learned_positions_refuse_a_sequence_longer_than_their_table():
+    max_seq_len = SEQ_LEN - 1
+    model = build(toy(position_kind="learned", max_seq_len=max_seq_len))
+    message = rf"seq_len \({SEQ_LEN}\) is longer than max_seq_len \({max_seq_len}\)"
+    with pytest.raises(ConfigError, match=message) as refusal:
+        model(toy_input())
+    assert refusal.value.faults[0].mend == {"seq_len": max_seq_len}
+
+
+def test_rope_is_a_turn_in_the_complex_plane():
+    d_head, base = 8, 500.0
+    x = draw(BATCH, 3, SEQ_LEN, d_head)
+    numbers = torch.complex(x[..., : d_head // 2], x[..., d_head // 2 :])
+    speeds = torch.tensor([base ** (-2 * i / d_head) for i in range(d_head // 2)])
+    angles = torch.arange(SEQ_LEN)[:, None] * speeds
+    turned = numbers * torch.exp(1j * angles)
+    expected = torch.cat((turned.real, turned.imag), dim=-1)
+    assert_near(Rotary(d_head, base)(x), expected)
+
+
+def test_rope_scores_depend_on_the_distance_only():
+    d_head, seq_len = 8, 12
+    q, k = (draw(d_head, seed=seed).expand(1, 1, seq_len, d_head) for seed in (0, 1))
+    rotate = Rotary(d_head, BASE)
+    scores = (rotate(q) @ rotate(k).mT)[0, 0]
+    for distance in range(-seq_len + 1, seq_len):
+        diagonal = scores.diagonal(distance)
+        assert_near(diagonal, diagonal[:1].expand_as(diagonal))
+    assert scores[0].unique().numel() == seq_len
+
+
+def test_rope_keeps_lengths_and_leaves_the_first_token():
+    x = draw(BATCH, 2, SEQ_LEN, 8)
+    turned = Rotary(8, BASE)(x)
+    assert_near(turned.norm(dim=-1), x.norm(dim=-1))
+    assert torch.equal(turned[..., 0, :], x[..., 0, :])
+
+
+def published_slopes(n_heads: int) -> list[float]:
+    """`get_slopes` of github.com/ofirpress/attention_with_linear_biases."""
+    if math.log2(n_heads).is_integer():
+        start = 2 ** (-(2 ** -(math.log2(n_heads) - 3)))
+        return [start * start**i for i in range(n_heads)]
+    closest = 2 ** math.floor(math.log2(n_heads))
+    others = published_slopes(2 * closest)[0::2][: n_heads - closest]
+    return published_slopes(closest) + others
+
+
+@pytest.mark.parametrize("n_heads", range(1, 33))
+def test_alibi_slopes_are_those_of_the_paper(n_heads: int):
+    assert alibi_slopes(n_heads) == pytest.approx(published_slopes(n_heads))
+
+
+def test_alibi_slopes_of_eight_and_twelve_heads():
+    eight = [1 / 2**i for i in range(1, 9)]
+    between = [2**-0.5, 2**-1.5, 2**-2.5, 2**-3.5]
+    assert alibi_slopes(8) == pytest.approx(eight)
+    assert alibi_slopes(12) == pytest.approx(eight + between)
+
+
+def test_alibi_lowers_scores_by_the_distance():
+    n_heads = 3
+    bias, slopes = alibi_bias(n_heads, SEQ_LEN), alibi_slopes(n_heads)
+    assert bias.shape == (n_heads, SEQ_LEN, SEQ_LEN)
+    for head, slope in enumerate(slopes):
+        for query in range(SEQ_LEN):
+            for key in range(SEQ_LEN):
+                assert bias[head, query, key].item() == pytest.approx(-slope * abs(query - key))

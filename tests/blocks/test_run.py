@@ -1,0 +1,109 @@
+"""A run, said whole."""
+
+import dataclasses
+
+import pytest
+import torch
+from toy import D_MODEL, N_HEADS, toy
+
+from blocks import ConfigError, build, record
+from blocks.devices import is_out_of_memory
+from blocks.masks import MaskConfig
+from blocks.run import Input, PaddingSide, Run, guarded_record
+from blocks.text.words import PADDING
+
+TOKENS = ("the", "cat", "sat")
+INPUTS = [
+    Input(tokens=tokens, batch=2, seq_len=5, n_padding=n_padding, padding_side=side)
+    for tokens in (TOKENS, None, ("one",))
+    for n_padding in (0, 2)
+    for side in PaddingSide
+]
+HUGE = 2**50  # bytes
+
+
+def toy_run(**changes) -> Run:
+    values = {"config": toy(), "input": Input(tokens=TOKENS), "mask": MaskConfig()}
+    return Run(**values | changes)
+
+
+@pytest.mark.parametrize("what", [*INPUTS, Input(tokens=())])
+def test_an_input_has_a_label_and_a_mark_for_each_position(what: Input):
+    batch, seq_len = what.shape
+    assert len(what.labels) == seq_len
+    assert what.is_token().shape == (batch, seq_len)
+
+
+@pytest.mark.parametrize("what", INPUTS)
+def test_padding_stands_on_its_side(what: Input):
+    is_padding = (~what.is_token()).tolist()
+    n_tokens = what.shape[1] - what.n_padding
+    tokens, padding = [False] * n_tokens, [True] * what.n_padding
+    is_left = what.padding_side == "left"
+    assert is_padding == [padding + tokens if is_left else tokens + padding] * what.shape[0]
+    if what.tokens:
+        assert [label == PADDING for label in what.labels] == is_padding[0]
+
+
+@pytest.mark.parametrize("what", INPUTS)
+def test_an_input_becomes_vectors(what: Input):
+    x = what.vectors(D_MODEL, seed=0)
+    assert x.shape == (*what.shape, D_MODEL)
+    assert torch.equal(x, what.vectors(D_MODEL, seed=0))
+    assert not torch.equal(x, what.vectors(D_MODEL, seed=1))
+
+
+@pytest.mark.parametrize("mask_kind", ["none", "causal_padding"])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("what", INPUTS)
+def test_a_run_is_what_it_says(what: Input, training: bool, mask_kind: str):
+    run = toy_run(input=what, training=training, mask=MaskConfig(mask_kind=mask_kind), seed=3)
+    seen = run.record(run.build())
+    x, mask = what.vectors(D_MODEL, seed=3), run.build_mask()
+    expected = record(build(toy(), seed=3), x, mask=mask, training_seed=3 if training else None)
+    assert torch.equal(seen.output, expected.output)
+    assert seen.pattern().shape == (what.shape[0], N_HEADS, what.shape[1], what.shape[1])
+    assert seen.tensors.keys() == {*seen.stages, "layers.0.pattern"}
+
+
+def test_equal_runs_are_one_key():
+    assert toy_run() == toy_run()
+    assert len({toy_run(), toy_run(), toy_run(seed=1)}) == 2
+
+
+def test_a_run_that_does_not_fit_says_so():
+    assert toy_run().fault(budget=2**20) is None
+    assert "use" in str(toy_run().fault(budget=2**10))
+
+
+def no_memory_left(*_: object) -> None:
+    torch.empty(HUGE, dtype=torch.uint8)
+
+
+def test_the_cpu_says_that_it_has_no_memory_left():
+    with pytest.raises(RuntimeError) as error:
+        no_memory_left()
+    assert is_out_of_memory(error.value)
+    assert not is_out_of_memory(RuntimeError("shapes do not match"))
+
+
+def test_running_out_of_memory_is_a_fault_with_a_mend():
+    with pytest.raises(ConfigError, match="ran out of memory"):
+        guarded_record(toy_run(), no_memory_left)  # type: ignore[arg-type]
+
+
+def test_any_other_error_passes():
+    narrow = build(toy(d_model=8))
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        guarded_record(toy_run(), narrow)
+
+
+def test_a_guarded_recording_is_a_recording():
+    run = toy_run()
+    model = run.build()
+    assert torch.equal(guarded_record(run, model).output, run.record(model).output)
+
+
+def test_the_number_format_is_that_of_the_run():
+    run = dataclasses.replace(toy_run(), dtype="bfloat16")
+    assert run.record(run.build()).output.dtype is torch.bfloat16

@@ -1,0 +1,117 @@
+"""The link is the state: what is moved is in it, and what is in it is shown."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, choose, expect_query, press, query, sentences, settle
+
+
+def value(page, key: str):
+    return at(page, key).get_by_test_id("stSliderThumbValue")
+
+
+def test_a_move_is_in_the_link_and_the_link_shows_it(reader: Reader):
+    page = reader.open("/block")
+    assert query(page) == {}
+    press(page, "d_model", "ArrowRight")
+    expect_query(page, d_model="384")
+    tab = reader.new_tab()
+    tab.goto(page.url)
+    settle(tab)
+    expect(value(tab, "d_model")).to_have_text("384")
+    assert sentences(tab) == sentences(page)
+
+
+def test_back_undoes_and_reload_keeps(reader: Reader):
+    page = reader.open("/block")
+    press(page, "d_model", "ArrowRight")
+    expect_query(page, d_model="384")
+    choose(page, "norm_placement", "post")
+    expect_query(page, d_model="384", norm_placement="post")
+    page.go_back()
+    expect(at(page, "norm_placement").get_by_role("radio", name="pre")).to_be_checked()
+    settle(page)
+    assert query(page) == {"d_model": "384"}
+    page.reload()
+    settle(page)
+    expect(value(page, "d_model")).to_have_text("384")
+
+
+def test_other_pages_keep_the_settings(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    press(page, "d_model", "ArrowRight")
+    expect_query(page, d_model="96")
+    for link, title in (("Home", "See a Transformer work"), ("One block", "One Transformer block")):
+        page.get_by_test_id("stSidebar").get_by_role("link", name=link).click()
+        expect(page.locator("h1")).to_have_text(title)
+        expect_query(page, d_model="96")
+        expect(value(page, "d_model")).to_have_text("96")
+
+
+def test_two_fast_moves_both_survive(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    press(page, "d_model", "ArrowRight")
+    choose(page, "norm_placement", "post")
+    expect_query(page, d_model="96", norm_placement="post")
+    assert query(page).keys() == {"d_model", "norm_placement"}
+    expect(value(page, "d_model")).to_have_text("96")
+    expect(value(page, "d_ff")).to_have_text("384")
+
+
+def test_a_fast_move_of_a_slider_that_is_just_changing_undoes_nothing(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    press(page, "d_model", "ArrowRight")
+    press(page, "n_heads", "ArrowLeft")
+    expect_query(page, d_model="96")
+    choose(page, "norm_kind", "RMSNorm")
+    expect_query(page, d_model="96", norm_kind="rmsnorm")
+    assert query(page).keys() <= {"d_model", "n_heads", "norm_kind"}
+
+
+def test_many_fast_moves_all_survive(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    press(page, "n_heads", "ArrowLeft")
+    choose(page, "norm_placement", "post")
+    choose(page, "norm_kind", "RMSNorm")
+    choose(page, "mask_kind", "none")
+    wanted = {"n_heads": "4", "norm_placement": "post", "norm_kind": "rmsnorm"}
+    expect_query(page, **wanted, mask_kind="none")
+    assert query(page) == {"d_model": "64", **wanted, "mask_kind": "none"}
+
+
+def test_fast_steps_of_one_slider_add_up_and_move_nothing_else(reader: Reader):
+    page = reader.open("/block?d_model=96")
+    press(page, "d_model", *["ArrowRight"] * 4)
+    expect_query(page, d_model="384")
+    assert query(page) == {"d_model": "384"}
+    expect(value(page, "d_ff")).to_have_text("1536")
+
+
+def test_the_language_keeps_the_settings(reader: Reader):
+    page = reader.open("/block?d_model=64&norm_placement=post&head=3")
+    choose(page, "lang", "中文")
+    expect_query(page, lang="zh")
+    expect(page.locator("h1")).to_have_text("一个 Transformer 模块")
+    wanted = {"d_model": "64", "norm_placement": "post", "head": "3", "lang": "zh"}
+    assert query(page) == wanted
+    expect(value(page, "d_model")).to_have_text("64")
+
+
+def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Reader):
+    pages = reader.open("/block"), other_reader.open("/block")
+    press(pages[0], "d_model", "ArrowRight")
+    press(pages[1], "d_model", "ArrowLeft")
+    choose(pages[0], "norm_kind", "RMSNorm")
+    choose(pages[1], "norm_kind", "BatchNorm")
+    expect_query(pages[0], d_model="384", norm_kind="rmsnorm")
+    expect_query(pages[1], d_model="192", norm_kind="batchnorm")
+    for page, width in zip(pages, ("384", "192"), strict=True):
+        assert f"d_model = {width}" in "".join(sentences(page))
+    assert [page.locator("h1").inner_text().isascii() for page in pages] == [True, False]
+
+
+def test_typing_a_sentence_runs_it(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    at(page, "text").locator("textarea").fill("one <b>two</b>")
+    at(page, "text").locator("textarea").press("Control+Enter")
+    expect_query(page, text=r"one\+%3Cb%3Etwo%3C%2Fb%3E")
+    expect(page.get_by_text("9 tokens × 64 features")).to_be_visible()

@@ -1,0 +1,84 @@
+"""What changes on the page, what is explained there, and what can be taken away."""
+
+import csv
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from conftest import Reader, serving
+from playwright.sync_api import BrowserContext, Page, expect
+from told import at, choose, expect_query, labels_cut_off, plot
+
+from blocks import PRESETS, ModelConfig
+from pages.figures.strip import BRANCH, TRUNK
+from pages.figures.theme import NORM
+
+NORM_BOXES = (
+    f"chart.layout.shapes.filter(s => s.type == 'rect' && s.line.color == '{NORM}')"
+    ".map(s => (s.x0 + s.x1) / 2)"
+)
+
+
+def test_norms_move_from_branch_to_trunk_and_the_setting_before_is_a_ghost(reader: Reader):
+    page = reader.open("/block?d_model=64")
+    assert plot(page, "strip", NORM_BOXES) == [BRANCH, BRANCH]
+    traces = plot(page, "bands", "chart.data.length")
+    choose(page, "norm_placement", "post")
+    expect_query(page, norm_placement="post")
+    page.wait_for_function(
+        "n => document.querySelector('.st-key-bands .js-plotly-plot').data.length == n",
+        arg=traces + 1,
+    )
+    assert plot(page, "strip", NORM_BOXES) == [TRUNK, TRUNK]
+    assert "before" in plot(page, "bands", "chart.data.at(-1).name")
+
+
+def test_explanations_and_code_open_beside_a_picture(reader: Reader):
+    page = reader.open("/block?d_model=64&norm_placement=post&lang=zh")
+    opened = page.get_by_test_id("stPopoverBody")
+    at(page, "heads_explain_attention").get_by_role("button").click()
+    expect(opened.locator("h4").first).to_have_text("观察要点")
+    expect(opened.locator(".katex").first).to_be_visible()
+    expect(opened.locator(".katex-error")).to_have_count(0)
+    page.keyboard.press("Escape")
+    at(page, "flow_code").get_by_role("button").click()
+    expect(opened.get_by_test_id("stCode").first).to_contain_text("class EncoderLayer")
+    expect(opened.get_by_test_id("stCode").nth(1)).to_contain_text("class PostNorm")
+
+
+def test_every_formula_of_every_explanation_can_be_read(desk: BrowserContext):
+    with serving(Path(__file__).parent / "all_texts.py") as server:
+        page = Reader(desk, server).open("/")
+        n_texts = sum(1 for _ in Path("assets/text").glob("*/*.md"))
+        expect(page.locator("h4", has_text=re.compile("What to look for|观察要点"))).to_have_count(
+            n_texts
+        )
+        assert page.locator(".katex").count() > 2 * n_texts
+        assert page.locator(".katex-error").all_inner_texts() == []
+        page.close()
+
+
+def saved(page: Page, name: str) -> str:
+    """The file behind a download button."""
+    with page.expect_download() as download:
+        at(page, f"save_{name}").get_by_role("button").click()
+    return Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_numbers_and_pictures_can_be_taken_away(reader: Reader, tmp_path: Path):
+    page = reader.open("/block?preset=smollm2-135m&n_heads=3")
+    config = PRESETS["smollm2-135m"].replace(n_heads=3)
+    assert ModelConfig.from_flat(tomllib.loads(saved(page, "config_toml"))) == config
+    assert ModelConfig.from_flat(json.loads(saved(page, "config_json"))) == config
+    for name in ("flow", "heads", "parameters"):
+        rows = list(csv.DictReader(saved(page, f"{name}_csv").splitlines()))
+        assert rows and all(None not in row and None not in row.values() for row in rows)
+    file = tmp_path / "pictures.html"
+    file.write_text(saved(page, "pictures_html"), encoding="utf-8")
+    tab = reader.new_tab()
+    tab.goto(file.as_uri())
+    expect(tab.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    assert tab.locator("script[src]").count() == 0
+    assert tab.locator(".js-plotly-plot").count() >= 2
+    assert labels_cut_off(tab) == []

@@ -1,0 +1,59 @@
+"""What is drawn can be clicked, and the same is done by keyboard."""
+
+import math
+
+import pytest
+from conftest import Reader
+from playwright.sync_api import Page, expect
+from told import at, click_mark, expect_query, plot, press
+
+from blocks.inspection.tiles import TITLE_SHARE
+
+SMALL = "/block?d_model=64"
+N_TOKENS = 12  # of the sample
+TITLE_ROWS = math.ceil(TITLE_SHARE * N_TOKENS)
+
+
+def opened_stage(page: Page):
+    return page.get_by_test_id("stHeading").filter(has_text="Opened: ")
+
+
+def test_a_click_opens_a_part_and_chooses_a_head(reader: Reader):
+    page = reader.open(SMALL)
+    stages = plot(page, "strip", "chart.data[0].customdata.map(row => row[0])")
+    click_mark(page, "strip", 1, stages.index("feed_forward_out"))
+    expect_query(page, stage="feed_forward_out")
+    expect(opened_stage(page)).to_contain_text("feed-forward")
+    expect(at(page, "stage").get_by_role("radio", name="feed-forward")).to_be_checked()
+    third, second = 2 * (N_TOKENS + 1) + N_TOKENS / 2, 2 * TITLE_ROWS + 1.5 * N_TOKENS
+    click_mark(page, "head_tiles", third, second)
+    expect_query(page, head="6", stage="feed_forward_out")
+    expect(page.get_by_text("Head 6 · entropy")).to_be_visible()
+
+
+@pytest.mark.parametrize("key", [0, 11], ids=["seen", "masked"])
+def test_a_click_on_a_cell_pins_its_token_everywhere(reader: Reader, key: int):
+    page = reader.open(SMALL)
+    click_mark(page, "head_map", key, 2)
+    expect_query(page, token="2")
+    expect(at(page, "token").locator("input")).to_have_value("3 · robot")
+    expect(page.get_by_text("pinned: robot")).to_be_visible()
+    assert plot(page, "head_map", "chart.layout.shapes[0].y0") == 1.5
+    assert "robot" in plot(page, "token_values", "chart.layout.title.text")
+    first_tile = plot(page, "head_tiles", "chart.layout.shapes.find(s => s.type == 'line').y0")
+    assert first_tile == TITLE_ROWS + 2
+
+
+def test_token_stage_and_head_are_chosen_by_keyboard(reader: Reader):
+    page = reader.open(SMALL)
+    at(page, "token").locator("input").press("ArrowDown")
+    expect(page.get_by_role("option", name="1 · the")).to_be_visible()
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    expect_query(page, token="0")
+    press(page, "stage", "ArrowRight", "Space")
+    expect_query(page, stage="resid_mid")
+    expect(opened_stage(page)).to_contain_text("+ attention")
+    press(page, "head", "ArrowRight", "Space")
+    expect_query(page, token="0", head="1", stage="resid_mid")
+    expect(page.get_by_text("Head 1 · entropy")).to_be_visible()

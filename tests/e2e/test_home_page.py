@@ -1,0 +1,32 @@
+"""Ten seconds: a drawing that leads somewhere, and questions that do."""
+
+from urllib.parse import urlsplit
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import click_mark, expect_query, plot, settle
+
+
+def test_a_click_on_the_drawing_opens_that_part(reader: Reader):
+    page = reader.open("/?d_model=64&lang=en")
+    stages = plot(page, "home_strip", "chart.data[0].customdata.map(row => row[0])")
+    click_mark(page, "home_strip", 1, stages.index("feed_forward_norm"))
+    expect(page.locator("h1")).to_have_text("One Transformer block")
+    expect_query(page, stage="feed_forward_norm", d_model="64", lang="en")
+    expect(page.get_by_role("heading", name="Opened: norm 2")).to_be_visible()
+
+
+def test_each_question_leads_to_its_state(reader: Reader):
+    page = reader.open("/")
+    links = page.get_by_test_id("stMain").get_by_test_id("stPageLink").get_by_role("link")
+    expect(links.nth(5)).to_be_visible()
+    states = [urlsplit(link.get_attribute("href")).query for link in links.all()]
+    assert len(set(states)) == len(states) > 5
+    for i in (1, len(states) - 1):
+        links.nth(i).click()
+        expect(page.locator("h1")).to_have_text("One Transformer block")
+        settle(page)
+        assert urlsplit(page.url).query == states[i]
+        page.go_back()
+        expect(page.locator("h1")).to_have_text("See a Transformer work")
+        settle(page)

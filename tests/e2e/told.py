@@ -1,0 +1,98 @@
+"""The words in which the stories are told."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+
+# True when nothing runs and nothing was added or removed since it was asked before.
+STANDS_STILL = """() => {
+    const size = document.querySelectorAll('*').length, before = window.sizeBefore;
+    window.sizeBefore = size;
+    const isIdle = document.querySelector("[data-test-script-state='notRunning']");
+    return isIdle && document.querySelector('h1') && size === before;
+}"""
+
+
+def settle(page: Page) -> None:
+    """Wait until the page was drawn and nothing runs."""
+    page.wait_for_function(STANDS_STILL, polling=100)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def at(page: Page, key: str) -> Locator:
+    """The element with this key."""
+    return page.locator(f".st-key-{key}")
+
+
+def press(page: Page, key: str, *keys: str) -> None:
+    """Move a slider, or the choice among buttons, by keyboard."""
+    at(page, key).locator("input[type=range], [aria-checked=true]").focus()
+    for name in keys:
+        page.keyboard.press(name)
+
+
+def choose(page: Page, key: str, label: str) -> None:
+    """Click one of several buttons."""
+    at(page, key).get_by_role("radio", name=label, exact=True).click()
+
+
+def query(page: Page) -> dict[str, str]:
+    """The settings in the address bar."""
+    return dict(parse_qsl(urlsplit(page.url).query))
+
+
+def expect_query(page: Page, **settings: str) -> None:
+    """Wait until the address bar says so, and the page stands."""
+    for name, value in settings.items():
+        expect(page).to_have_url(re.compile(rf"[?&]{name}={value}(&|$)"))
+    settle(page)
+
+
+def sentences(page: Page) -> list[str]:
+    """What the page says about this run, sidebar left out."""
+    texts = page.get_by_test_id("stMain").get_by_test_id("stMarkdownContainer").all_inner_texts()
+    return [text for text in texts if text.strip()]
+
+
+def plot(page: Page, key: str, script: str) -> Any:
+    """What a script reads off a chart (`chart`: Plotly's element)."""
+    chart = at(page, key).locator(".js-plotly-plot")
+    expect(chart.locator("svg.main-svg").first).to_be_visible()
+    return chart.evaluate(f"chart => {script}")
+
+
+def labels_cut_off(page: Page) -> list[str]:
+    """What is written at the axes of a chart and stands outside of it."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => {
+            const {left, right} = chart.getBoundingClientRect();
+            return [...chart.querySelectorAll('.xtick text, .ytick text')]
+                .filter(label => {
+                    const box = label.getBoundingClientRect();
+                    return box.left < left - 1 || box.right > right + 1;
+                })
+                .map(label => label.textContent);
+        })"""
+    )
+
+
+def click_mark(page: Page, key: str, x: float, y: float) -> None:
+    """Click a chart where its axes say (x, y)."""
+    at(page, key).scroll_into_view_if_needed()
+    left, top = plot(
+        page,
+        key,
+        f"""{{
+            const box = chart.getBoundingClientRect(), {{xaxis, yaxis}} = chart._fullLayout;
+            const x = box.left + xaxis._offset + xaxis.l2p({x});
+            return [x, box.top + yaxis._offset + yaxis.l2p({y})];
+        }}""",
+    )
+    page.mouse.move(left - 3, top - 3)
+    page.mouse.move(left, top)
+    handle = at(page, key).locator(".js-plotly-plot").element_handle()
+    page.wait_for_function("chart => chart._hoverdata?.length", arg=handle)
+    page.mouse.click(left, top)

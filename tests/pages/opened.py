@@ -1,0 +1,115 @@
+"""Pages opened without a browser, and what is read on them."""
+
+import json
+import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parent.parent.parent
+HOME, BLOCK = "app.py", "pages/block.py"
+PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
+NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|NaN|inf|Infinity|None|null|undefined)(?![A-Za-z])")
+
+
+def opened(page: str = BLOCK, locale: str = "en", **query: object) -> AppTest:
+    """A page as a new reader finds it who opens a link."""
+    at = AppTest.from_file(ROOT / HOME, default_timeout=60)
+    at.context["locale"] = locale
+    return visit(at.switch_page(page), **query)
+
+
+def visit(at: AppTest, **query: object) -> AppTest:
+    """The same reader opens another link to the page."""
+    at.query_params = {name: as_text(value) for name, value in query.items()}
+    return run(at)
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    """The reader presses a button."""
+    at.button(key=key).click()
+    return run(at)
+
+
+def move(at: AppTest, key: str, value: object) -> AppTest:
+    """The reader moves a control."""
+    control(at, key).set_value(value)
+    run(at)
+    assert_works(at)
+    return at
+
+
+def run(at: AppTest) -> AppTest:
+    """The page reruns. (AppTest asks for labels outside of it: say in which language they are.)"""
+    language = at.session_state.get("language")
+    if language in (None, "en"):
+        return at.run()
+    st.session_state["language"] = language
+    try:
+        return at.run()
+    finally:
+        del st.session_state["language"]
+
+
+def as_text(value: object) -> str:
+    """A value as a link carries it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def figure(at: AppTest, key: str) -> dict[str, Any]:
+    """The figure of a chart: data and layout."""
+    return json.loads(_chart(at, key).spec)
+
+
+def _chart(at: AppTest, key: str) -> Any:
+    return next(c.proto for c in at.get("plotly_chart") if c.proto.id.endswith(f"-{key}"))
+
+
+def control(at: AppTest, name: str) -> Any:
+    """The widget of a field, whatever kind it is and whatever options it has."""
+    kinds = (at.select_slider, at.slider, at.button_group, at.selectbox, at.toggle, at.number_input)
+    widgets = (widget for kind in kinds for widget in kind)
+    return next(widget for widget in widgets if widget.key.partition("__")[0] == name)
+
+
+def said(at: AppTest) -> str:
+    """All sentences on the page."""
+    kinds = (at.title, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def words_in_pictures(at: AppTest) -> str:
+    """All that is written in the pictures, and what they say to those who cannot see them."""
+    charts = [chart.proto for chart in at.get("plotly_chart")]
+    return "\n".join(
+        [*(chart.alt for chart in charts), *_texts([json.loads(c.spec) for c in charts])]
+    )
+
+
+def _texts(node: Any, name: str = "") -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, child in node.items():
+            yield from _texts(child, key)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _texts(child, name)
+    elif isinstance(node, str) and name in ("text", "ticktext", "name"):
+        yield node
+
+
+def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
+    """No exception, no refusal, no number that is none; and the state can be kept."""
+    assert [(error.message, error.stack_trace) for error in at.exception] == []
+    assert [error.value for error in at.error] == []
+    assert warnings is None or len(at.warning) == warnings, [w.value for w in at.warning]
+    for text in (said(at), words_in_pictures(at)):
+        assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
+    for table in at.dataframe:
+        assert np.isfinite(table.value.select_dtypes("number").to_numpy(float)).all()
+        assert not table.value.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
+    pickle.dumps({key: value for key, value in at.session_state.items() if "INTERNAL" not in key})

@@ -1,0 +1,215 @@
+"""What nobody hopes for: nasty text, impossible links, too little memory."""
+
+import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from opened import (
+    BLOCK,
+    HOME,
+    assert_works,
+    control,
+    figure,
+    opened,
+    press,
+    run,
+    said,
+    visit,
+    words_in_pictures,
+)
+
+from blocks.attention import Attention
+from blocks.text.words import words
+from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+
+MARKUP = "<script>alert(1)</script> **x** $y$ [a](javascript:x) :material/home: `b` <b>c</b>"
+TEXTS = {
+    "empty": "",
+    "white": " \t\n ",
+    "one token": "a",
+    "emoji": "👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽",
+    "right to left": "مرحبا بالعالم שלום",
+    "nul": "a\x00b\x1b[31m\ufeff\u202e",
+    "markup": MARKUP,
+    "one long word": "x" * MAX_CHARACTERS,
+    "many tokens": "好" * MAX_CHARACTERS,
+    "quotes": "'\"\\{}%{y}&amp;",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_any_text_runs_and_its_link_keeps_it(text: str):
+    at = opened(text=text, d_model=32)
+    assert_works(at)
+    tokens, _ = words(text, at_most=MAX_TOKENS)
+    assert len(control(at, "token").options) == max(1, len(tokens))
+    assert at.query_params["text"] == text
+
+
+def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
+    at = opened(text="word " * 20_000)
+    assert_works(at, warnings=1)
+    assert len(at.query_params["text"]) == MAX_CHARACTERS
+    assert f"first {MAX_TOKENS} are used" in said(at)
+
+
+def test_a_text_of_100_000_characters_in_the_field_is_cut():
+    at = opened()
+    at.text_area(key="text").set_value("word " * 20_000)
+    run(at)
+    assert_works(at, warnings=None)
+    assert f"first {MAX_TOKENS} are used" in said(at)
+    assert len(at.query_params["text"]) <= MAX_CHARACTERS
+
+
+def test_markup_in_a_token_is_text_in_every_picture():
+    at = opened(text=MARKUP, token=0)
+    shown = words_in_pictures(at)
+    ticks = figure(at, "head_map")["layout"]["yaxis"]["ticktext"]
+    assert ticks[:3] == ["&lt;", "script", "&gt;"]
+    assert "<script" not in shown and "<b>c" not in shown
+
+
+def test_a_token_in_a_sentence_is_code():
+    assert "pinned: `ˋ`" in said(opened(text="a `", token=1))
+
+
+RUN_NAMES = ("d_model", "n_heads", "dropout", "mask_kind", "seed")
+MARKED = ("**bold**", ":material/home:", "$x^2$", "[a](javascript:x)", "<b>x</b>")
+
+
+def test_markup_in_a_link_is_no_markup_in_a_warning():
+    names, values = dict.fromkeys(MARKED, "1"), dict(zip(RUN_NAMES, MARKED, strict=True))
+    at = opened(**names, **values)
+    assert_works(at, warnings=2 * len(MARKED))
+    interpreted = "".join(without_code(warning.value) for warning in at.warning)
+    assert [markup for markup in MARKED if markup in interpreted] == []
+
+
+def without_code(markdown: str) -> str:
+    """What markdown interprets: the rest between `…` is shown as it is."""
+    return "".join(markdown.split("`")[::2])
+
+
+@pytest.mark.parametrize(("lang", "says"), [("en", "does not divide"), ("zh", "整除")])
+@pytest.mark.parametrize("page", [HOME, BLOCK])
+def test_an_illegal_pair_is_mended_and_said(page: str, lang: str, says: str):
+    at = opened(page, n_heads=6, d_model=256, lang=lang)
+    assert_works(at, warnings=1)
+    assert says in at.warning[0].value and "n_heads" in at.warning[0].value
+    assert control(at, "n_heads").value == 4
+    assert at.query_params["n_heads"] == "4"
+
+
+def test_what_is_used_instead_is_said_in_words():
+    at = opened(d_ff="x", n_kv_heads="x", token="x", lang="x")
+    assert_works(at, warnings=4)
+
+
+def test_everything_wrong_at_once_still_renders():
+    at = opened(d_model="x", n_heads="-3", mask_kind="all", device="tpu", nonsense="1", seed="1e9")
+    assert_works(at, warnings=None)
+    assert len(at.warning) == 6
+    visit(at)
+    assert_works(at)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="here is a cuda device")
+@pytest.mark.parametrize(("lang", "says"), [("en", "cannot be used here"), ("zh", "无法使用")])
+def test_a_device_that_is_not_here_is_said(lang: str, says: str):
+    at = opened(device="cuda", lang=lang)
+    assert_works(at, warnings=1)
+    warning = at.warning[0].value
+    assert "cuda" in warning and "cpu" in warning and says in warning
+
+
+@contextmanager
+def nothing_large() -> Iterator[None]:
+    """What is done here takes no more memory than any page does."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 * 1024
+
+
+TOO_LARGE = {
+    "wide": {"d_model": 1_000_000},
+    "wide, many heads": {"d_model": 1_000_000, "n_heads": 1_000_000},
+    "wide inside": {"d_ff": 1_000_000, "d_model": 4096},
+    "long table": {"position_kind": "learned", "max_seq_len": 1_000_000, "d_model": 4096},
+    "many": {"input_kind": "random", "batch": 64, "seq_len": 256, "d_model": 4096, "n_heads": 64},
+}
+
+
+@pytest.mark.parametrize("link", TOO_LARGE.values(), ids=TOO_LARGE.keys())
+def test_what_does_not_fit_is_refused_with_numbers_and_a_way_out(
+    monkeypatch: pytest.MonkeyPatch, link: dict
+):
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", "0.2")
+    with nothing_large():
+        at = opened(**link)
+    assert not at.exception
+    assert re.search(r"needs about [\d,.]+ GiB .* 204.8 MiB allowed", at.error[0].value)
+    assert at.button(key="mend_0").label.startswith("Use ")
+    assert_works(press(at, "mend_0"), warnings=None)
+
+
+def test_the_home_page_refuses_too():
+    with nothing_large():
+        at = opened(HOME, d_model=1_000_000)
+    assert not at.exception
+    assert "2.0 GiB allowed" in at.error[0].value
+
+
+@pytest.mark.parametrize(("gib", "fits"), [("0.001", False), ("0.5", True)])
+def test_the_memory_that_may_be_taken_is_set_from_outside(
+    monkeypatch: pytest.MonkeyPatch, gib: str, fits: bool
+):
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", gib)
+    at = opened()
+    assert bool(at.error) != fits
+    assert fits or "1.0 MiB allowed" in at.error[0].value
+
+
+def test_a_long_sentence_and_little_memory_has_a_way_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", "0.01")
+    at = opened(text="好" * 256, d_model=64)
+    press(at, "mend_0")
+    assert_works(at, warnings=None)
+
+
+TABLE_OF_4 = {"position_kind": "learned", "max_seq_len": 4}
+
+
+def test_a_sentence_longer_than_the_table_of_positions_is_said():
+    at = opened(**TABLE_OF_4)
+    assert not at.exception
+    assert "max_seq_len (4)" in at.error[0].value
+
+
+@pytest.mark.parametrize("more", [{}, {"input_kind": "random"}], ids=["sentence", "random"])
+def test_a_sentence_longer_than_the_table_of_positions_has_a_way_out(more: dict):
+    at = opened(**TABLE_OF_4, **more)
+    press(at, "mend_0")
+    assert_works(at)
+
+
+def test_running_out_of_memory_is_said_and_the_next_run_works(monkeypatch: pytest.MonkeyPatch):
+    at = opened()
+    with monkeypatch.context() as broken:
+        broken.setattr(Attention, "forward", lambda *_, **__: torch.empty(2**50))
+        visit(at, seed=1001)
+    assert not at.exception
+    assert "ran out of memory" in at.error[0].value
+    assert_works(run(at))
+
+
+def test_another_error_in_the_model_is_not_hidden(monkeypatch: pytest.MonkeyPatch):
+    at = opened()
+    with monkeypatch.context() as broken:
+        broken.setattr(Attention, "forward", lambda *_, **__: torch.ones(2) @ torch.ones(3))
+        visit(at, seed=1002)
+    assert at.exception
+    assert_works(run(at))

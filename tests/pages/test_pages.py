@@ -1,0 +1,90 @@
+"""Every page runs: with each preset, in each language, at both ends of each control."""
+
+from itertools import product
+
+import pytest
+from opened import PAGES, as_text, assert_works, control, opened, visit
+
+from blocks import PRESETS
+from blocks.devices import available_devices, available_dtypes
+from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.masks import MaskKind
+from blocks.run import PaddingSide
+from pages.ui.language import LANGUAGES
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_shows_every_preset_in_every_language(page: str, preset: str):
+    at = opened(page)
+    for lang in LANGUAGES:
+        visit(at, preset=preset, lang=lang)
+        assert_works(at)
+        assert control(at, "preset").value == preset
+        assert at.title[0].value.isascii() == (lang == "en")
+
+
+def every(**choices) -> list[dict[str, object]]:
+    """All combinations of these values."""
+    return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
+
+
+CHOICES = {
+    "activation": every(activation=Activation),
+    "norm": every(norm_kind=NormKind, norm_placement=NormPlacement),
+    "position": every(position_kind=PositionKind),
+    "mask": every(mask_kind=MaskKind, n_padding=[2]),
+    "start": every(initialization=Initialization),
+    "device": [
+        {"device": device, "dtype": dtype}
+        for device in available_devices()
+        for dtype in available_dtypes(device)
+    ],
+    "no residual": every(residual=[False], norm_placement=NormPlacement),
+    "no bias": every(attention_bias=[False], feed_forward_bias=[False]),
+    "training": every(training=[True], norm_kind=NormKind, dropout=[0.9]),
+    "language": every(lang=LANGUAGES),
+}
+
+RANDOM = {"input_kind": "random"}
+NO_KEY = {"mask_kind": "causal_padding", "n_padding": 64, "padding_side": "left"}
+EXTREMES = {
+    "d_model 1": [{"d_model": 1, "n_heads": 1}],
+    "d_model 8": [{"d_model": 8, "n_heads": 8}, {"d_model": 8, "n_heads": 1}],
+    "d_model odd": [
+        {"d_model": 257, "n_heads": 257, "position_kind": kind}
+        for kind in PositionKind
+        if kind is not PositionKind.ROPE
+    ],
+    "d_model 2048": [{"d_model": 2048}],
+    "every head one wide": [{"d_model": 64, "n_heads": 64}],
+    "one key and value head": [{"n_kv_heads": 1}],
+    "d_ff 1": [{"d_ff": 1}],
+    "seq_len": every(seq_len=[1, 256], d_model=[64], **{k: [v] for k, v in RANDOM.items()}),
+    "batch 64": [{"batch": 64, "d_model": 32, **RANDOM}],
+    "rows without a key": [NO_KEY, {**NO_KEY, "batch": 4, "d_model": 64, **RANDOM}],
+    "one token and padding": every(
+        text=["a"],
+        n_padding=[64],
+        mask_kind=["causal_padding", "padding"],
+        padding_side=PaddingSide,
+    ),
+    "window 1": [{"mask_kind": "sliding_window", "window_size": 1}],
+    "window longer than the text": [{"mask_kind": "sliding_window", "window_size": 256}],
+    "prefix": every(mask_kind=["prefix"], prefix_len=[0, 64, 256]),
+    "batch of one token": [{"text": "a", "norm_kind": "batchnorm", "training": True}],
+    "dropout 0.99": [{"dropout": 0.99, "training": True}],
+    "half precision without norm": every(dtype=["float16", "bfloat16"], norm_kind=["none"]),
+    "all features": [{"n_dims": 128, "d_model": 64}],
+}
+
+
+@pytest.mark.parametrize(
+    "links", [*CHOICES.values(), *EXTREMES.values()], ids=[*CHOICES, *EXTREMES]
+)
+def test_the_block_runs_at_every_choice_and_both_ends(links: list[dict[str, object]]):
+    at = opened()
+    for link in links:
+        visit(at, **link)
+        assert_works(at)
+        assert at.query_params.items() <= {k: as_text(v) for k, v in link.items()}.items()

@@ -1,0 +1,143 @@
+"""Who may import whom: the table of rooms, held by reading the imports."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Room:
+    """Files, what they never import, and what they import only for type names."""
+
+    files: str
+    never: tuple[str, ...]
+    for_types_only: tuple[str, ...] = ()
+
+
+ROOMS = (
+    Room("blocks/**/*.py", never=("streamlit", "plotly", "pages", "app")),
+    Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.ui")),
+    Room("pages/ui/**/*.py", never=("plotly",), for_types_only=("torch",)),
+    Room("pages/*.py", never=("torch", "plotly")),
+    Room("app.py", never=("torch", "plotly")),
+)
+FILES = [(room, path) for room in ROOMS for path in sorted(ROOT.glob(room.files))]
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def imported(node: ast.AST, package: str, *, at_runtime: bool) -> Iterator[str]:
+    """Every module that the source below a node imports, by its full name."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        parents = package.split(".")[: len(package.split(".")) + 1 - node.level]
+        base = ".".join([*(parents if node.level else []), *filter(None, [node.module])])
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+    for name, children in ast.iter_fields(node):
+        if at_runtime and is_type_checking(node) and name == "body":
+            continue
+        for child in children if isinstance(children, list) else [children]:
+            if isinstance(child, ast.AST):
+                yield from imported(child, package, at_runtime=at_runtime)
+
+
+def violations(source: str, room: Room, package: str) -> list[str]:
+    tree = ast.parse(source)
+    rules = ((room.never, False), (room.for_types_only, True))
+    return [
+        name
+        for forbidden, at_runtime in rules
+        for name in imported(tree, package, at_runtime=at_runtime)
+        if any(f"{name}.".startswith(f"{other}.") for other in forbidden)
+    ]
+
+
+@pytest.mark.parametrize(("room", "path"), FILES, ids=[str(p.relative_to(ROOT)) for _, p in FILES])
+def test_a_file_imports_only_what_its_room_knows(room: Room, path: Path):
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    assert violations(path.read_text(encoding="utf-8"), room, package) == []
+
+
+def test_files_are_found():
+    found = {path.relative_to(ROOT).as_posix() for _, path in FILES}
+    assert {"blocks/config.py", "blocks/inspection/flow.py"} <= found
+
+
+BLOCKS, FIGURES, UI, PAGES, APP = ROOMS
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        (BLOCKS, "import streamlit as st"),
+        (BLOCKS, "def show():\n    from plotly import graph_objects"),
+        (BLOCKS, "try:\n    import numpy, pages.ui\nexcept ImportError:\n    pass"),
+        (BLOCKS, "if TYPE_CHECKING:\n    import plotly"),
+        (FIGURES, "import torch.nn"),
+        (FIGURES, "from pages import ui"),
+        (FIGURES, "from ..ui import frame"),
+        (FIGURES, "from .. import ui"),
+        (UI, "import torch"),
+        (UI, "if TYPE_CHECKING:\n    pass\nelse:\n    import torch"),
+        (UI, "if TYPE_CHECKING:\n    import plotly.express"),
+        (PAGES, "class A:\n    import torch"),
+        (PAGES, "import numpy\nif True:\n    from torch import Tensor"),
+        (APP, "import plotly.graph_objects as go"),
+    ],
+)
+def test_a_planted_violation_is_caught(room: Room, source: str):
+    package = ".".join(Path(room.files.split("/*")[0]).parts)
+    assert violations(source, room, package)
+
+
+@pytest.mark.parametrize(
+    ("room", "source"),
+    [
+        (BLOCKS, "import torch, streamlit_like\nfrom blocks import config"),
+        (BLOCKS, "from . import flow\nfrom ..pages_of_a_book import page"),
+        (
+            FIGURES,
+            "import plotly.graph_objects as go\nfrom pages.figures import theme\nimport pages",
+        ),
+        (FIGURES, "from . import matrix\nfrom .theme import QUERY"),
+        (UI, "import streamlit\nif TYPE_CHECKING:\n    import torch"),
+        (UI, "import typing\nif typing.TYPE_CHECKING:\n    from torch import Tensor"),
+        (
+            PAGES,
+            "import streamlit as st\nfrom pages.figures import matrix\nfrom pages.ui import frame",
+        ),
+    ],
+)
+def test_what_a_room_knows_is_no_violation(room: Room, source: str):
+    package = ".".join(Path(room.files.split("/*")[0]).parts)
+    assert violations(source, room, package) == []
+
+
+def test_blocks_load_neither_streamlit_nor_plotly():
+    code = """
+import importlib, pkgutil, sys
+import blocks
+for module in pkgutil.walk_packages(blocks.__path__, "blocks."):
+    importlib.import_module(module.name)
+print(sorted({"streamlit", "plotly", "pages"} & sys.modules.keys()))
+"""
+    fresh = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert fresh.stdout.strip() == "[]"

@@ -1,0 +1,46 @@
+"""Every string on the screen exists in every language."""
+
+import string
+from pathlib import Path
+
+import pytest
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
+from babel.messages.pofile import read_po
+
+ROOT = Path(__file__).parents[1]
+CATALOGUES = sorted((ROOT / "assets/locale").glob("*/LC_MESSAGES/blockscope.po"))
+METHODS = [("app.py", "python"), ("pages/**.py", "python"), ("blocks/**.py", "python")]
+
+
+def source_texts() -> set[str]:
+    keywords = {**DEFAULT_KEYWORDS, "N_": None}
+    found = extract_from_dir(str(ROOT), method_map=METHODS, keywords=keywords)
+    return {text for _file, _line, text, _comments, _context in found if text}
+
+
+def fields(text: str) -> set[str]:
+    return {f"{name}:{spec}" for _, name, spec, _ in string.Formatter().parse(text) if name}
+
+
+def test_there_is_something_to_translate():
+    assert len(source_texts()) > 100
+    assert CATALOGUES
+
+
+def messages(path: Path) -> list:
+    with path.open("rb") as file:
+        return [message for message in read_po(file) if message.id]
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
+def test_catalogue_is_complete(path):
+    known = {message.id: message for message in messages(path)}
+    missing = sorted(text for text in source_texts() if not (text in known and known[text].string))
+    assert not missing
+    assert not [message.id for message in known.values() if message.fuzzy]
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
+def test_translations_fill_in_the_same_values(path):
+    for message in messages(path):
+        assert fields(message.string) == fields(message.id), message.id

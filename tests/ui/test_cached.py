@@ -1,0 +1,67 @@
+"""What is kept is shared by all sessions, and sessions are threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from blocks import ConfigError, ModelConfig
+from blocks.masks import MaskConfig
+from blocks.run import Input, Run
+from pages.ui import cached
+
+
+def run_of(seed: int, *, training: bool = False, **changes: object) -> Run:
+    config = ModelConfig.from_flat({"d_model": 32, "n_heads": 4, "dropout": 0.5, **changes})
+    text = Input(tokens=("a", "b", "c"))
+    return Run(config=config, input=text, mask=MaskConfig(), seed=seed, training=training)
+
+
+def seen(run: Run) -> tuple[dict, dict, list]:
+    """All that a page shows of a run."""
+    codes, weights = cached.head_map(run, 1)
+    return (
+        cached.flow(run).to_dict(),
+        cached.heads(run).to_dict(),
+        [codes.tolist(), weights.tolist()],
+    )
+
+
+def test_sessions_at_once_see_each_their_own():
+    runs = [
+        run_of(seed, training=training, norm_kind=norm)
+        for seed in range(5)
+        for training in (False, True)
+        for norm in ("layernorm", "batchnorm")
+    ]
+    alone = [seen(run) for run in runs]
+    for kept in (cached.flow, cached.heads, cached.head_map):
+        kept.cache_clear()
+    cached.recording.clear()
+    with ThreadPoolExecutor(8) as sessions:
+        assert list(sessions.map(seen, [*runs, *reversed(runs)])) == [*alone, *reversed(alone)]
+
+
+def test_a_run_that_cannot_be_is_not_kept():
+    run = run_of(0, position_kind="learned", max_seq_len=2)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="max_seq_len"):
+            cached.recording(run)
+
+
+def test_equal_runs_are_run_once():
+    assert cached.recording(run_of(7)) is cached.recording(run_of(7))
+    assert cached.flow(run_of(7)) is cached.flow(run_of(7))
+
+
+def test_every_head_and_token_is_the_run_s_own():
+    run = run_of(1)
+    first, second = (cached.head_map(run, head)[1] for head in (0, 1))
+    assert not (first == second).all()
+    table = cached.token_values(run, "attention_out", 2, 5)
+    tensor = cached.recording(run).tensor("attention_out")
+    assert table["after"].tolist() == tensor[0, 2, :5].tolist()
+
+
+def test_counted_and_by_formula_are_equal():
+    config = run_of(0, activation="swiglu", n_kv_heads=2).config
+    assert cached.counted_parameters(config) == cached.parameters(config)["count"].sum()

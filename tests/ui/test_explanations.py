@@ -1,0 +1,62 @@
+"""Every concept is explained, in both languages alike."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.ui.explain import TITLES
+from pages.ui.language import LANGUAGES
+
+TEXT = Path(__file__).parent.parent.parent / "assets" / "text"
+PARTS = {
+    "heading": r"^#+ ",
+    "formula block": r"^\$\$",
+    "formula": r"(?<!\$)\$[^$]+\$(?!\$)",
+    "list": r"^- ",
+}
+
+
+def text(lang: str, concept: str) -> str:
+    return (TEXT / lang / f"{concept}.md").read_text(encoding="utf-8")
+
+
+def formulas(markdown: str) -> list[str]:
+    """Formulas without the words in them."""
+    found = re.findall(r"\$\$.*?\$\$|\$[^$]+\$", markdown, flags=re.DOTALL)
+    return [re.sub(r"\\text\{[^}]*\}|[\s;,，；]|\\[;,:! ]", "", formula) for formula in found]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_each_concept_has_its_text_and_each_text_its_concept(lang: str):
+    assert {path.stem for path in (TEXT / lang).iterdir()} == TITLES.keys()
+
+
+def test_no_text_is_in_another_language():
+    assert {path.name for path in TEXT.iterdir()} == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize("concept", TITLES)
+@pytest.mark.parametrize("part", PARTS)
+def test_both_languages_have_as_many(part: str, concept: str):
+    counts = [len(re.findall(PARTS[part], text(lang, concept), re.MULTILINE)) for lang in LANGUAGES]
+    assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize("concept", TITLES)
+def test_both_languages_have_the_same_formulas(concept: str):
+    english, chinese = (formulas(text(lang, concept)) for lang in ("en", "zh"))
+    assert sorted(english) == sorted(chinese)
+
+
+@pytest.mark.parametrize("concept", TITLES)
+def test_what_is_opened_is_closed(concept: str):
+    for lang in LANGUAGES:
+        markdown = text(lang, concept)
+        assert markdown.count("$$") % 2 == markdown.count("`") % 2 == 0
+        for formula in re.findall(r"\$\$.*?\$\$|\$[^$]+\$", markdown, flags=re.DOTALL):
+            plain = re.sub(r"\\[{}]", "", formula)
+            assert plain.count("{") == plain.count("}")
+            assert formula.count(r"\left") == formula.count(r"\right")
+            assert formula.count(r"\begin") == formula.count(r"\end")
+            assert formula.count("[^") == 0

@@ -1,0 +1,125 @@
+"""Every value that a link can carry, read from any text at all."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blocks import Fault
+from blocks.config import FIELDS as CONFIG_TYPES
+from blocks.config import ModelConfig
+from pages.ui import fields, link
+from pages.ui.fields import FIELDS, UnreadableError
+from pages.ui.settings import MAX_CHARACTERS
+
+NASTY = {
+    "empty": "",
+    "space": " ",
+    "nan": "NaN",
+    "minus one": "-1",
+    "zero": "0",
+    "fraction": "1.5",
+    "infinite": "1e400",
+    "long": "9" * 500,
+    "script": "<script>",
+    "nul": "\x00",
+    "emoji": "🤖👩‍👩‍👧",
+    "none": "None",
+    "True": "True",
+    "braces": "{0}{name}",
+    "other digits": "٣",
+    "underscore": "1_0",
+}
+
+
+def type_of(name: str) -> type:
+    """What a field holds: an enum is carried as its word."""
+    kind = CONFIG_TYPES.get(name, type(link.value_in({}, name)))
+    kind = {"lang": str, "token": int}.get(name, next(iter(get_args(kind)), kind))
+    return str if issubclass(kind, StrEnum) else kind
+
+
+def says_it(fault: Fault) -> str:
+    """The sentence of a fault; every brace that the template has was filled."""
+    said = str(fault)
+    plain_values = {name: "x" for name in fault.values}
+    assert said and not set("{}") & set(fault.text.format(**plain_values))
+    return said
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
+@pytest.mark.parametrize("name", FIELDS)
+def test_anything_is_read_as_its_type_or_reported(name: str, text: str):
+    values, faults = link.read({name: text})
+    assert values.keys() <= {name}
+    assert all(type(found) is type_of(name) for found in values.values())
+    assert all(name in says_it(fault) for fault in faults)
+    assert len(faults) <= 1
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
+@pytest.mark.parametrize("name", FIELDS)
+def test_anything_leads_to_a_model_that_can_be_built(name: str, text: str):
+    values, faults = link.mend(link.read({name: text}).values)
+    config = ModelConfig.from_flat({k: v for k, v in values.items() if k in CONFIG_TYPES})
+    assert type(config.d_head) is int
+    assert all(map(says_it, faults))
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_default_is_read_back_as_itself(name: str):
+    default = link.value_in({"lang": "en"}, name)
+    if default is None:
+        return
+    text = str(default).lower() if isinstance(default, bool) else str(default)
+    assert FIELDS[name].read(text) == default
+
+
+@pytest.mark.parametrize(
+    ("read", "good", "value"),
+    [
+        (fields.whole(1, 8), "8", 8),
+        (fields.number, "1e-5", 1e-5),
+        (fields.choice(("pre", "post")), "post", "post"),
+        (fields.flag, "false", False),
+        (fields.sentence, "a b", "a b"),
+    ],
+)
+def test_a_good_value_is_read(read: Callable[[str], Any], good: str, value: Any):
+    found = read(good)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("read", "bad", "nearest"),
+    [
+        (fields.whole(1, 8), "9", 8),
+        (fields.whole(1, 8), "-3", 1),
+        (fields.whole(1, 8), "9" * 5000, 8),
+        (fields.whole(1, 8), "8.0", None),
+        (fields.number, "inf", None),
+        (fields.choice(("pre", "post")), "Post", None),
+        (fields.flag, "True", None),
+        (fields.flag, "1", None),
+        (fields.sentence, "x" * (MAX_CHARACTERS + 1), "x" * MAX_CHARACTERS),
+    ],
+)
+def test_a_bad_value_is_refused_with_the_nearest(
+    read: Callable[[str], Any], bad: str, nearest: Any
+):
+    with pytest.raises(UnreadableError) as error:
+        read(bad)
+    assert error.value.nearest == nearest
+
+
+@given(st.text())
+@pytest.mark.parametrize("name", FIELDS)
+def test_no_text_breaks_a_reader(name: str, text: str):
+    try:
+        found = FIELDS[name].read(text)
+    except UnreadableError as error:
+        found = error.nearest
+    assert found is None or type(found) is type_of(name)
