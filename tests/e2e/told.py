@@ -6,7 +6,6 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-
 # True when nothing runs and nothing was added or removed since it was asked before.
 STANDS_STILL = """() => {
     const size = document.querySelectorAll('*').length, before = window.sizeBefore;
