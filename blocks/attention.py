@@ -7,7 +7,9 @@ from torch.nn import functional as F  # noqa: N812
 from blocks.config import ModelConfig
 from blocks.dropout import Dropout
 from blocks.kinds import PositionKind
-from blocks.positions import Rotary, alibi_bias
+from blocks.kv_cache import LayerCache
+from blocks.normalization import rms_normal
+from blocks.positions import NoPosition, Rotary, alibi_bias
 from blocks.probe import Probe
 
 
@@ -15,7 +17,8 @@ class Attention(nn.Module):
     """softmax(QKᵀ/√d_head + mask)·V in each head, heads joined by an output projection.
 
     (batch, seq, d_model) to the same. Vaswani et al. 2017, eq. 1 and section 3.2.2; with fewer
-    key and value heads than query heads, grouped queries of Ainslie et al. 2023.
+    key and value heads than query heads, grouped queries of Ainslie et al. 2023; with `qk_norm`,
+    queries and keys of RMS 1, Henry et al. 2020.
     """
 
     def __init__(self, config: ModelConfig):
@@ -30,6 +33,7 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=bias)
+        self.qk_norm_eps = config.norm.norm_eps if config.attention.qk_norm else None
         self.rotate = _rotation(config)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
         self.dropout = Dropout(config.dropout)
@@ -37,17 +41,37 @@ class Attention(nn.Module):
         self.scores, self.pattern = Probe("scores"), Probe("pattern")
         self.head_out = Probe("head_out")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Attend; `mask` is True where a query may see a key, (…, query, key)."""
-        q = self.q(self.rotate(split_heads(self.q_proj(x), self.n_heads)))
-        k = self.k(self.rotate(split_heads(self.k_proj(x), self.n_kv_heads)))
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+    ) -> Tensor:
+        """Attend; `mask` is True where a query may see a key, (…, query, key).
+
+        With a `past`, x are the next tokens, and keys and values of those before come from there.
+        """
+        start = 0 if past is None else past.seen
+        q = self.q(self.turned(split_heads(self.q_proj(x), self.n_heads), start))
+        k = self.k(self.turned(split_heads(self.k_proj(x), self.n_kv_heads), start))
         v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
-        bias = alibi_bias(self.n_heads, x.shape[-2], x.device).to(x) if self.is_alibi else None
+        if past is not None:
+            k, v = past.extend(k, v)
+        bias = self.bias(q, k)
         if self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active:
             head_out = self.attend_in_steps(q, k, v, mask, bias)
         else:
             head_out = attend(q, k, v, mask, bias)
         return self.out_proj(join_heads(self.head_out(head_out)))
+
+    def turned(self, x: Tensor, start: int) -> Tensor:
+        """Queries or keys as they meet: of RMS 1 where asked for, turned by their position."""
+        if self.qk_norm_eps is not None:
+            x = rms_normal(x, self.qk_norm_eps)
+        return self.rotate(x, start)
+
+    def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
+        """What ALiBi adds to the scores."""
+        if not self.is_alibi:
+            return None
+        return alibi_bias(self.n_heads, k.shape[-2], k.device, n_queries=q.shape[-2]).to(k)
 
     def attend_in_steps(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
@@ -61,7 +85,7 @@ class Attention(nn.Module):
 def _rotation(config: ModelConfig) -> nn.Module:
     if config.position.position_kind is PositionKind.ROPE:
         return Rotary(config.d_head, config.position.rope_base)
-    return nn.Identity()
+    return NoPosition()
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -13,16 +13,24 @@ from typing import Any
 
 from blocks import legal
 from blocks.faults import ConfigError, Fault
-from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.kinds import (
+    Activation,
+    Architecture,
+    Initialization,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig:
-    """Heads. `n_kv_heads` of None follows `n_heads`."""
+    """Heads. `n_kv_heads` of None follows `n_heads`; `qk_norm` gives queries and keys RMS 1."""
 
     n_heads: int = 8
     n_kv_heads: int | None = None
     attention_bias: bool = True
+    qk_norm: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,17 +44,18 @@ class FeedForwardConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NormConfig:
-    """Norm and residual connection."""
+    """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns."""
 
     norm_kind: NormKind = NormKind.LAYER_NORM
     norm_placement: NormPlacement = NormPlacement.PRE
     norm_eps: float = 1e-5
+    norm_affine: bool = True
     residual: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionConfig:
-    """Position. `max_seq_len` is the length of the learned table."""
+    """Position. `max_seq_len` is the longest context, and the length of the learned table."""
 
     position_kind: PositionKind = PositionKind.SINUSOIDAL
     max_seq_len: int = 512
@@ -54,20 +63,33 @@ class PositionConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VocabularyConfig:
+    """Tokens that a whole model knows; tied, the rows that read them also write them."""
+
+    vocab_size: int = 1024
+    tie_embeddings: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that decides the shape and the maths of a model.
 
-    Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
-    and the file. Raises `ConfigError`, which lists every fault with its mend.
+    `attention_only` leaves the feed-forward layers out. Hashable, so it is the cache key; flat
+    (`flat()`, `replace(n_heads=4)`), so it is the link and the file. Raises `ConfigError`, which
+    lists every fault with its mend.
     """
 
+    architecture: Architecture = Architecture.BLOCK
+    n_layers: int = 1
     d_model: int = 256
+    attention_only: bool = False
     dropout: float = 0.1
     initialization: Initialization = Initialization.PYTORCH
     attention: AttentionConfig = AttentionConfig()
     feed_forward: FeedForwardConfig = FeedForwardConfig()
     norm: NormConfig = NormConfig()
     position: PositionConfig = PositionConfig()
+    vocabulary: VocabularyConfig = VocabularyConfig()
 
     def __post_init__(self) -> None:
         values = {path[-1]: value for path, value in _leaves(self)}
@@ -93,6 +115,16 @@ class ModelConfig:
     def d_ff(self) -> int:
         """Width of the feed-forward layer."""
         return self.feed_forward.d_ff or 4 * self.d_model
+
+    @property
+    def max_seq_len(self) -> int:
+        """Longest context, in tokens."""
+        return self.position.max_seq_len
+
+    @property
+    def vocab_size(self) -> int:
+        """Tokens that a whole model knows."""
+        return self.vocabulary.vocab_size
 
     def flat(self) -> dict[str, Any]:
         """Every field by its own name, without the nesting; enums as plain strings."""

@@ -14,6 +14,7 @@ from blocks.probe import Probe
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     Activation.RELU: F.relu,
+    Activation.RELU_SQUARED: lambda x: F.relu(x).square(),
     Activation.GELU: F.gelu,
     Activation.GELU_TANH: partial(F.gelu, approximate="tanh"),
     Activation.SILU: F.silu,
@@ -37,7 +38,7 @@ def feed_forward_type(config: ModelConfig) -> "type[FeedForward]":
 class FeedForward(nn.Module):
     """down(activation(up(x))): (batch, seq, d_model) to the same.
 
-    Vaswani et al. 2017, eq. 2; GELU of Hendrycks and Gimpel 2016.
+    Vaswani et al. 2017, eq. 2; GELU of Hendrycks and Gimpel 2016; squared ReLU of So et al. 2021.
     """
 
     def __init__(self, config: ModelConfig):

@@ -3,6 +3,19 @@
 from enum import StrEnum
 
 
+class Architecture(StrEnum):
+    """What is built of the layers: see `blocks.models`."""
+
+    BLOCK = "block"
+    ENCODER = "encoder"
+    GPT = "gpt"
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether token ids go in; a block takes vectors."""
+        return self is not Architecture.BLOCK
+
+
 class NormKind(StrEnum):
     """What a norm divides by, and over which axes it looks."""
 
@@ -40,6 +53,7 @@ class Activation(StrEnum):
     """The non-linearity of the feed-forward layer: see `blocks.feed_forward`."""
 
     RELU = "relu"
+    RELU_SQUARED = "relu_squared"
     GELU = "gelu"
     GELU_TANH = "gelu_tanh"
     SILU = "silu"
@@ -60,3 +74,4 @@ class Initialization(StrEnum):
     PYTORCH = "pytorch"
     XAVIER_UNIFORM = "xavier_uniform"
     NORMAL = "normal"
+    ZERO_WRITES = "zero_writes"

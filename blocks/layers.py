@@ -9,9 +9,12 @@ from blocks.config import ModelConfig
 from blocks.dropout import Dropout
 from blocks.feed_forward import build_feed_forward
 from blocks.kinds import NormPlacement
+from blocks.kv_cache import LayerCache
 from blocks.normalization import build_norm
 from blocks.probe import Stage
 from blocks.residual import RESIDUALS
+
+LayerType = type["EncoderLayer | ParallelLayer | AttentionLayer"]
 
 
 def encoder_layer(config: ModelConfig) -> nn.Module:
@@ -19,10 +22,11 @@ def encoder_layer(config: ModelConfig) -> nn.Module:
     return layer_type(config)(config)
 
 
-def layer_type(config: ModelConfig) -> "type[EncoderLayer | ParallelLayer]":
+def layer_type(config: ModelConfig) -> LayerType:
     """The class of that layer."""
-    is_parallel = config.norm.norm_placement is NormPlacement.PARALLEL
-    return ParallelLayer if is_parallel else EncoderLayer
+    if config.norm.norm_placement is NormPlacement.PARALLEL:
+        return ParallelLayer
+    return AttentionLayer if config.attention_only else EncoderLayer
 
 
 class EncoderLayer(nn.Module):
@@ -40,11 +44,34 @@ class EncoderLayer(nn.Module):
         self.feed_forward = build_feed_forward(config)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+    ) -> Tensor:
         """Tokens read from each other, then each thinks alone."""
         x = self.resid_pre(x)
-        x = self.attention_residual(x, partial(self.attention, mask=mask))
+        x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
         return self.feed_forward_residual(x, self.feed_forward)
+
+
+class AttentionLayer(nn.Module):
+    """Self-attention alone, joined to the residual stream.
+
+    (batch, seq, d_model) to the same. Elhage et al. 2021, "attention-only".
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        residual = RESIDUALS[config.norm.norm_placement]
+        self.resid_pre = Stage("resid_pre")
+        self.attention = Attention(config)
+        self.attention_residual = residual(config, "attention", "resid_post")
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+    ) -> Tensor:
+        """Tokens read from each other."""
+        read = partial(self.attention, mask=mask, past=past)
+        return self.attention_residual(self.resid_pre(x), read)
 
 
 class ParallelLayer(nn.Module):
@@ -65,11 +92,13 @@ class ParallelLayer(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+    ) -> Tensor:
         """Read from the others and think alone at the same time."""
         x = self.resid_pre(x)
         h = self.norm(x)
-        attention = self.attention_out(self.dropout(self.attention(h, mask)))
+        attention = self.attention_out(self.dropout(self.attention(h, mask, past)))
         feed_forward = self.feed_forward_out(self.dropout(self.feed_forward(h)))
         write = attention + feed_forward
         return self.resid_post(x + write if self.is_connected else write)

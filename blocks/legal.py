@@ -5,11 +5,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from blocks.faults import N_, Fault
-from blocks.kinds import PositionKind
+from blocks.kinds import NormPlacement, PositionKind
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 SHARES = ("dropout", "norm_eps", "rope_base")
-PAIRS = ("d_model", "n_heads", "n_kv_heads", "position_kind")
+PAIRS = (
+    "d_model",
+    "n_heads",
+    "n_kv_heads",
+    "position_kind",
+    "norm_placement",
+    "attention_only",
+)
 Values = Mapping[str, Any]
 
 
@@ -77,7 +84,12 @@ def _share_faults(dropout: float, norm_eps: float, rope_base: float) -> Iterator
 
 
 def _pair_faults(
-    d_model: int, n_heads: int, n_kv_heads: int | None, position_kind: PositionKind
+    d_model: int,
+    n_heads: int,
+    n_kv_heads: int | None,
+    position_kind: PositionKind,
+    norm_placement: NormPlacement,
+    attention_only: bool,
 ) -> Iterator[Fault]:
     if d_model % n_heads:
         yield _divide_fault("n_heads", n_heads, "d_model", d_model)
@@ -85,6 +97,9 @@ def _pair_faults(
         yield _odd_rotation(d_model, n_heads)
     if n_kv_heads is not None and n_heads % n_kv_heads:
         yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+    if attention_only and norm_placement is NormPlacement.PARALLEL:
+        text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
+        yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
 
 
 def _divide_fault(name: str, value: int, whole_name: str, whole: int) -> Fault:

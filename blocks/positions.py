@@ -22,7 +22,15 @@ def added_position(config: ModelConfig) -> nn.Module:
         case PositionKind.LEARNED:
             return Learned(config.position.max_seq_len, config.d_model)
         case _:
-            return nn.Identity()
+            return NoPosition()
+
+
+class NoPosition(nn.Module):
+    """x as it is: the order of tokens stays unknown, or another part tells it."""
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Return what came, any shape."""
+        return x
 
 
 class Sinusoidal(nn.Module):
@@ -32,9 +40,10 @@ class Sinusoidal(nn.Module):
         super().__init__()
         self.d_model = d_model
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Add the wave of each position: (batch, seq, d_model)."""
-        return x + sinusoidal_table(x.shape[-2], self.d_model, x.device).to(x.dtype)
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add the wave of each position from `start` on: (batch, seq, d_model)."""
+        table = sinusoidal_table(start + x.shape[-2], self.d_model, x.device)
+        return x + table[start:].to(x.dtype)
 
 
 def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
@@ -57,14 +66,14 @@ class Learned(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(max_seq_len, d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Add the row of each position: (batch, seq, d_model)."""
-        seq_len, max_seq_len = x.shape[-2], len(self.weight)
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add the row of each position from `start` on: (batch, seq, d_model)."""
+        seq_len, max_seq_len = start + x.shape[-2], len(self.weight)
         if seq_len > max_seq_len:
             text = N_("seq_len ({seq_len}) is longer than max_seq_len ({max_seq_len}): shorten it")
             values = {"seq_len": seq_len, "max_seq_len": max_seq_len}
             raise ConfigError([Fault(text, values, {"seq_len": max_seq_len})])
-        return x + self.weight[:seq_len]
+        return x + self.weight[start:seq_len]
 
 
 class Rotary(nn.Module):
@@ -78,23 +87,27 @@ class Rotary(nn.Module):
         super().__init__()
         self.d_head, self.base = d_head, base
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Turn queries or keys: (batch, n_heads, seq, d_head)."""
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
         steps = torch.arange(0, self.d_head, 2, device=x.device, dtype=torch.float32)
-        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32)
+        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
         angles = torch.outer(positions, self.base ** (-steps / self.d_head))
         cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (seq, d_head / 2)
         first, second = x.chunk(2, dim=-1)
         return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
-def alibi_bias(n_heads: int, seq_len: int, device: torch.device | str = "cpu") -> Tensor:
+def alibi_bias(
+    n_heads: int, seq_len: int, device: torch.device | str = "cpu", *, n_queries: int | None = None
+) -> Tensor:
     """−slope · |query − key|, added to the scores: (n_heads, query, key).
 
     Press et al. 2021, section 3; the distance is symmetric, so it serves without a causal mask.
+    With `n_queries` only the last ones ask, as where keys are cached.
     """
     positions = torch.arange(seq_len, device=device)
-    distance = (positions[:, None] - positions).abs()
+    queries = positions if n_queries is None else positions[seq_len - n_queries :]
+    distance = (queries[:, None] - positions).abs()
     slopes = torch.tensor(alibi_slopes(n_heads), device=device)
     return -slopes[:, None, None] * distance
 

@@ -1,4 +1,4 @@
-"""Published architectures, one block of each: a table to read down a column."""
+"""Published architectures, whole: a table to read down a column."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from blocks.masks import MaskKind
 
 
 class Preset(NamedTuple):
-    """A block people know, the mask it is used with, and where its numbers stand."""
+    """A model people know, the mask it is used with, and where its numbers stand."""
 
     title: str
     config: ModelConfig
@@ -16,15 +16,20 @@ class Preset(NamedTuple):
     source: str
 
 
-def _block(sizes: tuple[int, int, int, int], parts: tuple[str, ...], **more: Any) -> ModelConfig:
-    d_model, n_heads, n_kv_heads, d_ff = sizes
+def _model(
+    architecture: str, sizes: tuple[int, ...], parts: tuple[str, ...], **more: Any
+) -> ModelConfig:
+    n_layers, d_model, n_heads, n_kv_heads, d_ff, vocab_size = sizes
     placement, norm, activation, position, initialization = parts
     return ModelConfig.from_flat(
         {
+            "architecture": architecture,
+            "n_layers": n_layers,
             "d_model": d_model,
             "n_heads": n_heads,
             "n_kv_heads": None if n_kv_heads == n_heads else n_kv_heads,
             "d_ff": None if d_ff == 4 * d_model else d_ff,
+            "vocab_size": vocab_size,
             "norm_placement": placement,
             "norm_kind": norm,
             "activation": activation,
@@ -43,35 +48,39 @@ _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
 _COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
 
-# name: title, (d_model, n_heads, n_kv_heads, d_ff), parts, what differs, mask, source
+# name: title, architecture, (n_layers, d_model, n_heads, n_kv_heads, d_ff, vocab_size), parts,
+# what differs, mask, source
 PRESET_TABLE: dict[str, Preset] = {
     "course": Preset(
         N_("Course block"),
-        _block((256, 8, 8, 1024), _COURSE),
+        _model("block", (1, 256, 8, 8, 1024, 1024), _COURSE),
         MaskKind.CAUSAL, N_("the small block that courses build")),
     "transformer-base": Preset(
         "Transformer base",
-        _block((512, 8, 8, 2048), _PAPER, attention_bias=False),
+        _model("encoder", (6, 512, 8, 8, 2048, 37000), _PAPER, attention_bias=False),
         MaskKind.NONE, "Vaswani et al. 2017, table 3; projections without bias, section 3.2.2"),
     "transformer-big": Preset(
         "Transformer big",
-        _block((1024, 16, 16, 4096), _PAPER, attention_bias=False, dropout=0.3),
+        _model("encoder", (6, 1024, 16, 16, 4096, 37000), _PAPER,
+               attention_bias=False, dropout=0.3),
         MaskKind.NONE, "Vaswani et al. 2017, table 3"),
     "bert-base": Preset(
         "BERT-base",
-        _block((768, 12, 12, 3072), _BERT, norm_eps=1e-12),
+        _model("encoder", (12, 768, 12, 12, 3072, 30522), _BERT, norm_eps=1e-12),
         MaskKind.NONE, "Devlin et al. 2018, section 3"),
     "gpt2-small": Preset(
         "GPT-2 small",
-        _block((768, 12, 12, 3072), _GPT2, max_seq_len=1024),
+        _model("gpt", (12, 768, 12, 12, 3072, 50257), _GPT2, max_seq_len=1024),
         MaskKind.CAUSAL, "Radford et al. 2019, table 2"),
     "smollm2-135m": Preset(
         "Llama-style: SmolLM2 135M",
-        _block((576, 9, 3, 1536), _LLAMA, rope_base=100_000.0, **_NO_BIAS),
+        _model("gpt", (30, 576, 9, 3, 1536, 49152), _LLAMA,
+               max_seq_len=8192, rope_base=100_000.0, **_NO_BIAS),
         MaskKind.CAUSAL, "Ben Allal et al. 2025; the model's config.json"),
     "tinyllama-1.1b": Preset(
         "Llama-style: TinyLlama 1.1B",
-        _block((2048, 32, 4, 5632), _LLAMA, **_NO_BIAS),
+        _model("gpt", (22, 2048, 32, 4, 5632, 32000), _LLAMA,
+               max_seq_len=2048, tie_embeddings=False, **_NO_BIAS),
         MaskKind.CAUSAL, "Zhang et al. 2024, table 1"),
 }
 # fmt: on

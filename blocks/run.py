@@ -13,7 +13,7 @@ from blocks.embedding import embed_words, random_tensor
 from blocks.faults import N_, ConfigError, Fault
 from blocks.inspection.wiring import wiring
 from blocks.masks import MaskConfig, build_mask
-from blocks.models import Block, build
+from blocks.models import Model, build
 from blocks.probe import Recording, record
 from blocks.text.words import PADDING
 
@@ -88,7 +88,7 @@ class Run:
         dtype = devices.DTYPES[self.dtype]
         return memory_fault(self.config, batch=batch, seq_len=seq_len, dtype=dtype, budget=budget)
 
-    def build(self) -> Block:
+    def build(self) -> Model:
         """The model of this run."""
         dtype = devices.DTYPES[self.dtype]
         return build(self.config, seed=self.seed, device=self.device, dtype=dtype)
@@ -97,7 +97,7 @@ class Run:
         """The mask of this run, on its device."""
         return build_mask(self.mask, self.input.is_token().to(self.device))
 
-    def record(self, model: Block) -> Recording:
+    def record(self, model: Model) -> Recording:
         """Run `model` and keep every stage and every head."""
         x = self.input.vectors(self.config.d_model, self.seed)
         return record(
@@ -115,7 +115,7 @@ def out_of_memory_fault() -> Fault:
     return Fault(text)
 
 
-def guarded_record(run: Run, model: Block) -> Recording:
+def guarded_record(run: Run, model: Model) -> Recording:
     """`run.record`, with an out-of-memory turned into a `ConfigError` and the memory freed."""
     try:
         return run.record(model)

@@ -32,11 +32,14 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     tokens = batch * seq_len
-    stages = 12 * tokens * config.d_model
+    stages = (8 * config.n_layers + 4) * tokens * config.d_model
     heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
-    patterns = 8 * tokens * config.n_heads * seq_len
+    patterns = (config.n_layers + 7) * tokens * config.n_heads * seq_len
     hidden = 5 * tokens * config.d_ff
-    draws = 2 * torch.float32.itemsize * config.d_model * max(config.d_ff, config.d_model)
+    vocabulary = config.vocab_size if config.architecture.reads_tokens else 0
+    hidden += 2 * tokens * vocabulary
+    rows = max(config.d_ff, config.d_model, vocabulary)
+    draws = 2 * torch.float32.itemsize * config.d_model * rows
     n_parameters = int(count_parameters(config)["count"].sum())
     return Memory(
         weights=n_parameters * dtype.itemsize,

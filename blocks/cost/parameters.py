@@ -42,7 +42,8 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
     Nothing is allocated, whatever the size.
     """
     sizes = _sizes(config)
-    parts = [*_position(config), *_attention(config), *_feed_forward(config), *_norms(config)]
+    layer = [*_attention(config), *_feed_forward(config), *_norms(config)]
+    parts = [*_embedding(config), *_layers(config, layer), *_head(config)]
     return pd.DataFrame(
         [
             (part.name, part.group, part.formula(), part.numbers(sizes), part.count(sizes))
@@ -54,6 +55,8 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
 
 def _sizes(config: ModelConfig) -> dict[str, int]:
     return {
+        "n_layers": config.n_layers,
+        "vocab_size": config.vocab_size,
         "d_model": config.d_model,
         "n_heads": config.n_heads,
         "n_kv_heads": config.n_kv_heads,
@@ -67,9 +70,31 @@ def _size(factor: str | int, sizes: dict[str, int]) -> int:
     return factor if isinstance(factor, int) else sizes[factor]
 
 
-def _position(config: ModelConfig) -> Iterator[Part]:
+def _embedding(config: ModelConfig) -> Iterator[Part]:
+    if config.architecture.reads_tokens:
+        yield Part("embed", "embedding", (("vocab_size", "d_model"),))
     if config.position.position_kind is PositionKind.LEARNED:
         yield Part("position", "embedding", (("max_seq_len", "d_model"),))
+
+
+def _layers(config: ModelConfig, parts: list[Part]) -> Iterator[Part]:
+    """The parts of one layer, as often as there are layers."""
+    is_one_block = config.n_layers == 1 and not config.architecture.reads_tokens
+    n_layers: Product = () if is_one_block else ("n_layers",)
+    for part in parts:
+        products = tuple((*n_layers, *product) for product in part.products)
+        yield Part(part.name, part.group, products)
+
+
+def _head(config: ModelConfig) -> Iterator[Part]:
+    """What stands between the last layer and the logits."""
+    if not config.architecture.reads_tokens:
+        return
+    is_post = config.norm.norm_placement is NormPlacement.POST
+    if not is_post and (vectors := _vectors_per_norm(config)):
+        yield Part("final_norm", "norm", ((vectors, "d_model"),))
+    if not config.vocabulary.tie_embeddings:
+        yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
 
 
 def _attention(config: ModelConfig) -> Iterator[Part]:
@@ -85,6 +110,8 @@ def _attention(config: ModelConfig) -> Iterator[Part]:
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
+    if config.attention_only:
+        return
     is_gated = config.feed_forward.activation.is_gated
     if is_gated:
         yield Part("gate_proj", "feed_forward", (("d_model", "d_ff"),))
@@ -101,11 +128,20 @@ NORMS_PER_LAYER = {
     NormPlacement.SANDWICH: 4,
     NormPlacement.PARALLEL: 1,
 }
-VECTORS_PER_NORM = {NormKind.LAYER_NORM: 2, NormKind.RMS_NORM: 1, NormKind.BATCH_NORM: 2}
+VECTORS_PER_NORM = {
+    NormKind.LAYER_NORM: 2,
+    NormKind.RMS_NORM: 1,
+    NormKind.BATCH_NORM: 2,
+    NormKind.NONE: 0,
+}
 
 
 def _norms(config: ModelConfig) -> Iterator[Part]:
-    if config.norm.norm_kind is not NormKind.NONE:
+    if n_vectors := _vectors_per_norm(config):
         n_norms = NORMS_PER_LAYER[config.norm.norm_placement]
-        n_vectors = VECTORS_PER_NORM[config.norm.norm_kind]
+        n_norms = n_norms // 2 if config.attention_only else n_norms
         yield Part("norms", "norm", ((n_norms, n_vectors, "d_model"),))
+
+
+def _vectors_per_norm(config: ModelConfig) -> int:
+    return VECTORS_PER_NORM[config.norm.norm_kind] if config.norm.norm_affine else 0

@@ -54,8 +54,15 @@ class _Wiring:
         if self.config.norm.norm_placement is NormPlacement.PARALLEL:
             yield from self.parallel()
         else:
-            yield from self.sublayer("attention", "resid_pre", "resid_mid")
-            yield from self.sublayer("feed_forward", "resid_mid", "resid_post")
+            yield from self.sublayers()
+
+    def sublayers(self) -> Iterator[Step]:
+        """One after the other."""
+        if self.config.attention_only:
+            yield from self.sublayer("attention", "resid_pre", "resid_post")
+            return
+        yield from self.sublayer("attention", "resid_pre", "resid_mid")
+        yield from self.sublayer("feed_forward", "resid_mid", "resid_post")
 
     def sublayer(self, name: str, x: str, stream: str) -> Iterator[Step]:
         """One sub-layer, its norms, and its addition to the stream."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from blocks import ModelConfig, Recording, count_parameters, devices
 from blocks.inspection import tiles, values, wiring
-from blocks.models import Block, count_built
+from blocks.models import Model, count_built
 from blocks.run import Run, guarded_record, warm_up
 
 
@@ -40,7 +40,7 @@ def recording(run: Run) -> Recording:
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _model(config: ModelConfig, seed: int, device: str, dtype: str, _run: Run) -> Block:
+def _model(config: ModelConfig, seed: int, device: str, dtype: str, _run: Run) -> Model:
     return _run.build()
 
 

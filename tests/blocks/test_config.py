@@ -14,11 +14,25 @@ from toy import D_MODEL, toy
 
 from blocks import ConfigError, Fault, ModelConfig
 from blocks.config import DEFAULTS, FIELDS, AttentionConfig, NormConfig
-from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.kinds import (
+    Activation,
+    Architecture,
+    Initialization,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+)
 from blocks.legal import LARGEST_SIZE, divisors, neighbours
 
 SIZES = st.integers(1, 4096) | st.sampled_from([1, 2, 8, 64, 256, LARGEST_SIZE])
 RIGHT = {
+    "architecture": st.sampled_from(Architecture),
+    "n_layers": SIZES,
+    "vocab_size": SIZES,
+    "tie_embeddings": st.booleans(),
+    "attention_only": st.booleans(),
+    "qk_norm": st.booleans(),
+    "norm_affine": st.booleans(),
     "d_model": SIZES,
     "dropout": st.floats(0, 0.99),
     "initialization": st.sampled_from(Initialization)

@@ -11,16 +11,16 @@ from toy import toy, toys
 
 from blocks import PRESETS, ModelConfig, build, count_parameters
 from blocks.kinds import Activation, NormKind, NormPlacement, PositionKind
-from blocks.models import Block, count_built
+from blocks.models import ARCHITECTURES, count_built
 
 
 def numel(model: nn.Module) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def block_without_memory(config: ModelConfig) -> Block:
+def without_memory(config: ModelConfig) -> nn.Module:
     with torch.device("meta"):
-        return Block(config)
+        return ARCHITECTURES[config.architecture](config)
 
 
 def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
@@ -31,9 +31,8 @@ def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
 
 
 def sizes_of(config: ModelConfig) -> dict[str, int]:
-    names = ("d_model", "n_heads", "n_kv_heads", "d_head", "d_ff")
-    sizes = {name: getattr(config, name) for name in names}
-    return sizes | {"max_seq_len": config.position.max_seq_len}
+    names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff"
+    return {name: getattr(config, name) for name in names.split()}
 
 
 @pytest.mark.parametrize("position_kind", PositionKind)
@@ -51,7 +50,7 @@ def test_every_combination_of_parts_is_counted(
     }
     for config in toys(norm_placement=[placement], position_kind=[position_kind], **choices):
         counted = count_parameters(config)["count"].sum()
-        assert counted == numel(block_without_memory(config)), config
+        assert counted == numel(without_memory(config)), config
 
 
 @pytest.mark.parametrize("activation", Activation)
@@ -59,12 +58,28 @@ def test_every_activation_is_counted(activation: Activation):
     choices = {"feed_forward_bias": [True, False], "d_ff": [None, 7]}
     for config in toys(activation=[activation], **choices):
         counted = count_parameters(config)["count"].sum()
-        assert counted == numel(block_without_memory(config)) == count_built(config)
+        assert counted == numel(without_memory(config)) == count_built(config)
+
+
+@pytest.mark.parametrize("tie_embeddings", [True, False])
+@pytest.mark.parametrize("architecture", ["encoder", "gpt"])
+def test_whole_models_are_counted(architecture: str, tie_embeddings: bool):
+    whole = {"architecture": architecture, "tie_embeddings": tie_embeddings, "vocab_size": 11}
+    choices = {
+        "norm_placement": ["pre", "post", "sandwich"],
+        "norm_kind": NormKind,
+        "norm_affine": [True, False],
+        "attention_only": [True, False],
+        "position_kind": ["learned", "rope"],
+    }
+    for config in toys(n_layers=[3], **choices):
+        config = config.replace(**whole)
+        assert count_parameters(config)["count"].sum() == numel(without_memory(config)), config
 
 
 @pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
 def test_presets_are_counted(config: ModelConfig):
-    assert count_parameters(config)["count"].sum() == numel(block_without_memory(config))
+    assert count_parameters(config)["count"].sum() == numel(without_memory(config))
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "norm_kind": "batchnorm"}])
@@ -92,7 +107,7 @@ def test_four_hundred_billion_parameters_are_counted_exactly():
     d_model = 184_320
     config = ModelConfig.from_flat({"d_model": d_model, "n_heads": 1_440})
     counted = count_parameters(config)["count"].sum()
-    assert counted == numel(block_without_memory(config))
+    assert counted == numel(without_memory(config))
     assert counted == 12 * d_model**2 + 13 * d_model  # matrices; biases and norms
     assert counted > 400e9
 

@@ -14,6 +14,7 @@ from blocks.kinds import Activation
 # (up, gate) to hidden
 FORMULAS: dict[Activation, Callable[[Tensor, Tensor | None], Tensor]] = {
     Activation.RELU: lambda up, _: F.relu(up),
+    Activation.RELU_SQUARED: lambda up, _: F.relu(up) ** 2,
     Activation.GELU: lambda up, _: F.gelu(up),
     Activation.GELU_TANH: lambda up, _: F.gelu(up, approximate="tanh"),
     Activation.SILU: lambda up, _: F.silu(up),

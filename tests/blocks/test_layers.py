@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from torch import Tensor, nn
-from toy import D_FF, D_MODEL, N_HEADS, SEQ_LEN, assert_near, scramble, toy, toy_input
+from references import torch_layer
+from torch import Tensor
+from toy import SEQ_LEN, assert_near, scramble, toy, toy_input
 
-from blocks import ModelConfig, build, record
+from blocks import build, record
 from blocks.masks import causal, padding
 
 CAUSAL = causal(SEQ_LEN)
@@ -22,35 +23,6 @@ TORCH_MASKS = {  # there, True means: may not attend
     "padding": {"src_key_padding_mask": ~IS_TOKEN},
     "causal_padding": {"src_mask": ~CAUSAL, "src_key_padding_mask": ~IS_TOKEN},
 }
-
-
-def torch_layer(config: ModelConfig, ours: nn.Module) -> nn.TransformerEncoderLayer:
-    """torch's layer with our layer's weights."""
-    theirs = nn.TransformerEncoderLayer(
-        D_MODEL,
-        N_HEADS,
-        D_FF,
-        activation=str(config.feed_forward.activation),
-        layer_norm_eps=config.norm.norm_eps,
-        norm_first=config.norm.norm_placement == "pre",
-        batch_first=True,
-    )
-    weights = {
-        f"{name}.{kind}": ours.get_parameter(f"{path}.{kind}")
-        for name, path in {
-            "self_attn.out_proj": "attention.out_proj",
-            "linear1": "feed_forward.up_proj",
-            "linear2": "feed_forward.down_proj",
-            "norm1": "attention_residual.norm",
-            "norm2": "feed_forward_residual.norm",
-        }.items()
-        for kind in ("weight", "bias")
-    }
-    for kind in ("weight", "bias"):
-        projections = [ours.get_parameter(f"attention.{name}_proj.{kind}") for name in "qkv"]
-        weights[f"self_attn.in_proj_{kind}"] = torch.cat(projections)
-    theirs.load_state_dict(weights)
-    return theirs.eval()
 
 
 @pytest.mark.parametrize("mask_name", OUR_MASKS)

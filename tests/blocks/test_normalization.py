@@ -80,3 +80,22 @@ def test_every_kind_is_built(kind: NormKind):
     norm = build_norm(toy(norm_kind=kind), Probe("out"))
     assert type(norm).__name__.lower() == kind or (kind is NormKind.NONE)
     assert isinstance(norm, nn.Identity) is (kind is NormKind.NONE)
+
+
+def test_a_training_of_its_own_moves_the_running_statistics_as_torch_does():
+    ours, theirs = norm_and_torchs(BatchNorm)
+    for seed in range(3):
+        x = 3 * toy_input(seed) + 1
+        features_last(theirs.train(), x)
+        with training_mode(torch.Generator(), updates_statistics=True):
+            ours(x)
+    assert_near(ours.running_mean, theirs.running_mean)
+    assert_near(ours.running_var, theirs.running_var)
+
+
+@pytest.mark.parametrize("kind", TORCH_NORMS)
+def test_without_weights_a_norm_only_normalises(kind: type[nn.Module]):
+    norm, x = kind(D_MODEL, EPS, Probe("out"), affine=False), toy_input()
+    assert not list(norm.parameters())
+    with training_mode(torch.Generator()):
+        assert_near(norm(2 * x).square().mean(), torch.tensor(1.0), tolerance=1e-2)

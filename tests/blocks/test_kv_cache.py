@@ -1,0 +1,71 @@
+"""Reading token by token with a cache gives what reading all at once gives."""
+
+from itertools import product
+
+import pytest
+import torch
+from toy import assert_near, scramble, toy
+
+from blocks import ModelConfig, build
+from blocks.kinds import PositionKind
+from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.masks import causal, sliding_window
+from blocks.probe import record
+
+LENGTH, WINDOW = 7, 3
+TOKEN_IDS = torch.randint(11, (2, LENGTH), generator=torch.Generator().manual_seed(0))
+
+
+def small_gpt(**changes) -> ModelConfig:
+    return toy(architecture="gpt", n_layers=2, vocab_size=11, **changes)
+
+
+def read_in_chunks(model, cache: KVCache, sizes: tuple[int, ...]) -> torch.Tensor:
+    chunks = TOKEN_IDS.split(list(sizes), dim=1)
+    return torch.cat([model(chunk, cache=cache) for chunk in chunks], dim=1)
+
+
+@pytest.mark.parametrize("sizes", [(1,) * LENGTH, (4, 1, 1, 1), (2, 3, 2), (LENGTH,)])
+@pytest.mark.parametrize(
+    ("position_kind", "n_kv_heads", "window"),
+    list(product(PositionKind, [4, 2, 1], [None, WINDOW, 1])),
+)
+def test_cached_is_uncached(position_kind, n_kv_heads, window, sizes):
+    config = small_gpt(position_kind=position_kind, n_kv_heads=n_kv_heads, qk_norm=True)
+    model = scramble(build(config))
+    mask = causal(LENGTH) if window is None else sliding_window(LENGTH, window)
+    cache = KVCache(config, window_size=window)
+    with torch.no_grad():
+        assert_near(read_in_chunks(model, cache, sizes), model(TOKEN_IDS, mask))
+    assert cache.seen == LENGTH
+    assert cache.n_kept == (LENGTH if window is None else window - 1)
+
+
+@pytest.mark.parametrize("placement", ["post", "sandwich", "parallel"])
+def test_cached_is_uncached_wherever_the_norm_sits(placement: str):
+    config = small_gpt(norm_placement=placement)
+    model = scramble(build(config))
+    with torch.no_grad():
+        assert_near(read_in_chunks(model, KVCache(config), (3, 1, 1, 1, 1)), model(TOKEN_IDS))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_its_bytes_are_those_of_the_formula(dtype: torch.dtype):
+    config = small_gpt(n_kv_heads=2)
+    cache = KVCache(config)
+    assert cache.nbytes() == 0
+    with torch.no_grad():
+        build(config, dtype=dtype)(TOKEN_IDS[:1], cache=cache)
+    assert cache.nbytes() == LENGTH * kv_cache_bytes_per_token(config, dtype.itemsize)
+    assert kv_cache_bytes_per_token(config, 4) == 2 * 2 * 2 * 4 * 4
+
+
+def test_a_cached_step_can_be_seen():
+    config = small_gpt()
+    model, cache = build(config), KVCache(config)
+    with torch.no_grad():
+        model(TOKEN_IDS[:1, :-1], cache=cache)
+    last = record(lambda ids, _mask: model(ids, cache=cache), TOKEN_IDS[:1, -1:])
+    whole = record(model, TOKEN_IDS[:1])
+    assert last.pattern(1).shape == (1, config.n_heads, 1, LENGTH)
+    assert_near(last.pattern(1), whole.pattern(1)[:, :, -1:])
