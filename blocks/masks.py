@@ -56,9 +56,14 @@ def build_mask(config: MaskConfig, is_token: Tensor) -> Tensor | None:
             return prefix(seq_len, config.prefix_len, device)
 
 
+def everyone(seq_len: int, device: torch.device | str = "cpu") -> Tensor:
+    """All see all: (query, key)."""
+    return torch.ones(seq_len, seq_len, dtype=torch.bool, device=device)
+
+
 def causal(seq_len: int, device: torch.device | str = "cpu") -> Tensor:
     """Each token sees itself and what came before: (query, key)."""
-    return torch.ones(seq_len, seq_len, dtype=torch.bool, device=device).tril()
+    return everyone(seq_len, device).tril()
 
 
 def sliding_window(seq_len: int, window_size: int, device: torch.device | str = "cpu") -> Tensor:

@@ -150,3 +150,8 @@ def _unfilled(config: ModelConfig) -> Model:
 def count_built(config: ModelConfig) -> int:
     """Parameters of the model as it is built, counted one by one; nothing is allocated."""
     return sum(parameter.numel() for parameter in _unfilled(config).parameters())
+
+
+def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every weight, running statistics included; nothing is allocated."""
+    return {name: tuple(value.shape) for name, value in _unfilled(config).state_dict().items()}

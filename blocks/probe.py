@@ -119,7 +119,7 @@ class Recording:
 
 
 def record(
-    model: nn.Module,
+    model: Callable[..., Tensor],
     x: Tensor,
     *,
     mask: Tensor | None = None,

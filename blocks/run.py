@@ -12,7 +12,8 @@ from blocks.cost.memory import memory_fault
 from blocks.embedding import embed_words, random_tensor
 from blocks.faults import N_, ConfigError, Fault
 from blocks.inspection.wiring import wiring
-from blocks.masks import MaskConfig, build_mask
+from blocks.kinds import Architecture
+from blocks.masks import MaskConfig, build_mask, everyone
 from blocks.models import Model, build
 from blocks.probe import Recording, record
 from blocks.text.words import PADDING
@@ -29,10 +30,13 @@ class PaddingSide(StrEnum):
 class Input:
     """What goes in: the tokens of a sentence, or (tokens None) the textbook's random tensor.
 
-    `batch` and `seq_len` belong to the random tensor; `n_padding` tokens are added to either.
+    A whole model reads `token_ids`, and `tokens` are their labels. `batch` and `seq_len` belong to
+    the random tensor; `n_padding` tokens, of the id `padding_id`, are added to either.
     """
 
     tokens: tuple[str, ...] | None = None
+    token_ids: tuple[int, ...] = ()
+    padding_id: int = 0
     batch: int = 1
     seq_len: int = 16
     n_padding: int = 0
@@ -54,6 +58,13 @@ class Input:
         is_left = self.padding_side is PaddingSide.LEFT
         return padding + named if is_left else named + padding
 
+    @property
+    def padded_ids(self) -> tuple[int, ...]:
+        """Token ids, padding included."""
+        padding = (self.padding_id,) * self.n_padding
+        is_left = self.padding_side is PaddingSide.LEFT
+        return padding + self.token_ids if is_left else self.token_ids + padding
+
     def is_token(self) -> Tensor:
         """(batch, seq), False on padding."""
         batch, seq_len = self.shape
@@ -72,7 +83,10 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run as plain values; equal runs give equal numbers on equal devices."""
+    """A run as plain values; equal runs give equal numbers on equal devices.
+
+    `weights` names those that were learned; where it is empty they are drawn from the seed.
+    """
 
     config: ModelConfig
     input: Input
@@ -81,32 +95,53 @@ class Run:
     device: str = "cpu"
     dtype: str = "float32"
     training: bool = False
+    weights: str = ""
 
     def fault(self, budget: int) -> Fault | None:
         """What forbids this run, given a memory budget in bytes; with the mend."""
+        if self.config.architecture.reads_tokens and self.input.token_ids:
+            largest = max(self.input.padded_ids)
+            if largest >= self.config.vocab_size:
+                return vocabulary_fault(largest, self.config.vocab_size)
         batch, seq_len = self.input.shape
         dtype = devices.DTYPES[self.dtype]
         return memory_fault(self.config, batch=batch, seq_len=seq_len, dtype=dtype, budget=budget)
 
     def build(self) -> Model:
-        """The model of this run."""
+        """The model of this run with weights drawn from the seed."""
         dtype = devices.DTYPES[self.dtype]
         return build(self.config, seed=self.seed, device=self.device, dtype=dtype)
 
     def build_mask(self) -> Tensor | None:
         """The mask of this run, on its device."""
-        return build_mask(self.mask, self.input.is_token().to(self.device))
+        mask = build_mask(self.mask, self.input.is_token().to(self.device))
+        if mask is None and self.config.architecture is Architecture.GPT:
+            return everyone(self.input.shape[1], self.device)  # without one a GPT is causal
+        return mask
+
+    def values(self) -> Tensor:
+        """What goes into the model: token ids (batch, seq), or vectors (batch, seq, d_model)."""
+        if self.config.architecture.reads_tokens:
+            return torch.tensor([self.input.padded_ids], device=self.device)
+        x = self.input.vectors(self.config.d_model, self.seed)
+        return x.to(self.device, devices.DTYPES[self.dtype])
 
     def record(self, model: Model) -> Recording:
         """Run `model` and keep every stage and every head."""
-        x = self.input.vectors(self.config.d_model, self.seed)
         return record(
             model,
-            x.to(self.device, devices.DTYPES[self.dtype]),
+            self.values(),
             mask=self.build_mask(),
             keep={"pattern", *(step.stage for step in wiring(self.config))},
             training_seed=self.seed if self.training else None,
         )
+
+
+def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
+    """What to say where the text has tokens that the model does not know."""
+    text = N_("The text has token {token_id}, and vocab_size is {vocab_size}: use {mend}")
+    values = {"token_id": token_id, "vocab_size": vocab_size, "mend": token_id + 1}
+    return Fault(text, values, {"vocab_size": token_id + 1})
 
 
 def out_of_memory_fault() -> Fault:

@@ -1,0 +1,123 @@
+"""A text grows token by token, each chosen from what the model makes of those before it."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blocks import devices
+from blocks.config import ModelConfig
+from blocks.kv_cache import KVCache
+from blocks.masks import sliding_window
+from blocks.models import GPT
+from blocks.probe import record
+from blocks.randomness import generator
+from blocks.text.sampling import SamplingConfig, choose
+
+
+@dataclass(frozen=True, eq=False)
+class NewToken:
+    """A token at the moment it was made.
+
+    `logits`: (vocab_size,); `pattern`: what each head read then, (n_layers, n_heads, key), or None
+    where nobody looked; keys count from `context_start`. `cache_bytes`: measured.
+    """
+
+    token_id: int
+    logits: Tensor
+    pattern: Tensor | None
+    context_start: int
+    milliseconds: float
+    cache_bytes: int
+
+
+def context_start(n_tokens: int, max_seq_len: int) -> int:
+    """The first token that the model still reads when there are `n_tokens`.
+
+    Where the context is full it moves on by half of its length, so that the cache serves again.
+    """
+    step = max_seq_len - max_seq_len // 2
+    return -(-max(0, n_tokens - max_seq_len) // step) * step
+
+
+class Generation:
+    """One text that grows; it belongs to one thread at a time.
+
+    With `use_cache` off everything is computed anew for each token; the tokens are the same.
+    """
+
+    def __init__(
+        self,
+        model: GPT,
+        config: ModelConfig,
+        prompt: Sequence[int],
+        sampling: SamplingConfig,
+        *,
+        seed: int = 0,
+        window_size: int | None = None,
+        use_cache: bool = True,
+        is_observed: bool = False,
+    ):
+        self.model, self.config, self.sampling = model, config, sampling
+        self.token_ids = list(prompt)
+        self.window_size, self.use_cache = window_size, use_cache
+        self.is_observed = is_observed
+        self.random = generator(seed, "sampling")
+        self.new_tokens: list[NewToken] = []
+        self.start = 0
+        self.cache = KVCache(config, window_size=window_size)
+        self.device = next(model.parameters()).device
+
+    def advance(self, n_tokens: int) -> None:
+        """Let the text grow until it has this many new tokens."""
+        while len(self.new_tokens) < n_tokens:
+            self.new_tokens.append(self._next())
+            self.token_ids.append(self.new_tokens[-1].token_id)
+
+    def _next(self) -> NewToken:
+        began = time.perf_counter()
+        start = context_start(len(self.token_ids), self.config.max_seq_len)
+        if start != self.start or not self.use_cache:
+            self.start, self.cache = start, KVCache(self.config, window_size=self.window_size)
+        logits, pattern = self._read(self.token_ids[start + self.cache.seen :])
+        token_id = choose(logits, self.sampling, self.random)
+        devices.synchronize(self.device)
+        return NewToken(
+            token_id=token_id,
+            logits=logits,
+            pattern=pattern,
+            context_start=start,
+            milliseconds=1000 * (time.perf_counter() - began),
+            cache_bytes=self.cache.nbytes() if self.use_cache else 0,
+        )
+
+    def _read(self, unread: Sequence[int]) -> tuple[Tensor, Tensor | None]:
+        """Logits (vocab_size,) after the last token, and what it read (n_layers, n_heads, key)."""
+        ids = torch.tensor([unread], device=self.device)
+        if not self.is_observed:
+            with torch.inference_mode():
+                return self._forward(ids)[0, -1], None
+        seen = record(self._forward, ids, keep={"pattern"})
+        patterns = [seen.pattern(layer)[0, :, -1] for layer in range(self.config.n_layers)]
+        return seen.output[0, -1], torch.stack(patterns)
+
+    def _forward(self, ids: Tensor, _mask: Tensor | None = None) -> Tensor:
+        if self.use_cache:
+            return self.model(ids, cache=self.cache)
+        if self.window_size is None:
+            return self.model(ids)
+        return self.model(ids, sliding_window(ids.shape[1], self.window_size, ids.device))
+
+
+def laid_out_for_reading(model: GPT) -> GPT:
+    """The same model with each weight stored (in, out), changed in place.
+
+    With one token at a time a linear layer is a matrix times a vector, and the processor's
+    kernel for that is faster along the other side of the matrix.
+    """
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):
+            module.weight.data = module.weight.data.T.contiguous().T
+    return model

@@ -1,0 +1,1 @@
+"""Weights that were learned: files that hold them, and the models that ship with us."""

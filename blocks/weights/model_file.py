@@ -1,0 +1,112 @@
+"""A trained model in one file: safetensors, and in its header all that is needed to run it.
+
+Nothing in such a file is ever executed: tensors are bytes, the rest is JSON that is checked.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, deserialize
+from safetensors.torch import load, save
+from torch import Tensor
+
+from blocks.config import ModelConfig
+from blocks.faults import N_, ConfigError, Fault
+from blocks.models import Model, build, expected_shapes
+from blocks.text.tokenizer import Tokenizer
+from blocks.text.tokenizers import tokenizer_from_json
+
+Tensors = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """How a model was trained, and how well it does: all measured."""
+
+    task: str
+    recipe: Mapping[str, Any]
+    seed: int
+    n_steps: int
+    seconds: float
+    held_out_loss: float
+    score: float
+    score_name: str
+    samples: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFile:
+    """What a file holds. `tensors` lie on the CPU, by parameter name."""
+
+    config: ModelConfig
+    tokenizer: Tokenizer
+    card: Card
+    tensors: Tensors
+
+    def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
+        """The file; weights in half precision unless told otherwise."""
+        header = {
+            "config": json.dumps(self.config.flat()),
+            "tokenizer": self.tokenizer.to_json(),
+            "card": json.dumps(asdict(self.card)),
+        }
+        tensors = {name: t.detach().to("cpu", dtype) for name, t in self.tensors.items()}
+        return save({name: t.contiguous() for name, t in tensors.items()}, metadata=header)
+
+
+def read_model_file(raw: bytes) -> ModelFile:
+    """Check and read a file of ours. Raises `ConfigError`."""
+    header = _header(raw)
+    try:
+        config = ModelConfig.from_flat(json.loads(header["config"]))
+        tokenizer = tokenizer_from_json(header["tokenizer"])
+        card = Card(**json.loads(header["card"]))
+    except ConfigError:
+        raise
+    except (KeyError, TypeError, ValueError):
+        raise _unreadable() from None
+    tensors = load(raw)
+    _check_shapes(config, tensors)
+    return ModelFile(config, tokenizer, card, tensors)
+
+
+def trained(
+    config: ModelConfig,
+    tensors: Tensors,
+    *,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Model:
+    """The model of this configuration with these weights."""
+    _check_shapes(config, tensors)
+    model = build(config, device=device, dtype=dtype)
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            value.copy_(tensors[name])
+    return model
+
+
+def _header(raw: bytes) -> dict[str, str]:
+    try:
+        deserialize(raw)  # type: ignore[no-untyped-call]
+        length = int.from_bytes(raw[:8], "little")
+        return json.loads(raw[8 : 8 + length])["__metadata__"]
+    except (SafetensorError, KeyError, ValueError):
+        raise _unreadable() from None
+
+
+def _unreadable() -> ConfigError:
+    text = N_("This is no model file of Blockscope: choose a .safetensors that was saved here")
+    return ConfigError([Fault(text)])
+
+
+def _check_shapes(config: ModelConfig, tensors: Tensors) -> None:
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    expected = expected_shapes(config)
+    wrong = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
+    if wrong:
+        text = N_("The weights are those of another configuration ({name} differs): choose theirs")
+        raise ConfigError([Fault(text, {"name": wrong[0]})])

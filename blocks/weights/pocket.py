@@ -1,0 +1,21 @@
+"""The small trained models that ship with us; `make pocket` trains them anew."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from blocks.weights.model_file import ModelFile, read_model_file
+
+FOLDER = Path(__file__).parents[2] / "assets" / "models"
+
+
+def pocket_names() -> tuple[str, ...]:
+    """Names of the models that are here."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.safetensors")))
+
+
+@lru_cache(maxsize=8)
+def pocket(name: str) -> ModelFile:
+    """One of them, read once."""
+    if name not in pocket_names():
+        raise KeyError(name)
+    return read_model_file((FOLDER / f"{name}.safetensors").read_bytes())

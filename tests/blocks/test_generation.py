@@ -1,0 +1,94 @@
+"""Text that grows: with and without a cache, beyond the context, and as `transformers` does."""
+
+import pytest
+import torch
+from references import hugging_face_llama
+from toy import scramble, toy
+
+from blocks import build
+from blocks.text.generation import Generation, context_start, laid_out_for_reading
+from blocks.text.sampling import SamplingConfig
+
+GREEDY, WARM = SamplingConfig(temperature=0), SamplingConfig(temperature=1.0, top_k=5)
+PROMPT = [1, 5, 0]
+
+
+def gpt_config(**changes):
+    sizes = {"n_layers": 2, "vocab_size": 11, "max_seq_len": 8}
+    return toy(architecture="gpt", **sizes, **changes)
+
+
+def grown(config, n_tokens: int = 20, sampling=WARM, **more) -> Generation:
+    generation = Generation(scramble(build(config)), config, PROMPT, sampling, **more)
+    generation.advance(n_tokens)
+    return generation
+
+
+@pytest.mark.parametrize("window_size", [None, 3])
+@pytest.mark.parametrize("position_kind", ["learned", "rope", "alibi", "sinusoidal", "none"])
+def test_the_cache_changes_no_token_even_beyond_the_context(position_kind: str, window_size):
+    config = gpt_config(position_kind=position_kind, n_kv_heads=2)
+    cached, anew = (
+        grown(config, use_cache=use, window_size=window_size, is_observed=not use)
+        for use in (True, False)
+    )
+    assert cached.token_ids == anew.token_ids
+    for ours, theirs in zip(cached.new_tokens, anew.new_tokens, strict=True):
+        torch.testing.assert_close(ours.logits, theirs.logits, rtol=1e-4, atol=1e-4)
+        assert ours.cache_bytes > 0 == theirs.cache_bytes
+        assert theirs.pattern.shape[:2] == (2, 4) and ours.pattern is None
+
+
+def test_what_is_seen_while_it_grows_changes_no_token():
+    config = gpt_config()
+    seen, unseen = (grown(config, is_observed=is_observed) for is_observed in (True, False))
+    assert seen.token_ids == unseen.token_ids
+    for i, token in enumerate(seen.new_tokens):
+        n_keys = len(PROMPT) + i - token.context_start
+        assert token.pattern.shape == (2, 4, n_keys)
+        torch.testing.assert_close(token.pattern.sum(-1), torch.ones(2, 4))
+
+
+def test_a_seed_gives_a_text_and_step_by_step_gives_the_same():
+    config = gpt_config()
+    at_once, stepwise = grown(config, seed=7), grown(config, 0, seed=7)
+    for n in range(21):
+        stepwise.advance(n)
+    assert at_once.token_ids == stepwise.token_ids != grown(config, seed=8).token_ids
+
+
+def test_greedy_is_the_greedy_of_transformers():
+    config = gpt_config(
+        norm_kind="rmsnorm",
+        activation="swiglu",
+        position_kind="rope",
+        attention_bias=False,
+        feed_forward_bias=False,
+    ).replace(max_seq_len=32)
+    model = scramble(build(config))
+    theirs = hugging_face_llama(config, model).generate(
+        torch.tensor([PROMPT]),
+        do_sample=False,
+        max_new_tokens=12,
+        pad_token_id=0,
+        eos_token_id=None,
+    )
+    assert grown(config, 12, GREEDY).token_ids == theirs[0].tolist()
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 8])
+def test_the_context_moves_by_half_and_is_never_too_long(most: int):
+    for n in range(1, 60):
+        start = context_start(n, most)
+        assert 1 <= n - start <= most
+        assert (start == 0) is (n <= most)
+        assert start >= context_start(n - 1, most)
+
+
+def test_another_layout_in_memory_computes_the_same():
+    config = gpt_config()
+    model = scramble(build(config))
+    ids = torch.tensor([PROMPT])
+    before = model(ids)
+    torch.testing.assert_close(laid_out_for_reading(model)(ids), before, rtol=1e-5, atol=1e-5)
+    assert model.layers[0].attention.q_proj.weight.stride() == (1, config.d_model)

@@ -1,0 +1,82 @@
+"""A trained model in a file: what goes in comes out, and nothing else does."""
+
+import json
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save
+from toy import assert_near, toy
+
+from blocks import ConfigError, build
+from blocks.text.characters import CharacterTokenizer
+from blocks.weights.model_file import Card, ModelFile, read_model_file, trained
+
+CONFIG = toy(architecture="gpt", n_layers=2, vocab_size=3, norm_kind="batchnorm")
+TOKENIZER = CharacterTokenizer.of("abc")
+CARD = Card(
+    task="sort",
+    recipe={"n_steps": 5},
+    seed=1,
+    n_steps=5,
+    seconds=0.5,
+    held_out_loss=1.25,
+    score=0.5,
+    score_name="exact answers",
+    samples={"en": "cab"},
+)
+MODEL = build(CONFIG, seed=3)
+FILE = ModelFile(CONFIG, TOKENIZER, CARD, MODEL.state_dict())
+IDS = torch.tensor([[0, 2, 1]])
+
+
+def test_what_was_saved_is_read():
+    found = read_model_file(FILE.to_bytes(torch.float32))
+    assert (found.config, found.card) == (CONFIG, CARD)
+    assert found.tokenizer.encode("cab") == TOKENIZER.encode("cab")
+    assert torch.equal(trained(found.config, found.tensors)(IDS), MODEL(IDS))
+
+
+def test_half_precision_is_half_the_bytes_and_nearly_the_same():
+    small = FILE.to_bytes()
+    assert len(small) < 0.8 * len(FILE.to_bytes(torch.float32))
+    found = read_model_file(small)
+    assert_near(trained(found.config, found.tensors)(IDS), MODEL(IDS), tolerance=1e-2)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.binary(max_size=200), st.integers(0, 5000))
+def test_any_other_file_is_refused_with_a_sentence(garbage: bytes, cut: int):
+    whole = FILE.to_bytes()
+    for raw in (garbage, whole[:cut], whole[: len(whole) - 1 - cut]):
+        with pytest.raises(ConfigError, match="choose"):
+            read_model_file(raw)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {},
+        {"config": "[]", "tokenizer": "{}", "card": "{}"},
+        {"config": json.dumps(CONFIG.flat()), "tokenizer": TOKENIZER.to_json(), "card": "{}"},
+    ],
+)
+def test_a_header_that_says_nothing_is_refused(header: dict[str, str]):
+    with pytest.raises(ConfigError):
+        read_model_file(save({"x": torch.zeros(1)}, metadata=header))
+
+
+def test_weights_of_another_configuration_are_refused():
+    with pytest.raises(ConfigError, match=r"layers\.1"):
+        trained(CONFIG.replace(n_layers=1), MODEL.state_dict())
+    with pytest.raises(ConfigError, match=r"embed\.weight"):
+        trained(CONFIG.replace(vocab_size=4), MODEL.state_dict())
+
+
+def test_training_on_does_not_reach_into_what_was_read():
+    tensors = {name: value.clone() for name, value in MODEL.state_dict().items()}
+    model = trained(CONFIG, tensors)
+    with torch.no_grad():
+        model.embed.weight.zero_()
+    assert tensors["embed.weight"].any()
