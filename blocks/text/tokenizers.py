@@ -1,0 +1,85 @@
+"""Tokenizers from files: ours, and those that a reader brings."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from blocks.faults import N_, ConfigError, Fault
+from blocks.text.bpe import N_BASE, BytePairTokenizer
+from blocks.text.characters import CharacterTokenizer
+from blocks.text.tokenizer import Tokenizer
+from blocks.text.vocabulary import WordTokenizer
+
+SHIPPED = Path(__file__).parents[2] / "assets" / "tokenizers" / "bpe.json"
+
+
+@cache
+def shipped_tokenizer() -> BytePairTokenizer:
+    """Our own byte-pair tokenizer, with 1,024 token ids."""
+    return _byte_pairs(json.loads(SHIPPED.read_text(encoding="utf-8")))
+
+
+def tokenizer_from_json(text: str) -> Tokenizer:
+    """The tokenizer that `to_json` wrote. Raises `ConfigError` where the text is no such thing."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        read = None
+    kind = read.get("kind") if isinstance(read, dict) else None
+    if not isinstance(kind, str) or kind not in _READERS:
+        said = N_("The file is no tokenizer of ours: use one that was saved here")
+        raise ConfigError([Fault(said)])
+    return _READERS[kind](read)
+
+
+def _byte_pairs(read: Mapping[str, Any]) -> BytePairTokenizer:
+    merges = read.get("merges")
+    if not isinstance(merges, list) or not all(map(_is_pair, merges)):
+        raise _damaged("merges")
+    if any(max(pair) >= N_BASE + number for number, pair in enumerate(merges)):
+        raise _damaged("merges")
+    tokenizer = BytePairTokenizer(tuple((left, right) for left, right in merges))
+    if tokenizer.vocab_size != N_BASE + len(merges):  # two merges would make the same token
+        raise _damaged("merges")
+    return tokenizer
+
+
+def _is_pair(pair: object) -> bool:
+    """Whether this is a pair of ids, none of them special."""
+    least = N_BASE - 256
+    is_two = isinstance(pair, list) and len(pair) == 2
+    return is_two and all(type(part) is int and part >= least for part in pair)
+
+
+def _alphabet(read: Mapping[str, Any]) -> CharacterTokenizer:
+    characters = read.get("characters")
+    if not isinstance(characters, str) or not characters or _repeats(characters):
+        raise _damaged("characters")
+    return CharacterTokenizer(characters)
+
+
+def _vocabulary(read: Mapping[str, Any]) -> WordTokenizer:
+    vocabulary = read.get("words")
+    if not isinstance(vocabulary, list) or not vocabulary:
+        raise _damaged("words")
+    if not all(isinstance(word, str) and word for word in vocabulary) or _repeats(vocabulary):
+        raise _damaged("words")
+    return WordTokenizer(tuple(vocabulary))
+
+
+def _repeats(members: str | list[str]) -> bool:
+    return len(set(members)) < len(members)
+
+
+def _damaged(name: str) -> ConfigError:
+    text = N_("The tokenizer file is damaged at {name}: save it again")
+    return ConfigError([Fault(text, {"name": name})])
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Tokenizer]] = {
+    "bpe": _byte_pairs,
+    "characters": _alphabet,
+    "words": _vocabulary,
+}

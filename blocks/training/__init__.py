@@ -1,0 +1,1 @@
+"""What a model can learn, and how it learns it."""

@@ -1,0 +1,40 @@
+"""Train the tokenizer that ships with Blockscope: `python -m blocks.training.shipped_tokenizer`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from blocks.text.bpe import BytePairTokenizer, train_bpe
+from blocks.text.tokenizers import SHIPPED
+from blocks.training.corpora import python_documentation
+from blocks.training.stories import Language, stories
+
+VOCAB_SIZE = 1024
+N_STORIES = 2_000
+N_REPEATS = 800
+EXPLANATIONS = Path(__file__).parents[2] / "assets" / "text"
+
+
+def train_shipped() -> BytePairTokenizer:
+    """The tokenizer, learned anew; the same under the same version of Python."""
+    return train_bpe(_texts(), vocab_size=VOCAB_SIZE)
+
+
+def _texts() -> Iterator[str]:
+    """Stories, explanations, documentation; words of stories often, to become one token each."""
+    yield python_documentation()
+    for path in sorted(EXPLANATIONS.glob("*/*.md")):
+        yield path.read_text(encoding="utf-8")
+    for language in Language:
+        yield from stories(language, N_STORIES)
+        yield from _words(language) * N_REPEATS
+
+
+def _words(language: Language) -> list[str]:
+    """What the stories are made of, as it stands in the middle of a text."""
+    separator = language.grammar.separator
+    texts = {text.strip() for text in language.grammar.texts()}
+    return [separator + text for text in sorted(texts) if any(map(str.isalpha, text))]
+
+
+if __name__ == "__main__":
+    SHIPPED.write_text(train_shipped().to_json() + "\n", encoding="utf-8")

@@ -1,0 +1,81 @@
+"""What every task offers to the training loop: batches, unseen batches and a score."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from blocks.kinds import Architecture
+from blocks.text.tokenizer import Tokenizer
+
+IGNORED = -100
+"""The target where nothing is asked; what `torch.nn.functional.cross_entropy` leaves out."""
+
+LogitsOf = Callable[[Tensor], Tensor]
+"""A model as a score sees it: token ids (batch, seq) to logits (batch, seq, vocab_size)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What a model reads and what it should say: token ids and targets, both (batch, seq)."""
+
+    token_ids: Tensor
+    targets: Tensor
+
+
+class Task(Protocol):
+    """Something to learn. In a next-token task `targets[t]` is the token after `token_ids[t]`."""
+
+    @property
+    def name(self) -> str:
+        """The kind of the task, as links write it."""
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        """What can learn it."""
+
+    @property
+    def causal(self) -> bool:
+        """Whether a token may look only at what stands before it."""
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What the token ids mean."""
+
+    @property
+    def vocab_size(self) -> int:
+        """How many token ids there are."""
+
+    @property
+    def seq_len(self) -> int:
+        """Tokens in each row of a batch."""
+
+    @property
+    def score_name(self) -> str:
+        """What the score counts."""
+
+    def batch(self, batch_size: int, random: torch.Generator) -> Batch:
+        """Something to learn from, on the CPU."""
+
+    def held_out(self, batch_size: int, random: torch.Generator) -> Batch:
+        """Something that `batch` never gives, by construction."""
+
+    def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
+        """How well a model does on what it has never seen."""
+
+    def prompt(self) -> list[int] | None:
+        """How a sample starts, or None where the task is not one of writing on."""
+
+
+def asked_and_right(batch: Batch, logits_of: LogitsOf) -> tuple[Tensor, Tensor]:
+    """Where something is asked, and where the likeliest token is the right one: (batch, seq)."""
+    answers = logits_of(batch.token_ids).argmax(-1).to("cpu")
+    return batch.targets != IGNORED, answers == batch.targets
+
+
+def share_right(batch: Batch, logits_of: LogitsOf) -> float:
+    """Share of the asked tokens whose likeliest answer is right."""
+    asked, right = asked_and_right(batch, logits_of)
+    return (right.sum() / asked.sum()).item()

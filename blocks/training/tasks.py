@@ -1,0 +1,128 @@
+"""The tasks one can choose from, and the one way to build them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from blocks.faults import N_, ConfigError, Fault
+from blocks.kinds import Architecture
+from blocks.training.corpora import python_documentation
+from blocks.training.induction import InductionTask
+from blocks.training.masked_words import MaskedWordsTask
+from blocks.training.next_token import StoryTask, TextTask
+from blocks.training.questions import addition_task, letters_task
+from blocks.training.stories import Language
+from blocks.training.task import IGNORED, Batch, LogitsOf, Task
+
+__all__ = ["IGNORED", "Batch", "LogitsOf", "Task", "TaskConfig", "TaskKind", "build_task"]
+
+
+class TaskKind(StrEnum):
+    """What is learned."""
+
+    TEXT = "text"
+    STORIES = "stories"
+    INDUCTION = "induction"
+    COPY = "copy"
+    REVERSE = "reverse"
+    SORT = "sort"
+    ADDITION = "addition"
+    MASKED_WORDS = "masked_words"
+
+    @property
+    def architectures(self) -> tuple[Architecture, ...]:
+        """What can learn it, the usual choice first."""
+        return ARCHITECTURES[self]
+
+    @property
+    def seq_len_bounds(self) -> tuple[int, int]:
+        """The least and the largest number of tokens in a row."""
+        return SEQ_LEN_BOUNDS[self]
+
+
+class TokenKind(StrEnum):
+    """What a text is cut into."""
+
+    CHARACTERS = "characters"
+    BYTE_PAIRS = "byte_pairs"
+
+
+_GPT, _ENCODER = Architecture.GPT, Architecture.ENCODER
+ARCHITECTURES = {
+    TaskKind.TEXT: (_GPT,),
+    TaskKind.STORIES: (_GPT,),
+    TaskKind.INDUCTION: (_GPT,),
+    TaskKind.COPY: (_GPT, _ENCODER),
+    TaskKind.REVERSE: (_GPT, _ENCODER),
+    TaskKind.SORT: (_GPT, _ENCODER),
+    TaskKind.ADDITION: (_GPT,),
+    TaskKind.MASKED_WORDS: (_ENCODER,),
+}
+SEQ_LEN_BOUNDS = {
+    TaskKind.TEXT: (8, 4096),
+    TaskKind.STORIES: (8, 4096),
+    TaskKind.INDUCTION: (16, 128),  # all tokens of a run differ, and there are 64
+    TaskKind.COPY: (4, 1024),
+    TaskKind.REVERSE: (4, 1024),
+    TaskKind.SORT: (4, 1024),
+    TaskKind.ADDITION: (8, 56),  # 2 to 18 digits: a sum must fit into 64 bits
+    TaskKind.MASKED_WORDS: (8, 4096),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskConfig:
+    """A task as plain values. `architecture` None is the kind's usual one.
+
+    `text` and `token_kind` belong to the kind "text" (None: the documentation of Python),
+    `language` to those made of stories. Raises `ConfigError` with every fault and its mend.
+    """
+
+    kind: TaskKind
+    seq_len: int = 64
+    architecture: Architecture | None = None
+    text: str | None = None
+    token_kind: TokenKind = TokenKind.CHARACTERS
+    language: Language = Language.ENGLISH
+
+    def __post_init__(self) -> None:
+        if faults := [*_faults(self)]:
+            raise ConfigError(faults)
+
+    @property
+    def causal(self) -> bool:
+        """Whether a token may look only at what stands before it."""
+        return (self.architecture or self.kind.architectures[0]) is Architecture.GPT
+
+
+def build_task(config: TaskConfig) -> Task:
+    """The task of a configuration; its texts are encoded here, once."""
+    match config.kind:
+        case TaskKind.TEXT:
+            text = python_documentation() if config.text is None else config.text
+            in_characters = config.token_kind is TokenKind.CHARACTERS
+            return TextTask.of(text, config.seq_len, in_characters=in_characters)
+        case TaskKind.STORIES:
+            return StoryTask.of(config.language, config.seq_len)
+        case TaskKind.MASKED_WORDS:
+            return MaskedWordsTask.of(config.language, config.seq_len)
+        case TaskKind.INDUCTION:
+            return InductionTask(config.seq_len)
+        case TaskKind.ADDITION:
+            return addition_task(config.seq_len)
+        case TaskKind.COPY | TaskKind.REVERSE | TaskKind.SORT:
+            return letters_task(config.kind.value, config.seq_len, causal=config.causal)
+
+
+def _faults(config: TaskConfig) -> Iterator[Fault]:
+    least, most = config.kind.seq_len_bounds
+    if not least <= config.seq_len <= most:
+        mend = min(max(config.seq_len, least), most)
+        text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+        bounds = {"least": least, "most": most, "mend": mend}
+        yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
+    usual, *_ = choices = config.kind.architectures
+    if config.architecture not in (None, *choices):
+        text = N_("{value} cannot learn the task {kind}: use {mend}")
+        said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
+        yield Fault(text, said, {"architecture": usual})
