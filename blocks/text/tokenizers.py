@@ -36,9 +36,9 @@ def tokenizer_from_json(text: str) -> Tokenizer:
 
 def _byte_pairs(read: Mapping[str, Any]) -> BytePairTokenizer:
     merges = read.get("merges")
-    if not isinstance(merges, list) or not all(map(_is_pair, merges)):
+    if not isinstance(merges, list):
         raise _damaged("merges")
-    if any(max(pair) >= N_BASE + number for number, pair in enumerate(merges)):
+    if not all(_is_pair(pair, N_BASE + number) for number, pair in enumerate(merges)):
         raise _damaged("merges")
     tokenizer = BytePairTokenizer(tuple((left, right) for left, right in merges))
     if tokenizer.vocab_size != N_BASE + len(merges):  # two merges would make the same token
@@ -46,11 +46,11 @@ def _byte_pairs(read: Mapping[str, Any]) -> BytePairTokenizer:
     return tokenizer
 
 
-def _is_pair(pair: object) -> bool:
-    """Whether this is a pair of ids, none of them special."""
-    least = N_BASE - 256
-    is_two = isinstance(pair, list) and len(pair) == 2
-    return is_two and all(type(part) is int and part >= least for part in pair)
+def _is_pair(pair: object, n_known: int) -> bool:
+    """Whether this is a pair of ids that are known by now, none of them special."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    return all(type(part) is int and N_BASE - 256 <= part < n_known for part in pair)
 
 
 def _alphabet(read: Mapping[str, Any]) -> CharacterTokenizer:

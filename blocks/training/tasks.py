@@ -14,7 +14,17 @@ from blocks.training.questions import addition_task, letters_task
 from blocks.training.stories import Language
 from blocks.training.task import IGNORED, Batch, LogitsOf, Task
 
-__all__ = ["IGNORED", "Batch", "LogitsOf", "Task", "TaskConfig", "TaskKind", "build_task"]
+__all__ = [
+    "IGNORED",
+    "Batch",
+    "Language",
+    "LogitsOf",
+    "Task",
+    "TaskConfig",
+    "TaskKind",
+    "TokenKind",
+    "build_task",
+]
 
 
 class TaskKind(StrEnum):
