@@ -3,6 +3,7 @@
 import streamlit as st
 
 from blocks.faults import N_
+from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import strip
 from pages.ui import labelled, link, words
@@ -25,7 +26,7 @@ EXPERIMENTS = (
 
 def main() -> None:
     """Ten seconds: what this is, and what to do first."""
-    run = open_page(TITLE)
+    run = open_page(TITLE, Architecture.BLOCK)
     st.markdown(
         _(
             "A real Transformer block, its weights random and untrained, runs on this machine; "
@@ -33,29 +34,30 @@ def main() -> None:
         )
     )
     recorded(run)
+    layer = labelled.selected_layer(run)
     left, right = st.columns([5, 6], gap="large")
     with left:
-        show(draw_block, run, key="home_strip", alt=words.strip_alt, on_click=choose_part)
+        show(draw_block, run, layer, key="home_strip", alt=words.strip_alt, on_click=choose_part)
         st.caption(_("This block just ran. Click a part to open it; wider wire, larger RMS."))
     with right:
-        sentence()
+        sentence(run)
         experiments()
     close_page(TITLE)
     if st.session_state.pop("part_chosen", False):
         st.switch_page(BLOCK, query_params=link.as_query())
 
 
-def sentence() -> None:
+def sentence(run: Run) -> None:
     """Your own sentence, and on to what it does in the block."""
     st.subheader(_("Type a sentence"))
-    input_controls()
+    input_controls(run)
     if st.button(_("See it pass through the block"), type="primary", icon=":material/play_arrow:"):
         st.switch_page(BLOCK, query_params=link.as_query())
 
 
-def draw_block(run: Run):
+def draw_block(run: Run, layer: int):
     """The block, as it ran."""
-    return strip.block_strip(labelled.stages(run), selected="", _=_)
+    return strip.block_strip(labelled.stages(run, layer), selected="", _=_)
 
 
 def choose_part(customdata: list) -> None:

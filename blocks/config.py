@@ -96,6 +96,10 @@ class ModelConfig:
         if faults := legal.faults(values, FIELDS, DEFAULTS):
             raise ConfigError(faults)
 
+    def one_block(self) -> "ModelConfig":
+        """One block of this model, on vectors."""
+        return self.replace(architecture=Architecture.BLOCK, n_layers=1)
+
     @property
     def n_heads(self) -> int:
         """Query heads."""

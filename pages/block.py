@@ -9,6 +9,7 @@ from blocks.faults import N_
 from blocks.inspection import flow as flow_measures
 from blocks.inspection import heads as head_measures
 from blocks.inspection import source, tiles
+from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import flow, heads, masks, parameters, pattern, strip, values
 from pages.ui import cached, labelled, link, tables, words
@@ -19,22 +20,32 @@ from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.history import run_before
 from pages.ui.inputs import input_controls, mask_controls, token_choice
 from pages.ui.language import _
-from pages.ui.views import dims_choice, head_choice, open_stage, pin_token, show_head, stage_choice
+from pages.ui.views import (
+    dims_choice,
+    head_choice,
+    layer_choice,
+    open_stage,
+    pin_token,
+    show_head,
+    stage_choice,
+)
 
 TITLE = N_("One Transformer block")
 
 
 def main() -> None:
     """The story of the page, from top to bottom."""
-    run = open_page(TITLE)
+    run = open_page(TITLE, Architecture.BLOCK)
     st.caption(_("Type a sentence or move a control: the block runs, every number is from it."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    what_flows(run)
-    what_heads_see(run)
+    layer = labelled.selected_layer(run)
+    layer_choice(run, layer)
+    what_flows(run, layer)
+    what_heads_see(run, layer)
     what_it_is_made_of(run)
-    what_to_take(run)
+    what_to_take(run, layer)
     close_page(TITLE)
 
 
@@ -42,7 +53,7 @@ def what_goes_in(run: Run) -> None:
     """Input, mask and pinned token."""
     left, middle, right = st.columns([5, 4, 2])
     with left:
-        input_controls()
+        input_controls(run)
     with middle:
         mask_controls()
         token_choice(run)
@@ -51,23 +62,24 @@ def what_goes_in(run: Run) -> None:
 
 
 @section
-def what_flows(run: Run) -> None:
+def what_flows(run: Run, layer: int) -> None:
     """The block drawn, what its values look like beside it, and one stage opened."""
-    stage = labelled.selected_stage(run)
+    stage = labelled.selected_stage(run, layer)
     code = (*source.layer_source(run.config), flow_measures.moments)
     heading(_("Information flow"), ("block", "flow", "residual"), code, key="flow")
     left, right = st.columns([5, 7])
     with left:
-        show(draw_strip, run, stage, key="strip", alt=words.strip_alt, on_click=open_stage)
+        show(draw_strip, run, layer, stage, key="strip", alt=words.strip_alt, on_click=open_stage)
     with right:
-        show(draw_bands, run, run_before(run), key="bands", alt=words.flow_alt)
-    st.info(words.flow_sentence(run), icon=":material/lightbulb:")
-    tables.flow(run)
-    one_stage(run, stage)
+        show(draw_bands, run, layer, run_before(run), key="bands", alt=words.flow_alt)
+    st.info(words.flow_sentence(run, layer), icon=":material/lightbulb:")
+    tables.flow(run, layer)
+    one_stage(run, layer, stage)
 
 
 CONCEPTS = {
     "embedding": ("input",),
+    "stream": ("block",),
     "position": ("positions",),
     "norm": ("normalization",),
     "attention": ("attention", "dropout"),
@@ -76,39 +88,39 @@ CONCEPTS = {
 }
 
 
-def one_stage(run: Run, name: str) -> None:
+def one_stage(run: Run, layer: int, name: str) -> None:
     """The stage that is open: how its values are spread, and one token through it."""
-    stage = labelled.one_stage(run, name)
+    stage = labelled.one_stage(run, layer, name)
     title = _("Opened: {stage}").format(stage=stage["label"])
     code = source.part_source(run.config, stage["part"])
     heading(title, CONCEPTS[stage["part"]], code, key="stage")
-    stage_choice(run, name)
+    stage_choice(run, layer, name)
     left, right = st.columns(2)
     with left:
-        show(draw_spread, run, name, key="spread", alt=words.spread_alt)
+        show(draw_spread, run, layer, name, key="spread", alt=words.spread_alt)
     with right:
-        shown = run, name, labelled.pinned_token(run), link.value("n_dims")
+        shown = run, layer, name, labelled.pinned_token(run), link.value("n_dims")
         show(draw_token_values, *shown, key="token_values", alt=words.token_values_alt)
         dims_choice(run)
 
 
 @section
-def what_heads_see(run: Run) -> None:
+def what_heads_see(run: Run, layer: int) -> None:
     """All heads on one scale, and one of them large."""
     head, token = labelled.selected_head(run), labelled.pinned_token(run)
     code = (*source.heads_source(), head_measures.frame)
     heading(_("Attention heads"), ("heads", "attention", "masks"), code, key="heads")
-    st.info(words.head_sentence(run), icon=":material/lightbulb:")
+    st.info(words.head_sentence(run, layer), icon=":material/lightbulb:")
     head_choice(run, head)
     left, right = st.columns(2)
-    shown = run, head, token
+    shown = run, layer, head, token
     with left:
         show(draw_heads, *shown, key="head_tiles", alt=words.heads_alt, on_click=show_head)
         st.caption(words.overview_note(run))
     with right:
         show(draw_one_head, *shown, key="head_map", alt=words.head_alt, on_click=pin_token)
         st.markdown(words.head_measures(*shown))
-    tables.heads(run)
+    tables.heads(run, layer)
 
 
 def what_it_is_made_of(run: Run) -> None:
@@ -123,26 +135,26 @@ def what_it_is_made_of(run: Run) -> None:
     st.info(words.parameter_sentence(run), icon=":material/lightbulb:")
 
 
-def what_to_take(run: Run) -> None:
+def what_to_take(run: Run, layer: int) -> None:
     """Tables, pictures and configuration, to keep."""
     st.subheader(_("Take it with you"))
     stage, head, token = (
-        labelled.selected_stage(run),
+        labelled.selected_stage(run, layer),
         labelled.selected_head(run),
         labelled.pinned_token(run),
     )
     tables_to_take = {
-        "flow": cached.flow(run).drop(columns="reads"),
-        "heads": cached.heads(run),
+        "flow": cached.flow(run, layer).drop(columns="reads"),
+        "heads": cached.heads(run, layer),
         "parameters": cached.parameters(run.config),
     }
     figures = [
-        drawn(draw_strip, run, stage),
-        drawn(draw_bands, run, run_before(run)),
-        drawn(draw_spread, run, stage),
-        drawn(draw_token_values, run, stage, token, link.value("n_dims")),
-        drawn(draw_heads, run, head, token),
-        drawn(draw_one_head, run, head, token),
+        drawn(draw_strip, run, layer, stage),
+        drawn(draw_bands, run, layer, run_before(run)),
+        drawn(draw_spread, run, layer, stage),
+        drawn(draw_token_values, run, layer, stage, token, link.value("n_dims")),
+        drawn(draw_heads, run, layer, head, token),
+        drawn(draw_one_head, run, layer, head, token),
         drawn(draw_parameters, run),
     ]
     caption = f"{words.summary(run)} · {urlencode(link.as_query())}"
@@ -154,38 +166,41 @@ def draw_mask(run: Run):
     return masks.mask_picture(cached.mask_codes(run), _=_)
 
 
-def draw_strip(run: Run, stage: str):
+def draw_strip(run: Run, layer: int, stage: str):
     """The block, as it ran."""
-    return strip.block_strip(labelled.stages(run), selected=stage, _=_)
+    return strip.block_strip(labelled.stages(run, layer), selected=stage, _=_)
 
 
-def draw_bands(run: Run, before: Run | None):
+def draw_bands(run: Run, layer: int, before: Run | None):
     """The values at each stage, and the ghost of the setting before."""
-    ghost = None if before is None else cached.flow(before)
-    return flow.bands(labelled.stages(run), ghost, _=_)
+    is_comparable = before is not None and layer < before.config.n_layers
+    ghost = cached.flow(before, layer) if is_comparable else None
+    return flow.bands(labelled.stages(run, layer), ghost, _=_)
 
 
-def draw_spread(run: Run, name: str):
+def draw_spread(run: Run, layer: int, name: str):
     """How the values of a stage are spread."""
-    return values.spread(cached.histogram(run, name), labelled.one_stage(run, name), _=_)
+    return values.spread(
+        cached.histogram(run, layer, name), labelled.one_stage(run, layer, name), _=_
+    )
 
 
-def draw_token_values(run: Run, name: str, token: int, n_dims: int):
+def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int):
     """One token before and after a stage."""
     return values.before_after(
-        cached.token_values(run, name, token, n_dims),
-        part=labelled.one_stage(run, name)["part"],
+        cached.token_values(run, layer, name, token, n_dims),
+        part=labelled.one_stage(run, layer, name)["part"],
         token=run.input.labels[token],
-        names=labelled.before_and_after(run, name),
+        names=labelled.before_and_after(run, layer, name),
         _=_,
     )
 
 
-def draw_heads(run: Run, head: int, token: int):
+def draw_heads(run: Run, layer: int, head: int, token: int):
     """All heads, small."""
     return heads.overview(
-        cached.head_tiles(run),
-        labelled.heads(run),
+        cached.head_tiles(run, layer),
+        labelled.heads(run, layer),
         columns=tiles.columns(run.config.n_heads),
         selected=head,
         pinned=labelled.row_share(run, token),
@@ -193,9 +208,9 @@ def draw_heads(run: Run, head: int, token: int):
     )
 
 
-def draw_one_head(run: Run, head: int, token: int):
+def draw_one_head(run: Run, layer: int, head: int, token: int):
     """One head, large."""
-    codes, weights = cached.head_map(run, head)
+    codes, weights = cached.head_map(run, layer, head)
     return pattern.head_map(codes, weights, run.input.labels, head=head, pinned=token, _=_)
 
 

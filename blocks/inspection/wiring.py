@@ -14,6 +14,7 @@ class PartKind(StrEnum):
     """What does the work of a stage."""
 
     EMBEDDING = "embedding"
+    STREAM = "stream"
     POSITION = "position"
     NORM = "norm"
     ATTENTION = "attention"
@@ -30,31 +31,39 @@ class Step:
     reads: tuple[str, ...]
 
 
-def wiring(config: ModelConfig) -> tuple[Step, ...]:
-    """The stages of one block in the order in which they pass, as `record` sees them."""
-    return tuple(_Wiring(config).steps())
+def wiring(config: ModelConfig, layer: int = 0) -> tuple[Step, ...]:
+    """The stages of one layer in the order in which they pass, as `record` sees them."""
+    return tuple(_Wiring(config, layer).steps())
 
 
-def frame(config: ModelConfig) -> pd.DataFrame:
+def frame(config: ModelConfig, layer: int = 0) -> pd.DataFrame:
     """The same as a frame, one row a stage: stage, part, reads."""
-    steps = [(step.stage, str(step.part), step.reads) for step in wiring(config)]
+    steps = [(step.stage, str(step.part), step.reads) for step in wiring(config, layer)]
     return pd.DataFrame(steps, columns=["stage", "part", "reads"])
 
 
 @dataclass(frozen=True)
 class _Wiring:
     config: ModelConfig
+    layer: int
 
     def steps(self) -> Iterator[Step]:
-        if self.config.position.position_kind.is_added:
-            yield Step("input", PartKind.EMBEDDING, ())
-            yield Step("resid_pre", PartKind.POSITION, ("input",))
-        else:
-            yield Step("resid_pre", PartKind.EMBEDDING, ())
+        yield from self.entry()
         if self.config.norm.norm_placement is NormPlacement.PARALLEL:
             yield from self.parallel()
         else:
             yield from self.sublayers()
+
+    def entry(self) -> Iterator[Step]:
+        """What the layer reads: a block's own input, or the stream of a whole model."""
+        is_whole = self.config.architecture.reads_tokens
+        if self.layer > 0:
+            yield Step("resid_pre", PartKind.STREAM, ())
+        elif is_whole or not self.config.position.position_kind.is_added:
+            yield Step("resid_pre", PartKind.EMBEDDING, ())
+        else:
+            yield Step("input", PartKind.EMBEDDING, ())
+            yield Step("resid_pre", PartKind.POSITION, ("input",))
 
     def sublayers(self) -> Iterator[Step]:
         """One after the other."""

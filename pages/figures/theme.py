@@ -24,6 +24,7 @@ BEFORE = "#8b95a3"
 
 PART_COLORS = {
     "embedding": EMBEDDING,
+    "stream": RESIDUAL,
     "position": EMBEDDING,
     "norm": NORM,
     "attention": ATTENTION,

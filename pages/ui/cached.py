@@ -16,6 +16,8 @@ from blocks import ModelConfig, Recording, count_parameters, devices
 from blocks.inspection import tiles, values, wiring
 from blocks.models import Model, count_built
 from blocks.run import Run, guarded_record, warm_up
+from blocks.weights.model_file import trained
+from pages.ui import starts
 
 
 @st.cache_resource(show_spinner=False)
@@ -36,12 +38,22 @@ def settle_process(title: str) -> None:
 def recording(run: Run) -> Recording:
     """What this run showed. Raises `ConfigError` where the device cannot do it."""
     with _turn(run.device):
-        return guarded_record(run, _model(run.config, run.seed, run.device, run.dtype, run))
+        return guarded_record(run, model(run))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _model(config: ModelConfig, seed: int, device: str, dtype: str, _run: Run) -> Model:
-    return _run.build()
+def model(run: Run) -> Model:
+    """The model of a run; runs that differ in their input share it."""
+    return _model(run.config, run.weights, run.seed, run.device, run.dtype, run)
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _model(
+    config: ModelConfig, weights: str, seed: int, device: str, dtype: str, _run: Run
+) -> Model:
+    if not weights:
+        return _run.build()
+    tensors = starts.start(weights).model.tensors
+    return trained(config, tensors, device=device, dtype=devices.DTYPES[dtype])
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -51,28 +63,36 @@ def _turn(device: str) -> threading.Lock:
 
 
 @lru_cache(maxsize=64)
-def flow(run: Run) -> pd.DataFrame:
-    """One row a stage: what does its work, what it reads, and what its values look like."""
-    return wiring.frame(run.config).merge(recording(run).flow(), on="stage", validate="1:1")
-
-
-@lru_cache(maxsize=64)
-def heads(run: Run) -> pd.DataFrame:
-    """One row a head: its measures."""
-    return recording(run).heads(run.build_mask())
+def flow(run: Run, layer: int) -> pd.DataFrame:
+    """One row a stage of a layer: what does its work, what it reads, what its values look like."""
+    table = whole_flow(run)
+    table = table[(table["layer"] == layer) | (table["stage"] == "input")]
+    return wiring.frame(run.config, layer).merge(table, on="stage", validate="1:1")
 
 
 @lru_cache(maxsize=32)
-def head_tiles(run: Run) -> NDArray[np.uint8]:
-    """All heads of the first sequence side by side, one byte a cell."""
-    codes = tiles.encode(recording(run).pattern(), run.build_mask())[0]
+def whole_flow(run: Run) -> pd.DataFrame:
+    """One row a stage of the whole model: what its values look like."""
+    return recording(run).flow()
+
+
+@lru_cache(maxsize=64)
+def heads(run: Run, layer: int) -> pd.DataFrame:
+    """One row a head of a layer: its measures."""
+    return recording(run).heads(run.build_mask(), layer)
+
+
+@lru_cache(maxsize=32)
+def head_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
+    """All heads of a layer, for the first sequence, side by side, one byte a cell."""
+    codes = tiles.encode(recording(run).pattern(layer), run.build_mask())[0]
     return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
 
 
 @lru_cache(maxsize=32)
-def head_map(run: Run, head: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+def head_map(run: Run, layer: int, head: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """One head of the first sequence: codes to colour, and weights, NaN where masked."""
-    pattern, mask = recording(run).pattern()[:1, head : head + 1], run.build_mask()
+    pattern, mask = recording(run).pattern(layer)[:1, head : head + 1], run.build_mask()
     return tiles.encode(pattern, mask)[0, 0].cpu().numpy(), tiles.weights(pattern, mask)
 
 
@@ -89,17 +109,18 @@ def blind_queries(run: Run) -> int:
 
 
 @lru_cache(maxsize=64)
-def histogram(run: Run, stage: str) -> pd.DataFrame:
+def histogram(run: Run, layer: int, stage: str) -> pd.DataFrame:
     """How the values of a stage are spread."""
-    return values.histogram(recording(run).tensor(stage))
+    return values.histogram(recording(run).tensor(stage, layer))
 
 
 @lru_cache(maxsize=64)
-def token_values(run: Run, stage: str, token: int, n_dims: int) -> pd.DataFrame:
+def token_values(run: Run, layer: int, stage: str, token: int, n_dims: int) -> pd.DataFrame:
     """One token's features at what the stage reads, and at the stage."""
-    seen, reads = recording(run), wiring.frame(run.config).set_index("stage")["reads"][stage]
-    before = seen.tensor(reads[0] if reads else stage)
-    return values.token_values(before, seen.tensor(stage), token, n_dims)
+    seen, steps = recording(run), wiring.frame(run.config, layer).set_index("stage")
+    reads = steps["reads"][stage]
+    before = seen.tensor(reads[0] if reads else stage, layer)
+    return values.token_values(before, seen.tensor(stage, layer), token, n_dims)
 
 
 @lru_cache(maxsize=64)

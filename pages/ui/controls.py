@@ -6,39 +6,50 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.devices import available_devices, available_dtypes, device_name
-from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.kinds import (
+    Activation,
+    Architecture,
+    Initialization,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+)
 from blocks.legal import divisors
-from blocks.presets import PRESET_TABLE
-from pages.ui import link, terms
-from pages.ui.fields import LARGEST_SEED
+from pages.ui import link, starts, terms, weights
+from pages.ui.fields import LARGEST_SEED, WEIGHTS
 from pages.ui.language import _, current_language
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
+LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
 
 
-def architecture() -> None:
-    """Everything that the configuration holds, only legal choices."""
+def architecture(shown: Architecture) -> None:
+    """Everything that the configuration holds, only legal choices, on a page that shows this."""
     config = link.config()
     _preset()
+    _weights(shown)
+    if shown.reads_tokens:
+        _whole(config)
     _sizes(config)
-    choose("norm_placement", _("Norm placement"), NormPlacement)
+    choose("norm_placement", _("Norm placement"), _placements(config))
     choose("norm_kind", _("Norm"), NormKind)
     switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) goes on."))
-    pick("activation", _("Activation"), Activation)
+    if not config.attention_only:
+        pick("activation", _("Activation"), Activation)
     choose("position_kind", _("Position"), PositionKind)
     with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
         _more(config)
 
 
 def _preset() -> None:
-    source = _(PRESET_TABLE[link.value("preset")].source)
+    source = _(starts.start(link.value("preset")).source)
     with st.container(key="preset"):
         st.selectbox(
             _("Preset"),
-            list(PRESET_TABLE),
+            list(starts.names()),
             format_func=_preset_label,
-            help=_("The sizes of one block, with weights of your own. Source: {source}.").format(
+            help=_("A published architecture, or a small trained model. Source: {source}.").format(
                 source=source
             ),
             **link.view("preset", link.value("preset"), current_language()),
@@ -46,9 +57,37 @@ def _preset() -> None:
 
 
 def _preset_label(name: str) -> str:
-    config = PRESET_TABLE[name].config
-    sizes = f"{config.d_model} / {config.n_heads} / {config.d_ff}"
-    return f"{_(PRESET_TABLE[name].title)} · {sizes}"
+    start = starts.start(name)
+    sizes = f"{start.config.d_model} / {start.config.n_heads} / {start.config.d_ff}"
+    return f"{_(start.title)} · {sizes}"
+
+
+def _weights(shown: Architecture) -> None:
+    """Trained or random, and why; the way back to the trained ones where a change left them."""
+    start = starts.start(link.value("preset"))
+    why = weights.why_random(shown)
+    if start.model is not None:
+        st.segmented_control(
+            _("Weights"),
+            WEIGHTS,
+            format_func={"trained": _("trained"), "random": _("random (seed)")}.__getitem__,
+            required=True,
+            **link.view("weights", link.value("weights"), current_language()),
+        )
+    if why:
+        st.caption(why)
+    if why and start.model is not None:
+        st.button(
+            _("Back to the trained model"),
+            icon=":material/undo:",
+            on_click=weights.back_to_trained,
+            key="back_to_trained",
+        )
+
+
+def _whole(config: ModelConfig) -> None:
+    slide("n_layers", _("n_layers · layers"), LAYERS, config.n_layers)
+    switch("tie_embeddings", _("One table reads and writes tokens"))
 
 
 def _sizes(config: ModelConfig) -> None:
@@ -59,8 +98,16 @@ def _sizes(config: ModelConfig) -> None:
     slide("n_kv_heads", _("n_kv_heads · key and value heads"), kv_heads, config.n_kv_heads)
     kind = terms.attention_kind(config)
     st.caption(f"d_head = {config.d_model} / {config.n_heads} = {config.d_head} · {kind}")
+    if config.attention_only:
+        return
     widths = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward layer"), widths, config.d_ff)
+
+
+def _placements(config: ModelConfig) -> list[NormPlacement]:
+    """Parallel is about two parts, and without feed-forward there is one."""
+    is_one = config.attention_only
+    return [kind for kind in NormPlacement if not (is_one and kind is NormPlacement.PARALLEL)]
 
 
 def _turns(config: ModelConfig, n_heads: int) -> bool:
@@ -70,6 +117,10 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
 
 
 def _more(config: ModelConfig) -> None:
+    if config.norm.norm_placement is not NormPlacement.PARALLEL:
+        switch("attention_only", _("Attention only, no feed-forward"))
+    switch("qk_norm", _("Norm on queries and keys"))
+    switch("norm_affine", _("Norms learn a scale"))
     switch("attention_bias", _("Biases in attention"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
     slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)

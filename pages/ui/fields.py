@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, get_args
 
+import streamlit as st
+
 from blocks.config import FIELDS as CONFIG_FIELDS
 from blocks.devices import DTYPES, available_devices
 from blocks.masks import MaskKind
-from blocks.presets import PRESET_TABLE
 from blocks.run import PaddingSide
+from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 
@@ -18,6 +20,7 @@ SAMPLES = {
     "zh": "小机器人看见红色的球，小机器人笑了。",
 }
 INPUT_KINDS = ("sentence", "random")
+WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
 PADDING_SHOWN = 3
 
@@ -97,17 +100,36 @@ def _config_reader(kind: Any) -> Callable[[str], Any]:
     return whole(-(10**9), 10**9) if is_whole else number
 
 
+def default_preset() -> str:
+    """The model that a page shows first; which one, its frame says."""
+    wanted = st.session_state.get("default_preset")
+    return wanted if wanted in starts.names() else starts.names()[0]
+
+
+def _start(values: Mapping[str, Any]) -> starts.Start:
+    return starts.start(values.get("preset") or default_preset())
+
+
 def _preset_value(name: str) -> Callable[[Mapping[str, Any]], Any]:
-    flats = {preset: row.config.flat() for preset, row in PRESET_TABLE.items()}
-    return lambda values: flats[values.get("preset", "course")][name]
+    return lambda values: _start(values).config.flat()[name]
 
 
 def _language(values: Mapping[str, Any]) -> str:
     return values.get("lang") or browser_language()
 
 
+def _sample(values: Mapping[str, Any]) -> str:
+    return samples(values.get("preset") or default_preset())[_language(values)]
+
+
+def samples(preset: str) -> Mapping[str, str]:
+    """A text to begin with, by language: one that the trained model was made for."""
+    model = starts.start(preset).model
+    return SAMPLES if model is None else {**SAMPLES, **model.card.samples}
+
+
 def _preset_mask(values: Mapping[str, Any]) -> str:
-    return str(PRESET_TABLE[values.get("preset", "course")].mask_kind)
+    return str(_start(values).mask_kind)
 
 
 def _padding(values: Mapping[str, Any]) -> int:
@@ -115,13 +137,19 @@ def _padding(values: Mapping[str, Any]) -> int:
     return PADDING_SHOWN if kind.hides_padding else 0
 
 
-CONFIG = {name: Field(_config_reader(t), _preset_value(name)) for name, t in CONFIG_FIELDS.items()}
+# The architecture is the page's to say.
+CONFIG = {
+    name: Field(_config_reader(kind), _preset_value(name))
+    for name, kind in CONFIG_FIELDS.items()
+    if name != "architecture"
+}
 # In this order they are read: a default may depend on what stands before it.
 RUN = {
     "lang": Field(choice(LANGUAGES), None),
-    "preset": Field(choice(PRESET_TABLE), "course"),
+    "preset": Field(choice(starts.names()), lambda values: default_preset()),
+    "weights": Field(choice(WEIGHTS), "trained"),
     "input_kind": Field(choice(INPUT_KINDS), "sentence"),
-    "text": Field(sentence, lambda values: SAMPLES[_language(values)]),
+    "text": Field(sentence, _sample),
     "batch": Field(whole(1, 64), 1),
     "seq_len": Field(whole(1, MAX_TOKENS), 16),
     "mask_kind": Field(choice(MaskKind), _preset_mask),
@@ -133,8 +161,10 @@ RUN = {
     "device": Field(choice(available_devices()), available_devices()[0]),
     "dtype": Field(choice(DTYPES), "float32"),
     "training": Field(flag, False),
+    "hide_token": Field(flag, True),
 }
 VIEW = {
+    "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),
     "token": Field(whole(0, 10**6), None),

@@ -9,6 +9,7 @@ import streamlit as st
 from blocks import ConfigError, Fault, Recording, devices
 from blocks.cost.memory import bytes_text
 from blocks.faults import N_
+from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import cached, controls, link
 from pages.ui.inputs import current_run, shorten
@@ -20,22 +21,31 @@ MENU = (
     ("pages/block.py", N_("One block"), ":material/view_agenda:"),
 )
 ICON = "assets/icon.svg"
+FIRST_SHOWN = {
+    Architecture.BLOCK: "stories-en-zh",
+    Architecture.GPT: "stories-en-zh",
+    Architecture.ENCODER: "masked-words",
+}
 
 
-def open_page(title: str) -> Run:
-    """Draw what surrounds a page and return the run that the reader has set."""
+def open_page(title: str, architecture: Architecture) -> Run:
+    """Draw what surrounds a page and return the run that the reader has set.
+
+    `architecture` is what the page shows, whatever the model was published as.
+    """
     st.set_page_config(page_title="Blockscope", page_icon=ICON, layout="wide")
     cached.prepare_process()
+    st.session_state["default_preset"] = FIRST_SHOWN[architecture]
     faults = link.sync()
     with st.sidebar:
         _head()
-        controls.architecture()
+        controls.architecture(architecture)
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
         st.title(_(title), width="stretch")
         _share()
     for fault in faults:
         st.warning(_("Adjusted: {what}").format(what=say(fault)))
-    return current_run()
+    return current_run(architecture)
 
 
 def close_page(title: str) -> None:

@@ -2,24 +2,26 @@
 
 import streamlit as st
 
+from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, MaskKind
 from blocks.run import Input, PaddingSide, Run
 from blocks.text.words import first_words, words
-from pages.ui import link
+from pages.ui import link, tokens, weights
 from pages.ui.controls import choose, slider
-from pages.ui.fields import INPUT_KINDS, SAMPLES
+from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.labelled import pinned_token
-from pages.ui.language import LANGUAGES, _
+from pages.ui.language import _, literal
 from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 
-EMPTY = "∅"
 
-
-def current_run() -> Run:
-    """The run that the state describes."""
+def current_run(architecture: Architecture) -> Run:
+    """The run that the state describes, on a page that shows this architecture."""
+    learned = weights.learned(architecture)
+    config = weights.config(architecture, learned)
     return Run(
-        config=link.config(),
-        input=_input(),
+        config=config,
+        weights=learned,
+        input=_input(config.architecture),
         mask=MaskConfig(
             mask_kind=MaskKind(link.value("mask_kind")),
             window_size=link.value("window_size"),
@@ -32,15 +34,29 @@ def current_run() -> Run:
     )
 
 
-def _input() -> Input:
+def _input(architecture: Architecture) -> Input:
     padding = {
         "n_padding": link.value("n_padding"),
         "padding_side": PaddingSide(link.value("padding_side")),
     }
+    if architecture.reads_tokens:
+        return _read(architecture, padding)
     if link.value("input_kind") == "random":
         return Input(batch=link.value("batch"), seq_len=link.value("seq_len"), **padding)
-    tokens, _total = words(link.value("text"), at_most=MAX_TOKENS)
-    return Input(tokens=tokens or (EMPTY,), **padding)
+    found, _total = words(link.value("text"), at_most=MAX_TOKENS)
+    return Input(tokens=found or (tokens.EMPTY,), **padding)
+
+
+def _read(architecture: Architecture, padding: dict) -> Input:
+    pieces = tokens.reading().pieces
+    if architecture is Architecture.ENCODER and link.value("hide_token") and tokens.can_hide():
+        pieces = tokens.hide(pieces)
+    return Input(
+        tokens=tuple(piece.label for piece in pieces),
+        token_ids=tuple(piece.token_id for piece in pieces),
+        padding_id=tokens.padding_id(),
+        **padding,
+    )
 
 
 def shorten(seq_len: int) -> None:
@@ -53,10 +69,12 @@ def shorten(seq_len: int) -> None:
         link.change("text", first_words(link.value("text"), seq_len - n_padding))
 
 
-def input_controls() -> None:
-    """A sentence, or the textbook's random tensor."""
-    choose("input_kind", _("Input"), INPUT_KINDS)
-    if link.value("input_kind") == "random":
+def input_controls(run: Run) -> None:
+    """A sentence, or (for a block) the textbook's random tensor."""
+    is_block = run.config.architecture is Architecture.BLOCK
+    if is_block or run.weights:
+        choose("input_kind", _("Input"), INPUT_KINDS)
+    if is_block and link.value("input_kind") == "random":
         slider("batch", _("batch · sequences at once"), 1, 64, link.value("batch"))
         slider("seq_len", _("seq_len · tokens"), 1, MAX_TOKENS, link.value("seq_len"))
         return
@@ -68,20 +86,31 @@ def input_controls() -> None:
         placeholder=_("Type a sentence, in any language"),
         **link.view("text", link.value("text")),
     )
-    _tokens_note()
+    _tokens_note(run)
+    _samples()
 
 
-def _tokens_note() -> None:
-    tokens, total = words(link.value("text"), at_most=MAX_TOKENS)
-    if not tokens:
+def _tokens_note(run: Run) -> None:
+    if run.config.architecture.reads_tokens:
+        pieces, total, left_out = tokens.reading()
+        n_shown = min(len(pieces), total)
+    else:
+        found, total = words(link.value("text"), at_most=MAX_TOKENS)
+        n_shown, left_out = len(found), ()
+    if not total:
         note = _("No token yet: {empty} stands for the empty text. Type a sentence.")
-        st.info(note.format(empty=EMPTY))
-    elif total > len(tokens):
+        st.info(note.format(empty=tokens.EMPTY))
+    elif total > n_shown:
         note = _("The text has {total:,} tokens; the first {shown} are used.")
-        st.info(note.format(total=total, shown=len(tokens)))
+        st.info(note.format(total=total, shown=n_shown))
+    if left_out:
+        note = _("This model has no token for {signs}: they are left out.")
+        st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
+
+
+def _samples() -> None:
     with st.container(horizontal=True, gap="small"):
-        for language in LANGUAGES:
-            sample = SAMPLES[language]
+        for language, sample in samples(link.value("preset")).items():
             st.button(
                 _("Sample: {text}").format(text=sample[:14] + "…"),
                 key=f"sample_{language}",

@@ -5,21 +5,22 @@ from functools import lru_cache
 import pandas as pd
 
 from blocks.run import Run
+from blocks.text.bpe import MASK
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language
 
 
-def stages(run: Run) -> pd.DataFrame:
+def stages(run: Run, layer: int) -> pd.DataFrame:
     """The flow with what each stage is called, what stands in its box, and its live shape."""
-    return _stages(run, current_language())
+    return _stages(run, layer, current_language())
 
 
 @lru_cache(maxsize=64)
-def _stages(run: Run, language: str) -> pd.DataFrame:
-    table = cached.flow(run)
+def _stages(run: Run, layer: int, language: str) -> pd.DataFrame:
+    table = cached.flow(run, layer)
     batch, seq_len = run.input.shape
     shape = f"({batch}, {seq_len}, {run.config.d_model})"
-    labels = [terms.stage(name, run.config) for name in table["stage"]]
+    labels = [terms.stage(name, run.config, layer) for name in table["stage"]]
     details = [_detail(part, run) for part in table["part"]]
     return table.assign(label=labels, detail=details, shape=shape)
 
@@ -27,9 +28,9 @@ def _stages(run: Run, language: str) -> pd.DataFrame:
 def _detail(part: str, run: Run) -> str:
     config = run.config
     match part:
-        case "embedding":
+        case "embedding" | "stream":
             is_random = run.input.tokens is None
-            counted = _("random tensor") if is_random else _("{n} tokens")
+            counted = _("random tensor") if is_random else _("tokens: {n}")
             return counted.format(n=len(run.input.labels))
         case "position":
             return terms.option(config.position.position_kind)
@@ -51,14 +52,14 @@ def _inside(config) -> str:
     return _("no position") if kind == "none" else terms.option(kind)
 
 
-def heads(run: Run) -> pd.DataFrame:
+def heads(run: Run, layer: int) -> pd.DataFrame:
     """Head measures with a title for each tile and the words under the cursor."""
-    return _heads(run, current_language())
+    return _heads(run, layer, current_language())
 
 
 @lru_cache(maxsize=64)
-def _heads(run: Run, language: str) -> pd.DataFrame:
-    table = cached.heads(run)
+def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
+    table = cached.heads(run, layer)
     labels = [_head_title(row) for row in table.itertuples()]
     hovers = [_head_hover(row) for row in table.itertuples()]
     return table.assign(label=labels, hover=hovers)
@@ -81,10 +82,16 @@ def parameters(run: Run) -> pd.DataFrame:
 
 
 def pinned_token(run: Run) -> int:
-    """The token that is outlined everywhere: the reader's, or else the last."""
-    last = len(run.input.labels) - 1
-    chosen = link.value("token")
-    return last if chosen is None else min(chosen, last)
+    """The token that is outlined everywhere: the reader's, or else the hidden or the last one."""
+    labels, chosen = run.input.labels, link.value("token")
+    if chosen is not None:
+        return min(chosen, len(labels) - 1)
+    return labels.index(MASK) if MASK in labels else len(labels) - 1
+
+
+def selected_layer(run: Run) -> int:
+    """The layer that is looked at: the reader's where the model has it."""
+    return min(link.value("layer"), run.config.n_layers - 1)
 
 
 def selected_head(run: Run) -> int:
@@ -92,9 +99,9 @@ def selected_head(run: Run) -> int:
     return min(link.value("head"), run.config.n_heads - 1)
 
 
-def selected_stage(run: Run) -> str:
+def selected_stage(run: Run, layer: int) -> str:
     """The stage that is open: the reader's where this block has it."""
-    names = list(cached.flow(run)["stage"])
+    names = list(cached.flow(run, layer)["stage"])
     chosen = link.value("stage")
     return chosen if chosen in names else names[-1]
 
@@ -104,13 +111,13 @@ def row_share(run: Run, token: int) -> float:
     return (token + 0.5) / len(run.input.labels)
 
 
-def one_stage(run: Run, name: str) -> pd.Series:
+def one_stage(run: Run, layer: int, name: str) -> pd.Series:
     """The row of one stage."""
-    return stages(run).set_index("stage").loc[name]
+    return stages(run, layer).set_index("stage").loc[name]
 
 
-def before_and_after(run: Run, name: str) -> tuple[str, str]:
+def before_and_after(run: Run, layer: int, name: str) -> tuple[str, str]:
     """What the two sides of a stage are called: what it reads, and itself."""
-    stage = one_stage(run, name)
+    stage = one_stage(run, layer, name)
     reads = stage["reads"][0] if stage["reads"] else name
-    return one_stage(run, reads)["label"], stage["label"]
+    return one_stage(run, layer, reads)["label"], stage["label"]

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from blocks import PRESETS, Fault, ModelConfig
+from blocks import Fault, ModelConfig
 from blocks.faults import N_
+from pages.ui import starts
 from pages.ui.fields import CONFIG, FIELDS, UnreadableError
 from pages.ui.language import browser_language, literal
 
@@ -43,12 +44,25 @@ def change(name: str, new: Any) -> None:
     """Set a field, as a widget does; a default is not kept, so that the link stays short."""
     values = dict(_state())
     if name == "preset":
-        values = {key: old for key, old in values.items() if key not in (*CONFIG, "mask_kind")}
+        values = _of_another_preset(values, new)
     values.pop(name, None)
     if new != _default(name, values):
         values[name] = new
     st.session_state["values"] = values
     st.session_state["touched"] = True
+
+
+def restore(name: str) -> None:
+    """Bring a field back to its default."""
+    st.session_state["values"] = {key: old for key, old in _state().items() if key != name}
+    st.session_state["touched"] = True
+
+
+def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
+    """What stays when another model is started from; each trained one has its own language."""
+    is_trained = any(starts.start(name).model for name in (value_in(values, "preset"), new))
+    gone = {*CONFIG, "mask_kind", "weights", *(("text", "token") if is_trained else ())}
+    return {name: old for name, old in values.items() if name not in gone}
 
 
 def reset() -> None:
@@ -144,7 +158,7 @@ def _unreadable(name: str, text: str, used: Any) -> Fault:
 def mend(values: Mapping[str, Any]) -> Mended:
     """Bring the configuration to the nearest that can be built."""
     changes = {name: found for name, found in values.items() if name in CONFIG}
-    config, faults = PRESETS[value_in(values, "preset")].nearest(**changes)
+    config, faults = starts.start(value_in(values, "preset")).config.nearest(**changes)
     mended = {name: config.flat()[name] for fault in faults for name in fault.mend}
     return Mended(_without_defaults({**values, **mended}), faults)
 
@@ -155,8 +169,12 @@ def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def config() -> ModelConfig:
     """The configuration that the state describes."""
-    changes = {name: found for name, found in _state().items() if name in CONFIG}
-    return PRESETS[value("preset")].replace(**changes)
+    return starts.start(value("preset")).config.replace(**config_changes())
+
+
+def config_changes() -> dict[str, Any]:
+    """What the reader has changed of the configuration that was started from."""
+    return {name: found for name, found in _state().items() if name in CONFIG}
 
 
 def _state() -> dict[str, Any]:

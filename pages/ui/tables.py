@@ -8,9 +8,9 @@ from pages.ui import cached, labelled, terms
 from pages.ui.language import _
 
 
-def flow(run: Run) -> None:
+def flow(run: Run, layer: int) -> None:
     """Every stage with its moments."""
-    stages = labelled.stages(run)
+    stages = labelled.stages(run, layer)
     shown = pd.DataFrame(
         {
             _("stage"): stages["label"],
@@ -43,9 +43,9 @@ def parameters(run: Run) -> None:
     )
 
 
-def heads(run: Run) -> None:
+def heads(run: Run, layer: int) -> None:
     """Every head with its measures."""
-    table = cached.heads(run)
+    table = cached.heads(run, layer)
     shown = pd.DataFrame(
         {
             _("head"): table["head"],

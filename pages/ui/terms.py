@@ -19,6 +19,7 @@ OPTIONS = {
     "rope": "RoPE",
     "alibi": "ALiBi",
     "relu": "ReLU",
+    "relu_squared": "ReLU²",
     "gelu": "GELU",
     "gelu_tanh": "GELU (tanh)",
     "silu": "SiLU",
@@ -27,6 +28,7 @@ OPTIONS = {
     "geglu": "GEGLU",
     "swiglu": "SwiGLU",
     "pytorch": N_("PyTorch default"),
+    "zero_writes": N_("writes start at zero"),
     "xavier_uniform": N_("Xavier uniform"),
     "normal": N_("normal 0.02 (GPT-2)"),
     "causal": N_("causal"),
@@ -38,6 +40,7 @@ OPTIONS = {
     "right": N_("right"),
     "sentence": N_("sentence"),
     "random": N_("random tensor"),
+    "trained": N_("trained"),
 }
 PARTS = {
     "q_proj": "q_proj",
@@ -51,6 +54,9 @@ PARTS = {
     "feed_forward_bias": N_("feed-forward biases"),
     "norms": N_("norms"),
     "position": N_("position table"),
+    "embed": N_("token embedding"),
+    "unembed": N_("unembedding"),
+    "final_norm": N_("final norm"),
 }
 STAGES = {
     "input": N_("embedding"),
@@ -86,7 +92,7 @@ def head_name(name: str) -> str:
     return _(HEAD_NAMES[name]) if name else ""
 
 
-def stage(name: str, config: ModelConfig) -> str:
+def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
     """What a stage is called; the stream's name depends on what happens to it there."""
     if name in STAGES:
         return _(STAGES[name])
@@ -94,12 +100,16 @@ def stage(name: str, config: ModelConfig) -> str:
     has_norm = config.norm.norm_kind is not NormKind.NONE
     is_post = has_norm and config.norm.norm_placement is NormPlacement.POST
     match name:
+        case "resid_pre" if layer > 0:
+            return _("from layer {layer}").format(layer=layer)
+        case "resid_pre" if config.architecture.reads_tokens and is_added:
+            return _("embedding + position")
         case "resid_pre":
             return _("+ position") if is_added else _("embedding")
         case "resid_mid":
             return _("norm 1") if is_post else _stream(_("+ attention"), config)
         case _:
-            return _("norm 2 = output") if is_post else _stream(_("output"), config)
+            return _("norm = output") if is_post else _stream(_("output"), config)
 
 
 def _stream(label: str, config: ModelConfig) -> str:

@@ -26,9 +26,28 @@ def pin_token(customdata: list) -> None:
     link.redraw_everything()
 
 
-def stage_choice(run: Run, shown: str) -> None:
+def layer_choice(run: Run, shown: int) -> None:
+    """Which layer of a whole model is looked at; layers count from 1 on the screen."""
+    n_layers = run.config.n_layers
+    if n_layers == 1:
+        return
+    if n_layers > PILLS_UP_TO:
+        slider("layer", _("Layer (counted from 0)"), 0, n_layers - 1, shown)
+        return
+    with st.container(key="layer"):
+        st.pills(
+            _("Layer"),
+            list(range(n_layers)),
+            format_func=lambda layer: str(layer + 1),
+            required=True,
+            wrap=True,
+            **link.view("layer", shown, n_layers),
+        )
+
+
+def stage_choice(run: Run, layer: int, shown: str) -> None:
     """The same choice as a click on the drawing, by keyboard."""
-    stages = labelled.stages(run)
+    stages = labelled.stages(run, layer)
     labels = dict(zip(stages["stage"], stages["label"], strict=True))
     with st.container(key="stage"):
         st.pills(

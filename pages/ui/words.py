@@ -1,5 +1,6 @@
 """Sentences that read this run, and what pictures show for those who cannot see them."""
 
+import pandas as pd
 import streamlit as st
 
 from blocks.inspection import tiles
@@ -21,9 +22,9 @@ def summary(run: Run) -> str:
     )
 
 
-def flow_sentence(run: Run) -> str:
+def flow_sentence(run: Run, layer: int) -> str:
     """What the stream does in this run, and why."""
-    rms = cached.flow(run).set_index("stage")["rms"]
+    rms = cached.flow(run, layer).set_index("stage")["rms"]
     start, end = rms["resid_pre"], rms["resid_post"]
     text = _("In this run the stream enters with RMS {start:.2f} and leaves with {end:.2f}.")
     return f"{text.format(start=start, end=end)} {_reason(run)}"
@@ -51,15 +52,15 @@ def _reason(run: Run) -> str:
             return _("Both parts read the same norm, and their writes are added at once.")
 
 
-def strip_alt(run: Run, *_selected: str) -> str:
+def strip_alt(run: Run, layer: int, *_selected: str) -> str:
     """The drawing of the block in words."""
-    order = " → ".join(labelled.stages(run)["label"])
+    order = " → ".join(labelled.stages(run, layer)["label"])
     return _("Drawing of the block, parts in order: {order}.").format(order=order)
 
 
-def flow_alt(run: Run, *_before: Run | None) -> str:
+def flow_alt(run: Run, layer: int, *_before: Run | None) -> str:
     """The picture of the flow in words."""
-    stages = labelled.stages(run).itertuples()
+    stages = labelled.stages(run, layer).itertuples()
     rows = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in stages)
     return _("Mean and standard deviation at each stage: {rows}.").format(rows=rows)
 
@@ -70,26 +71,42 @@ def mask_alt(run: Run) -> str:
     return _("Mask: {mask}. Rows are queries, columns keys; grey is forbidden.").format(mask=mask)
 
 
-def head_sentence(run: Run) -> str:
+def head_sentence(run: Run, layer: int) -> str:
     """Which head is the sharpest, against what even weights would give."""
-    heads = cached.heads(run)
+    heads = cached.heads(run, layer)
     sharpest = heads.loc[heads["entropy_bits"].idxmin()]
-    text = _(
-        "Sharpest is head {head}: {entropy:.2f} bits, as if it read from {tokens:.1f} tokens. "
-        "The weights are random (seed {seed}), so heads differ little; structure comes with "
-        "training."
-    )
-    return text.format(
+    text = _("Sharpest is head {head}: {entropy:.2f} bits, as if it read from {tokens:.1f} tokens.")
+    sharp = text.format(
         head=int(sharpest["head"]),
         entropy=sharpest["entropy_bits"],
         tokens=sharpest["effective_tokens"],
-        seed=run.seed,
     )
+    return f"{sharp} {_named_heads(heads) if run.weights else _without_structure(run)}"
 
 
-def head_measures(run: Run, head: int, token: int) -> str:
+def _without_structure(run: Run) -> str:
+    text = _("The weights are random (seed {seed}), so heads differ little: training gives roles.")
+    return text.format(seed=run.seed)
+
+
+def _named_heads(heads: pd.DataFrame) -> str:
+    """Which heads of a trained model do what their largest share says."""
+    named = heads[heads["name"] != ""]
+    roles = [_role(head) for _i, head in named.iterrows()]
+    if not roles:
+        return _("The weights are trained; here no head reads mostly from one place.")
+    return _("The weights are trained: {roles}.").format(roles="; ".join(roles))
+
+
+def _role(head: pd.Series) -> str:
+    text = _("head {head} reads the {name} ({share:.0%})")
+    name, share = terms.head_name(head["name"]), head[head["name"]]
+    return text.format(head=head["head"], name=name, share=share)
+
+
+def head_measures(run: Run, layer: int, head: int, token: int) -> str:
     """The measures of one head in a line."""
-    row = cached.heads(run).iloc[head]
+    row = cached.heads(run, layer).iloc[head]
     text = _(
         "**Head {head}** · entropy {entropy:.2f} bits · distance {distance:.1f} tokens · "
         "first token {first:.2f} · same {same:.2f} · previous {previous:.2f} · "
@@ -119,28 +136,28 @@ def overview_note(run: Run) -> str:
     return f"{note} " + _("Each cell shows the largest of {k} × {k} weights.").format(k=k)
 
 
-def heads_alt(run: Run, *_marked: int) -> str:
+def heads_alt(run: Run, layer: int, *_marked: int) -> str:
     """All heads in words."""
-    rows = "; ".join(labelled.heads(run)["hover"])
+    rows = "; ".join(labelled.heads(run, layer)["hover"])
     return _("Attention patterns of all heads on one scale: {rows}.").format(rows=rows)
 
 
-def head_alt(run: Run, head: int, token: int) -> str:
+def head_alt(run: Run, layer: int, head: int, token: int) -> str:
     """One head in words."""
     text = _("Attention pattern of head {head}: query down, key across; pinned: {token}.")
     return text.format(head=head, token=run.input.labels[token])
 
 
-def spread_alt(run: Run, name: str) -> str:
+def spread_alt(run: Run, layer: int, name: str) -> str:
     """The histogram in words."""
-    stage = labelled.one_stage(run, name)
+    stage = labelled.one_stage(run, layer, name)
     text = _("How the values of {stage} are spread: mean {mean:.3f}, std {std:.3f}.")
     return text.format(stage=stage["label"], mean=stage["mean"], std=stage["std"])
 
 
-def token_values_alt(run: Run, name: str, token: int, _n_dims: int) -> str:
+def token_values_alt(run: Run, layer: int, name: str, token: int, _n_dims: int) -> str:
     """One token's features in words."""
-    before, after = labelled.before_and_after(run, name)
+    before, after = labelled.before_and_after(run, layer, name)
     text = _("First features of token {token}: {before} against {after}.")
     return text.format(token=run.input.labels[token], before=before, after=after)
 

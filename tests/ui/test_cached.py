@@ -50,12 +50,12 @@ def test_a_run_that_cannot_be_is_not_kept():
 
 def test_equal_runs_are_run_once():
     assert cached.recording(run_of(7)) is cached.recording(run_of(7))
-    assert cached.flow(run_of(7)) is cached.flow(run_of(7))
+    assert cached.flow(run_of(7), 0) is cached.flow(run_of(7), 0)
 
 
 def test_every_head_and_token_is_the_run_s_own():
     run = run_of(1)
-    first, second = (cached.head_map(run, head)[1] for head in (0, 1))
+    first, second = (cached.head_map(run, 0, head)[1] for head in (0, 1))
     assert not (first == second).all()
     table = cached.token_values(run, "attention_out", 2, 5)
     tensor = cached.recording(run).tensor("attention_out")

@@ -1,0 +1,50 @@
+"""Which weights run: those that a model has learned, or some drawn from the seed."""
+
+from blocks import ModelConfig
+from blocks.kinds import Architecture
+from pages.ui import link, starts
+from pages.ui.language import _
+
+FREE_TO_CHANGE = {"dropout", "initialization"}
+
+
+def learned(architecture: Architecture) -> str:
+    """The name of the trained weights that run on a page of this architecture, or nothing."""
+    return "" if why_random(architecture) else link.value("preset")
+
+
+def config(architecture: Architecture, learned: str) -> ModelConfig:
+    """What is built: the trained model whole, or what the page shows, of these sizes."""
+    if learned:
+        return link.config()
+    if architecture is Architecture.BLOCK:
+        return link.config().one_block()
+    return link.config().replace(architecture=architecture)
+
+
+def back_to_trained() -> None:
+    """Undo what keeps the trained weights from running on a page of their architecture."""
+    for name in link.config_changes().keys() - FREE_TO_CHANGE:
+        link.restore(name)
+    link.change("weights", "trained")
+    link.change("input_kind", "sentence")
+
+
+def why_random(architecture: Architecture) -> str:
+    """Why trained weights do not run, in the reader's language; nothing where they do."""
+    start = starts.start(link.value("preset"))
+    changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
+    if start.model is None:
+        return _("This architecture ships without weights: they are drawn from the seed.")
+    if link.value("weights") == "random":
+        return _("You asked for random weights.")
+    if changed:
+        text = _("Trained weights fit one configuration; yours differs in {names}.")
+        return text.format(names=", ".join(changed))
+    if architecture is Architecture.BLOCK:
+        is_random = link.value("input_kind") == "random"
+        return _("The trained model reads words, not a random tensor.") if is_random else ""
+    if architecture is not start.config.architecture:
+        text = _("The trained model is {kind}: this page shows another architecture.")
+        return text.format(kind=start.config.architecture)
+    return ""
