@@ -107,8 +107,7 @@ class StoryTask(NextTokenTask):
             logits = logits_of(written[:, -self.seq_len :])[:, -1]
             chosen = choose_each(logits, SAMPLING, random)
             written = torch.cat([written, chosen[:, None]], dim=1)
-        text = "\n".join(self.tokenizer.decode(row) for row in written.tolist())
-        return grammatical_share(text, self.language)
+        return grammatical_share(map(self.tokenizer.decode, written.tolist()), self.language)
 
     def prompt(self) -> list[int]:
         """The [END] after which a story begins."""

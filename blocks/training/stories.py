@@ -6,6 +6,7 @@ look back.
 """
 
 import random
+from collections.abc import Iterable
 from enum import StrEnum
 
 from blocks.training.grammar import Grammar, sentences
@@ -49,7 +50,7 @@ def is_coherent(text: str, language: Language) -> bool:
     return language.grammar.holds_together(text)
 
 
-def grammatical_share(text: str, language: Language) -> float:
-    """Share of the complete sentences of a text that are grammatical, 0 where there are none."""
-    found = sentences(text)
+def grammatical_share(texts: Iterable[str], language: Language) -> float:
+    """Share of the complete sentences of some texts that are grammatical; 0 of none is 0."""
+    found = [sentence for text in texts for sentence in sentences(text)]
     return sum(is_grammatical(sentence, language) for sentence in found) / max(len(found), 1)
