@@ -1,0 +1,51 @@
+"""Whether plain values are of their field's type and inside its bounds."""
+
+import reprlib
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+from blocks.faults import N_, Fault
+
+Bounds = Mapping[str, tuple[float, float]]
+
+
+def bound_faults(
+    values: Mapping[str, Any], defaults: Mapping[str, Any], bounds: Bounds
+) -> Iterator[Fault]:
+    """What is wrong with each value by itself; a field has the type of its default.
+
+    Bounds are inclusive. The mend is the nearest bound, or the default where the type is wrong.
+    """
+    for name, value in values.items():
+        if not _has_type_of(defaults[name], value):
+            yield _type_fault(name, value, defaults[name])
+        elif name in bounds and not bounds[name][0] <= value <= bounds[name][1]:  # NaN is outside
+            yield _range_fault(name, value, bounds[name], defaults[name])
+
+
+def coerce(kind: Any, value: Any) -> Any:
+    """A plain string as the enum it stands for, where a field's type is one."""
+    is_enum = isinstance(kind, type) and issubclass(kind, StrEnum)
+    return kind(value) if is_enum and value in list(kind) else value
+
+
+def _has_type_of(default: Any, value: Any) -> bool:
+    if type(default) is float:
+        return type(value) in (int, float)
+    return type(value) is type(default)
+
+
+def _type_fault(name: str, value: Any, default: Any) -> Fault:
+    text = N_("{name} cannot be {value}: use {default}")
+    return Fault(
+        text, {"name": name, "value": reprlib.repr(value), "default": default}, {name: default}
+    )
+
+
+def _range_fault(name: str, value: float, bounds: tuple[float, float], default: Any) -> Fault:
+    least, most = bounds
+    mend = default if value != value else type(default)(min(max(value, least), most))
+    text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+    said = {"name": name, "value": reprlib.repr(value), "least": least, "most": most, "mend": mend}
+    return Fault(text, said, {name: mend})

@@ -1,0 +1,199 @@
+"""How a model is trained: frozen, checked at birth, and the recipes people know as a table."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from blocks import legal
+from blocks.faults import N_, ConfigError, Fault
+from blocks.training.bounds import bound_faults, coerce
+
+
+class OptimizerKind(StrEnum):
+    """What turns gradients into steps: see `blocks.training.optimizers`."""
+
+    SGD = "sgd"
+    ADAMW = "adamw"
+    MUON = "muon"
+
+
+class ScheduleKind(StrEnum):
+    """How the learning rate changes as training goes on: see `blocks.training.schedule`."""
+
+    CONSTANT = "constant"
+    COSINE = "cosine"
+    TRAPEZOID = "trapezoid"
+    PAPER = "paper"
+
+
+class WeightDtype(StrEnum):
+    """Number format of weights, gradients and optimizer state."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Everything that decides how weights change, whatever the model and the task.
+
+    `learning_rate` is the peak (with the paper's schedule a factor); Muon steps the matrices of
+    the layers with `muon_learning_rate` and `momentum`, and leaves the rest to AdamW.
+    `final_share` is the rate at the end over the peak, `decay_share` the part of the steps in
+    which a trapezoid falls. A `clip_norm` of 0 clips nothing; an `eval_every` of 0 is automatic.
+    Raises `ConfigError`, which lists every fault with its mend.
+    """
+
+    n_steps: int = 2000
+    batch_size: int = 12
+    optimizer: OptimizerKind = OptimizerKind.ADAMW
+    learning_rate: float = 1e-3
+    muon_learning_rate: float = 0.03
+    beta1: float = 0.9
+    beta2: float = 0.99
+    momentum: float = 0.9
+    weight_decay: float = 0.1
+    schedule: ScheduleKind = ScheduleKind.COSINE
+    warmup_steps: int = 100
+    final_share: float = 0.1
+    decay_share: float = 0.5
+    label_smoothing: float = 0.0
+    clip_norm: float = 1.0
+    dtype: WeightDtype = WeightDtype.FLOAT32
+    n_eval_batches: int = 20
+    eval_every: int = 0
+
+    def __post_init__(self) -> None:
+        faults = [*bound_faults(dataclasses.asdict(self), DEFAULTS, BOUNDS)]
+        if faults := faults or [*_pair_faults(self)]:
+            raise ConfigError(faults)
+
+    @property
+    def steps_between_evaluations(self) -> int:
+        """`eval_every`, or as often as leaves nine tenths of the time for training.
+
+        An evaluation of n batches takes about as long as n/3 steps: it only goes forward. More
+        than twenty evaluations teach no more.
+        """
+        return self.eval_every or max(self.n_steps // 20, 10 * self.n_eval_batches // 3)
+
+    def flat(self) -> dict[str, Any]:
+        """Every field by its name; enums as plain strings."""
+        return {
+            name: str(value) if isinstance(value, StrEnum) else value
+            for name, value in dataclasses.asdict(self).items()
+        }
+
+    def replace(self, **changes: Any) -> "Recipe":
+        """A copy with other values; plain strings stand for enums."""
+        if unknown := changes.keys() - DEFAULTS.keys():
+            raise ConfigError([legal.unknown_field(name) for name in sorted(unknown)])
+        coerced = {name: coerce(type(DEFAULTS[name]), value) for name, value in changes.items()}
+        return dataclasses.replace(self, **coerced)
+
+    def nearest(self, **changes: Any) -> tuple["Recipe", tuple[Fault, ...]]:
+        """`replace`, mending what cannot be; returns the faults that were mended."""
+        try:
+            return self.replace(**changes), ()
+        except ConfigError as error:
+            if any(not fault.mend for fault in error.faults):
+                raise
+            mends = {name: value for fault in error.faults for name, value in fault.mend.items()}
+            recipe, more = self.nearest(**changes | mends)
+            return recipe, (*error.faults, *more)
+
+
+DEFAULTS: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Recipe)}
+
+MOST_STEPS, LARGEST_RATE, BELOW_ONE = legal.LARGEST_SIZE, 1e9, 0.999999
+# fmt: off
+BOUNDS: dict[str, tuple[float, float]] = {
+    "n_steps":            (1, MOST_STEPS),
+    "batch_size":         (1, 4096),
+    "learning_rate":      (0, LARGEST_RATE),
+    "muon_learning_rate": (0, LARGEST_RATE),
+    "beta1":              (0, BELOW_ONE),
+    "beta2":              (0, BELOW_ONE),
+    "momentum":           (0, BELOW_ONE),
+    "weight_decay":       (0, 10),
+    "warmup_steps":       (0, MOST_STEPS),
+    "final_share":        (0, 1),
+    "decay_share":        (0, 1),
+    "label_smoothing":    (0, BELOW_ONE),
+    "clip_norm":          (0, LARGEST_RATE),
+    "n_eval_batches":     (1, 1000),
+    "eval_every":         (0, MOST_STEPS),
+}
+# fmt: on
+
+
+def _pair_faults(recipe: Recipe) -> Iterator[Fault]:
+    """The paper's schedule has no end, so there a warm-up may be longer than the run."""
+    never_warm = recipe.warmup_steps > recipe.n_steps
+    if never_warm and recipe.schedule is not ScheduleKind.PAPER:
+        mend = recipe.n_steps // 10
+        text = N_("warmup_steps ({value}) are more than n_steps ({n_steps}): use {mend}")
+        values = {"value": recipe.warmup_steps, "n_steps": recipe.n_steps, "mend": mend}
+        yield Fault(text, values, {"warmup_steps": mend})
+
+
+class NamedRecipe(NamedTuple):
+    """A recipe people know, and where its numbers stand."""
+
+    title: str
+    recipe: Recipe
+    source: str
+
+
+RECIPE_TABLE: dict[str, NamedRecipe] = {
+    "baseline": NamedRecipe(
+        N_("The usual recipe of small GPTs"),
+        Recipe(),
+        "nanoGPT (Karpathy 2022), config/train_shakespeare_char.py, its values for a CPU",
+    ),
+    "fast": NamedRecipe(
+        N_("Fast: Muon on the matrices"),
+        Recipe(
+            n_steps=200,
+            optimizer=OptimizerKind.MUON,
+            learning_rate=7e-3,
+            beta2=0.95,
+            momentum=0.85,
+            weight_decay=0.0,
+            schedule=ScheduleKind.TRAPEZOID,
+            warmup_steps=10,
+            final_share=0.0,
+            clip_norm=0.0,
+        ),
+        "Jordan et al. 2024, modded-nanogpt; Muon: kellerjordan.github.io/posts/muon",
+    ),
+    "paper": NamedRecipe(
+        N_("The recipe of the first Transformer"),
+        Recipe(
+            learning_rate=1.0,
+            beta2=0.98,
+            weight_decay=0.0,
+            schedule=ScheduleKind.PAPER,
+            warmup_steps=4000,
+            label_smoothing=0.1,
+            clip_norm=0.0,
+        ),
+        "Vaswani et al. 2017, sections 5.3 and 5.4",
+    ),
+    "plain": NamedRecipe(
+        N_("Plain gradient descent"),
+        Recipe(
+            optimizer=OptimizerKind.SGD,
+            learning_rate=0.1,
+            weight_decay=0.0,
+            schedule=ScheduleKind.CONSTANT,
+            warmup_steps=0,
+            clip_norm=1.0,
+        ),
+        "Robbins and Monro 1951; momentum: Polyak 1964",
+    ),
+}
+
+RECIPES: dict[str, Recipe] = {name: named.recipe for name, named in RECIPE_TABLE.items()}
