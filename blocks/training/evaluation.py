@@ -1,0 +1,63 @@
+"""How good a model is on what it has never seen, and what it writes."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from blocks.randomness import generator
+from blocks.training.loss import cross_entropy
+from blocks.training.sample import continued
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import IGNORED, Batch, Task
+
+
+class Examiner:
+    """Asks the same held-out questions each time, so that two answers can be compared."""
+
+    def __init__(self, spec: TrainingSpec, task: Task):
+        self.spec, self.task = spec, task
+        random = generator(spec.seed, "held_out")
+        self.batches = [
+            on_device(task.held_out(spec.recipe.batch_size, random), spec.device)
+            for _ in range(spec.recipe.n_eval_batches)
+        ]
+
+    def held_out_loss(self, model: nn.Module) -> float:
+        """Mean cross entropy over all tokens asked for, in nats, without label smoothing."""
+        with torch.no_grad():
+            sums = [
+                cross_entropy(model(batch.token_ids), batch.targets, reduction="sum")
+                for batch in self.batches
+            ]
+            asked = [(batch.targets != IGNORED).sum() for batch in self.batches]
+        return float(torch.stack(sums).sum() / torch.stack(asked).sum())
+
+    def score(self, model: nn.Module) -> float:
+        """What the task measures, see its `score_name`."""
+        return self.task.score(self.logits_of(model), generator(self.spec.seed, "score"))
+
+    def sample(self, model: nn.Module, step: int) -> str | None:
+        """A text that the model writes now; None where the task has no beginning for it."""
+        prompt = self.task.prompt()
+        if prompt is None:
+            return None
+        random = generator(self.spec.seed, "sample", str(step))
+        token_ids = continued(
+            self.logits_of(model), prompt, seq_len=self.task.seq_len, random=random
+        )
+        return self.task.tokenizer.decode(token_ids)
+
+    def logits_of(self, model: nn.Module) -> Callable[[Tensor], Tensor]:
+        """The model as a function: ids (batch, seq) to logits, float32 on the CPU."""
+
+        def logits_of(token_ids: Tensor) -> Tensor:
+            with torch.no_grad():
+                return model(token_ids.to(self.spec.device)).float().cpu()
+
+        return logits_of
+
+
+def on_device(batch: Batch, device: str) -> Batch:
+    """The same batch where the model is."""
+    return Batch(batch.token_ids.to(device), batch.targets.to(device))

@@ -1,0 +1,72 @@
+"""What training tells while it goes on: small, frozen, plain values."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from blocks.faults import Fault
+
+
+class Reason(StrEnum):
+    """Why training ended."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    DIVERGED = "diverged"
+    OUT_OF_MEMORY = "out_of_memory"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One update is made. Steps count from 1; the loss, in nats, is from just before it.
+
+    `gradient_norm` is measured before clipping; `seconds` since training began.
+    """
+
+    step: int
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    tokens_per_second: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good the model is on what it has never seen, after `step` updates.
+
+    `held_out_loss` in nats, without label smoothing; `layer_gradient_norms` one a layer, from the
+    latest update and before clipping (none at step 0).
+    """
+
+    step: int
+    held_out_loss: float
+    score: float
+    seconds: float
+    layer_gradient_norms: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the model writes after `step` updates."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True)
+class SnapshotTaken:
+    """The weights after `step` updates are kept."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The last event. The fault says what went wrong, and how to mend it."""
+
+    reason: Reason
+    fault: Fault | None = None
+
+
+Event = Step | Evaluation | Sample | SnapshotTaken | Ended

@@ -1,0 +1,217 @@
+"""The training loop: draw a batch, see how wrong the model is, change its weights, look, repeat."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from blocks.dropout import training_mode
+from blocks.faults import ConfigError
+from blocks.models import build
+from blocks.randomness import generator
+from blocks.training.checkpoint import Checkpoint
+from blocks.training.evaluation import Examiner, on_device
+from blocks.training.events import Ended, Evaluation, Event, Reason, Sample, SnapshotTaken, Step
+from blocks.training.failures import divergence, guarded
+from blocks.training.loss import cross_entropy
+from blocks.training.memory import training_memory_fault
+from blocks.training.optimizer_state import load_optimizers, read_optimizers
+from blocks.training.optimizers import build_optimizers, set_rate_factor, weight_dtype
+from blocks.training.reading import Reading
+from blocks.training.schedule import learning_rate, rate_factor
+from blocks.training.snapshots import Snapshots, is_snapshot_step
+from blocks.training.spec import TrainingSpec, spec_faults
+from blocks.training.tasks import build_task
+from blocks.training.weights import load_weights, read_weights
+
+ABSURD = 100  # times the loss of a model that guesses
+
+
+def train(
+    spec: TrainingSpec, *, start: Checkpoint | None = None, budget: int | None = None
+) -> Iterator[Event]:
+    """Train as the spec says and tell what happens; the last event is `Ended`.
+
+    `start` goes on where a checkpoint was taken; `budget` is the memory allowed, in bytes.
+    Raises `ConfigError` where the spec cannot be trained.
+    """
+    return Training(spec, start=start, budget=budget).events()
+
+
+@dataclass(frozen=True)
+class _Update:
+    """An update that was asked for; its loss and gradient norm may still be on their way."""
+
+    step: int
+    n_tokens: int
+    reading: Reading
+
+
+class Training:
+    """A model, its optimizers and how far they are. One thread trains; any may ask it to stop.
+
+    The generator of each random draw is made from the seed, its purpose and the step, so a
+    training that is resumed draws what it would have drawn.
+    """
+
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        *,
+        start: Checkpoint | None = None,
+        snapshots: Snapshots | None = None,
+        budget: int | None = None,
+    ):
+        if budget is not None and (fault := training_memory_fault(spec, budget)):
+            raise ConfigError([fault])
+        self.spec, self.recipe, self.task = spec, spec.recipe, build_task(spec.task)
+        if faults := [*spec_faults(spec.config, self.task)]:
+            raise ConfigError(faults)
+        dtype = weight_dtype(spec.recipe, spec.device)
+        self.model = build(spec.config, seed=spec.seed, device=spec.device, dtype=dtype)
+        self.optimizers = build_optimizers(self.model, spec.recipe)
+        self.examiner = Examiner(spec, self.task)
+        self.snapshots = snapshots
+        self.last_good: Checkpoint | None = start
+        self.is_stopping = False
+        self.step, self._seconds_before = 0, 0.0
+        self._began = self._reported = time.perf_counter()
+        self._layer_norms: list[Tensor] = []
+        if start is not None:
+            self._restore(start)
+
+    def _restore(self, start: Checkpoint) -> None:
+        load_weights(self.model, start.weights)
+        load_optimizers(self.model, self.optimizers, start.optimizer)
+        self.step, self._seconds_before = start.step, start.seconds
+
+    def stop(self) -> None:
+        """Ask for the end after the current step."""
+        self.is_stopping = True
+
+    def checkpoint(self) -> Checkpoint:
+        """The state of now; copied, so training may go on."""
+        return Checkpoint(
+            spec=self.spec,
+            step=self.step,
+            seconds=self.seconds,
+            weights=read_weights(self.model),
+            optimizer=read_optimizers(self.model, self.optimizers),
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Time spent on this training, in all its parts."""
+        return self._seconds_before + time.perf_counter() - self._began
+
+    def events(self) -> Iterator[Event]:
+        """Train until the last step, a stop or an error; the last event is `Ended`."""
+        return guarded(self._events)
+
+    def _events(self) -> Iterator[Event]:
+        """On an accelerator a step is reported while the next one is under way."""
+        n_steps, lag = self.recipe.n_steps, 0 if self.spec.device == "cpu" else 1
+        self._began = self._reported = time.perf_counter()
+        if self.step == 0:
+            yield from self._looks()
+        under_way: deque[_Update] = deque()
+        while self.step < n_steps and not self.is_stopping:
+            under_way.append(self._update())
+            while len(under_way) > (0 if self._is_look else lag):
+                yield from self._reports(under_way.popleft())
+            if self._is_look:
+                yield from self._looks()
+        for update in under_way:
+            yield from self._reports(update)
+        yield Ended(Reason.FINISHED if self.step == n_steps else Reason.STOPPED)
+
+    def _update(self) -> _Update:
+        """Forward, backward, and one step of the optimizers."""
+        self.step += 1
+        batch = self.task.batch(self.recipe.batch_size, self._random("batch"))
+        batch = on_device(batch, self.spec.device)
+        with training_mode(self._random("dropout"), updates_statistics=True):
+            logits = self.model(batch.token_ids)
+        smoothing = self.recipe.label_smoothing
+        loss = cross_entropy(logits, batch.targets, label_smoothing=smoothing)
+        loss.backward()
+        reading = Reading(loss, self._clipped_norm())
+        self._step_optimizers()
+        return _Update(self.step, batch.token_ids.numel(), reading)
+
+    def _step_optimizers(self) -> None:
+        factor = rate_factor(self.recipe, self.step, self.spec.config.d_model)
+        set_rate_factor(self.optimizers, factor)
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def _clipped_norm(self) -> Tensor:
+        """The norm of the whole gradient, which is clipped then; of each layer where it is due."""
+        if self._is_evaluation:
+            self._layer_norms = [get_total_norm(_gradients(each)) for each in self.model.layers]
+        norm = get_total_norm(_gradients(self.model))
+        if self.recipe.clip_norm:
+            clip_grads_with_norm_(self.model.parameters(), self.recipe.clip_norm, norm)
+        return norm
+
+    def _random(self, purpose: str) -> torch.Generator:
+        return generator(self.spec.seed, purpose, str(self.step))
+
+    def _reports(self, update: _Update) -> Iterator[Step]:
+        loss, gradient_norm = update.reading.read()
+        now = time.perf_counter()
+        tokens_per_second = update.n_tokens / (now - self._reported)
+        self._reported = now
+        rate = learning_rate(self.recipe, update.step, self.spec.config.d_model)
+        yield Step(update.step, loss, rate, gradient_norm, tokens_per_second, self.seconds)
+        self._check(loss, update.step)
+
+    def _check(self, loss: float, step: int) -> None:
+        guessing = math.log(self.task.vocab_size)
+        if not loss <= ABSURD * guessing:  # NaN is not
+            raise divergence(self.recipe, step)
+
+    @property
+    def _is_evaluation(self) -> bool:
+        is_due = self.step % self.recipe.steps_between_evaluations == 0
+        return is_due or self.step == self.recipe.n_steps
+
+    @property
+    def _is_snapshot(self) -> bool:
+        return self.snapshots is not None and is_snapshot_step(self.step, self.recipe.n_steps)
+
+    @property
+    def _is_look(self) -> bool:
+        return self._is_evaluation or self._is_snapshot
+
+    def _looks(self) -> Iterator[Event]:
+        """Snapshot, evaluation and sample, each where it is due."""
+        if self._is_snapshot and self._take_snapshot():
+            yield SnapshotTaken(self.step)
+        if self._is_evaluation:
+            yield from self._evaluations()
+        self._reported = time.perf_counter()
+
+    def _take_snapshot(self) -> bool:
+        return self.snapshots is not None and self.snapshots.take(self.step, self.model)
+
+    def _evaluations(self) -> Iterator[Event]:
+        loss = self.examiner.held_out_loss(self.model)
+        self._check(loss, self.step)
+        self.last_good = self.checkpoint()
+        score = self.examiner.score(self.model)
+        norms = tuple(float(norm) for norm in self._layer_norms)
+        yield Evaluation(self.step, loss, score, self.seconds, norms)
+        sample = self.examiner.sample(self.model, self.step)
+        if sample is not None:
+            yield Sample(self.step, sample)
+
+
+def _gradients(module: nn.Module) -> list[Tensor]:
+    return [each.grad for each in module.parameters() if each.grad is not None]

@@ -1,0 +1,130 @@
+"""How much memory a training will take, estimated before anything is allocated."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from blocks.config import ModelConfig
+from blocks.cost.memory import bytes_text
+from blocks.faults import N_, Fault
+from blocks.models import count_built
+from blocks.training.optimizers import count_states, weight_dtype
+from blocks.training.recipe import Recipe
+from blocks.training.spec import TrainingSpec
+
+SMALLEST_SIZES = {"batch_size": 1, "seq_len": 8, "d_ff": 64, "d_model": 8, "n_layers": 1}
+SCORED_ROWS = 256  # the most that a task asks at once for its score
+
+
+@dataclass(frozen=True)
+class TrainingMemory:
+    """Bytes of a training: weights with gradients, what optimizers keep, what passes."""
+
+    weights: int
+    optimizer: int
+    activations: int
+
+    @property
+    def total(self) -> int:
+        """All together."""
+        return self.weights + self.optimizer + self.activations
+
+
+def estimate_training_memory(
+    config: ModelConfig, *, recipe: Recipe, seq_len: int, dtype: torch.dtype
+) -> TrainingMemory:
+    """Estimate the bytes of a training step from above.
+
+    Weights, their gradients and the optimizer's numbers are exact; the last good state is kept
+    too, as a second copy of weights and optimizer.
+    """
+    n_bytes = count_built(config) * dtype.itemsize
+    states = count_states(recipe)
+    return TrainingMemory(
+        weights=3 * n_bytes,
+        optimizer=2 * states * n_bytes,
+        activations=_activations(config, recipe.batch_size, seq_len, dtype),
+    )
+
+
+def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torch.dtype) -> int:
+    """What a forward pass keeps for the way back, or what scoring holds, whichever is more.
+
+    The logits are there four times in float32: as such, as log-probabilities, and both gradients;
+    twice where they are only scored. Without gradients at most half of one layer is alive.
+    """
+    itemsize = max(dtype.itemsize, torch.float32.itemsize)
+    layer = _numbers_a_token(config, seq_len)
+    training = batch_size * (config.n_layers * layer + 4 * config.vocab_size)
+    scoring = SCORED_ROWS * (layer // 2 + 2 * config.vocab_size)
+    return max(training, scoring) * seq_len * itemsize
+
+
+def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
+    """What one layer keeps for each token.
+
+    Its input, both norms and branches; four matrices a head; the hidden values before and after
+    the activation; with dropout the pattern and what was drawn for it.
+    """
+    heads = config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    patterns = (8 if config.dropout else 2) * config.n_heads * seq_len
+    return 16 * config.d_model + heads + patterns + 8 * config.d_ff
+
+
+def training_memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:
+    """What is wrong where a training would not fit into `budget` bytes, with sizes that do fit."""
+    need = _estimate(spec, {})
+    if need.total <= budget:
+        return None
+    mend = _fitting(spec, budget)
+    text = N_(
+        "This training needs about {need} ({weights} of weights and gradients, {optimizer} of "
+        "optimizer state, {activations} of activations), more than the {budget} allowed here: "
+        "use {choice}"
+    )
+    values = {
+        "need": bytes_text(need.total),
+        "weights": bytes_text(need.weights),
+        "optimizer": bytes_text(need.optimizer),
+        "activations": bytes_text(need.activations),
+        "budget": bytes_text(budget),
+        "choice": ", ".join(f"{name} {value}" for name, value in mend.items()),
+    }
+    return Fault(text, values, mend)
+
+
+def _estimate(spec: TrainingSpec, sizes: dict[str, int]) -> TrainingMemory:
+    """The estimate with other sizes in place of the spec's."""
+    shape = {name: size for name, size in sizes.items() if name in ("d_ff", "d_model", "n_layers")}
+    config, _ = spec.config.nearest(**shape)
+    batch_size = sizes.get("batch_size", spec.recipe.batch_size)
+    return estimate_training_memory(
+        config,
+        recipe=dataclasses.replace(spec.recipe, batch_size=batch_size),
+        seq_len=sizes.get("seq_len", spec.task.seq_len),
+        dtype=weight_dtype(spec.recipe, spec.device),
+    )
+
+
+def _fitting(spec: TrainingSpec, budget: int) -> dict[str, object]:
+    """Halve what is largest against its smallest useful size until the training fits."""
+    asked = {
+        "batch_size": spec.recipe.batch_size,
+        "seq_len": spec.task.seq_len,
+        "d_ff": spec.config.d_ff,
+        "d_model": spec.config.d_model,
+        "n_layers": spec.config.n_layers,
+    }
+    sizes = dict(asked)
+    while max(_excess(sizes).values()) > 1:
+        changed = {name: size for name, size in sizes.items() if size != asked[name]}
+        if changed and _estimate(spec, changed).total <= budget:
+            break
+        name = max(sizes, key=lambda name: _excess(sizes)[name])
+        sizes[name] = max(sizes[name] // 2, SMALLEST_SIZES[name])
+    return {name: size for name, size in sizes.items() if size != asked[name]}
+
+
+def _excess(sizes: dict[str, int]) -> dict[str, float]:
+    return {name: size / SMALLEST_SIZES[name] for name, size in sizes.items()}

@@ -1,0 +1,108 @@
+"""Which optimizer steps which parameter, and with which rate."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import nn
+from torch.optim import SGD, AdamW, Muon, Optimizer
+
+from blocks import devices
+from blocks.training.recipe import OptimizerKind, Recipe
+
+FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")
+Named = dict[str, nn.Parameter]
+
+
+def build_optimizers(model: nn.Module, recipe: Recipe) -> tuple[Optimizer, ...]:
+    """One optimizer, or with Muon two: Muon for the matrices of the layers, AdamW for the rest.
+
+    Only matrices that multiply (weights of `nn.Linear`) decay. A table of embeddings does not: its
+    rows are looked up one by one, and decay would shrink the rows of tokens that a batch lacks.
+    Biases and norms do not either (Loshchilov and Hutter 2017; the habit of GPT-2 and nanoGPT).
+    """
+    parameters = dict(model.named_parameters())
+    matrices = {path: parameters[path] for path in _matrix_paths(model) if path in parameters}
+    match recipe.optimizer:
+        case OptimizerKind.SGD:
+            return (_sgd(_groups(parameters, matrices, recipe), recipe),)
+        case OptimizerKind.ADAMW:
+            return (_adamw(_groups(parameters, matrices, recipe), recipe),)
+        case OptimizerKind.MUON:
+            inner = {path: matrix for path, matrix in matrices.items() if _is_inner(path)}
+            outer = {path: each for path, each in parameters.items() if path not in inner}
+            return _muon(inner, recipe), _adamw(_groups(outer, matrices, recipe), recipe)
+
+
+def set_rate_factor(optimizers: Iterable[Optimizer], factor: float) -> None:
+    """Give every group its peak rate times `factor`."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = factor * group["initial_lr"]
+
+
+def count_states(recipe: Recipe) -> int:
+    """Numbers of its own that the optimizer keeps for each weight, at most."""
+    if recipe.optimizer is OptimizerKind.SGD:
+        return 1 if recipe.momentum else 0
+    return 2
+
+
+def weight_dtype(recipe: Recipe, device: str) -> torch.dtype:
+    """The recipe's number format where the device computes in it, else float32."""
+    can = recipe.dtype in devices.available_dtypes(device)
+    return devices.DTYPES[recipe.dtype] if can else torch.float32
+
+
+def _matrix_paths(model: nn.Module) -> list[str]:
+    modules = model.named_modules()
+    return [f"{path}.weight" for path, module in modules if isinstance(module, nn.Linear)]
+
+
+def _is_inner(path: str) -> bool:
+    return path.startswith("layers.")
+
+
+def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str, object]]:
+    decayed = [each for path, each in parameters.items() if path in matrices]
+    others = [each for path, each in parameters.items() if path not in matrices]
+    groups = ((decayed, recipe.weight_decay), (others, 0.0))
+    return [
+        {"params": params, "weight_decay": decay, "initial_lr": recipe.learning_rate}
+        for params, decay in groups
+        if params
+    ]
+
+
+def _adamw(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
+    return AdamW(
+        groups,
+        lr=recipe.learning_rate,
+        betas=(recipe.beta1, recipe.beta2),
+        fused=_is_fused(groups),
+    )
+
+
+def _sgd(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
+    rate, momentum = recipe.learning_rate, recipe.momentum
+    return SGD(groups, lr=rate, momentum=momentum, fused=_is_fused(groups))
+
+
+def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
+    """Momentum, made orthogonal by five Newton–Schulz steps (Jordan 2024).
+
+    `original` multiplies the rate by √max(1, d_out/d_in), as torch.optim._muon._adjust_lr does.
+    """
+    group = {"params": list(matrices.values()), "initial_lr": recipe.muon_learning_rate}
+    return Muon(
+        [group],
+        lr=recipe.muon_learning_rate,
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+        adjust_lr_fn="original",
+    )
+
+
+def _is_fused(groups: Sequence[dict[str, object]]) -> bool:
+    """One kernel for all parameters, where torch has one for the device."""
+    params: list[nn.Parameter] = groups[0]["params"]  # type: ignore[assignment]
+    return params[0].device.type in FUSED_DEVICES

@@ -1,0 +1,74 @@
+"""A training run as plain values: what, on which task, how, from which seed, on which device."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, get_type_hints
+
+from blocks.config import ModelConfig
+from blocks.faults import N_, Fault
+from blocks.kinds import Architecture, PositionKind
+from blocks.training.bounds import coerce
+from blocks.training.recipe import Recipe
+from blocks.training.tasks import Task, TaskConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSpec:
+    """Equal specs give equal losses on equal devices with equally many threads."""
+
+    config: ModelConfig
+    task: TaskConfig
+    recipe: Recipe
+    seed: int = 0
+    device: str = "cpu"
+
+    def plain(self) -> dict[str, Any]:
+        """Numbers and strings only, for a file."""
+        return {
+            "config": self.config.flat(),
+            "task": {name: _plain(value) for name, value in asdict(self.task).items()},
+            "recipe": self.recipe.flat(),
+            "seed": self.seed,
+            "device": self.device,
+        }
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "TrainingSpec":
+        """What `plain` has written. Raises `ConfigError` where values are not legal."""
+        return cls(
+            config=ModelConfig.from_flat(values["config"]),
+            task=TaskConfig(**_typed(TaskConfig, values["task"])),
+            recipe=Recipe().replace(**values["recipe"]),
+            seed=values["seed"],
+            device=values["device"],
+        )
+
+
+def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
+    """Where a model does not fit its task."""
+    expected = Architecture.GPT if task.causal else Architecture.ENCODER
+    if config.architecture is not expected:  # an encoder would see the tokens that are asked for
+        text = N_("{architecture} cannot learn this task: use {mend}")
+        yield _fault(text, config, "architecture", expected)
+    if config.vocab_size != task.vocab_size:
+        text = N_("vocab_size ({vocab_size}) is not that of the task's tokens: use {mend}")
+        yield _fault(text, config, "vocab_size", task.vocab_size)
+    is_learned = config.position.position_kind is PositionKind.LEARNED
+    if is_learned and config.max_seq_len < task.seq_len:
+        text = N_("max_seq_len ({max_seq_len}) is shorter than the task's texts: use {mend}")
+        yield _fault(text, config, "max_seq_len", task.seq_len)
+
+
+def _fault(text: str, config: ModelConfig, name: str, mend: Any) -> Fault:
+    return Fault(text, {name: getattr(config, name), "mend": mend}, {name: mend})
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value
+
+
+def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain strings as the enums that the fields of `kind` are."""
+    hints = get_type_hints(kind)
+    return {name: coerce(hints.get(name), value) for name, value in values.items()}

@@ -1,0 +1,52 @@
+"""The weights of a model as plain tensors by name, and back."""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from torch import Tensor, nn
+
+from blocks.faults import N_, ConfigError, Fault
+
+Weights = Mapping[str, Tensor]
+
+
+def read_weights(model: nn.Module) -> dict[str, Tensor]:
+    """A copy on the CPU of every parameter and lasting buffer; what is shared comes once."""
+    return {name: copied(tensor) for name, tensor in _stored(model)}
+
+
+def copied(tensor: Tensor) -> Tensor:
+    """A copy on the CPU that nothing else writes to."""
+    return tensor.detach().to("cpu", copy=True)
+
+
+def load_weights(model: nn.Module, weights: Weights) -> None:
+    """Write `weights` into a model of the same shape, whatever its device and number format."""
+    stored = dict(_stored(model))
+    ours = {name: tensor.shape for name, tensor in stored.items()}
+    theirs = {name: tensor.shape for name, tensor in weights.items()}
+    if ours != theirs:
+        odd = min(name for name in ours | theirs if ours.get(name) != theirs.get(name))
+        text = N_("These weights belong to another model (see {name}): build that one")
+        raise ConfigError([Fault(text, {"name": odd})])
+    with torch.no_grad():
+        for name, tensor in stored.items():
+            tensor.copy_(weights[name])
+
+
+def bytes_of(weights: Weights) -> int:
+    """What they take in memory."""
+    return sum(tensor.nbytes for tensor in weights.values())
+
+
+def are_finite(weights: Weights) -> bool:
+    """Whether no weight is NaN or infinite."""
+    return all(bool(tensor.isfinite().all()) for tensor in weights.values())
+
+
+def _stored(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    met: set[int] = set()
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in met:  # tied weights have two names
+            met.add(id(tensor))
+            yield name, tensor

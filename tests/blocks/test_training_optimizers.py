@@ -1,0 +1,160 @@
+"""Who steps which parameter, and torch's own arithmetic behind it."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from toy import draw
+from training_toy import toy_config, toy_spec
+
+from blocks import build
+from blocks.training.optimizer_state import read_optimizers
+from blocks.training.optimizers import (
+    build_optimizers,
+    count_states,
+    set_rate_factor,
+    weight_dtype,
+)
+from blocks.training.recipe import OptimizerKind, Recipe
+
+RATE, MUON_RATE = 0.01, 0.02
+
+
+def model_of(**changes: object) -> nn.Module:
+    return build(toy_config(tie_embeddings=False, position_kind="learned", **changes))
+
+
+def with_gradients(model: nn.Module) -> dict[str, Tensor]:
+    """Give each parameter a gradient; returns what the parameters were."""
+    for seed, parameter in enumerate(model.parameters()):
+        parameter.grad = draw(*parameter.shape, seed=seed).to(parameter.dtype)
+    return {name: each.detach().clone() for name, each in model.named_parameters()}
+
+
+def groups(model: nn.Module, recipe: Recipe) -> dict[str, tuple[str, float, float]]:
+    """Optimizer, weight decay and peak rate of each parameter."""
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    return {
+        names[id(parameter)]: (type(each).__name__, group["weight_decay"], group["lr"])
+        for each in build_optimizers(model, recipe)
+        for group in each.param_groups
+        for parameter in group["params"]
+    }
+
+
+@pytest.mark.parametrize("optimizer", OptimizerKind)
+@pytest.mark.parametrize("tied", [True, False])
+def test_each_parameter_is_stepped_by_one_optimizer(optimizer: OptimizerKind, tied: bool):
+    model = build(toy_config(tie_embeddings=tied))
+    optimizers = build_optimizers(model, Recipe(optimizer=optimizer))
+    stepped = [
+        id(parameter)
+        for each in optimizers
+        for group in each.param_groups
+        for parameter in group["params"]
+    ]
+    assert sorted(stepped) == sorted(map(id, model.parameters()))
+
+
+def test_only_matrices_that_multiply_decay():
+    model = model_of()
+    decay = {name: group[1] for name, group in groups(model, Recipe(weight_decay=0.1)).items()}
+    linear = {
+        f"{path}.weight" for path, each in model.named_modules() if isinstance(each, nn.Linear)
+    }
+    assert {name for name, value in decay.items() if value} == linear
+    assert {"embed.weight", "position.weight", "final_norm.weight"} <= decay.keys() - linear
+    assert "unembed.weight" in linear
+
+
+def test_muon_steps_the_matrices_of_the_layers_and_adamw_the_rest():
+    model = model_of()
+    recipe = Recipe(optimizer=OptimizerKind.MUON, learning_rate=RATE, muon_learning_rate=MUON_RATE)
+    for name, (optimizer, _, rate) in groups(model, recipe).items():
+        is_inner = name.startswith("layers.") and name.endswith("proj.weight")
+        assert (optimizer, rate) == (("Muon", MUON_RATE) if is_inner else ("AdamW", RATE))
+
+
+def orthogonalized(matrix: Tensor) -> Tensor:
+    """Five quintic Newton-Schulz steps in bfloat16 (Jordan 2024), written out."""
+    x = matrix.bfloat16()
+    x = x / x.norm()
+    x = x.mT if matrix.shape[0] > matrix.shape[1] else x
+    for _ in range(5):
+        gram = x @ x.mT
+        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+    return x.mT if matrix.shape[0] > matrix.shape[1] else x
+
+
+def test_muon_scales_with_the_root_of_out_over_in():
+    model = model_of()
+    before = with_gradients(model)
+    recipe = Recipe(
+        optimizer=OptimizerKind.MUON,
+        muon_learning_rate=MUON_RATE,
+        momentum=0.0,
+        weight_decay=0.0,
+    )
+    for optimizer in build_optimizers(model, recipe):
+        optimizer.step()
+    for name in ("up_proj", "down_proj"):
+        path = f"layers.0.feed_forward.{name}.weight"
+        weight = model.get_parameter(path)
+        scale = math.sqrt(max(1, weight.shape[0] / weight.shape[1]))
+        expected = -MUON_RATE * scale * orthogonalized(weight.grad).float()
+        moved = weight.detach() - before[path]
+        torch.testing.assert_close(moved, expected, rtol=0.1, atol=0.02 * MUON_RATE)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_the_step_is_torchs_own(optimizer: str):
+    ours, theirs = model_of(), model_of()
+    recipe = Recipe(learning_rate=RATE, weight_decay=0.1, beta1=0.8, beta2=0.9, momentum=0.7)
+    recipe = recipe.replace(optimizer=optimizer)
+    decayed = [each.weight for each in theirs.modules() if isinstance(each, nn.Linear)]
+    others = [each for each in theirs.parameters() if not any(each is one for one in decayed)]
+    both = [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    reference = (
+        torch.optim.SGD(both, lr=RATE / 2, momentum=0.7)
+        if optimizer == "sgd"
+        else torch.optim.AdamW(both, lr=RATE / 2, betas=(0.8, 0.9))
+    )
+    (built,) = build_optimizers(ours, recipe)
+    set_rate_factor([built], 0.5)
+    for _ in range(3):
+        with_gradients(ours)
+        with_gradients(theirs)
+        built.step()
+        reference.step()
+    for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(mine, other)
+
+
+def test_a_rate_factor_is_of_the_peak_however_often_it_is_set():
+    recipe = Recipe(optimizer=OptimizerKind.MUON, learning_rate=RATE)
+    optimizers = build_optimizers(model_of(), recipe)
+    for factor in (0.1, 0.0, 0.5):
+        set_rate_factor(optimizers, factor)
+    rates = {group["lr"] for each in optimizers for group in each.param_groups}
+    assert rates == {0.5 * RATE, 0.5 * recipe.muon_learning_rate}
+
+
+@pytest.mark.parametrize("optimizer", OptimizerKind)
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_optimizers_keep_no_more_than_is_counted(optimizer: OptimizerKind, momentum: float):
+    model = model_of()
+    recipe = Recipe(optimizer=optimizer, momentum=momentum)
+    optimizers = build_optimizers(model, recipe)
+    with_gradients(model)
+    for each in optimizers:
+        each.step()
+    kept = read_optimizers(model, optimizers)
+    n_kept = sum(tensor.numel() for name, tensor in kept.items() if not name.endswith(".step"))
+    assert n_kept <= count_states(recipe) * sum(each.numel() for each in model.parameters())
+
+
+def test_bfloat16_where_the_device_can():
+    recipe = toy_spec(dtype="bfloat16").recipe
+    assert weight_dtype(recipe, "cpu") is torch.bfloat16
+    assert weight_dtype(Recipe(), "cpu") is torch.float32
