@@ -30,12 +30,14 @@ class PaddingSide(StrEnum):
 class Input:
     """What goes in: the tokens of a sentence, or (tokens None) the textbook's random tensor.
 
-    A whole model reads `token_ids`, and `tokens` are their labels. `batch` and `seq_len` belong to
+    A whole model reads `token_ids` of the `vocabulary` of this name, and `tokens` are their labels.
+    `batch` and `seq_len` belong to
     the random tensor; `n_padding` tokens, of the id `padding_id`, are added to either.
     """
 
     tokens: tuple[str, ...] | None = None
     token_ids: tuple[int, ...] = ()
+    vocabulary: str = ""
     padding_id: int = 0
     batch: int = 1
     seq_len: int = 16

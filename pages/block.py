@@ -1,17 +1,16 @@
 """One Transformer block, live: what flows through it, what its heads see, what it is made of."""
 
-from urllib.parse import urlencode
-
 import streamlit as st
 
-from blocks.cost.parameters import count_parameters
 from blocks.faults import N_
 from blocks.inspection import flow as flow_measures
 from blocks.inspection import heads as head_measures
 from blocks.inspection import source, tiles
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.figures import flow, heads, masks, parameters, pattern, strip, values
+from pages.figures import flow, heads, masks, strip, values
+from pages.sections.heads import draw_one_head, one_head
+from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, tables, words
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
@@ -25,7 +24,6 @@ from pages.ui.views import (
     head_choice,
     layer_choice,
     open_stage,
-    pin_token,
     show_head,
     stage_choice,
 )
@@ -118,21 +116,8 @@ def what_heads_see(run: Run, layer: int) -> None:
         show(draw_heads, *shown, key="head_tiles", alt=words.heads_alt, on_click=show_head)
         st.caption(words.overview_note(run))
     with right:
-        show(draw_one_head, *shown, key="head_map", alt=words.head_alt, on_click=pin_token)
-        st.markdown(words.head_measures(*shown))
+        one_head(*shown)
     tables.heads(run, layer)
-
-
-def what_it_is_made_of(run: Run) -> None:
-    """Every parameter, by formula, and counted."""
-    heading(_("Parameters"), ("parameters",), (count_parameters,), key="parameters")
-    words.parameter_total(run)
-    left, right = st.columns([5, 6])
-    with left:
-        show(draw_parameters, run, key="parameter_bars", alt=words.parameters_alt)
-    with right:
-        tables.parameters(run)
-    st.info(words.parameter_sentence(run), icon=":material/lightbulb:")
 
 
 def what_to_take(run: Run, layer: int) -> None:
@@ -157,8 +142,7 @@ def what_to_take(run: Run, layer: int) -> None:
         drawn(draw_one_head, run, layer, head, token),
         drawn(draw_parameters, run),
     ]
-    caption = f"{words.summary(run)} · {urlencode(link.as_query())}"
-    take_away(run.config, tables_to_take, figures, caption)
+    take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
 
 
 def draw_mask(run: Run):
@@ -206,17 +190,6 @@ def draw_heads(run: Run, layer: int, head: int, token: int):
         pinned=labelled.row_share(run, token),
         _=_,
     )
-
-
-def draw_one_head(run: Run, layer: int, head: int, token: int):
-    """One head, large."""
-    codes, weights = cached.head_map(run, layer, head)
-    return pattern.head_map(codes, weights, run.input.labels, head=head, pinned=token, _=_)
-
-
-def draw_parameters(run: Run):
-    """Where the parameters are."""
-    return parameters.part_bars(labelled.parameters(run), _=_)
 
 
 main()

@@ -25,6 +25,7 @@ ROOMS = (
     Room("blocks/**/*.py", never=("streamlit", "plotly", "pages", "app")),
     Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.ui")),
     Room("pages/ui/**/*.py", never=("plotly",), for_types_only=("torch",)),
+    Room("pages/sections/**/*.py", never=("torch", "plotly")),
     Room("pages/*.py", never=("torch", "plotly")),
     Room("app.py", never=("torch", "plotly")),
 )

@@ -25,6 +25,14 @@ def surprise(logits: Tensor, token_ids: Tensor) -> pd.DataFrame:
     return table
 
 
+def guesses(logits: Tensor) -> pd.DataFrame:
+    """The likeliest token at each position: token_id, probability; `logits` (seq, vocab_size)."""
+    probability, token_id = logits.float().softmax(dim=-1).max(dim=-1)
+    return pd.DataFrame(
+        {"token_id": token_id.cpu().numpy(), "probability": probability.cpu().numpy()}
+    )
+
+
 def candidates(logits: Tensor, n: int) -> pd.DataFrame:
     """The `n` most probable tokens: token_id, probability; `logits` is (vocab_size,)."""
     top = logits.float().softmax(dim=-1).topk(min(n, len(logits)))

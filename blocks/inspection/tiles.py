@@ -1,6 +1,7 @@
 """All heads in one picture: one byte a cell, codes for what is masked and what lies between."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -20,6 +21,14 @@ def encode(weights: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         codes = torch.where(mask, codes, MASKED)
     return codes.to(torch.uint8)
+
+
+def encode_layers(patterns: Sequence[Tensor], mask: Tensor | None) -> Tensor:
+    """The codes of all heads of all layers, of the first sequence: (all heads, query, key).
+
+    `patterns`: one a layer, (batch, n_heads, query, key).
+    """
+    return torch.cat([encode(pattern[:1], mask)[0] for pattern in patterns])
 
 
 def weights(pattern: Tensor, mask: Tensor | None) -> NDArray[np.float32]:

@@ -19,7 +19,9 @@ from pages.figures.theme import (
 FAINT, STRONG = 0.22, 0.75
 
 
-def bands(stages: pd.DataFrame, before: pd.DataFrame | None, *, _: Translate) -> Picture:
+def bands(
+    stages: pd.DataFrame, before: pd.DataFrame | None, *, title: str = "", _: Translate
+) -> Picture:
     """What the values look like at each stage: mean, mean ± std, least to most.
 
     `stages`: label, part, mean, std, min, max, rms, outlier_share; `before`, the same of the
@@ -41,7 +43,7 @@ def bands(stages: pd.DataFrame, before: pd.DataFrame | None, *, _: Translate) ->
     ]
     return figure(
         traces,
-        title=_("What passes: the values at each stage"),
+        title=title or _("What passes: the values at each stage"),
         **stage_rows(stages),
         barmode="overlay",
         **legend(),

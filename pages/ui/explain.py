@@ -22,6 +22,7 @@ TITLES = {
     "initialization": N_("Initialisation"),
     "parameters": N_("Parameters"),
     "input": N_("Input"),
+    "masked_words": N_("Masked words"),
 }
 
 

@@ -19,6 +19,7 @@ from pages.ui.settings import memory_budget
 MENU = (
     ("app.py", N_("Home"), ":material/home:"),
     ("pages/block.py", N_("One block"), ":material/view_agenda:"),
+    ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
 )
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {

@@ -7,7 +7,7 @@ from blocks.masks import MaskConfig, MaskKind
 from blocks.run import Input, PaddingSide, Run
 from blocks.text.words import first_words, words
 from pages.ui import link, tokens, weights
-from pages.ui.controls import choose, slider
+from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal
@@ -54,6 +54,7 @@ def _read(architecture: Architecture, padding: dict) -> Input:
     return Input(
         tokens=tuple(piece.label for piece in pieces),
         token_ids=tuple(piece.token_id for piece in pieces),
+        vocabulary=tokens.vocabulary(),
         padding_id=tokens.padding_id(),
         **padding,
     )
@@ -131,6 +132,16 @@ def mask_controls() -> None:
     if kind.hides_padding or link.value("n_padding"):
         slider("n_padding", _("n_padding · padding tokens"), 0, 64, link.value("n_padding"))
         choose("padding_side", _("Padding side"), PaddingSide)
+
+
+def hide_control() -> None:
+    """Whether the pinned token is hidden from the model, where its vocabulary has [MASK]."""
+    if tokens.can_hide():
+        switch(
+            "hide_token",
+            _("Hide the pinned token behind [MASK]"),
+            help=_("The model sees [MASK] there and has to guess from the other tokens."),
+        )
 
 
 def token_choice(run: Run) -> None:

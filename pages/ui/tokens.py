@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from blocks.run import Run
 from blocks.text.bpe import MASK
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
@@ -20,9 +21,26 @@ class Reading(NamedTuple):
     left_out: tuple[str, ...]
 
 
+def vocabulary() -> str:
+    """Whose tokens the text is cut into: the trained model's; empty for those that ship with us."""
+    preset = link.value("preset")
+    return preset if starts.tokenizer(preset) else ""
+
+
 def tokenizer() -> Tokenizer:
-    """That of the trained model that was started from, else the one that ships with us."""
-    return starts.tokenizer(link.value("preset")) or shipped_tokenizer()
+    """The tokenizer that the state asks for."""
+    return tokenizer_of(vocabulary())
+
+
+def tokenizer_of(vocabulary: str) -> Tokenizer:
+    """The tokenizer of a trained model, or the one that ships with us."""
+    return (starts.tokenizer(vocabulary) if vocabulary else None) or shipped_tokenizer()
+
+
+def label(run: Run, token_id: int) -> str:
+    """What a token of a run is called; a model may know more tokens than its tokenizer."""
+    reader = tokenizer_of(run.input.vocabulary)
+    return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
 
 
 def most_tokens() -> int:

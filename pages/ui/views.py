@@ -20,6 +20,13 @@ def show_head(customdata: list) -> None:
     link.change("head", int(customdata[0]))
 
 
+def show_head_of_layer(customdata: list) -> None:
+    """A tile of the overview of all layers was clicked."""
+    layer, head = divmod(int(customdata[0]), link.config().n_heads)
+    link.change("layer", layer)
+    link.change("head", head)
+
+
 def pin_token(customdata: list) -> None:
     """A cell of the large map was clicked: its query is pinned, on the whole page."""
     link.change("token", int(customdata[0]))

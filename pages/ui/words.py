@@ -1,12 +1,14 @@
 """Sentences that read this run, and what pictures show for those who cannot see them."""
 
+from urllib.parse import urlencode
+
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import tiles
 from blocks.kinds import NormKind, NormPlacement
 from blocks.run import Run
-from pages.ui import cached, labelled, terms
+from pages.ui import cached, labelled, link, terms
 from pages.ui.language import _, literal
 
 
@@ -50,6 +52,11 @@ def _reason(run: Run) -> str:
             return _("What each branch writes is normalised: every write has about the same size.")
         case NormPlacement.PARALLEL:
             return _("Both parts read the same norm, and their writes are added at once.")
+
+
+def take_away_caption(run: Run) -> str:
+    """What was set, under pictures that are taken away."""
+    return f"{summary(run)} · {urlencode(link.as_query(), errors='replace')}"
 
 
 def strip_alt(run: Run, layer: int, *_selected: str) -> str:

@@ -109,7 +109,7 @@ def test_a_preset_resets_the_configuration_and_nothing_else():
     kept = {"seed": "3", "text": "a b", "lang": "en"}
     assert at.query_params == {"preset": "smollm2-135m", **kept}
     assert control(at, "mask_kind").value == PRESET_TABLE["smollm2-135m"].mask_kind
-    assert total(at) == count_parameters(PRESETS["smollm2-135m"])["count"].sum()
+    assert total(at) == count_parameters(PRESETS["smollm2-135m"].one_block())["count"].sum()
 
 
 def test_a_value_moved_back_leaves_the_link():

@@ -18,10 +18,10 @@ def run_of(seed: int, *, training: bool = False, **changes: object) -> Run:
 
 def seen(run: Run) -> tuple[dict, dict, list]:
     """All that a page shows of a run."""
-    codes, weights = cached.head_map(run, 1)
+    codes, weights = cached.head_map(run, 0, 1)
     return (
-        cached.flow(run).to_dict(),
-        cached.heads(run).to_dict(),
+        cached.flow(run, 0).to_dict(),
+        cached.heads(run, 0).to_dict(),
         [codes.tolist(), weights.tolist()],
     )
 
@@ -57,7 +57,7 @@ def test_every_head_and_token_is_the_run_s_own():
     run = run_of(1)
     first, second = (cached.head_map(run, 0, head)[1] for head in (0, 1))
     assert not (first == second).all()
-    table = cached.token_values(run, "attention_out", 2, 5)
+    table = cached.token_values(run, 0, "attention_out", 2, 5)
     tensor = cached.recording(run).tensor("attention_out")
     assert table["after"].tolist() == tensor[0, 2, :5].tolist()
 

@@ -1,0 +1,160 @@
+"""A whole encoder, live: its layers, all its heads, and what it expects at every token."""
+
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.inspection import flow as flow_measures
+from blocks.inspection import heads as head_measures
+from blocks.inspection import predictions, source
+from blocks.kinds import Architecture
+from blocks.run import Run
+from pages.figures import candidates, flow, heads, masks
+from pages.sections.heads import draw_one_head, one_head
+from pages.sections.parameters import draw_parameters, what_it_is_made_of
+from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, tables, words
+from pages.ui.chart import drawn, show
+from pages.ui.explain import heading
+from pages.ui.export import take_away
+from pages.ui.frame import close_page, open_page, recorded, section
+from pages.ui.history import run_before
+from pages.ui.inputs import hide_control, input_controls, mask_controls, token_choice
+from pages.ui.language import _
+from pages.ui.views import head_choice, layer_choice, show_head_of_layer
+
+TITLE = N_("A whole encoder")
+
+
+def main() -> None:
+    """The story of the page, from top to bottom."""
+    run = open_page(TITLE, Architecture.ENCODER)
+    st.caption(_("Tokens read each other in both directions, layer after layer."))
+    what_goes_in(run)
+    recorded(run)
+    st.caption(words.summary(run))
+    what_it_expects(run)
+    what_passes(run)
+    what_heads_see(run)
+    what_it_is_made_of(run)
+    what_to_take(run)
+    close_page(TITLE)
+
+
+def what_goes_in(run: Run) -> None:
+    """Input, mask, pinned token, and whether that token is hidden."""
+    left, middle, right = st.columns([5, 4, 2])
+    with left:
+        input_controls(run)
+    with middle:
+        mask_controls()
+        token_choice(run)
+        hide_control()
+    with right:
+        show(draw_mask, run, key="mask", alt=words.mask_alt)
+
+
+@section
+def what_it_expects(run: Run) -> None:
+    """What the model would write at each token, and its candidates for the pinned one."""
+    token = labelled.pinned_token(run)
+    heading(_("What the encoder expects"), ("masked_words",), (predictions.candidates,), key="top")
+    st.info(encoder_words.guess_sentence(run, token), icon=":material/lightbulb:")
+    left, right = st.columns([5, 6])
+    with left:
+        show(draw_candidates, run, token, key="candidates", alt=encoder_words.candidates_alt)
+    with right:
+        encoder_tables.guesses(run)
+
+
+@section
+def what_passes(run: Run) -> None:
+    """The stream after the embedding and after every layer."""
+    code = (*source.layer_source(run.config), flow_measures.moments)
+    heading(_("Layer by layer"), ("flow", "block", "residual"), code, key="layers")
+    st.info(encoder_words.layers_sentence(run), icon=":material/lightbulb:")
+    left, right = st.columns([6, 5])
+    with left:
+        show(draw_layers, run, run_before(run), key="layer_bands", alt=encoder_words.layers_alt)
+    with right:
+        encoder_tables.layers(run)
+
+
+@section
+def what_heads_see(run: Run) -> None:
+    """All heads of all layers on one scale, and one of them large."""
+    layer, head, token = chosen(run)
+    code = (*source.heads_source(), head_measures.frame)
+    heading(_("All layers, all heads"), ("heads", "attention", "masks"), code, key="heads")
+    st.info(words.head_sentence(run, layer), icon=":material/lightbulb:")
+    layer_choice(run, layer)
+    head_choice(run, head)
+    shown = run, layer, head, token
+    left, right = st.columns(2)
+    with left:
+        show(
+            draw_all_heads,
+            *shown,
+            key="head_tiles",
+            alt=encoder_words.all_heads_alt,
+            on_click=show_head_of_layer,
+        )
+        st.caption(words.overview_note(run))
+    with right:
+        one_head(*shown)
+    tables.heads(run, layer)
+
+
+def what_to_take(run: Run) -> None:
+    """Tables, pictures and configuration, to keep."""
+    st.subheader(_("Take it with you"))
+    layer, head, token = chosen(run)
+    tables_to_take = {
+        "layers": cached.whole_flow(run),
+        "heads": layers.heads(run),
+        "guesses": layers.guesses(run),
+        "parameters": cached.parameters(run.config),
+    }
+    figures = [
+        drawn(draw_candidates, run, token),
+        drawn(draw_layers, run, run_before(run)),
+        drawn(draw_all_heads, run, layer, head, token),
+        drawn(draw_one_head, run, layer, head, token),
+        drawn(draw_parameters, run),
+    ]
+    take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
+
+
+def chosen(run: Run) -> tuple[int, int, int]:
+    """Layer, head and token that the reader looks at."""
+    head = labelled.selected_head(run)
+    return labelled.selected_layer(run), head, labelled.pinned_token(run)
+
+
+def draw_mask(run: Run):
+    """Who may see whom."""
+    return masks.mask_picture(cached.mask_codes(run), _=_)
+
+
+def draw_candidates(run: Run, token: int):
+    """The likeliest tokens at one position."""
+    return candidates.bars(layers.candidates(run, token), token=run.input.labels[token], _=_)
+
+
+def draw_layers(run: Run, before: Run | None):
+    """The stream after every layer, and the ghost of the setting before."""
+    ghost = layers.ghost(before, run)
+    return flow.bands(layers.flow(run), ghost, title=_("The stream after each layer"), _=_)
+
+
+def draw_all_heads(run: Run, layer: int, head: int, token: int):
+    """A row of tiles for every layer."""
+    return heads.overview(
+        layers.head_tiles(run),
+        layers.labelled_tiles(run),
+        columns=run.config.n_heads,
+        selected=layers.tile(run, layer, head),
+        pinned=labelled.row_share(run, token),
+        _=_,
+    )
+
+
+main()

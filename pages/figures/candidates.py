@@ -1,0 +1,44 @@
+"""The likeliest tokens at one position."""
+
+import pandas as pd
+
+from pages.figures.theme import EDGE, EMBEDDING, TITLE, Picture, Translate, figure, token_label
+
+ROW, BOTTOM = 26, 44
+
+
+def bars(candidates: pd.DataFrame, *, token: str, _: Translate) -> Picture:
+    """Probability of each candidate, the likeliest on top.
+
+    `candidates`: label, probability; `token`: what the model read at this position.
+    """
+    n = len(candidates)
+    bar = {
+        "type": "bar",
+        "orientation": "h",
+        "x": candidates["probability"].tolist(),
+        "y": list(range(n)),
+        "text": [f"{share:.1%}" for share in candidates["probability"]],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "marker": {"color": EMBEDDING},
+        "hovertemplate": "%{x:.3%}<extra></extra>",
+    }
+    return figure(
+        [bar],
+        title=_("What it expects where it reads {token}").format(token=token_label(token)),
+        height=TITLE + BOTTOM + ROW * n + EDGE,
+        margin=(TITLE, BOTTOM),
+        xaxis={
+            "title": {"text": _("probability")},
+            "tickformat": ".0%",
+            "range": [0, 1.15 * max(0.05, candidates["probability"].max())],
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": [token_label(label) for label in candidates["label"]],
+            "range": [n - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )

@@ -1,0 +1,1 @@
+"""Parts of the story that several pages tell: caches, pictures and words brought together."""

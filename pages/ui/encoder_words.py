@@ -1,0 +1,69 @@
+"""Sentences that read a whole encoder."""
+
+from blocks.run import Run
+from blocks.text.bpe import MASK
+from pages.ui import layers, starts, tokens
+from pages.ui.language import _, literal
+
+
+def guess_sentence(run: Run, token: int) -> str:
+    """What the model expects at the pinned token, and what really stands there."""
+    first = layers.candidates(run, token).iloc[0]
+    text = _("At position {position} the model expects {guess} ({probability:.0%}).")
+    guess = text.format(
+        position=token + 1, guess=literal(first["label"]), probability=first["probability"]
+    )
+    return " ".join((guess, *_hidden(run, token), _trained_for(run)))
+
+
+def _hidden(run: Run, token: int) -> tuple[str, ...]:
+    if run.input.labels[token] != MASK:
+        return ()
+    text = _("It reads [MASK] there; hidden is {word}.")
+    return (text.format(word=literal(tokens.reading().pieces[token].label)),)
+
+
+def _trained_for(run: Run) -> str:
+    if not run.weights:
+        text = _("The weights are random (seed {seed}): these guesses mean nothing yet.")
+        return text.format(seed=run.seed)
+    card = starts.start(run.weights).model.card
+    text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
+    return text.format(
+        task=_(card.task), seed=card.seed, score_name=_(card.score_name), score=card.score
+    )
+
+
+def candidates_alt(run: Run, token: int) -> str:
+    """The candidates in words."""
+    rows = layers.candidates(run, token).itertuples()
+    listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
+    return _("Likeliest tokens at position {n}: {listed}.").format(n=token + 1, listed=listed)
+
+
+def layers_sentence(run: Run) -> str:
+    """How the stream grows from layer to layer."""
+    table = layers.flow(run)
+    stream = table[table["part"] == "stream"]
+    text = _(
+        "RMS {start:.2f} after the embedding, {first:.2f} after layer 1, {last:.2f} at the end."
+    )
+    numbers = text.format(
+        start=table["rms"].iloc[0], first=stream["rms"].iloc[0], last=stream["rms"].iloc[-1]
+    )
+    if run.config.norm.norm_placement == "post":
+        return numbers + " " + _("Post-norm brings every layer back to the same scale.")
+    return numbers + " " + _("Every layer adds to the stream; see whether one adds most.")
+
+
+def layers_alt(run: Run, *_before: Run | None) -> str:
+    """The picture of the layers in words."""
+    rows = layers.flow(run).itertuples()
+    listed = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in rows)
+    return _("Mean and standard deviation after each layer: {listed}.").format(listed=listed)
+
+
+def all_heads_alt(run: Run, *_marked: int) -> str:
+    """All heads of all layers in words."""
+    listed = "; ".join(layers.labelled_tiles(run)["hover"])
+    return _("Attention patterns of all heads of all layers: {listed}.").format(listed=listed)

@@ -1,0 +1,97 @@
+"""What a whole model shows, layer by layer: kept, and with the reader's words."""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from blocks.inspection import predictions, tiles
+from blocks.run import Run
+from pages.ui import cached, labelled, tokens
+from pages.ui.language import _, current_language
+
+N_CANDIDATES = 12
+
+
+def flow(run: Run) -> pd.DataFrame:
+    """The stream after the embedding, each layer and the final norm; a row each."""
+    return _flow(run, current_language())
+
+
+@lru_cache(maxsize=32)
+def _flow(run: Run, language: str) -> pd.DataFrame:
+    table = cached.whole_flow(run)
+    is_shown = table["stage"].isin(["resid_post", "embedding", "final_norm"])
+    table = table[is_shown].reset_index(drop=True)
+    names = [_name(row) for row in table.itertuples()]
+    parts = {"embedding": "embedding", "final_norm": "norm", "resid_post": "stream"}
+    return table.assign(
+        label=names,
+        part=table["stage"].map(parts),
+        stage=table["stage"] + table["layer"].astype("string").fillna(""),
+        token_norm=table["rms"] * run.config.d_model**0.5,
+    )
+
+
+def _name(row) -> str:
+    if row.stage == "resid_post":
+        return _("layer {layer}").format(layer=row.layer + 1)
+    return _("embedding") if row.stage == "embedding" else _("final norm")
+
+
+def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:
+    """The same of the setting before, where that was a whole model of this kind."""
+    is_alike = before is not None and before.config.architecture is run.config.architecture
+    return flow(before) if is_alike else None
+
+
+@lru_cache(maxsize=32)
+def heads(run: Run) -> pd.DataFrame:
+    """One row a head, over all layers: its measures."""
+    return pd.concat(
+        [cached.heads(run, layer) for layer in range(run.config.n_layers)], ignore_index=True
+    )
+
+
+def labelled_tiles(run: Run) -> pd.DataFrame:
+    """One row a tile of the overview: `head` counts through all layers."""
+    found = [labelled.heads(run, layer) for layer in range(run.config.n_layers)]
+    table = pd.concat(found, ignore_index=True)
+    layer = (table["layer"] + 1).astype(str)
+    hovers = [
+        _("layer {layer}").format(layer=row.layer + 1) + ", " + row.hover
+        for row in table.itertuples()
+    ]
+    return table.assign(head=range(len(table)), label=layer + "·" + table["label"], hover=hovers)
+
+
+@lru_cache(maxsize=16)
+def head_tiles(run: Run) -> NDArray[np.uint8]:
+    """All heads of all layers, a row of tiles for each layer, one byte a cell."""
+    seen = cached.recording(run)
+    patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
+    codes = tiles.encode_layers(patterns, run.build_mask())
+    return tiles.tile(tiles.shrink(codes), run.config.n_heads)
+
+
+def tile(run: Run, layer: int, head: int) -> int:
+    """Where a head stands among the tiles."""
+    return layer * run.config.n_heads + head
+
+
+@lru_cache(maxsize=32)
+def guesses(run: Run) -> pd.DataFrame:
+    """What the model would write at each position: token, guess, probability."""
+    table = predictions.guesses(cached.recording(run).output[0])
+    labels = [tokens.label(run, token_id) for token_id in table["token_id"]]
+    return pd.DataFrame(
+        {"token": run.input.labels, "guess": labels, "probability": table["probability"]}
+    )
+
+
+@lru_cache(maxsize=64)
+def candidates(run: Run, token: int) -> pd.DataFrame:
+    """The likeliest tokens at one position: label, probability."""
+    table = predictions.candidates(cached.recording(run).output[0, token], N_CANDIDATES)
+    return table.assign(label=[tokens.label(run, token_id) for token_id in table["token_id"]])
