@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -85,8 +84,8 @@ def _exchange(folder: Path, new: Path) -> None:
     """Put `new` in the place of `folder`; between the two renames `load` finds the previous."""
     shutil.rmtree(_previous(folder), ignore_errors=True)
     if folder.exists():
-        os.replace(folder, _previous(folder))
-    os.replace(new, folder)
+        folder.replace(_previous(folder))
+    new.replace(folder)
     shutil.rmtree(_previous(folder), ignore_errors=True)
 
 

@@ -1,0 +1,66 @@
+"""How much one reader may ask of a machine that many share."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from blocks.faults import N_, Fault
+from blocks.models import count_built
+from blocks.training.memory import training_memory_fault
+from blocks.training.spec import TrainingSpec
+
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a registry of runs allows.
+
+    `max_seconds` is the time on the device; `max_queued` runs wait in all and
+    `max_queued_per_owner` of one owner; `max_kept` ended or paused runs are kept, then the oldest
+    are forgotten; `max_bytes` of memory for a training, `max_snapshot_bytes` for a run's snapshots.
+    """
+
+    max_parameters: int = 5_000_000
+    max_steps: int = 20_000
+    max_seconds: float = 900.0
+    max_queued: int = 20
+    max_queued_per_owner: int = 2
+    max_kept: int = 20
+    max_bytes: int = 1024 * MEBIBYTE
+    max_snapshot_bytes: int = 32 * MEBIBYTE
+
+
+def limit_faults(spec: TrainingSpec, limits: Limits) -> Iterator[Fault]:
+    """Where a spec asks for more than is allowed."""
+    if spec.recipe.n_steps > limits.max_steps:
+        text = N_("n_steps ({value}) are more than the {most} allowed here: use {most}")
+        mend = {"n_steps": limits.max_steps}
+        yield _fault(text, spec.recipe.n_steps, limits.max_steps, mend)
+    n_parameters = count_built(spec.config)
+    if n_parameters > limits.max_parameters:
+        text = N_("{value} parameters are more than the {most} allowed here: use a smaller d_model")
+        yield _fault(text, n_parameters, limits.max_parameters, {})
+    elif fault := training_memory_fault(spec, limits.max_bytes):
+        yield fault
+
+
+def queue_fault(n_queued: int, n_of_owner: int, limits: Limits) -> Fault | None:
+    """Why no further run may wait."""
+    if n_of_owner >= limits.max_queued_per_owner:
+        text = N_("You have {value} runs waiting, {most} are allowed: wait or stop one")
+        return _fault(text, n_of_owner, limits.max_queued_per_owner, {})
+    if n_queued >= limits.max_queued:
+        text = N_("{value} runs are waiting, {most} are allowed: try again in some minutes")
+        return _fault(text, n_queued, limits.max_queued, {})
+    return None
+
+
+def time_fault(limits: Limits) -> Fault:
+    """Why a run was stopped before its last step."""
+    text = N_("Stopped after the {most} seconds allowed here: use fewer n_steps")
+    return Fault(text, {"most": f"{limits.max_seconds:g}"})
+
+
+def _fault(text: str, value: int, most: int, mend: dict[str, Any]) -> Fault:
+    return Fault(text, {"value": f"{value:,}", "most": f"{most:,}"}, mend)

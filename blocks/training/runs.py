@@ -1,0 +1,191 @@
+"""Many trainings on few devices: first come, first served, one at a time on each."""
+
+import threading
+from collections import defaultdict, deque
+
+from blocks import devices
+from blocks.faults import N_, ConfigError, Fault
+from blocks.training.events import Ended
+from blocks.training.failures import ended_by
+from blocks.training.limits import Limits, limit_faults, queue_fault
+from blocks.training.spec import TrainingSpec
+from blocks.training.training_run import RunState, Status, TrainingRun, Wish
+
+
+class Runs:
+    """The registry of all runs; whoever serves readers holds one.
+
+    Each device has a worker thread while there is something to do. Changes go through one lock;
+    looking at a run needs none.
+    """
+
+    def __init__(self, limits: Limits | None = None):
+        self.limits = limits or Limits()
+        self._lock = threading.Lock()
+        self._runs: dict[str, TrainingRun] = {}
+        self._queues: defaultdict[str, deque[TrainingRun]] = defaultdict(deque)
+        self._running: dict[str, TrainingRun] = {}
+        self._workers: dict[str, threading.Thread] = {}
+        self._seconds_per_work: dict[str, float] = {}
+
+    def start(self, spec: TrainingSpec, *, owner: str | None = None) -> TrainingRun:
+        """Put a run at the end of its device's queue. Raises `ConfigError` beyond the limits.
+
+        Runs without an owner count only in all.
+        """
+        if faults := [*limit_faults(spec, self.limits)]:
+            raise ConfigError(faults)
+        run = TrainingRun(spec, self.limits, owner=owner)
+        with self._lock:
+            self._check_queue(run)
+            self._runs[run.id] = run
+            self._enqueue(run)
+        return run
+
+    def get(self, run_id: str) -> TrainingRun:
+        """The run of this id. Raises `ConfigError` where it is not kept (any more)."""
+        run = self._runs.get(run_id)
+        if run is None:
+            text = N_("There is no run {run_id} (any more): start it again")
+            raise ConfigError([Fault(text, {"run_id": run_id})])
+        return run
+
+    @property
+    def kept(self) -> tuple[TrainingRun, ...]:
+        """All that are kept, in the order in which they were started."""
+        return tuple(self._runs.copy().values())
+
+    def pause(self, run_id: str) -> None:
+        """Give the device to the next; nothing is lost."""
+        with self._lock:
+            run = self.get(run_id)
+            if run.state is RunState.RUNNING:
+                run.ask(Wish.PAUSE)
+            elif run.state is RunState.QUEUED:
+                self._leave_queue(run, RunState.PAUSED)
+
+    def resume(self, run_id: str) -> None:
+        """Put a paused run at the end of the queue."""
+        with self._lock:
+            run = self.get(run_id)
+            if run.is_pausing:
+                run.ask(Wish.REQUEUE)
+            elif run.state is RunState.PAUSED:
+                self._check_queue(run)
+                self._enqueue(run)
+
+    def stop(self, run_id: str) -> None:
+        """End a run before its last step; its curves and snapshots stay."""
+        with self._lock:
+            run = self.get(run_id)
+            if run.state is RunState.RUNNING:
+                run.ask(Wish.STOP)
+            elif not run.state.has_ended:
+                self._leave_queue(run, RunState.STOPPED)
+
+    def position(self, run_id: str) -> int | None:
+        """0 where it runs, 1 where it is next, …; None where it neither runs nor waits."""
+        run = self.get(run_id)
+        with self._lock:
+            if run.state is RunState.RUNNING:
+                return 0
+            queue = self._queues[run.spec.device]
+            return queue.index(run) + 1 if run in queue else None
+
+    def expected_wait(self, run_id: str) -> float | None:
+        """Seconds until its turn, by the pace measured on the device; None where unknown.
+
+        A step takes time in proportion to parameters · tokens (Kaplan et al. 2020, section 2.1).
+        """
+        run = self.get(run_id)
+        with self._lock:
+            queue = self._queues[run.spec.device]
+            before = [*queue][: queue.index(run)] if run in queue else []
+            running = self._running.get(run.spec.device)
+            if running is not None and running is not run:
+                before.append(running)
+            times = [self._expected_seconds(each) for each in before]
+        known = [seconds for seconds in times if seconds is not None]
+        return sum(known) if len(known) == len(times) else None
+
+    def close(self) -> None:
+        """Stop everything and wait for the workers."""
+        with self._lock:
+            runs, workers = list(self._runs), list(self._workers.values())
+        for run_id in runs:
+            self.stop(run_id)
+        for worker in workers:
+            worker.join()
+
+    def _expected_seconds(self, run: TrainingRun) -> float | None:
+        if run.seconds_left is not None:
+            return min(run.seconds_left, self.limits.max_seconds)
+        running = self._running.get(run.spec.device)
+        pace = running.seconds_per_work if running else None
+        pace = pace or self._seconds_per_work.get(run.spec.device)
+        if pace is None:
+            return None
+        return min(pace * run.work_per_step * run.spec.recipe.n_steps, self.limits.max_seconds)
+
+    def _check_queue(self, run: TrainingRun) -> None:
+        queued = [each for queue in self._queues.values() for each in queue]
+        n_of_owner = 0 if run.owner is None else sum(each.owner == run.owner for each in queued)
+        if fault := queue_fault(len(queued), n_of_owner, self.limits):
+            raise ConfigError([fault])
+
+    def _leave_queue(self, run: TrainingRun, state: RunState) -> None:
+        queue = self._queues[run.spec.device]
+        if run in queue:
+            queue.remove(run)
+        run.status = Status(state)
+        self._forget_oldest()
+
+    def _enqueue(self, run: TrainingRun) -> None:
+        device = run.spec.device
+        run.status = Status(RunState.QUEUED)
+        self._queues[device].append(run)
+        if device not in self._workers:
+            worker = threading.Thread(target=self._work, args=(device,), daemon=True)
+            self._workers[device] = worker
+            worker.start()
+
+    def _work(self, device: str) -> None:
+        """Run what waits for the device, one after the other, until nothing waits."""
+        while (run := self._next(device)) is not None:
+            ended = run.train()
+            with self._lock:
+                self._put_back(run, _settled(run, ended))
+            devices.free_memory()
+
+    def _next(self, device: str) -> TrainingRun | None:
+        with self._lock:
+            if not self._queues[device]:
+                del self._workers[device]
+                return None
+            run = self._running[device] = self._queues[device].popleft()
+            run.status = Status(RunState.RUNNING)
+            return run
+
+    def _put_back(self, run: TrainingRun, status: Status) -> None:
+        device = run.spec.device
+        del self._running[device]
+        if pace := run.seconds_per_work:
+            self._seconds_per_work[device] = pace
+        if status.state is RunState.QUEUED:
+            self._enqueue(run)
+        else:
+            run.status = status
+        self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        idle = [run_id for run_id, run in self._runs.items() if not run.state.is_active]
+        for run_id in idle[: max(len(idle) - self.limits.max_kept, 0)]:
+            del self._runs[run_id]
+
+
+def _settled(run: TrainingRun, ended: Ended) -> Status:
+    """What the run is now; an error in the last copy of its weights must not stop the worker."""
+    try:
+        return run.settled(ended)
+    except Exception as error:
+        return Status(RunState.FAILED, ended_by(error).fault)

@@ -1,0 +1,212 @@
+"""One training that many may watch: its state, its log, its snapshots."""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pandas as pd
+from torch import Tensor
+
+from blocks.faults import Fault
+from blocks.models import count_built
+from blocks.training.checkpoint import Checkpoint
+from blocks.training.events import Ended, Event, Reason, Sample
+from blocks.training.failures import guarded
+from blocks.training.limits import Limits, time_fault
+from blocks.training.log import Log
+from blocks.training.loop import Training
+from blocks.training.snapshots import Snapshots
+from blocks.training.spec import TrainingSpec
+
+
+class RunState(StrEnum):
+    """Where a run is in its life."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing will change any more."""
+        return self in (RunState.FINISHED, RunState.STOPPED, RunState.FAILED)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it has the device or waits for it."""
+        return self in (RunState.QUEUED, RunState.RUNNING)
+
+
+class Wish(StrEnum):
+    """What a reader wants of a run that is running."""
+
+    GO_ON = "go_on"
+    PAUSE = "pause"
+    REQUEUE = "requeue"
+    STOP = "stop"
+
+
+STATE_AFTER_WISH = {
+    Wish.GO_ON: RunState.STOPPED,
+    Wish.PAUSE: RunState.PAUSED,
+    Wish.REQUEUE: RunState.QUEUED,
+    Wish.STOP: RunState.STOPPED,
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """State and fault, replaced together so that no reader sees one without the other."""
+
+    state: RunState
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RunView:
+    """A run as it was at one moment; nothing in it changes any more.
+
+    `curves`, `evaluations` and `layer_gradients`: see `blocks.training.log`. `seconds` on the
+    device so far, `seconds_left` (None before the first step) at the pace so far.
+    """
+
+    id: str
+    spec: TrainingSpec
+    state: RunState
+    fault: Fault | None
+    step: int
+    n_steps: int
+    seconds: float
+    seconds_left: float | None
+    curves: pd.DataFrame
+    evaluations: pd.DataFrame
+    layer_gradients: pd.DataFrame
+    samples: tuple[Sample, ...]
+    snapshot_steps: tuple[int, ...]
+
+    @property
+    def progress(self) -> float:
+        """Share of the steps that are made: 0 to 1."""
+        return self.step / self.n_steps
+
+
+class TrainingRun:
+    """A training with a name. One worker runs it; everybody may look at it without waiting."""
+
+    def __init__(self, spec: TrainingSpec, limits: Limits, *, owner: str | None = None):
+        self.id = secrets.token_urlsafe(8)
+        self.spec, self.limits, self.owner = spec, limits, owner
+        self.status = Status(RunState.QUEUED)
+        self.log = Log()
+        self.snapshots = Snapshots(limits.max_snapshot_bytes)
+        tokens = spec.recipe.batch_size * spec.task.seq_len
+        self.work_per_step = count_built(spec.config) * tokens
+        self._wish = Wish.GO_ON
+        self._training: Training | None = None
+        self._paused_at: Checkpoint | None = None
+
+    @property
+    def state(self) -> RunState:
+        """Where it is in its life."""
+        return self.status.state
+
+    @property
+    def step(self) -> int:
+        """The newest step that was told."""
+        newest = self.log.steps.newest
+        return 0 if newest is None else newest.step
+
+    @property
+    def seconds(self) -> float:
+        """Time on the device until that step."""
+        newest = self.log.steps.newest
+        return 0.0 if newest is None else newest.seconds
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before the first step, 0 after the end."""
+        if self.state.has_ended:
+            return 0.0
+        newest = self.log.steps.newest
+        if newest is None:
+            return None
+        return newest.seconds / newest.step * (self.spec.recipe.n_steps - newest.step)
+
+    @property
+    def seconds_per_work(self) -> float | None:
+        """Its pace on its device, in the unit of `work_per_step`; None before the first step."""
+        newest = self.log.steps.newest
+        return None if newest is None else newest.seconds / (newest.step * self.work_per_step)
+
+    def view(self) -> RunView:
+        """The run as it is now."""
+        status = self.status
+        return RunView(
+            id=self.id,
+            spec=self.spec,
+            state=status.state,
+            fault=status.fault,
+            step=self.step,
+            n_steps=self.spec.recipe.n_steps,
+            seconds=self.seconds,
+            seconds_left=self.seconds_left,
+            curves=self.log.curves(),
+            evaluations=self.log.scores(),
+            layer_gradients=self.log.layer_gradients(),
+            samples=self.log.samples,
+            snapshot_steps=self.snapshots.steps,
+        )
+
+    def weights(self, step: int) -> dict[str, Tensor]:
+        """The weights at the kept step nearest to `step`, by name, on the CPU; do not change."""
+        return self.snapshots.at(step)[1]
+
+    def ask(self, wish: Wish) -> None:
+        """Tell the worker to leave off after the current step, and what to do then."""
+        self._wish = wish
+        training = self._training
+        if training is not None:
+            training.stop()
+
+    @property
+    def is_pausing(self) -> bool:
+        """Whether it was asked to pause and has not yet."""
+        return self.state is RunState.RUNNING and self._wish is Wish.PAUSE
+
+    def train(self) -> Ended:
+        """Train until the end or a wish; the worker calls this, and `settled` then."""
+        ended = Ended(Reason.FAILED)
+        for event in guarded(self._events):
+            self.log.note(event)
+            if isinstance(event, Ended):
+                ended = event
+        return ended
+
+    def _events(self) -> Iterator[Event]:
+        self._training = training = Training(
+            self.spec, start=self._paused_at, snapshots=self.snapshots
+        )
+        if self._wish is not Wish.GO_ON:
+            training.stop()
+        for event in training.events():
+            yield event
+            if training.seconds > self.limits.max_seconds:
+                training.stop()
+
+    def settled(self, ended: Ended) -> Status:
+        """Let go of the device; returns what the run is now."""
+        training, self._training, self._paused_at = self._training, None, None
+        if ended.reason is Reason.FINISHED:
+            return Status(RunState.FINISHED)
+        if ended.reason is not Reason.STOPPED or training is None:
+            return Status(RunState.FAILED, ended.fault)
+        state = STATE_AFTER_WISH[self._wish]
+        if state is RunState.STOPPED:
+            self.snapshots.take(training.step, training.model)
+            return Status(state, None if self._wish is Wish.STOP else time_fault(self.limits))
+        self._wish, self._paused_at = Wish.GO_ON, training.checkpoint()
+        return Status(state)
