@@ -113,7 +113,7 @@ def train_bpe(texts: Iterable[str], *, vocab_size: int) -> BytePairTokenizer:
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[f" {name}" for name in SPECIAL],
-        initial_alphabet=_BYTE_NAMES,
+        initial_alphabet=list(_BYTE_NAMES),
         show_progress=False,
     )
     model = _splitting(models.BPE())
@@ -143,11 +143,11 @@ def _splitting(model: models.BPE) -> tokenizers.Tokenizer:
     return tokenizer
 
 
-def _byte_names() -> list[str]:
+def _byte_names() -> tuple[str, ...]:
     """GPT-2's printable name for each byte: itself, or the next free one from U+0100 on."""
     printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     free = iter(range(0x100, 0x200))
-    return [chr(byte if byte in printable else next(free)) for byte in range(256)]
+    return tuple(chr(byte if byte in printable else next(free)) for byte in range(256))
 
 
 _BYTE_NAMES = _byte_names()

@@ -1,7 +1,8 @@
 """Guessing hidden words from both sides, as BERT learned.
 
-Every word of the stories is one token of our tokenizer, so a masked word is a masked token;
-punctuation is never masked. Source: Devlin et al. 2019 (arXiv:1810.04805), section 3.1.
+Every English word of the stories is one token of our tokenizer, and so is every Chinese character:
+what is masked is one token, never a part of a word. Punctuation is never masked.
+Source: Devlin et al. 2019 (arXiv:1810.04805), section 3.1.
 """
 
 from dataclasses import dataclass
