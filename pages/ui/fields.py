@@ -11,9 +11,10 @@ from blocks.config import FIELDS as CONFIG_FIELDS
 from blocks.devices import DTYPES, available_devices
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
+from blocks.text.sampling import LEAST_TEMPERATURE
 from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
-from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS, MAX_TOKENS
 
 SAMPLES = {
     "en": "the small robot saw the red ball and the small robot smiled",
@@ -23,6 +24,7 @@ INPUT_KINDS = ("sentence", "random")
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
 PADDING_SHOWN = 3
+MOST_SHOWN_TEMPERATURE = 2.0
 
 
 class UnreadableError(ValueError):
@@ -63,6 +65,26 @@ def number(text: str) -> float:
         raise UnreadableError from None
     if not math.isfinite(value):
         raise UnreadableError
+    return value
+
+
+def within(least: float, most: float) -> Callable[[str], float]:
+    """Read a number within bounds."""
+
+    def read(text: str) -> float:
+        value = number(text)
+        if not least <= value <= most:
+            raise UnreadableError(min(max(value, least), most))
+        return value
+
+    return read
+
+
+def temperature(text: str) -> float:
+    """Read 0 (greedy), or a number that logits can be divided by."""
+    value = within(0.0, MOST_SHOWN_TEMPERATURE)(text)
+    if 0 < value < LEAST_TEMPERATURE:
+        raise UnreadableError(LEAST_TEMPERATURE)
     return value
 
 
@@ -163,11 +185,20 @@ RUN = {
     "training": Field(flag, False),
     "hide_token": Field(flag, True),
 }
+# How the next token is chosen, and how many are written; 0 keeps all of them for top_k.
+SAMPLING = {
+    "temperature": Field(temperature, 1.0),
+    "top_k": Field(whole(0, 10**6), 0),
+    "top_p": Field(within(0.01, 1.0), 1.0),
+    "sampling_seed": Field(whole(0, LARGEST_SEED), 0),
+    "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
+}
 VIEW = {
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),
     "token": Field(whole(0, 10**6), None),
+    "new_token": Field(whole(0, MAX_NEW_TOKENS), 0),
     "n_dims": Field(whole(1, 128), 20),
 }
-FIELDS: dict[str, Field] = {**RUN, **CONFIG, **VIEW}
+FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **VIEW}

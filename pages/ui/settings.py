@@ -5,6 +5,7 @@ import os
 GIB = 2**30
 MAX_TOKENS = 256
 MAX_CHARACTERS = 2_000
+MAX_NEW_TOKENS = 256
 
 
 def memory_budget() -> int:
