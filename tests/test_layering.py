@@ -75,7 +75,7 @@ def test_files_are_found():
     assert {"blocks/config.py", "blocks/inspection/flow.py"} <= found
 
 
-BLOCKS, FIGURES, UI, PAGES, APP = ROOMS
+BLOCKS, FIGURES, UI, SECTIONS, PAGES, APP = ROOMS
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,7 @@ BLOCKS, FIGURES, UI, PAGES, APP = ROOMS
         (UI, "import torch"),
         (UI, "if TYPE_CHECKING:\n    pass\nelse:\n    import torch"),
         (UI, "if TYPE_CHECKING:\n    import plotly.express"),
+        (SECTIONS, "import torch"),
         (PAGES, "class A:\n    import torch"),
         (PAGES, "import numpy\nif True:\n    from torch import Tensor"),
         (APP, "import plotly.graph_objects as go"),

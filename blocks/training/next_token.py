@@ -117,14 +117,13 @@ class StoryTask(NextTokenTask):
 @cache
 def story_windows(language: Language, *, held_out: bool) -> Windows:
     """Stories as token ids: an [END] before each, then its text as in the middle of a text."""
-    tokenizer, separator = shipped_tokenizer(), language.grammar.separator
+    tokenizer = shipped_tokenizer()
     told = stories(language, N_HELD_OUT_STORIES if held_out else N_STORIES, held_out=held_out)
     end = tokenizer.special[END]
-    return Windows(
-        torch.tensor(
-            [token for text in told for token in (end, *tokenizer.encode(separator + text))]
-        )
-    )
+    token_ids: list[int] = []
+    for index, text in enumerate(told):
+        token_ids += end, *tokenizer.encode(language.grammar_of(index).separator + text)
+    return Windows(torch.tensor(token_ids))
 
 
 def _shifted(windows: Tensor) -> Batch:

@@ -6,7 +6,7 @@ from pathlib import Path
 from blocks.text.bpe import BytePairTokenizer, train_bpe
 from blocks.text.tokenizers import SHIPPED
 from blocks.training.corpora import python_documentation
-from blocks.training.stories import Language, stories
+from blocks.training.stories import TONGUES, Language, stories
 
 VOCAB_SIZE = 1024
 N_STORIES = 2_000
@@ -24,15 +24,16 @@ def _texts() -> Iterator[str]:
     yield python_documentation()
     for path in sorted(EXPLANATIONS.glob("*/*.md")):
         yield path.read_text(encoding="utf-8")
-    for language in Language:
+    for language in TONGUES:
         yield from stories(language, N_STORIES)
         yield from _words(language) * N_REPEATS
 
 
 def _words(language: Language) -> list[str]:
     """What the stories are made of, as it stands in the middle of a text."""
-    separator = language.grammar.separator
-    texts = {text.strip() for text in language.grammar.texts()}
+    (grammar,) = language.grammars
+    separator = grammar.separator
+    texts = {text.strip() for text in grammar.texts()}
     return [separator + text for text in sorted(texts) if any(map(str.isalpha, text))]
 
 

@@ -15,15 +15,28 @@ from blocks.training.stories_zh import CHINESE
 
 
 class Language(StrEnum):
-    """The language of the stories."""
+    """The language of the stories; of both, every other one is in Chinese."""
 
     ENGLISH = "en"
     CHINESE = "zh"
+    BOTH = "both"
 
     @property
-    def grammar(self) -> Grammar:
-        """The grammar that tells and reads stories in this language."""
-        return ENGLISH if self is Language.ENGLISH else CHINESE
+    def grammars(self) -> tuple[Grammar, ...]:
+        """What tells and reads stories in this language."""
+        return GRAMMARS[self]
+
+    def grammar_of(self, index: int) -> Grammar:
+        """What tells the story of this number."""
+        return self.grammars[index % len(self.grammars)]
+
+
+TONGUES = (Language.ENGLISH, Language.CHINESE)
+GRAMMARS = {
+    Language.ENGLISH: (ENGLISH,),
+    Language.CHINESE: (CHINESE,),
+    Language.BOTH: (ENGLISH, CHINESE),
+}
 
 
 def story(language: Language, *, seed: int = 0, index: int = 0, held_out: bool = False) -> str:
@@ -32,7 +45,7 @@ def story(language: Language, *, seed: int = 0, index: int = 0, held_out: bool =
     In a held-out story hero and thing are a pair that no other story has.
     """
     source = random.Random(f"story {language} {seed} {index} {held_out}")
-    return language.grammar.tell(source, held_out=held_out)
+    return language.grammar_of(index).tell(source, held_out=held_out)
 
 
 def stories(language: Language, n: int, *, seed: int = 0, held_out: bool = False) -> list[str]:
@@ -42,12 +55,12 @@ def stories(language: Language, n: int, *, seed: int = 0, held_out: bool = False
 
 def is_grammatical(sentence: str, language: Language) -> bool:
     """Whether the grammar reads this sentence, agreement within the sentence included."""
-    return bool(language.grammar.read(sentence))
+    return any(grammar.read(sentence) for grammar in language.grammars)
 
 
 def is_coherent(text: str, language: Language) -> bool:
     """Whether a story follows a plot and its sentences agree with each other."""
-    return language.grammar.holds_together(text)
+    return any(grammar.holds_together(text) for grammar in language.grammars)
 
 
 def grammatical_share(texts: Iterable[str], language: Language) -> float:

@@ -270,8 +270,8 @@ def test_stories_come_whole_with_an_end_between_them(language: Language):
     task = task_of(TaskKind.STORIES, language=language, seq_len=4096)
     text = task.tokenizer.decode(task.unseen.token_ids.tolist())
     told = stories(language, 400, held_out=True)
-    separator = language.grammar.separator
-    assert text == "".join(separator + one for one in told)
+    separators = [language.grammar_of(index).separator for index in range(len(told))]
+    assert text == "".join(map("".join, zip(separators, told, strict=True)))
     assert (task.unseen.token_ids == task.tokenizer.special[END]).sum() == 400
 
 
