@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure, token_label
+from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure
+from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import outline, weight_map
 
-NUMBERS_UP_TO, CROSSES_UP_TO, SUMS_UP_TO = 14, 24, 64
+NUMBERS_UP_TO, CROSSES_UP_TO, SUMS_UP_TO = 14, CROWDED, 64
 KEY_LABELS, QUERY_LABELS = 24, 48
 KEY_TITLE = 26
-WIDE = 0x2E80
 
 
 def head_map(
@@ -36,59 +36,31 @@ def head_map(
     return figure(
         traces,
         title=_("Head {head}: what each query reads from").format(head=head),
-        height=max(380, min(640, 130 + 26 * n)) + _label_room(tokens),
-        margin=(TITLE + _label_room(tokens), KEY_TITLE),
+        height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
+        margin=(TITLE + label_room(tokens), KEY_TITLE),
         xaxis={
-            **_token_ticks(tokens, KEY_LABELS),
+            **token_ticks(tokens, KEY_LABELS),
             "side": "top",
             "range": width,
             "tickangle": -55,
             "automargin": False,
         },
         yaxis={
-            **_token_ticks(tokens, QUERY_LABELS),
+            **token_ticks(tokens, QUERY_LABELS),
             "title": {"text": _("query: reads")},
             "range": height,
         },
-        xaxis2={**_hover_names(tokens), "overlaying": "x", "range": width},
-        yaxis2={**_hover_names(tokens), "overlaying": "y", "range": height},
+        xaxis2={**hover_names(tokens), "overlaying": "x", "range": width},
+        yaxis2={**hover_names(tokens), "overlaying": "y", "range": height},
         shapes=[outline(-0.5, pinned - 0.5, n, 1)],
         annotations=[_key_title(_), *(_numbers(weights) if n <= NUMBERS_UP_TO else [])],
     )
-
-
-def _label_room(tokens: Sequence[str]) -> int:
-    """Pixels that slanted token labels need; Chinese characters are twice as wide."""
-    widest = max(sum(2 if ord(c) > WIDE else 1 for c in token_label(token)) for token in tokens)
-    return int(6 * widest) + 16
 
 
 def _key_title(_: Translate) -> dict[str, Any]:
     """Below the map, since the tokens stand above it."""
     place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
     return {**place, "text": _("key: read from"), "showarrow": False}
-
-
-def _token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:
-    """As many tokens as there is room for."""
-    step = -(-len(tokens) // at_most)
-    shown = range(0, len(tokens), step)
-    return {
-        "tickmode": "array",
-        "tickvals": list(shown),
-        "ticktext": [token_label(tokens[i]) for i in shown],
-        "tickfont": {"size": 12 if len(tokens) <= CROSSES_UP_TO else 9},
-        "fixedrange": True,
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-    }
-
-
-def _hover_names(tokens: Sequence[str]) -> dict[str, Any]:
-    """A second axis without labels, on which every token has its name under the cursor."""
-    everyone = _token_ticks(tokens, len(tokens))
-    return {**everyone, "showticklabels": False, "ticks": "", "automargin": False}
 
 
 def _cells(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:

@@ -1,0 +1,37 @@
+"""Tokens along an axis: as many names as there is room for, and all of them under the cursor."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pages.figures.theme import token_label
+
+CROWDED = 24
+WIDE = 0x2E80
+
+
+def label_room(tokens: Sequence[str]) -> int:
+    """Pixels that slanted token labels need; Chinese characters are twice as wide."""
+    widest = max(sum(2 if ord(c) > WIDE else 1 for c in token_label(token)) for token in tokens)
+    return int(6 * widest) + 16
+
+
+def token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:
+    """As many tokens as there is room for."""
+    step = -(-len(tokens) // at_most)
+    shown = range(0, len(tokens), step)
+    return {
+        "tickmode": "array",
+        "tickvals": list(shown),
+        "ticktext": [token_label(tokens[i]) for i in shown],
+        "tickfont": {"size": 12 if len(tokens) <= CROWDED else 9},
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+    }
+
+
+def hover_names(tokens: Sequence[str]) -> dict[str, Any]:
+    """A second axis without labels, on which every token has its name under the cursor."""
+    everyone = token_ticks(tokens, len(tokens))
+    return {**everyone, "showticklabels": False, "ticks": "", "automargin": False}
