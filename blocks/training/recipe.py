@@ -1,6 +1,7 @@
 """How a model is trained: frozen, checked at birth, and the recipes people know as a table."""
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -72,12 +73,13 @@ class Recipe:
 
     @property
     def steps_between_evaluations(self) -> int:
-        """`eval_every`, or as often as leaves nine tenths of the time for training.
+        """`eval_every`, or at most twenty even parts in which evaluations take about a tenth.
 
-        An evaluation of n batches takes about as long as n/3 steps: it only goes forward. More
-        than twenty evaluations teach no more.
+        An evaluation of n batches takes about as long as n/3 steps: it only goes forward.
         """
-        return self.eval_every or max(self.n_steps // 20, 10 * self.n_eval_batches // 3)
+        least = max(self.n_steps // 20, 10 * self.n_eval_batches // 3)
+        n_parts = max(self.n_steps // least, 1)
+        return self.eval_every or math.ceil(self.n_steps / n_parts)
 
     def flat(self) -> dict[str, Any]:
         """Every field by its name; enums as plain strings."""

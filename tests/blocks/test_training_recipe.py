@@ -102,9 +102,13 @@ def test_a_known_recipe_is_as_published(name: str, published: dict[str, Any]):
     assert all(named.title and named.source for named in RECIPE_TABLE.values())
 
 
-def test_automatic_evaluations_leave_nine_tenths_for_training():
-    for recipe in (*RECIPES.values(), Recipe(n_steps=100_000), Recipe(n_eval_batches=500)):
-        between = recipe.steps_between_evaluations
-        assert recipe.n_eval_batches / 3 <= 0.11 * between
-        assert recipe.n_steps / between <= 20
-    assert Recipe(eval_every=7).steps_between_evaluations == 7
+@pytest.mark.parametrize("n_steps", [1, 10, 67, 200, 2000, 99_999])
+@pytest.mark.parametrize("n_eval_batches", [1, 20, 500])
+def test_automatic_evaluations_are_even_few_and_cheap(n_steps: int, n_eval_batches: int):
+    recipe = COLD.replace(n_steps=n_steps, n_eval_batches=n_eval_batches)
+    between = recipe.steps_between_evaluations
+    n_evaluations = math.ceil(n_steps / between)
+    assert n_evaluations <= 21
+    assert n_evaluations == 1 or n_eval_batches / 3 <= 0.11 * between
+    assert between - n_steps % between <= between / 2 or n_steps % between == 0
+    assert recipe.replace(eval_every=7).steps_between_evaluations == 7
