@@ -3,7 +3,6 @@
 import threading
 from collections import defaultdict, deque
 
-from blocks import devices
 from blocks.faults import N_, ConfigError, Fault
 from blocks.training.events import Ended
 from blocks.training.failures import ended_by
@@ -155,7 +154,6 @@ class Runs:
             ended = run.train()
             with self._lock:
                 self._put_back(run, _settled(run, ended))
-            devices.free_memory()
 
     def _next(self, device: str) -> TrainingRun | None:
         with self._lock:
