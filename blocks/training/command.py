@@ -12,8 +12,8 @@ from blocks.config import FIELDS
 from blocks.faults import N_, ConfigError, Fault
 from blocks.training.checkpoint import STATE, Checkpoint, load
 from blocks.training.corpora import corpus_from_bytes
+from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
-from blocks.training.pocket import pocket_config
 from blocks.training.recipe import DEFAULTS, RECIPES
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
@@ -112,7 +112,7 @@ def begun(options: argparse.Namespace) -> Training:
     task = task_config(options)
     shape = {name: each for name, each in values.items() if name in FIELDS}
     spec = TrainingSpec(
-        config=pocket_config(build_task(task), **shape),
+        config=fast_config(build_task(task), **shape),
         task=task,
         recipe=recipe,
         seed=options.seed,

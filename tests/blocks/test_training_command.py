@@ -16,7 +16,7 @@ from blocks.training import checkpoint as checkpoint_module
 from blocks.training.checkpoint import load
 from blocks.training.command import as_value, main
 from blocks.training.events import Ended, Event, Reason, SnapshotTaken, Step
-from blocks.training.pocket import pocket_config
+from blocks.training.fast_model import fast_config
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from blocks.training.watch import Bar, json_line
 
@@ -165,7 +165,7 @@ def test_wrong_usage_is_2(arguments: list[str]):
 @pytest.mark.parametrize("kind", TaskKind)
 def test_the_pocket_model_fits_every_task(kind: TaskKind):
     task = build_task(TaskConfig(kind=kind, seq_len=32))
-    config = pocket_config(task, d_model=64)
+    config = fast_config(task, d_model=64)
     assert config.architecture in task.architectures
     assert (config.d_model, config.vocab_size) == (64, task.vocab_size)
 

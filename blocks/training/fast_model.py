@@ -13,7 +13,7 @@ from blocks.kinds import (
 from blocks.training.tasks import Task
 
 
-def pocket_config(task: Task, **changes: Any) -> ModelConfig:
+def fast_config(task: Task, **changes: Any) -> ModelConfig:
     """About 0.8 million parameters that fit the task, changed by field name.
 
     Pre-norm without weights, rotary positions, normed queries and keys, squared ReLU, no biases,
