@@ -32,6 +32,12 @@ def weight_map(z: np.ndarray, _: Translate, **more: Any) -> dict[str, Any]:
     }
 
 
+def codes(weights: np.ndarray) -> np.ndarray:
+    """Weights 0 to 1, none of them masked, as codes: same shape, one byte a cell."""
+    steps = np.rint(weights.astype(np.float32) * (CODES - LEAST_CODE))
+    return (steps + LEAST_CODE).astype(np.uint8)
+
+
 def _code_scale() -> list[tuple[float, str]]:
     gutter, masked = (MASKED_CODE - 0.5) / CODES, (MASKED_CODE + 0.5) / CODES
     least = LEAST_CODE / CODES

@@ -37,7 +37,7 @@ def settle_process(title: str) -> None:
 @st.cache_resource(max_entries=4, show_spinner=False)
 def recording(run: Run) -> Recording:
     """What this run showed. Raises `ConfigError` where the device cannot do it."""
-    with _turn(run.device):
+    with turn(run.device):
         return guarded_record(run, model(run))
 
 
@@ -57,7 +57,7 @@ def _model(
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _turn(device: str) -> threading.Lock:
+def turn(device: str) -> threading.Lock:
     """One run at a time on a device: two at once are slower than one after the other."""
     return threading.Lock()
 

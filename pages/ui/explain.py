@@ -22,6 +22,11 @@ TITLES = {
     "initialization": N_("Initialisation"),
     "parameters": N_("Parameters"),
     "input": N_("Input"),
+    "tokenization": N_("Tokens"),
+    "sampling": N_("Sampling"),
+    "kv_cache": N_("KV cache"),
+    "logit_lens": N_("Logit lens"),
+    "surprise": N_("Loss and surprise"),
     "masked_words": N_("Masked words"),
 }
 

@@ -151,7 +151,8 @@ def samples(preset: str) -> Mapping[str, str]:
 
 
 def _preset_mask(values: Mapping[str, Any]) -> str:
-    return str(_start(values).mask_kind)
+    """The page's own where it has one: a GPT is causal, whatever it was started from."""
+    return st.session_state.get("default_mask") or str(_start(values).mask_kind)
 
 
 def _padding(values: Mapping[str, Any]) -> int:

@@ -19,6 +19,7 @@ from pages.ui.settings import memory_budget
 MENU = (
     ("app.py", N_("Home"), ":material/home:"),
     ("pages/block.py", N_("One block"), ":material/view_agenda:"),
+    ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
     ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
 )
 ICON = "assets/icon.svg"
@@ -27,6 +28,7 @@ FIRST_SHOWN = {
     Architecture.GPT: "stories-en-zh",
     Architecture.ENCODER: "masked-words",
 }
+DEFAULT_MASK = {Architecture.GPT: "causal"}
 
 
 def open_page(title: str, architecture: Architecture) -> Run:
@@ -37,6 +39,7 @@ def open_page(title: str, architecture: Architecture) -> Run:
     st.set_page_config(page_title="Blockscope", page_icon=ICON, layout="wide")
     cached.prepare_process()
     st.session_state["default_preset"] = FIRST_SHOWN[architecture]
+    st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
     faults = link.sync()
     with st.sidebar:
         _head()
@@ -103,7 +106,7 @@ def recorded(run: Run) -> Recording:
     if fault is not None:
         _refuse([fault])
     try:
-        with st.spinner(_("The block runs …"), show_time=True):
+        with st.spinner(_("The model runs …"), show_time=True):
             seen = cached.recording(run)
     except ConfigError as error:
         faults = error.faults

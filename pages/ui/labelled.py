@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from blocks.run import Run
+from blocks.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language
@@ -86,7 +86,13 @@ def pinned_token(run: Run) -> int:
     labels, chosen = run.input.labels, link.value("token")
     if chosen is not None:
         return min(chosen, len(labels) - 1)
-    return labels.index(MASK) if MASK in labels else len(labels) - 1
+    return labels.index(MASK) if MASK in labels else _last_token(run)
+
+
+def _last_token(run: Run) -> int:
+    """The last that is no padding."""
+    is_right = run.input.padding_side is PaddingSide.RIGHT
+    return len(run.input.labels) - 1 - (run.input.n_padding if is_right else 0)
 
 
 def selected_layer(run: Run) -> int:

@@ -1,0 +1,95 @@
+"""The cache of keys and values: what it takes, and what it saves."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EDGE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, LABELS = 330, 20
+
+
+def growth(steps: pd.DataFrame, *, _: Translate) -> Picture:
+    """Bytes of the cache over the tokens of the text: dots are measured, the line is the formula.
+
+    `steps`: n_read, n_kept, measured, formula, every_head (bytes).
+    """
+    x = steps["n_read"].tolist()
+    lines = [_line(x, steps["formula"], _("formula"), ATTENTION, "solid")]
+    if (steps["every_head"] > steps["formula"]).any():
+        name = _("formula, if n_kv_heads were n_heads")
+        lines.append(_line(x, steps["every_head"], name, BEFORE, "dot"))
+    measured = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": steps["measured"].tolist(),
+        "name": _("measured"),
+        "marker": {"color": ATTENTION, "size": 7},
+        "customdata": steps[["n_kept"]].to_numpy().tolist(),
+        "hovertemplate": _("{tokens} tokens kept: {bytes} bytes").format(
+            tokens="%{customdata[0]}", bytes="%{y:,}"
+        )
+        + "<extra></extra>",
+    }
+    return _over_tokens([*lines, measured], _("What the cache takes"), _("bytes"), ",", _)
+
+
+def times(steps: pd.DataFrame, *, _: Translate) -> Picture:
+    """Milliseconds for each token, with and without the cache: measured.
+
+    `steps`: n_read, with_cache, without (milliseconds).
+    """
+    x = steps["n_read"].tolist()
+    traces = [
+        _points(x, steps["without"], _("without the cache"), BEFORE, "diamond"),
+        _points(x, steps["with_cache"], _("with the cache"), ATTENTION, "circle"),
+    ]
+    return _over_tokens(traces, _("What the cache saves"), _("milliseconds a token"), ".3~f", _)
+
+
+def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:
+    line = {"color": color, "width": 1.5, "dash": dash}
+    drawn = {"type": "scatter", "mode": "lines", "x": x, "y": y.tolist(), "line": line}
+    return {**drawn, "name": name, "hoverinfo": "skip"}
+
+
+def _points(x: list[int], y: pd.Series, name: str, color: str, symbol: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": x,
+        "y": y.round(4).tolist(),
+        "name": name,
+        "line": {"color": color, "width": 1},
+        "marker": {"size": 6, "symbol": symbol},
+        "hovertemplate": "%{y:.2f} ms<extra></extra>",
+    }
+
+
+def _over_tokens(
+    traces: list[dict[str, Any]], title: str, unit: str, digits: str, _: Translate
+) -> Picture:
+    return figure(
+        traces,
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + LABELS, EDGE),
+        **legend(),
+        xaxis={"title": {"text": _("tokens of the text that were read")}, "fixedrange": True},
+        yaxis={
+            "title": {"text": unit},
+            "tickformat": digits,
+            "rangemode": "tozero",
+            "fixedrange": True,
+        },
+    )

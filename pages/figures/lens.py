@@ -1,0 +1,96 @@
+"""What a model would say if it stopped after each layer."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure, small, token_label
+
+ROW, TOP, BOTTOM = 38, 30, 8
+LETTERS = 9
+SCALE = ((0, "rgba(204, 121, 167, 0.03)"), (1, "rgba(204, 121, 167, 0.75)"))
+
+
+def grid(
+    labels: Sequence[Sequence[str]],
+    hovers: Sequence[Sequence[str]],
+    probability: np.ndarray,
+    rank: np.ndarray,
+    *,
+    tokens: Sequence[str],
+    layers: Sequence[str],
+    numbers: Sequence[int],
+    pinned: int,
+    _: Translate,
+) -> Picture:
+    """A row a position, a column a layer: the likeliest token, its probability as colour.
+
+    All are (position, layer); `rank`: the place of the final answer, from 1, written small;
+    `tokens`: what was read; `numbers`: which positions these are; a click returns one of them.
+    """
+    n_rows, n_columns = probability.shape
+    text = [
+        [_cell(label, place) for label, place in zip(*row, strict=True)]
+        for row in zip(labels, rank.tolist(), strict=True)
+    ]
+    cells = {
+        "type": "heatmap",
+        "z": small(probability),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": SCALE,
+        "text": text,
+        "texttemplate": "%{text}",
+        "xgap": 2,
+        "ygap": 2,
+        "hoverinfo": "skip",
+        "colorbar": _colorbar(_),
+    }
+    return figure(
+        [cells, _targets(hovers, numbers, n_columns)],
+        title=_("What it would say after each layer"),
+        height=TITLE + TOP + BOTTOM + ROW * n_rows,
+        margin=(TITLE + TOP, BOTTOM),
+        xaxis={**_names(list(layers)), "side": "top", "range": [-0.5, n_columns - 0.5]},
+        yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
+        shapes=[_row_outline(pinned, n_columns)],
+    )
+
+
+def _cell(label: str, place: int) -> str:
+    return f"{token_label(label, LETTERS)}<br>#{place:,}"
+
+
+def _colorbar(_: Translate) -> dict[str, Any]:
+    title = {"text": _("probability"), "side": "right"}
+    return {"title": title, "tickformat": ".0%", "thickness": 10, "outlinewidth": 0}
+
+
+def _names(labels: list[str]) -> dict[str, Any]:
+    bare = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, **bare}
+
+
+def _row_outline(row: int, n_columns: int) -> dict[str, Any]:
+    place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return {"type": "rect", **place, "line": {"color": PINNED, "width": 2.5}}
+
+
+def _targets(
+    hovers: Sequence[Sequence[str]], numbers: Sequence[int], n_columns: int
+) -> dict[str, Any]:
+    """Invisible markers over the cells: what can be clicked and hovered."""
+    kept = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(range(n_columns)) * len(numbers),
+        "y": [row for row in range(len(numbers)) for _cell in range(n_columns)],
+        "customdata": [[number] for number in numbers for _cell in range(n_columns)],
+        "marker": {"symbol": "square", "opacity": 0, "size": 30},
+        "selected": kept,
+        "unselected": kept,
+        "hovertext": [hover for row in hovers for hover in row],
+        "hoverinfo": "text",
+    }

@@ -1,0 +1,101 @@
+"""The likeliest next tokens: what the model says, and what sampling makes of it."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    EMBEDDING,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    token_label,
+)
+
+ROW, BOTTOM = 30, 44
+
+
+def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
+    """Two bars a token, the likeliest on top: before sampling, and the chance to be drawn.
+
+    `tokens`: label, rank, logit, scaled, kept, model_probability, probability; a row without a
+    rank (NaN) stands for all that are not listed. `after`: the token that these would follow.
+    """
+    n = len(tokens)
+    largest = tokens[["model_probability", "probability"]].max(axis=None)
+    kept, dropped = tokens[tokens["kept"]], tokens[~tokens["kept"]]
+    return figure(
+        [
+            _before(kept, _("the model's own"), "", _),
+            _before(dropped, _("the model's own, dropped"), "/", _),
+            _drawn_from(kept, _),
+        ],
+        title=_("What comes after {token}").format(token=token_label(after)),
+        height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        barmode="group",
+        bargap=0.25,
+        **legend(),
+        xaxis={
+            "title": {"text": _("probability")},
+            "tickformat": ".0%" if largest > 0.05 else ".1%",
+            "range": [0, 1.2 * largest],
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": [_name(row) for row in tokens.itertuples()],
+            "range": [n - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )
+
+
+def _name(row: Any) -> str:
+    """Rank and token; the row of the rest has no rank."""
+    return token_label(row.label, most=24) if pd.isna(row.rank) else _ranked(row)
+
+
+def _ranked(row: Any) -> str:
+    return f"{token_label(row.label)} · {row.rank:.0f}"
+
+
+def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
+    """Hatched where top-k or top-p drop the token."""
+    text = [_("dropped")] * len(rows) if pattern else None
+    look = {"color": BEFORE, "pattern": {"shape": pattern, "size": 5}}
+    return {**_bar(rows, "model_probability", _), "name": name, "marker": look, "text": text}
+
+
+def _drawn_from(rows: pd.DataFrame, _: Translate) -> dict[str, Any]:
+    text = [f"{share:.2%}" for share in rows["probability"]]
+    bar = _bar(rows, "probability", _)
+    return {**bar, "name": _("drawn with"), "marker": {"color": EMBEDDING}, "text": text}
+
+
+def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "offsetgroup": column,
+        "x": rows[column].tolist(),
+        "y": rows.index.tolist(),
+        "textposition": "outside",
+        "textfont": {"size": 11},
+        "cliponaxis": False,
+        "hovertext": [_hover(row, _) for row in rows.itertuples()],
+        "hoverinfo": "text",
+    }
+
+
+def _hover(row: Any, _: Translate) -> str:
+    label, shares = token_label(row.label, most=40), (row.model_probability, row.probability)
+    chances = "{:.3%} → {:.3%}".format(*shares)
+    if pd.isna(row.rank):
+        return f"{label}<br>{chances}"
+    text = _("{token} · rank {rank} · logit {logit:.3f} · scaled {scaled:.3f}")
+    said = text.format(token=label, rank=int(row.rank), logit=row.logit, scaled=row.scaled)
+    return f"{said}<br>{chances}"

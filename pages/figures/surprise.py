@@ -1,0 +1,80 @@
+"""How surprised the model was by each token of a text."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    EMBEDDING,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    token_label,
+)
+from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.weights import outline
+
+NAMES, BARS = 24, 230
+
+
+def bars(tokens: pd.DataFrame, *, guess_bits: float, pinned: int, _: Translate) -> Picture:
+    """Bits of surprise at each token, with the mean; a click returns the token's position.
+
+    `tokens`: label, position (from 0), probability, bits, rank; `guess_bits`: what a guess among
+    all tokens alike would cost; `pinned`: the position that is outlined, where it has a bar.
+    """
+    labels, room = list(tokens["label"]), label_room(list(tokens["label"]))
+    most = 1.12 * max(guess_bits, tokens["bits"].max())
+    mean, n = tokens["bits"].mean(), len(tokens)
+    bar = {
+        "type": "bar",
+        "x": list(range(n)),
+        "y": tokens["bits"].tolist(),
+        "customdata": [[position] for position in tokens["position"]],
+        "marker": {"color": EMBEDDING},
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        "hovertext": [_hover(row, _) for row in tokens.itertuples()],
+        "hoverinfo": "text",
+    }
+    marks = [i for i, position in enumerate(tokens["position"]) if position == pinned]
+    return figure(
+        [bar],
+        title=_("Surprise at each token"),
+        height=TITLE_AND_LEGEND + BARS + room,
+        margin=(TITLE_AND_LEGEND, room),
+        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
+        yaxis={"title": {"text": _("bits")}, "range": [0, most], "fixedrange": True},
+        shapes=[
+            _level(mean, "solid"),
+            _level(guess_bits, "dot"),
+            *(outline(i - 0.5, 0, 1, most) for i in marks),
+        ],
+        annotations=[
+            _name(mean, "left", _("mean {bits:.2f} bits").format(bits=mean)),
+            _name(guess_bits, "right", _("even guess {bits:.2f} bits").format(bits=guess_bits)),
+        ],
+    )
+
+
+def _level(y: float, dash: str) -> dict[str, Any]:
+    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": dash}}
+
+
+def _name(y: float, side: str, text: str) -> dict[str, Any]:
+    place = {"x": 0 if side == "left" else 1, "xref": "paper", "xanchor": side}
+    return {**place, "y": y, "yanchor": "bottom", "text": text, "showarrow": False}
+
+
+def _hover(row: Any, _: Translate) -> str:
+    text = _("{position} · {token}: {bits:.2f} bits, probability {share:.3%}, rank {rank}")
+    return text.format(
+        position=row.position + 1,
+        token=token_label(row.label),
+        bits=row.bits,
+        share=row.probability,
+        rank=row.rank,
+    )

@@ -1,0 +1,159 @@
+"""Tokens that were written: how probable each was, and what the heads read to make one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    EMBEDDING,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    token_label,
+)
+from pages.figures.token_axis import hover_names, label_room, token_ticks
+from pages.figures.weights import codes, outline, weight_map
+
+NAMES, KEYS, LAYERS = 24, 24, 16
+BARS, BOTTOM = 190, 30
+ROW_TALL, ROW_FLAT, FEW_ROWS = 18, 5, 24
+
+
+def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
+    """How probable each new token was when it was drawn; a click returns its number from 0.
+
+    `tokens`: label, probability, model_probability.
+    """
+    labels, numbers = list(tokens["label"]), list(range(len(tokens)))
+    bars = {
+        "type": "bar",
+        "x": numbers,
+        "y": tokens["probability"].tolist(),
+        "customdata": [[i] for i in numbers],
+        "name": _("drawn with"),
+        "marker": {"color": EMBEDDING},
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        "hovertext": [_chance(row, _) for row in tokens.itertuples()],
+        "hoverinfo": "text",
+    }
+    own = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": numbers,
+        "y": tokens["model_probability"].tolist(),
+        "name": _("the model's own"),
+        "marker": {"color": BEFORE, "symbol": "line-ew-open", "size": 9, "line": {"width": 2}},
+        "hoverinfo": "skip",
+    }
+    room = label_room(labels)
+    return figure(
+        [bars, own],
+        title=_("How probable each new token was"),
+        height=TITLE_AND_LEGEND + BARS + room,
+        margin=(TITLE_AND_LEGEND, room),
+        **legend(),
+        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
+        yaxis={
+            "title": {"text": _("probability")},
+            "tickformat": ".0%",
+            "range": [0, 1.05],
+            "fixedrange": True,
+        },
+        shapes=[outline(chosen - 0.5, 0, 1, 1.05)],
+    )
+
+
+def _chance(row: Any, _: Translate) -> str:
+    text = _("{number} · {token}: drawn with {chance:.2%}, the model's own {own:.2%}")
+    return text.format(
+        number=row.Index + 1,
+        token=token_label(row.label),
+        chance=row.probability,
+        own=row.model_probability,
+    )
+
+
+def reads(weights: np.ndarray, keys: Sequence[str], *, _: Translate) -> Picture:
+    """What every head of every layer read: a row a head, a column a token.
+
+    `weights`: (n_layers, n_heads, key); `keys`: the tokens that were read.
+    """
+    n_layers, n_heads, n_keys = weights.shape
+    n_rows, room = n_layers * n_heads, label_room(keys)
+    flat = weights.reshape(n_rows, n_keys).astype(np.float32)
+    cells = weight_map(
+        codes(flat),
+        _,
+        hoverinfo="all",
+        customdata=flat,
+        hovertemplate=_hover(_),
+        xaxis="x2",
+        yaxis="y2",
+        xgap=1 if n_keys <= 2 * KEYS else 0,
+    )
+    x_range, y_range = [-0.5, n_keys - 0.5], [n_rows - 0.5, -0.5]
+    return figure(
+        [_nothing(), cells],
+        title=_("What each head read to make it"),
+        height=TITLE + room + BOTTOM + n_rows * (ROW_TALL if n_rows <= FEW_ROWS else ROW_FLAT),
+        margin=(TITLE + room, BOTTOM),
+        xaxis={
+            **token_ticks(keys, KEYS),
+            "side": "top",
+            "tickangle": -55,
+            "range": x_range,
+            "automargin": False,
+        },
+        yaxis={**_layer_ticks(n_layers, n_heads, _), "range": y_range},
+        xaxis2={**hover_names(keys), "overlaying": "x", "range": x_range},
+        yaxis2={**_head_names(n_layers, n_heads, _), "overlaying": "y", "range": y_range},
+        shapes=[_between(layer * n_heads - 0.5, n_keys) for layer in range(1, n_layers)],
+    )
+
+
+def _hover(_: Translate) -> str:
+    weight = _("weight {weight}").format(weight="%{customdata:.3f}")
+    return "%{y} → %{x}<br>" + weight + "<extra></extra>"
+
+
+def _nothing() -> dict[str, Any]:
+    """Axes without a trace are not drawn."""
+    return {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
+
+
+def _layer_ticks(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
+    """The middle of each layer's rows; not every one where there are many."""
+    shown = range(0, n_layers, -(-n_layers // LAYERS))
+    return {
+        "tickvals": [(layer + 0.5) * n_heads - 0.5 for layer in shown],
+        "ticktext": [_("layer {layer}").format(layer=layer + 1) for layer in shown],
+        "ticks": "",
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _head_names(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
+    """Every row has its name under the cursor."""
+    text = _("layer {layer}, head {head}")
+    names = [
+        text.format(layer=layer + 1, head=head)
+        for layer in range(n_layers)
+        for head in range(n_heads)
+    ]
+    rows = {"tickvals": list(range(len(names))), "ticktext": names, "showticklabels": False}
+    return {**rows, "ticks": "", "fixedrange": True, "showgrid": False, "zeroline": False}
+
+
+def _between(y: float, width: int) -> dict[str, Any]:
+    """A line between two layers."""
+    line = {"color": BEFORE, "width": 1}
+    return {"type": "line", "x0": -0.5, "x1": width - 0.5, "y0": y, "y1": y, "line": line}

@@ -1,0 +1,77 @@
+"""How the model reads the text: what each layer would say, and what surprises it."""
+
+import streamlit as st
+
+from blocks.inspection import lens as lenses
+from blocks.inspection import predictions
+from blocks.run import Run
+from pages.figures import lens, surprise
+from pages.ui import gpt_tables, next_words, predicted, reading_words
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.sampling_controls import pin_position
+
+
+@section
+def what_each_layer_says(run: Run, position: int) -> None:
+    """The logit lens: what the model would say if it stopped after each layer."""
+    heading(_("The logit lens"), ("logit_lens",), (lenses.logit_lens,), key="lens")
+    st.info(reading_words.lens_sentence(run, position), icon=":material/lightbulb:")
+    show(
+        draw_lens,
+        run,
+        position,
+        key="lens_grid",
+        alt=reading_words.lens_alt,
+        on_click=pin_position,
+    )
+    st.caption(reading_words.lens_note(run, position))
+
+
+@section
+def what_surprises(run: Run, position: int) -> None:
+    """Loss and surprise at each token of the text."""
+    heading(_("Surprise"), ("surprise",), (predictions.surprise,), key="surprise")
+    if predicted.surprise(run).empty:
+        st.info(reading_words.one_token_only(), icon=":material/lightbulb:")
+        return
+    if note := next_words.sees_ahead(run):
+        st.caption(note)
+    st.info(reading_words.surprise_sentence(run), icon=":material/lightbulb:")
+    left, right = st.columns([7, 4])
+    with left:
+        show(
+            draw_surprise,
+            run,
+            position,
+            key="surprise_bars",
+            alt=reading_words.surprise_alt,
+            on_click=pin_position,
+        )
+    with right:
+        gpt_tables.surprise(run)
+
+
+def draw_lens(run: Run, position: int):
+    """The lens around the pinned token."""
+    view = predicted.lens_view(run, position)
+    return lens.grid(
+        view.labels,
+        reading_words.lens_hovers(run, position),
+        view.probability,
+        view.rank,
+        tokens=[run.input.labels[at] for at in view.positions],
+        layers=[reading_words.layer_name(layer) for layer in view.layers],
+        numbers=view.positions,
+        pinned=view.positions.index(position),
+        _=_,
+    )
+
+
+def draw_surprise(run: Run, position: int):
+    """Bits at each token."""
+    return surprise.bars(
+        predicted.surprise(run), guess_bits=predicted.guess_bits(run), pinned=position, _=_
+    )

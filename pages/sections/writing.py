@@ -1,0 +1,166 @@
+"""The model writes on: each new token, what the heads read to make it, and the cache it took."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.run import Run
+from blocks.text.generation import Generation, context_start
+from blocks.text.sampling import SamplingConfig
+from pages.figures import cache, written
+from pages.ui import chips, generated, link, written_words
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.language import _
+from pages.ui.sampling_controls import (
+    new_token_choice,
+    open_token,
+    opened_token,
+    writing_controls,
+)
+from pages.ui.timed import measure_control
+
+AT_ONCE, A_MOMENT = 0.3, 0.1
+
+
+class Text(NamedTuple):
+    """A text that grows: from which run, how it is sampled, how far it has come."""
+
+    run: Run
+    sampling: SamplingConfig
+    seed: int
+    n_tokens: int
+
+    @property
+    def writer(self) -> generated.Writer:
+        """The one who writes it."""
+        return generated.writer(self.run, self.sampling, self.seed)
+
+    @property
+    def opened(self) -> int:
+        """The new token that is opened."""
+        return opened_token(self.n_tokens)
+
+
+def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta_generator"]:
+    """The text so far, and the place where it goes on; what takes long is left to `go_on`."""
+    heading(
+        _("The model writes on"),
+        ("sampling", "kv_cache"),
+        (Generation.advance, context_start),
+        key="writes",
+    )
+    writer = generated.writer(run, sampling, link.value("sampling_seed"))
+    writing_controls(writer)
+    if note := written_words.mask_note(run):
+        st.caption(note)
+    writer.write(link.value("n_new_tokens"), seconds=AT_ONCE)
+    n_tokens = min(link.value("n_new_tokens"), len(writer.tokens))
+    text = Text(run, sampling, link.value("sampling_seed"), n_tokens)
+    place = st.empty()
+    show_text(text, place)
+    if n_tokens:
+        one_token(text)
+    else:
+        st.info(written_words.nothing_yet(), icon=":material/lightbulb:")
+    return text, place
+
+
+def show_text(text: Text, place) -> None:
+    """What was read, and what was written so far."""
+    with place.container(border=True, key="text_so_far"):
+        found = written_words.chips(text.run, text.writer, text.n_tokens, text.opened)
+        st.markdown(chips.as_markdown(found))
+        st.caption(chips.legend(("read", "written", "pinned")))
+
+
+def go_on(text: Text, place) -> None:
+    """Write what is still to be written, in sight of the reader; any touch interrupts it."""
+    wanted = link.value("n_new_tokens")
+    if text.n_tokens >= wanted:
+        return
+    while text.n_tokens < wanted:
+        text.writer.write(wanted, seconds=A_MOMENT)
+        text = text._replace(n_tokens=min(wanted, len(text.writer.tokens)))
+        show_text(text, place)
+    st.rerun()
+
+
+def one_token(text: Text) -> None:
+    """How probable each new token was, and what was read to make the one that is opened."""
+    new_token_choice(text.run, text.writer, text.n_tokens)
+    st.info(
+        " ".join(
+            (
+                written_words.opened_sentence(text.run, text.writer, text.opened),
+                written_words.most_read(text.run, text.writer, text.opened),
+            )
+        ),
+        icon=":material/lightbulb:",
+    )
+    left, right = st.columns(2)
+    with left:
+        show(
+            draw_chances,
+            *text,
+            text.opened,
+            key="chances",
+            alt=written_words.chances_alt,
+            on_click=open_token,
+        )
+    with right:
+        show(draw_reads, *text[:3], text.opened, key="reads", alt=written_words.reads_alt)
+
+
+def what_is_remembered(text: Text) -> None:
+    """The cache of keys and values: what it takes, measured and by formula, and what it saves."""
+    code = (kv_cache_bytes_per_token, KVCache)
+    heading(_("The cache of keys and values"), ("kv_cache",), code, key="cache")
+    st.markdown(written_words.cache_formula(text.run))
+    left, right = st.columns(2)
+    with left:
+        if text.n_tokens:
+            show(draw_growth, *text, key="growth", alt=written_words.growth_alt)
+            steps = generated.growth(text.run, text.writer.tokens[: text.n_tokens])
+            st.info(written_words.cache_sentence(text.run, steps), icon=":material/lightbulb:")
+        else:
+            st.info(written_words.nothing_yet(), icon=":material/lightbulb:")
+    with right:
+        what_it_saves(text)
+
+
+def what_it_saves(text: Text) -> None:
+    """Milliseconds a token with and without the cache, measured when the reader asks for it."""
+    attempt = measure_control(*text[:3])
+    if attempt is None:
+        st.caption(written_words.what_is_measured())
+        return
+    measured = (*text[:3], attempt)
+    with st.spinner(_("Measuring …")):
+        times = generated.times(*measured)
+    show(draw_times, *measured, key="times", alt=written_words.times_alt)
+    st.info(written_words.times_sentence(text.run, times), icon=":material/timer:")
+
+
+def draw_chances(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, opened: int):
+    """The chance of each new token."""
+    found = generated.writer(run, sampling, seed).tokens[:n_tokens]
+    return written.chances(generated.frame(run, found), chosen=opened, _=_)
+
+
+def draw_reads(run: Run, sampling: SamplingConfig, seed: int, opened: int):
+    """What every head read to make a new token."""
+    found = generated.writer(run, sampling, seed).tokens
+    return written.reads(found[opened].reads, generated.keys(run, found, opened), _=_)
+
+
+def draw_growth(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int):
+    """Bytes of the cache, step by step."""
+    found = generated.writer(run, sampling, seed).tokens[:n_tokens]
+    return cache.growth(generated.growth(run, found), _=_)
+
+
+def draw_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int):
+    """With and without the cache."""
+    return cache.times(generated.times(run, sampling, seed, attempt), _=_)

@@ -1,0 +1,104 @@
+"""Sentences about the next token and about the text that was read."""
+
+from blocks.masks import MaskKind
+from blocks.run import Run
+from blocks.text.sampling import SamplingConfig
+from pages.ui import link, predicted, tokens
+from pages.ui.chips import Chip
+from pages.ui.language import _, literal
+from pages.ui.numbers import percent
+
+SEES_AHEAD = (MaskKind.NONE, MaskKind.PADDING, MaskKind.PREFIX)
+
+
+def count_sentence(run: Run) -> str:
+    """Characters, bytes and tokens of what is read."""
+    pieces, total, _left_out = tokens.reading()
+    if not total:
+        return _("The empty text has no token of its own: one that stands for nothing is read.")
+    n = len(run.input.token_ids)
+    read = link.value("text")[: pieces[-1].end]
+    text = _(
+        "{characters:,} characters = {bytes:,} bytes are read as {n:,} tokens, "
+        "{ratio:.1f} characters a token. The tokenizer knows {known:,} tokens, the model "
+        "{vocab_size:,}."
+    )
+    counted = text.format(
+        characters=len(read),
+        bytes=len(read.encode("utf-8", "replace")),
+        n=n,
+        ratio=len(read) / n,
+        known=tokens.tokenizer_of(run.input.vocabulary).vocab_size,
+        vocab_size=run.config.vocab_size,
+    )
+    return f"{counted} {_beyond(run)}".strip()
+
+
+def _beyond(run: Run) -> str:
+    """Ids that the model may write and no text stands for."""
+    known = tokens.tokenizer_of(run.input.vocabulary).vocab_size
+    if run.config.vocab_size <= known:
+        return ""
+    text = _("Ids from {first:,} on have no text here: they are shown as ⟨{first}⟩.")
+    return text.format(first=known)
+
+
+def chips(run: Run, position: int) -> list[Chip]:
+    """The text as tokens with their ids; the pinned one told apart."""
+    first, _end = predicted.text_range(run)
+    found = zip(run.input.tokens, run.input.token_ids, strict=True)
+    return [
+        Chip(label, str(token_id), "pinned" if first + i == position else "read")
+        for i, (label, token_id) in enumerate(found)
+    ]
+
+
+def sees_ahead(run: Run) -> str:
+    """Where a mask lets tokens see what they are to predict; empty where it does not."""
+    if run.mask.mask_kind not in SEES_AHEAD:
+        return ""
+    return _(
+        "With this mask a token may see those after it, so what stands here is no forecast: "
+        "set the mask to causal."
+    )
+
+
+def next_sentence(run: Run, position: int, sampling: SamplingConfig) -> str:
+    """What comes first, how many are left to draw from, and how open it is."""
+    found = predicted.outlook(run, position, sampling)
+    text = _("After {token} the model puts {first} first.")
+    said = [text.format(token=literal(run.input.labels[position]), first=literal(found.label))]
+    if sampling.is_greedy:
+        said.append(_("Temperature 0 is greedy: that one is always taken."))
+    else:
+        said.append(_kept(run, found))
+    if not run.weights:
+        text = _("The weights are random (seed {seed}): no token is much likelier than another.")
+        said.append(text.format(seed=run.seed))
+    return " ".join(said)
+
+
+def _kept(run: Run, found: predicted.Outlook) -> str:
+    text = _(
+        "It is drawn with {probability}. {n:,} of {vocab_size:,} tokens can be drawn; those "
+        "dropped had {dropped}. The draw is as open as among {alike:,.1f} tokens alike "
+        "({bits:.2f} bits)."
+    )
+    return text.format(
+        probability=percent(found.probability),
+        n=found.n_kept,
+        vocab_size=run.config.vocab_size,
+        dropped=percent(found.dropped),
+        alike=2**found.bits,
+        bits=found.bits,
+    )
+
+
+def next_alt(run: Run, position: int, sampling: SamplingConfig) -> str:
+    """The likeliest tokens in words."""
+    rows = predicted.likeliest(run, position, sampling).itertuples()
+    listed = "; ".join(
+        f"{row.label} {row.model_probability:.1%} → {row.probability:.1%}" for row in rows
+    )
+    text = _("Next tokens after position {n}, before and after sampling: {listed}.")
+    return text.format(n=position + 1, listed=listed)
