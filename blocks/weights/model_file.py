@@ -24,15 +24,15 @@ Tensors = Mapping[str, Tensor]
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """How a model was trained, and how well it does: all measured."""
+    """How a model was trained, and how well it does: all measured, or None where it was not."""
 
     task: str
     recipe: Mapping[str, Any]
     seed: int
     n_steps: int
     seconds: float
-    held_out_loss: float
-    score: float
+    held_out_loss: float | None
+    score: float | None
     score_name: str
     samples: Mapping[str, str] = field(default_factory=dict)
 

@@ -58,7 +58,8 @@ def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta
     writer.write(link.value("n_new_tokens"), seconds=AT_ONCE)
     n_tokens = min(link.value("n_new_tokens"), len(writer.tokens))
     text = Text(run, sampling, link.value("sampling_seed"), n_tokens)
-    place = st.empty()
+    with st.container(key="text_so_far"):
+        place = st.empty()
     show_text(text, place)
     if n_tokens:
         one_token(text)
@@ -69,7 +70,7 @@ def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta
 
 def show_text(text: Text, place) -> None:
     """What was read, and what was written so far."""
-    with place.container(border=True, key="text_so_far"):
+    with place.container(border=True):
         found = written_words.chips(text.run, text.writer, text.n_tokens, text.opened)
         st.markdown(chips.as_markdown(found))
         st.caption(chips.legend(("read", "written", "pinned")))

@@ -52,7 +52,7 @@ def _model(
 ) -> Model:
     if not weights:
         return _run.build()
-    tensors = starts.start(weights).model.tensors
+    tensors = starts.model(weights).tensors
     return trained(config, tensors, device=device, dtype=devices.DTYPES[dtype])
 
 

@@ -15,7 +15,7 @@ from blocks.kinds import (
     PositionKind,
 )
 from blocks.legal import divisors
-from pages.ui import link, starts, terms, weights
+from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import LARGEST_SEED, WEIGHTS
 from pages.ui.language import _, current_language
 
@@ -44,15 +44,18 @@ def architecture(shown: Architecture) -> None:
 
 def _preset() -> None:
     source = _(starts.start(link.value("preset")).source)
+    here = [runs.preset_of(run_id) for run_id in runs.mine()]
+    known = [name for name in (*starts.names(), *here) if starts.is_known(name)]
+    options = list(dict.fromkeys((*known, link.value("preset"))))
     with st.container(key="preset"):
         st.selectbox(
             _("Preset"),
-            list(starts.names()),
+            options,
             format_func=_preset_label,
             help=_("A published architecture, or a small trained model. Source: {source}.").format(
                 source=source
             ),
-            **link.view("preset", link.value("preset"), current_language()),
+            **link.view("preset", link.value("preset"), (tuple(options), current_language())),
         )
 
 
@@ -64,9 +67,9 @@ def _preset_label(name: str) -> str:
 
 def _weights(shown: Architecture) -> None:
     """Trained or random, and why; the way back to the trained ones where a change left them."""
-    start = starts.start(link.value("preset"))
+    start = weights.started_from()
     why = weights.why_random(shown)
-    if start.model is not None:
+    if start.weights:
         st.segmented_control(
             _("Weights"),
             WEIGHTS,
@@ -76,7 +79,7 @@ def _weights(shown: Architecture) -> None:
         )
     if why:
         st.caption(why)
-    if why and start.model is not None:
+    if why and start.weights:
         st.button(
             _("Back to the trained model"),
             icon=":material/undo:",

@@ -27,7 +27,9 @@ def _trained_for(run: Run) -> str:
     if not run.weights:
         text = _("The weights are random (seed {seed}): these guesses mean nothing yet.")
         return text.format(seed=run.seed)
-    card = starts.start(run.weights).model.card
+    card = starts.model(run.weights).card
+    if card.score is None:
+        return ""
     text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
     return text.format(
         task=_(card.task), seed=card.seed, score_name=_(card.score_name), score=card.score

@@ -128,8 +128,21 @@ def default_preset() -> str:
     return wanted if wanted in starts.names() else starts.names()[0]
 
 
+def known_preset(text: str) -> str:
+    """Read the name of something to start from."""
+    if not starts.is_known(text):
+        raise UnreadableError
+    return text
+
+
 def _start(values: Mapping[str, Any]) -> starts.Start:
-    return starts.start(values.get("preset") or default_preset())
+    return starts.start(_preset(values))
+
+
+def _preset(values: Mapping[str, Any]) -> str:
+    """A run may be forgotten while a reader still looks at it."""
+    name = values.get("preset") or default_preset()
+    return name if starts.is_known(name) else default_preset()
 
 
 def _preset_value(name: str) -> Callable[[Mapping[str, Any]], Any]:
@@ -141,13 +154,13 @@ def _language(values: Mapping[str, Any]) -> str:
 
 
 def _sample(values: Mapping[str, Any]) -> str:
-    return samples(values.get("preset") or default_preset())[_language(values)]
+    return samples(_preset(values))[_language(values)]
 
 
 def samples(preset: str) -> Mapping[str, str]:
     """A text to begin with, by language: one that the trained model was made for."""
-    model = starts.start(preset).model
-    return SAMPLES if model is None else {**SAMPLES, **model.card.samples}
+    weights = starts.start(preset).weights
+    return {**SAMPLES, **starts.model(weights).card.samples} if weights else SAMPLES
 
 
 def _preset_mask(values: Mapping[str, Any]) -> str:
@@ -169,7 +182,8 @@ CONFIG = {
 # In this order they are read: a default may depend on what stands before it.
 RUN = {
     "lang": Field(choice(LANGUAGES), None),
-    "preset": Field(choice(starts.names()), lambda values: default_preset()),
+    "preset": Field(known_preset, lambda values: default_preset()),
+    "at_step": Field(whole(0, 10**7), None),
     "weights": Field(choice(WEIGHTS), "trained"),
     "input_kind": Field(choice(INPUT_KINDS), "sentence"),
     "text": Field(sentence, _sample),

@@ -20,6 +20,7 @@ from pages.ui.language import browser_language, literal
 
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
+FORGOTTEN = N_("The training {name} is not kept any more: another model is shown")
 UNKNOWN = N_("{name} in the link is no setting of Blockscope and was left out")
 
 
@@ -60,8 +61,8 @@ def restore(name: str) -> None:
 
 def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
     """What stays when another model is started from; each trained one has its own language."""
-    is_trained = any(starts.start(name).model for name in (value_in(values, "preset"), new))
-    gone = {*CONFIG, "mask_kind", "weights", *(("text", "token") if is_trained else ())}
+    is_trained = any(starts.start(name).weights for name in (value_in(values, "preset"), new))
+    gone = {*CONFIG, "mask_kind", "weights", "at_step", *(("text", "token") if is_trained else ())}
     return {name: old for name, old in values.items() if name not in gone}
 
 
@@ -157,6 +158,11 @@ def _unreadable(name: str, text: str, used: Any) -> Fault:
 
 def mend(values: Mapping[str, Any]) -> Mended:
     """Bring the configuration to the nearest that can be built."""
+    if not starts.is_known(value_in(values, "preset")):
+        rest = {name: found for name, found in values.items() if name != "preset"}
+        known = mend(rest)
+        forgotten = Fault(FORGOTTEN, {"name": _shown(values["preset"])})
+        return Mended(known.values, (forgotten, *known.faults))
     changes = {name: found for name, found in values.items() if name in CONFIG}
     config, faults = starts.start(value_in(values, "preset")).config.nearest(**changes)
     mended = {name: config.flat()[name] for fault in faults for name in fault.mend}

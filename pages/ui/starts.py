@@ -1,5 +1,9 @@
-"""Where a configuration starts from: a published architecture, or a trained model."""
+"""Where a configuration starts from: a published architecture, or a trained model.
 
+Trained are the pocket models that ship with us, and whatever a reader has trained here.
+"""
+
+from functools import lru_cache
 from typing import NamedTuple
 
 from blocks import PRESETS, ModelConfig
@@ -8,8 +12,11 @@ from blocks.kinds import Architecture
 from blocks.masks import MaskKind
 from blocks.presets import PRESET_TABLE
 from blocks.text.tokenizer import Tokenizer
-from blocks.weights.model_file import ModelFile
+from blocks.training.tasks import TaskConfig, build_task
+from blocks.training.training_run import TrainingRun
+from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
+from pages.ui import runs
 
 POCKET_TITLES = {
     "stories-en-zh": N_("Stories · trained"),
@@ -20,33 +27,96 @@ POCKET_TITLES = {
 
 
 class Start(NamedTuple):
-    """A configuration, the mask it is used with, and its trained weights where it has some."""
+    """A configuration, the mask it is used with, and its trained weights where it has some.
+
+    `weights` names them for good: those of a run, with the step at which they were kept.
+    """
 
     title: str
     config: ModelConfig
     mask_kind: MaskKind
     source: str
-    model: ModelFile | None = None
+    weights: str = ""
 
 
 def names() -> tuple[str, ...]:
-    """All that can be started from, trained models first."""
+    """All that ships with us, trained models first."""
     return (*pocket_names(), *PRESETS)
 
 
-def start(name: str) -> Start:
-    """One of them."""
+def is_known(name: str) -> bool:
+    """Whether one can start from this name; of a run, whether it is still kept."""
+    return name in names() or _run(name) is not None
+
+
+def start(name: str, step: int | None = None) -> Start:
+    """What has this name; of a run, the weights kept nearest to this step, or the newest."""
     if name in PRESET_TABLE:
         preset = PRESET_TABLE[name]
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
-    model = pocket(name)
-    is_gpt = model.config.architecture is Architecture.GPT
-    mask = MaskKind.CAUSAL if is_gpt else MaskKind.NONE
-    source = N_("trained by us; `make pocket` trains it anew")
-    return Start(POCKET_TITLES.get(name, name), model.config, mask, source, model)
+    if name in pocket_names():
+        config = pocket(name).config
+        source = N_("trained by us; `make pocket` trains it anew")
+        return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
+    return _start_of_run(_run(name), step)
 
 
-def tokenizer(name: str) -> Tokenizer | None:
-    """That of the trained weights; None where there are none."""
-    model = start(name).model
-    return None if model is None else model.tokenizer
+def _mask(config: ModelConfig) -> MaskKind:
+    is_gpt = config.architecture is Architecture.GPT
+    return MaskKind.CAUSAL if is_gpt else MaskKind.NONE
+
+
+def _run(name: str) -> TrainingRun | None:
+    is_run = name.startswith(runs.PREFIX)
+    run = runs.find(name.removeprefix(runs.PREFIX)) if is_run else None
+    return run if run is not None and run.snapshots.steps else None
+
+
+def _start_of_run(run: TrainingRun, step: int | None) -> Start:
+    kept_step, _tensors = run.snapshots.at(run.snapshots.steps[-1] if step is None else step)
+    weights = f"{runs.preset_of(run.id)}@{kept_step}"
+    config = run.spec.config
+    return Start(N_("Trained here"), config, _mask(config), N_("trained by you"), weights)
+
+
+def model(weights: str) -> ModelFile:
+    """The trained model that `Start.weights` names. KeyError where a run is forgotten."""
+    if not weights.startswith(runs.PREFIX):
+        return pocket(weights)
+    name, _at, step = weights.rpartition("@")
+    run = _run(name)
+    if run is None:
+        raise KeyError(weights)
+    return model_of_run(run, int(step))
+
+
+def model_of_run(run: TrainingRun, step: int) -> ModelFile:
+    """The model of a run as it was at the kept step nearest to this."""
+    kept_step, tensors = run.snapshots.at(step)
+    return ModelFile(run.spec.config, task_tokenizer(run.spec.task), _card(run, kept_step), tensors)
+
+
+def _card(run: TrainingRun, step: int) -> Card:
+    measured = [each for each in run.log.evaluations.items() if each.step <= step]
+    newest = measured[-1] if measured else None
+    return Card(
+        task=str(run.spec.task.kind),
+        recipe=run.spec.plain(),
+        seed=run.spec.seed,
+        n_steps=step,
+        seconds=run.seconds,
+        held_out_loss=newest.held_out_loss if newest else None,
+        score=newest.score if newest else None,
+        score_name=build_task_once(run.spec.task).score_name,
+    )
+
+
+@lru_cache(maxsize=4)
+def build_task_once(task: TaskConfig):
+    """A task, its texts encoded once."""
+    return build_task(task)
+
+
+def task_tokenizer(task: TaskConfig) -> Tokenizer:
+    """What the tokens of a task mean."""
+    return build_task_once(task).tokenizer

@@ -23,8 +23,7 @@ class Reading(NamedTuple):
 
 def vocabulary() -> str:
     """Whose tokens the text is cut into: the trained model's; empty for those that ship with us."""
-    preset = link.value("preset")
-    return preset if starts.tokenizer(preset) else ""
+    return starts.start(link.value("preset")).weights
 
 
 def tokenizer() -> Tokenizer:
@@ -34,7 +33,7 @@ def tokenizer() -> Tokenizer:
 
 def tokenizer_of(vocabulary: str) -> Tokenizer:
     """The tokenizer of a trained model, or the one that ships with us."""
-    return (starts.tokenizer(vocabulary) if vocabulary else None) or shipped_tokenizer()
+    return starts.model(vocabulary).tokenizer if vocabulary else shipped_tokenizer()
 
 
 def label(run: Run, token_id: int) -> str:

@@ -10,7 +10,12 @@ FREE_TO_CHANGE = {"dropout", "initialization"}
 
 def learned(architecture: Architecture) -> str:
     """The name of the trained weights that run on a page of this architecture, or nothing."""
-    return "" if why_random(architecture) else link.value("preset")
+    return "" if why_random(architecture) else started_from().weights
+
+
+def started_from() -> starts.Start:
+    """What the configuration starts from; of a run, at the step that the link names."""
+    return starts.start(link.value("preset"), link.value("at_step"))
 
 
 def config(architecture: Architecture, learned: str) -> ModelConfig:
@@ -32,9 +37,9 @@ def back_to_trained() -> None:
 
 def why_random(architecture: Architecture) -> str:
     """Why trained weights do not run, in the reader's language; nothing where they do."""
-    start = starts.start(link.value("preset"))
+    start = started_from()
     changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
-    if start.model is None:
+    if not start.weights:
         return _("This architecture ships without weights: they are drawn from the seed.")
     if link.value("weights") == "random":
         return _("You asked for random weights.")

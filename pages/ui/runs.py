@@ -1,0 +1,51 @@
+"""The trainings of this server, and which of them a reader has started or opened."""
+
+import secrets
+
+import streamlit as st
+
+from blocks.training.limits import Limits
+from blocks.training.runs import Runs
+from blocks.training.training_run import TrainingRun
+from pages.ui import settings
+
+PREFIX = "run:"
+
+
+@st.cache_resource(show_spinner=False)
+def runs() -> Runs:
+    """The registry that all sessions share; a run is found by its id alone."""
+    return Runs(
+        Limits(
+            max_seconds=settings.training_seconds(),
+            max_steps=settings.training_steps(),
+            max_parameters=settings.training_parameters(),
+        )
+    )
+
+
+def owner() -> str:
+    """A name for this session, so that nobody fills the queue alone."""
+    return st.session_state.setdefault("owner", secrets.token_urlsafe(8))
+
+
+def mine() -> tuple[str, ...]:
+    """Ids of the runs that this session has started or opened by a link, the newest first."""
+    known = {run.id for run in runs().kept}
+    return tuple(run_id for run_id in st.session_state.get("my_runs", ()) if run_id in known)
+
+
+def remember(run_id: str) -> None:
+    """This session has to do with a run."""
+    others = tuple(each for each in st.session_state.get("my_runs", ()) if each != run_id)
+    st.session_state["my_runs"] = (run_id, *others)[:20]
+
+
+def find(run_id: str) -> TrainingRun | None:
+    """A run by its id; None where it is not kept any more."""
+    return next((run for run in runs().kept if run.id == run_id), None)
+
+
+def preset_of(run_id: str) -> str:
+    """What the link calls the model of a run."""
+    return f"{PREFIX}{run_id}"
