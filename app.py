@@ -9,7 +9,7 @@ from pages.figures import strip
 from pages.ui import labelled, link, words
 from pages.ui.chart import show
 from pages.ui.frame import close_page, open_page, recorded
-from pages.ui.inputs import input_controls
+from pages.ui.inputs import vector_controls
 from pages.ui.language import _
 
 TITLE = N_("See a Transformer work")
@@ -50,7 +50,7 @@ def main() -> None:
 def sentence(run: Run) -> None:
     """Your own sentence, and on to what it does in the block."""
     st.subheader(_("Type a sentence"))
-    input_controls(run)
+    vector_controls(run)
     if st.button(_("See it pass through the block"), type="primary", icon=":material/play_arrow:"):
         st.switch_page(BLOCK, query_params=link.as_query())
 

@@ -5,7 +5,7 @@ while this thread's recorder listens; all other threads, sharing the same model,
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -113,9 +113,11 @@ class Recording:
         """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share."""
         return flow.frame(self.stages, self.moments)
 
-    def heads(self, mask: Tensor | None = None, layer: int = 0) -> pd.DataFrame:
+    def heads(
+        self, mask: Tensor | None = None, layer: int = 0, tokens: Sequence[Hashable] = ()
+    ) -> pd.DataFrame:
         """One row a head: what `inspection.heads` measures of its pattern."""
-        return heads.frame(self.pattern(layer), mask, layer=layer)
+        return heads.frame(self.pattern(layer), mask, layer=layer, tokens=tokens)
 
 
 def record(

@@ -17,7 +17,7 @@ from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.history import run_before
-from pages.ui.inputs import input_controls, mask_controls, token_choice
+from pages.ui.inputs import mask_controls, token_choice, vector_controls
 from pages.ui.language import _
 from pages.ui.views import (
     dims_choice,
@@ -51,7 +51,7 @@ def what_goes_in(run: Run) -> None:
     """Input, mask and pinned token."""
     left, middle, right = st.columns([5, 4, 2])
     with left:
-        input_controls(run)
+        vector_controls(run)
     with middle:
         mask_controls()
         token_choice(run)

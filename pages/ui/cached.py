@@ -79,7 +79,7 @@ def whole_flow(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def heads(run: Run, layer: int) -> pd.DataFrame:
     """One row a head of a layer: its measures."""
-    return recording(run).heads(run.build_mask(), layer)
+    return recording(run).heads(run.build_mask(), layer, run.input.tokens or ())
 
 
 @lru_cache(maxsize=32)

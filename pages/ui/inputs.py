@@ -70,15 +70,18 @@ def shorten(seq_len: int) -> None:
         link.change("text", first_words(link.value("text"), seq_len - n_padding))
 
 
-def input_controls(run: Run) -> None:
-    """A sentence, or (for a block) the textbook's random tensor."""
-    is_block = run.config.architecture is Architecture.BLOCK
-    if is_block or run.weights:
-        choose("input_kind", _("Input"), INPUT_KINDS)
-    if is_block and link.value("input_kind") == "random":
+def vector_controls(run: Run) -> None:
+    """For one block: a sentence, or the textbook's random tensor."""
+    choose("input_kind", _("Input"), INPUT_KINDS)
+    if link.value("input_kind") != "random":
+        input_controls(run)
+    else:
         slider("batch", _("batch · sequences at once"), 1, 64, link.value("batch"))
         slider("seq_len", _("seq_len · tokens"), 1, MAX_TOKENS, link.value("seq_len"))
-        return
+
+
+def input_controls(run: Run) -> None:
+    """A sentence, and a sample of one in each language."""
     st.text_area(
         _("Sentence"),
         max_chars=MAX_CHARACTERS,

@@ -55,6 +55,7 @@ def heads(run: Run, layer: int) -> None:
             _("first token"): table["first_token"],
             _("same token"): table["same_token"],
             _("previous token"): table["previous_token"],
+            _("after the same token"): table["induction"],
             _("row sum"): table["row_sum_min"].map("{:.3f}".format),
             _("name"): [terms.head_name(name) for name in table["name"]],
         }

@@ -1,6 +1,28 @@
-"""Print what is quick and what is not: `make bench`."""
+"""What is quick and what is not: `make bench`, or a part: `python -m tests.bench training`."""
 
-from tests.bench import browser, tensors
+import argparse
+from pathlib import Path
 
-tensors.measure()
-browser.measure()
+PARTS = ("tensors", "generation", "training", "browser")
+
+options = argparse.ArgumentParser()
+options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
+options.add_argument("--text", type=Path, help="a text to learn, for the time to a known loss")
+chosen = options.parse_args()
+
+if "tensors" in chosen.parts:
+    from tests.bench import tensors
+
+    tensors.measure()
+if "generation" in chosen.parts:
+    from tests.bench import generation
+
+    generation.measure()
+if "training" in chosen.parts:
+    from tests.bench import training
+
+    training.measure(chosen.text)
+if "browser" in chosen.parts:
+    from tests.bench import browser
+
+    browser.measure()

@@ -33,7 +33,7 @@ def milliseconds(work: Callable[[], object], device: str) -> float:
 
 def recorded_against_fused(device: str) -> None:
     """All stages and all heads, against the same block unobserved; in turn, pair by pair."""
-    config = PRESETS["gpt2-small"]
+    config = PRESETS["gpt2-small"].one_block()
     model, mask = build(config, device=device), causal(512, device)
     x = torch.randn(1, 512, config.d_model, device=device)
     keep = {"pattern", *(step.stage for step in wiring(config))}

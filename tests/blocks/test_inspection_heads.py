@@ -129,3 +129,20 @@ def test_a_sentence_of_padding_weighs_nothing_in_the_average():
 def test_half_precision_is_measured_in_float32():
     row = measures(UNIFORM.to(torch.bfloat16)).iloc[0]
     assert row["entropy_bits"] == pytest.approx(math.log2(SEQ_LEN), rel=1e-2)
+
+
+def test_a_head_that_reads_what_followed_the_same_token_is_an_induction_head():
+    tokens = ["a", "b", "c", "a", "b", "x"]
+    pattern = torch.zeros(1, 2, 6, 6)
+    pattern[0, :, :, 0] = 1  # one head reads the first token only
+    pattern[0, 1, 3] = torch.eye(6)[1]  # the other, at the second "a", what followed the first
+    pattern[0, 1, 4] = torch.eye(6)[2]
+    table = frame(pattern, tokens=tokens)
+    assert table["induction"].tolist() == [0, 1]
+    assert table["name"].tolist() == ["first_token", "induction"]
+    assert frame(pattern)["induction"].tolist() == [0, 0]
+
+
+def test_where_no_token_stands_twice_there_is_no_induction():
+    table = frame(torch.full((1, 1, 3, 3), 1 / 3), tokens=["a", "b", "c"])
+    assert table["induction"].tolist() == [0]
