@@ -85,7 +85,11 @@ def _over_tokens(
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + LABELS, EDGE),
         **legend(),
-        xaxis={"title": {"text": _("tokens of the text that were read")}, "fixedrange": True},
+        xaxis={
+            "title": {"text": _("tokens of the text that were read")},
+            "tickformat": "d",
+            "fixedrange": True,
+        },
         yaxis={
             "title": {"text": unit},
             "tickformat": digits,

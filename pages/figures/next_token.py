@@ -15,23 +15,26 @@ from pages.figures.theme import (
     token_label,
 )
 
-ROW, BOTTOM = 30, 44
+ROW, BOTTOM = 25, 44
 
 
 def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
     """Two bars a token, the likeliest on top: before sampling, and the chance to be drawn.
 
     `tokens`: label, rank, logit, scaled, kept, model_probability, probability; a row without a
-    rank (NaN) stands for all that are not listed. `after`: the token that these would follow.
+    rank (NaN) stands for all that are not listed; it is written, not drawn. `after`: the token
+    that these would follow.
     """
     n = len(tokens)
-    largest = tokens[["model_probability", "probability"]].max(axis=None)
-    kept, dropped = tokens[tokens["kept"]], tokens[~tokens["kept"]]
+    ranked, others = tokens[tokens["rank"].notna()], tokens[tokens["rank"].isna()]
+    largest = ranked[["model_probability", "probability"]].max(axis=None)
+    kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
     return figure(
         [
             _before(kept, _("the model's own"), "", _),
             _before(dropped, _("the model's own, dropped"), "/", _),
             _drawn_from(kept, _),
+            _in_words(others),
         ],
         title=_("What comes after {token}").format(token=token_label(after)),
         height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
@@ -60,7 +63,7 @@ def _name(row: Any) -> str:
 
 
 def _ranked(row: Any) -> str:
-    return f"{token_label(row.label)} · {row.rank:.0f}"
+    return f"{row.rank:.0f} · {token_label(row.label)}"
 
 
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
@@ -76,6 +79,24 @@ def _drawn_from(rows: pd.DataFrame, _: Translate) -> dict[str, Any]:
     return {**bar, "name": _("drawn with"), "marker": {"color": EMBEDDING}, "text": text}
 
 
+def _in_words(rows: pd.DataFrame) -> dict[str, Any]:
+    """All others may be more than all that is listed: a bar would make the rest invisible."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [0] * len(rows),
+        "y": rows.index.tolist(),
+        "text": [_chances(row) for row in rows.itertuples()],
+        "textposition": "middle right",
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+
+
+def _chances(row: Any) -> str:
+    return f"{row.model_probability:.3%} → {row.probability:.3%}"
+
+
 def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
     return {
         "type": "bar",
@@ -85,6 +106,7 @@ def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
         "y": rows.index.tolist(),
         "textposition": "outside",
         "textfont": {"size": 11},
+        "constraintext": "none",
         "cliponaxis": False,
         "hovertext": [_hover(row, _) for row in rows.itertuples()],
         "hoverinfo": "text",
@@ -92,10 +114,7 @@ def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
 
 
 def _hover(row: Any, _: Translate) -> str:
-    label, shares = token_label(row.label, most=40), (row.model_probability, row.probability)
-    chances = "{:.3%} → {:.3%}".format(*shares)
-    if pd.isna(row.rank):
-        return f"{label}<br>{chances}"
-    text = _("{token} · rank {rank} · logit {logit:.3f} · scaled {scaled:.3f}")
+    text = _("{token} · rank {rank} · logit {logit:.3f} · ÷ temperature {scaled:.3f}")
+    label = token_label(row.label, most=40)
     said = text.format(token=label, rank=int(row.rank), logit=row.logit, scaled=row.scaled)
-    return f"{said}<br>{chances}"
+    return f"{said}<br>{_chances(row)}"

@@ -53,8 +53,10 @@ def bars(tokens: pd.DataFrame, *, guess_bits: float, pinned: int, _: Translate) 
             *(outline(i - 0.5, 0, 1, most) for i in marks),
         ],
         annotations=[
-            _name(mean, "left", _("mean {bits:.2f} bits").format(bits=mean)),
-            _name(guess_bits, "right", _("even guess {bits:.2f} bits").format(bits=guess_bits)),
+            _line_names(
+                _("line: mean {bits:.2f} bits").format(bits=mean),
+                _("dots: even guess {bits:.2f} bits").format(bits=guess_bits),
+            )
         ],
     )
 
@@ -64,9 +66,10 @@ def _level(y: float, dash: str) -> dict[str, Any]:
     return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": dash}}
 
 
-def _name(y: float, side: str, text: str) -> dict[str, Any]:
-    place = {"x": 0 if side == "left" else 1, "xref": "paper", "xanchor": side}
-    return {**place, "y": y, "yanchor": "bottom", "text": text, "showarrow": False}
+def _line_names(*names: str) -> dict[str, Any]:
+    """What the lines are, above the bars, where nothing stands in the way."""
+    place = {"x": 0, "xref": "paper", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    return {**place, "text": " · ".join(names), "showarrow": False, "xanchor": "left"}
 
 
 def _hover(row: Any, _: Translate) -> str:

@@ -12,7 +12,7 @@ WIDE = 0x2E80
 def label_room(tokens: Sequence[str]) -> int:
     """Pixels that slanted token labels need; Chinese characters are twice as wide."""
     widest = max(sum(2 if ord(c) > WIDE else 1 for c in token_label(token)) for token in tokens)
-    return int(6 * widest) + 16
+    return int(6 * widest) + 20
 
 
 def token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:

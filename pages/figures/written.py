@@ -22,7 +22,7 @@ from pages.figures.weights import codes, outline, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
 BARS, BOTTOM = 190, 30
-ROW_TALL, ROW_FLAT, FEW_ROWS = 18, 5, 24
+ROW_TALL, ROW_FLAT, ROOM = 26, 5, 420
 
 
 def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
@@ -102,7 +102,7 @@ def reads(weights: np.ndarray, keys: Sequence[str], *, _: Translate) -> Picture:
     return figure(
         [_nothing(), cells],
         title=_("What each head read to make it"),
-        height=TITLE + room + BOTTOM + n_rows * (ROW_TALL if n_rows <= FEW_ROWS else ROW_FLAT),
+        height=TITLE + room + BOTTOM + n_rows * _row(n_rows),
         margin=(TITLE + room, BOTTOM),
         xaxis={
             **token_ticks(keys, KEYS),
@@ -116,6 +116,11 @@ def reads(weights: np.ndarray, keys: Sequence[str], *, _: Translate) -> Picture:
         yaxis2={**_head_names(n_layers, n_heads, _), "overlaying": "y", "range": y_range},
         shapes=[_between(layer * n_heads - 0.5, n_keys) for layer in range(1, n_layers)],
     )
+
+
+def _row(n_rows: int) -> int:
+    """Pixels of a row: the fewer there are, the taller."""
+    return max(ROW_FLAT, min(ROW_TALL, ROOM // n_rows))
 
 
 def _hover(_: Translate) -> str:

@@ -17,11 +17,14 @@ def what_comes_next(run: Run, position: int, sampling: SamplingConfig) -> None:
     """The likeliest tokens after the pinned one, before and after sampling."""
     code = (source.filtered, source.choose, source.next_tokens)
     heading(_("The next token"), ("sampling",), code, key="next")
-    sampling_controls()
     if note := next_words.sees_ahead(run):
-        st.warning(note, icon=":material/visibility:")
-    st.info(next_words.next_sentence(run, position, sampling), icon=":material/lightbulb:")
-    show(draw_next, run, position, sampling, key="next_bars", alt=next_words.next_alt)
+        st.caption(note)
+    left, right = st.columns([4, 7], gap="large")
+    with left:
+        sampling_controls()
+        st.info(next_words.next_sentence(run, position, sampling), icon=":material/lightbulb:")
+    with right:
+        show(draw_next, run, position, sampling, key="next_bars", alt=next_words.next_alt)
     gpt_tables.next_tokens(run, position, sampling)
 
 

@@ -31,7 +31,7 @@ def as_markdown(chips: Iterable[Chip]) -> str:
 def legend(roles: Iterable[str]) -> str:
     """What the colours mean."""
     names = {"read": _("read"), "written": _("written by the model"), "pinned": _("chosen")}
-    return " ".join(f":{COLORS[role]}-background[{names[role]}]" for role in roles)
+    return " ".join(f":{COLORS[role]}-badge[{names[role]}]" for role in roles)
 
 
 def show(chips: Iterable[Chip], *, key: str) -> None:
@@ -42,7 +42,7 @@ def show(chips: Iterable[Chip], *, key: str) -> None:
 
 def _chip(chip: Chip) -> str:
     note = f" :small[{literally(chip.note)}]" if chip.note else ""
-    return f":{COLORS[chip.role]}-background[{literally(chip.label)}{note}]"
+    return f":{COLORS[chip.role]}-badge[{literally(chip.label)}{note}]"
 
 
 def literally(text: str) -> str:

@@ -9,6 +9,7 @@ from blocks.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import link, predicted, tokens
 from pages.ui.language import _
+from pages.ui.numbers import percent
 
 
 def read_tokens(run: Run) -> pd.DataFrame:
@@ -35,11 +36,16 @@ def tokens_read(run: Run) -> None:
             _("position"): table["position"],
             _("token"): table["token"],
             _("id"): table["token_id"],
-            _("from character"): table["first_character"],
-            _("to character"): table["last_character"],
+            _("characters"): _span(table),
         }
     )
-    st.dataframe(shown, hide_index=True, key="token_table", height=260)
+    st.dataframe(shown, hide_index=True, key="token_table", height=212)
+
+
+def _span(table: pd.DataFrame) -> pd.Series:
+    """From which character to which, or the one."""
+    first, last = table["first_character"].astype(str), table["last_character"].astype(str)
+    return first.where(first == last, first + "–" + last)
 
 
 @lru_cache(maxsize=8)
@@ -93,7 +99,7 @@ def surprise(run: Run) -> None:
             _("position"): table["position"] + 1,
             _("token"): table["label"],
             _("bits"): table["bits"].round(3),
-            _("probability"): table["probability"].map("{:.3%}".format),
+            _("probability"): table["probability"].map(percent),
             _("rank"): table["rank"],
         }
     )

@@ -80,18 +80,19 @@ def next_sentence(run: Run, position: int, sampling: SamplingConfig) -> str:
 
 def _kept(run: Run, found: predicted.Outlook) -> str:
     text = _(
-        "It is drawn with {probability}. {n:,} of {vocab_size:,} tokens can be drawn; those "
-        "dropped had {dropped}. The draw is as open as among {alike:,.1f} tokens alike "
-        "({bits:.2f} bits)."
+        "It is drawn with {probability}. {n:,} of {vocab_size:,} tokens can be drawn: as open as "
+        "a choice among {alike:,.1f} tokens alike ({bits:.2f} bits)."
     )
-    return text.format(
+    said = text.format(
         probability=percent(found.probability),
         n=found.n_kept,
         vocab_size=run.config.vocab_size,
-        dropped=percent(found.dropped),
         alike=2**found.bits,
         bits=found.bits,
     )
+    if found.n_kept == run.config.vocab_size:
+        return said
+    return said + " " + _("Those dropped had {share}.").format(share=percent(found.dropped))
 
 
 def next_alt(run: Run, position: int, sampling: SamplingConfig) -> str:

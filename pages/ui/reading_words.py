@@ -5,6 +5,7 @@ import math
 from blocks.run import Run
 from pages.ui import predicted
 from pages.ui.language import _, literal
+from pages.ui.numbers import percent
 
 
 def layer_name(layer: int) -> str:
@@ -109,13 +110,13 @@ def _most_surprising(run: Run) -> str:
     most = table.loc[table["bits"].idxmax()]
     text = _(
         "Most surprising is {token} at position {position}: {bits:.2f} bits, probability "
-        "{share:.3%}, rank {rank:,}."
+        "{share}, rank {rank:,}."
     )
     return text.format(
         token=literal(most["label"]),
         position=most["position"] + 1,
         bits=most["bits"],
-        share=most["probability"],
+        share=percent(most["probability"]),
         rank=most["rank"],
     )
 

@@ -26,20 +26,10 @@ def current_sampling() -> SamplingConfig:
 
 def sampling_controls() -> None:
     """Temperature, top-k, top-p: the model does not run again for any of them."""
-    left, middle, right = st.columns(3, gap="medium")
-    with left:
-        slider(
-            "temperature",
-            _("temperature · 0 is greedy"),
-            0.0,
-            MOST_SHOWN_TEMPERATURE,
-            link.value("temperature"),
-            step=0.05,
-        )
-    with middle:
-        slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"))
-    with right:
-        slider("top_p", _("top_p · 1 keeps all"), 0.01, 1.0, link.value("top_p"), step=0.01)
+    most, shown = MOST_SHOWN_TEMPERATURE, link.value("temperature")
+    slider("temperature", _("temperature · 0 is greedy"), 0.0, most, shown, step=0.05)
+    slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"))
+    slider("top_p", _("top_p · 1 keeps all"), 0.01, 1.0, link.value("top_p"), step=0.01)
 
 
 def writing_controls(writer: Writer) -> None:

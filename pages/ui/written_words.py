@@ -65,12 +65,16 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
     """Which head put most on one token."""
     reads = writer.tokens[opened].reads
     layer, head, key = (int(i) for i in _largest(reads))
-    text = _("The sharpest look is that of layer {layer}, head {head}: {weight:.0%} on {token}.")
+    text = _(
+        "The sharpest look is that of layer {layer}, head {head}: {weight:.0%} on {token} "
+        "(position {position})."
+    )
     return text.format(
         layer=layer + 1,
         head=head,
         weight=float(reads[layer, head, key]),
         token=literal(generated.keys(run, writer.tokens, opened)[key]),
+        position=len(run.input.token_ids) + opened - reads.shape[-1] + key + 1,
     )
 
 
