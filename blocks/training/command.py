@@ -10,13 +10,14 @@ from typing import Any
 from blocks import devices
 from blocks.config import FIELDS
 from blocks.faults import N_, ConfigError, Fault
+from blocks.kinds import Architecture
 from blocks.training.checkpoint import STATE, Checkpoint, load
 from blocks.training.corpora import corpus_from_bytes
 from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
 from blocks.training.recipe import DEFAULTS, RECIPES
 from blocks.training.spec import TrainingSpec
-from blocks.training.tasks import TaskConfig, TaskKind, build_task
+from blocks.training.tasks import Language, TaskConfig, TaskKind, TokenKind, build_task
 from blocks.training.watch import watched
 
 MOST_CHARACTERS = 50_000_000
@@ -57,6 +58,9 @@ def parser() -> argparse.ArgumentParser:
     add = options.add_argument
     add("--task", choices=[*TaskKind], default=TaskKind.TEXT, help="what is learned (%(default)s)")
     add("--text", type=Path, metavar="FILE", help="learn from this text (implies --task text)")
+    add("--tokens", choices=[*TokenKind], default=TokenKind.CHARACTERS, help="of a text")
+    add("--language", choices=[*Language], default=Language.ENGLISH, help="of stories")
+    add("--learner", choices=[Architecture.GPT, Architecture.ENCODER], help="where both can learn")
     add("--seq-len", type=int, default=64, metavar="N", help="tokens in a row (%(default)s)")
     add("--preset", choices=[*RECIPES], default="fast", help="the recipe (%(default)s)")
     add("--steps", type=int, metavar="N", help="how many updates (as the recipe says)")
@@ -123,18 +127,29 @@ def begun(options: argparse.Namespace) -> Training:
 
 def task_config(options: argparse.Namespace) -> TaskConfig:
     """The task asked for; its text is read here."""
-    if options.text is None:
-        return TaskConfig(kind=TaskKind(options.task), seq_len=options.seq_len)
+    kind = TaskKind(options.task) if options.text is None else TaskKind.TEXT
+    return TaskConfig(
+        kind=kind,
+        seq_len=options.seq_len,
+        architecture=options.learner and Architecture(options.learner),
+        text=None if options.text is None else text_of(options.text),
+        token_kind=TokenKind(options.tokens),
+        language=Language(options.language),
+    )
+
+
+def text_of(file: Path) -> str:
+    """The text in a file; what should be known about how it was read is said."""
     try:
-        raw = options.text.read_bytes()
+        raw = file.read_bytes()
     except OSError as error:
         text = N_("{file} cannot be read ({error}): choose another file")
-        values = {"file": options.text, "error": error.strerror}
+        values = {"file": file, "error": error.strerror}
         raise ConfigError([Fault(text, values)]) from error
     corpus = corpus_from_bytes(raw, most_characters=MOST_CHARACTERS)
     for note in corpus.notes:
         print(note, file=sys.stderr)
-    return TaskConfig(kind=TaskKind.TEXT, seq_len=options.seq_len, text=corpus.text)
+    return corpus.text
 
 
 def assignment(text: str) -> tuple[str, Any]:
