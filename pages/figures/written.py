@@ -22,7 +22,7 @@ from pages.figures.weights import codes, outline, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
 BARS, BOTTOM = 190, 30
-ROW_TALL, ROW_FLAT, ROOM = 26, 5, 420
+ROW_TALL, ROW_FLAT, ROOM = 26, 3, 320
 
 
 def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:

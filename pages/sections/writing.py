@@ -1,9 +1,10 @@
 """The model writes on: each new token, what the heads read to make it, and the cache it took."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
+from blocks import ConfigError
 from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
 from blocks.run import Run
 from blocks.text.generation import Generation, context_start
@@ -12,6 +13,7 @@ from pages.figures import cache, written
 from pages.ui import chips, generated, link, written_words
 from pages.ui.chart import show
 from pages.ui.explain import heading
+from pages.ui.frame import refuse
 from pages.ui.language import _
 from pages.ui.sampling_controls import (
     new_token_choice,
@@ -43,7 +45,7 @@ class Text(NamedTuple):
         return opened_token(self.n_tokens)
 
 
-def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta_generator"]:
+def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, Any]:
     """The text so far, and the place where it goes on; what takes long is left to `go_on`."""
     heading(
         _("The model writes on"),
@@ -55,7 +57,7 @@ def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta
     writing_controls(writer)
     if note := written_words.mask_note(run):
         st.caption(note)
-    writer.write(link.value("n_new_tokens"), seconds=AT_ONCE)
+    write(writer, AT_ONCE)
     n_tokens = min(link.value("n_new_tokens"), len(writer.tokens))
     text = Text(run, sampling, link.value("sampling_seed"), n_tokens)
     with st.container(key="text_so_far"):
@@ -68,7 +70,18 @@ def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, "st.delta
     return text, place
 
 
-def show_text(text: Text, place) -> None:
+def write(writer: generated.Writer, seconds: float) -> None:
+    """Write for a moment; where the device cannot, say so and end the page."""
+    try:
+        writer.write(link.value("n_new_tokens"), seconds=seconds)
+    except ConfigError as error:
+        faults = error.faults
+    else:
+        return
+    refuse(faults)
+
+
+def show_text(text: Text, place: Any) -> None:
     """What was read, and what was written so far."""
     with place.container(border=True):
         found = written_words.chips(text.run, text.writer, text.n_tokens, text.opened)
@@ -76,13 +89,13 @@ def show_text(text: Text, place) -> None:
         st.caption(chips.legend(("read", "written", "pinned")))
 
 
-def go_on(text: Text, place) -> None:
+def go_on(text: Text, place: Any) -> None:
     """Write what is still to be written, in sight of the reader; any touch interrupts it."""
     wanted = link.value("n_new_tokens")
     if text.n_tokens >= wanted:
         return
     while text.n_tokens < wanted:
-        text.writer.write(wanted, seconds=A_MOMENT)
+        write(text.writer, A_MOMENT)
         text = text._replace(n_tokens=min(wanted, len(text.writer.tokens)))
         show_text(text, place)
     st.rerun()

@@ -56,6 +56,7 @@ class Work:
 def _drawn(work: Work, values: tuple[Hashable, ...], language: str, theme: str) -> Any:
     figure = work.function(*values)
     figure.update_layout(font_color=INK[theme])
+    figure.update_traces(textfont_color=INK[theme], selector={"type": "heatmap"})
     return figure
 
 

@@ -1,7 +1,7 @@
 """The frame of every page: menu, language, controls, share, and the device at work."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -104,7 +104,7 @@ def recorded(run: Run) -> Recording:
     """What the run showed; where it cannot be, a sentence with the mend, and the page ends."""
     fault = run.fault(memory_budget())
     if fault is not None:
-        _refuse([fault])
+        refuse([fault])
     try:
         with st.spinner(_("The model runs …"), show_time=True):
             seen = cached.recording(run)
@@ -113,10 +113,11 @@ def recorded(run: Run) -> Recording:
     else:
         _device_line(run, seen)
         return seen
-    _refuse(faults)
+    refuse(faults)
 
 
-def _refuse(faults: list[Fault]) -> None:
+def refuse(faults: Sequence[Fault]) -> None:
+    """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
         st.error(say(fault), icon=":material/block:")
         if fault.mend:

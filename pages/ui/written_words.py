@@ -69,13 +69,16 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
         "The sharpest look is that of layer {layer}, head {head}: {weight:.0%} on {token} "
         "(position {position})."
     )
-    return text.format(
+    said = text.format(
         layer=layer + 1,
         head=head,
         weight=float(reads[layer, head, key]),
         token=literal(generated.keys(run, writer.tokens, opened)[key]),
         position=len(run.input.token_ids) + opened - reads.shape[-1] + key + 1,
     )
+    if run.weights:
+        return said
+    return said + " " + _("The weights are random: every head reads nearly evenly.")
 
 
 def _largest(reads) -> tuple[int, int, int]:
