@@ -16,6 +16,7 @@ from blocks.training.task import IGNORED, Batch, LogitsOf, Task
 
 __all__ = [
     "IGNORED",
+    "LEARNERS",
     "Batch",
     "Language",
     "LogitsOf",
@@ -57,7 +58,7 @@ class TokenKind(StrEnum):
     BYTE_PAIRS = "byte_pairs"
 
 
-_GPT, _ENCODER = Architecture.GPT, Architecture.ENCODER
+LEARNERS = _GPT, _ENCODER = Architecture.GPT, Architecture.ENCODER
 ARCHITECTURES = {
     TaskKind.TEXT: (_GPT,),
     TaskKind.STORIES: (_GPT,),

@@ -1,6 +1,6 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
@@ -15,6 +15,7 @@ from blocks.kinds import (
     PositionKind,
 )
 from blocks.legal import divisors
+from blocks.training.recipe import WeightDtype
 from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import LARGEST_SEED, WEIGHTS
 from pages.ui.language import _, current_language
@@ -31,6 +32,32 @@ def architecture(shown: Architecture) -> None:
     _weights(shown)
     if shown.reads_tokens:
         _whole(config)
+    _shape(config)
+    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
+        _details(config)
+        _evaluation()
+        _place(available_dtypes(link.value("device")), link.value("dtype"))
+
+
+def to_train() -> None:
+    """The same for a model that is trained from the start."""
+    config = link.config()
+    _preset()
+    st.caption(_("The model to train. Its weights start random, drawn from the seed."))
+    _whole(config)
+    _shape(config)
+    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
+        _details(config)
+        _place([*WeightDtype], trained_dtype())
+
+
+def trained_dtype() -> WeightDtype:
+    """The number format of a training: the reader's where one can train in it."""
+    kinds = [kind for kind in WeightDtype if kind == link.value("dtype")]
+    return kinds[0] if kinds else WeightDtype.FLOAT32
+
+
+def _shape(config: ModelConfig) -> None:
     _sizes(config)
     choose("norm_placement", _("Norm placement"), _placements(config))
     choose("norm_kind", _("Norm"), NormKind)
@@ -38,8 +65,6 @@ def architecture(shown: Architecture) -> None:
     if not config.attention_only:
         pick("activation", _("Activation"), Activation)
     choose("position_kind", _("Position"), PositionKind)
-    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
-        _more(config)
 
 
 def _preset() -> None:
@@ -119,7 +144,7 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
     return not is_rope or config.d_model // n_heads % 2 == 0
 
 
-def _more(config: ModelConfig) -> None:
+def _details(config: ModelConfig) -> None:
     if config.norm.norm_placement is not NormPlacement.PARALLEL:
         switch("attention_only", _("Attention only, no feed-forward"))
     switch("qk_norm", _("Norm on queries and keys"))
@@ -127,16 +152,22 @@ def _more(config: ModelConfig) -> None:
     switch("attention_bias", _("Biases in attention"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
     slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)
+    pick("initialization", _("Initialisation"), Initialization)
+
+
+def _evaluation() -> None:
     switch(
         "training",
         _("Training mode"),
         help=_("Dropout is on, and BatchNorm uses the statistics of this batch."),
     )
-    pick("initialization", _("Initialisation"), Initialization)
+
+
+def _place(dtypes: Sequence[str], dtype: str) -> None:
+    """Seed, device and number format."""
     st.number_input(_("Seed"), 0, LARGEST_SEED, step=1, **link.view("seed", link.value("seed")))
-    device = link.value("device")
     pick("device", _("Device"), available_devices(), label_of=device_name)
-    pick("dtype", _("Number format"), available_dtypes(device), label_of=str)
+    pick("dtype", _("Number format"), dtypes, label_of=str, shown=dtype)
 
 
 def choose(name: str, label: str, options: Iterable[str]) -> None:
@@ -151,15 +182,17 @@ def choose(name: str, label: str, options: Iterable[str]) -> None:
     )
 
 
-def pick(name: str, label: str, options: Iterable[str], *, label_of=terms.option) -> None:
-    """Many choices in a list."""
+def pick(
+    name: str, label: str, options: Iterable[str], *, label_of=terms.option, shown: str = ""
+) -> None:
+    """Many choices in a list; `shown` is the field's value unless told otherwise."""
     words = tuple(str(option) for option in options)
     with st.container(key=name):
         st.selectbox(
             label,
             words,
             format_func=label_of,
-            **link.view(name, link.value(name), (words, current_language())),
+            **link.view(name, str(shown or link.value(name)), (words, current_language())),
         )
 
 

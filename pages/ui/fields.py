@@ -1,6 +1,7 @@
 """Every value that a link can carry: how it is read, and what it is where the link is silent."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple, get_args
@@ -12,6 +13,9 @@ from blocks.devices import DTYPES, available_devices
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from blocks.text.sampling import LEAST_TEMPERATURE
+from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
+from blocks.training.stories import Language
+from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
 from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS, MAX_TOKENS
@@ -86,6 +90,13 @@ def temperature(text: str) -> float:
     if 0 < value < LEAST_TEMPERATURE:
         raise UnreadableError(LEAST_TEMPERATURE)
     return value
+
+
+def identifier(text: str) -> str:
+    """Read what a run may be called, or nothing."""
+    if not re.fullmatch("[A-Za-z0-9_-]{0,40}", text):
+        raise UnreadableError
+    return text
 
 
 def choice(options: Iterable[str]) -> Callable[[str], str]:
@@ -208,7 +219,57 @@ SAMPLING = {
     "sampling_seed": Field(whole(0, LARGEST_SEED), 0),
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }
+CORPORA, LOOKED_AT = ("python", "own"), ("task", "text")
+USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
+LONGEST_ROW = 512
+
+
+def _usual_length(values: Mapping[str, Any]) -> int:
+    return USUAL_LENGTHS.get(values.get("task", ""), 64)
+
+
+def _usual_learner(values: Mapping[str, Any]) -> str:
+    return str(TaskKind(values.get("task", TaskKind.STORIES)).architectures[0])
+
+
+def _of_recipe(name: str) -> Field:
+    """A knob of the recipe: the recipe that was chosen says where it stands."""
+    is_whole = isinstance(RECIPES["fast"].flat()[name], int)
+    least, most = BOUNDS[name]
+    read = whole(int(least), int(most)) if is_whole else within(least, most)
+    return Field(read, lambda values: RECIPES[values.get("recipe", "fast")].flat()[name])
+
+
+# What is learned, and how; the knobs of a recipe have its own names.
+TASK = {
+    "task": Field(choice(TaskKind), str(TaskKind.STORIES)),
+    "learner": Field(choice(LEARNERS), _usual_learner),
+    "story_language": Field(choice(Language), _language),
+    "corpus": Field(choice(CORPORA), "python"),
+    "token_kind": Field(choice(TokenKind), str(TokenKind.CHARACTERS)),
+    "task_seq_len": Field(whole(4, LONGEST_ROW), _usual_length),
+}
+KNOBS = {
+    **{name: _of_recipe(name) for name in BOUNDS if name not in ("n_eval_batches", "eval_every")},
+    "optimizer": Field(
+        choice(OptimizerKind), lambda values: str(RECIPES[values.get("recipe", "fast")].optimizer)
+    ),
+    "schedule": Field(
+        choice(ScheduleKind), lambda values: str(RECIPES[values.get("recipe", "fast")].schedule)
+    ),
+}
+TRAINING = {
+    **TASK,
+    "recipe": Field(choice(RECIPES), "fast"),
+    **KNOBS,
+    "run": Field(identifier, ""),
+    "compare": Field(identifier, ""),
+}
+# What a choice brings along: another choice brings its own.
+FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len")}
 VIEW = {
+    "log_steps": Field(flag, False),
+    "looked_at": Field(choice(LOOKED_AT), "task"),
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),
@@ -216,4 +277,4 @@ VIEW = {
     "new_token": Field(whole(0, MAX_NEW_TOKENS), 0),
     "n_dims": Field(whole(1, 128), 20),
 }
-FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **VIEW}
+FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **TRAINING, **VIEW}

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -21,6 +22,7 @@ MENU = (
     ("pages/block.py", N_("One block"), ":material/view_agenda:"),
     ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
     ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
+    ("pages/training.py", N_("Training"), ":material/model_training:"),
 )
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
@@ -36,20 +38,26 @@ def open_page(title: str, architecture: Architecture) -> Run:
 
     `architecture` is what the page shows, whatever the model was published as.
     """
+    st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
+    sidebar = functools.partial(controls.architecture, architecture)
+    draw_frame(title, FIRST_SHOWN[architecture], sidebar)
+    return current_run(architecture)
+
+
+def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> None:
+    """Menu, language, link and title; `first_shown` is the preset where the link names none."""
     st.set_page_config(page_title="Blockscope", page_icon=ICON, layout="wide")
     cached.prepare_process()
-    st.session_state["default_preset"] = FIRST_SHOWN[architecture]
-    st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
+    st.session_state["default_preset"] = first_shown
     faults = link.sync()
     with st.sidebar:
         _head()
-        controls.architecture(architecture)
+        sidebar()
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
         st.title(_(title), width="stretch")
         _share()
     for fault in faults:
         st.warning(_("Adjusted: {what}").format(what=say(fault)))
-    return current_run(architecture)
 
 
 def close_page(title: str) -> None:
@@ -88,8 +96,15 @@ def _share() -> None:
 
 def section(draw: Callable[..., None]) -> Callable[..., None]:
     """A part of a page that reruns alone when the reader touches what is in it."""
+    return st.fragment(_in_step_with_the_link(draw))
 
-    @st.fragment
+
+def live_section(draw: Callable[..., None], *values: Any, every: float | None) -> None:
+    """A section that also reruns by itself, every so many seconds (None: never)."""
+    st.fragment(_in_step_with_the_link(draw), run_every=every)(*values)
+
+
+def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(draw)
     def section_draw(*args, **kwargs) -> None:
         if link.must_redraw():

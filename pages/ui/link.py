@@ -15,7 +15,7 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.faults import N_
 from pages.ui import starts
-from pages.ui.fields import CONFIG, FIELDS, UnreadableError
+from pages.ui.fields import CONFIG, FIELDS, FOLLOWERS, UnreadableError
 from pages.ui.language import browser_language, literal
 
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
@@ -46,6 +46,8 @@ def change(name: str, new: Any) -> None:
     values = dict(_state())
     if name == "preset":
         values = _of_another_preset(values, new)
+    for follower in FOLLOWERS.get(name, ()):
+        values.pop(follower, None)
     values.pop(name, None)
     if new != _default(name, values):
         values[name] = new

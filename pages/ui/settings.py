@@ -8,6 +8,11 @@ MAX_CHARACTERS = 2_000
 MAX_NEW_TOKENS = 256
 
 
+def corpus_characters() -> int:
+    """Most characters of a text to learn from: `BLOCKSCOPE_TRAINING_CHARACTERS`, 1 million."""
+    return int(os.environ.get("BLOCKSCOPE_TRAINING_CHARACTERS", "1000000"))
+
+
 def memory_budget() -> int:
     """Bytes that one run may take: `BLOCKSCOPE_MEMORY_GIB`, 2 GiB by default."""
     return int(float(os.environ.get("BLOCKSCOPE_MEMORY_GIB", "2")) * GIB)

@@ -12,6 +12,8 @@ from blocks.kinds import Architecture
 from blocks.masks import MaskKind
 from blocks.presets import PRESET_TABLE
 from blocks.text.tokenizer import Tokenizer
+from blocks.text.tokenizers import shipped_tokenizer
+from blocks.training.fast_model import FAST_SHAPE
 from blocks.training.tasks import TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
@@ -24,6 +26,9 @@ POCKET_TITLES = {
     "sort": N_("Sorting · trained"),
     "masked-words": N_("Masked words · trained"),
 }
+
+
+FAST = "fast"
 
 
 class Start(NamedTuple):
@@ -41,7 +46,7 @@ class Start(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """All that ships with us, trained models first."""
-    return (*pocket_names(), *PRESETS)
+    return (*pocket_names(), FAST, *PRESETS)
 
 
 def is_known(name: str) -> bool:
@@ -51,6 +56,9 @@ def is_known(name: str) -> bool:
 
 def start(name: str, step: int | None = None) -> Start:
     """What has this name; of a run, the weights kept nearest to this step, or the newest."""
+    if name == FAST:
+        source = N_("modded-nanogpt (Jordan et al. 2024), made small")
+        return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
     if name in PRESET_TABLE:
         preset = PRESET_TABLE[name]
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
@@ -59,6 +67,14 @@ def start(name: str, step: int | None = None) -> Start:
         source = N_("trained by us; `make pocket` trains it anew")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
     return _start_of_run(_run(name), step)
+
+
+def _fast() -> ModelConfig:
+    """The shape that learns fast, with the tokens that ship with us."""
+    vocab_size = shipped_tokenizer().vocab_size
+    return ModelConfig.from_flat(
+        FAST_SHAPE | {"architecture": Architecture.GPT, "vocab_size": vocab_size}
+    )
 
 
 def _mask(config: ModelConfig) -> MaskKind:

@@ -38,7 +38,7 @@ NASTY = {
 def type_of(name: str) -> type:
     """What a field holds: an enum is carried as its word."""
     kind = CONFIG_TYPES.get(name, type(link.value_in({}, name)))
-    kind = {"lang": str, "token": int}.get(name, next(iter(get_args(kind)), kind))
+    kind = {"lang": str, "token": int, "at_step": int}.get(name, next(iter(get_args(kind)), kind))
     return str if issubclass(kind, StrEnum) else kind
 
 
