@@ -55,11 +55,16 @@ class Attention(nn.Module):
         if past is not None:
             k, v = past.extend(k, v)
         bias = self.bias(q, k)
-        if self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active:
+        if self.is_seen or is_slower_fused(q):
             head_out = self.attend_in_steps(q, k, v, mask, bias)
         else:
             head_out = attend(q, k, v, mask, bias)
         return self.out_proj(join_heads(self.head_out(head_out)))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether scores or pattern are wanted, by a reader or by dropout."""
+        return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
 
     def turned(self, x: Tensor, start: int) -> Tensor:
         """Queries or keys as they meet: of RMS 1 where asked for, turned by their position."""
@@ -80,6 +85,11 @@ class Attention(nn.Module):
         scores = self.scores(attention_scores(q, k, mask, bias))
         pattern = self.pattern(attention_pattern(scores, mask))
         return self.dropout(pattern) @ share_among_queries(v, self.n_heads)
+
+
+def is_slower_fused(q: Tensor) -> bool:
+    """On CPUs the fused kernel takes longer than its steps to go back through in bfloat16."""
+    return q.device.type == "cpu" and q.dtype is torch.bfloat16 and q.requires_grad
 
 
 def _rotation(config: ModelConfig) -> nn.Module:

@@ -158,7 +158,7 @@ RECIPE_TABLE: dict[str, NamedRecipe] = {
     "fast": NamedRecipe(
         N_("Fast: Muon on the matrices"),
         Recipe(
-            n_steps=200,
+            n_steps=230,
             optimizer=OptimizerKind.MUON,
             learning_rate=7e-3,
             beta2=0.95,
@@ -168,6 +168,7 @@ RECIPE_TABLE: dict[str, NamedRecipe] = {
             warmup_steps=10,
             final_share=0.0,
             clip_norm=0.0,
+            dtype=WeightDtype.BFLOAT16,
         ),
         "Jordan et al. 2024, modded-nanogpt; Muon: kellerjordan.github.io/posts/muon",
     ),

@@ -22,7 +22,7 @@ from blocks.randomness import generator
 from blocks.training.events import Evaluation, Step
 from blocks.training.induction import TOKENS
 from blocks.training.loop import Training
-from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind
+from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind, WeightDtype
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Language, TaskConfig, TaskKind
 from blocks.training.weights import read_weights
@@ -71,7 +71,12 @@ def _config(architecture: Architecture, **changes: Any) -> ModelConfig:
 
 
 FAST = RECIPES["fast"].replace(
-    n_steps=1000, batch_size=16, learning_rate=3e-3, muon_learning_rate=0.02, eval_every=250
+    n_steps=1000,
+    batch_size=16,
+    learning_rate=3e-3,
+    muon_learning_rate=0.02,
+    eval_every=250,
+    dtype=WeightDtype.FLOAT32,
 )
 STEADY = Recipe(
     n_steps=500,
