@@ -236,7 +236,7 @@ def _of_recipe(name: str) -> Field:
     """A knob of the recipe: the recipe that was chosen says where it stands."""
     is_whole = isinstance(RECIPES["fast"].flat()[name], int)
     least, most = BOUNDS[name]
-    read = whole(int(least), int(most)) if is_whole else within(least, most)
+    read = whole(int(least), int(most)) if is_whole else within(float(least), float(most))
     return Field(read, lambda values: RECIPES[values.get("recipe", "fast")].flat()[name])
 
 
