@@ -1,5 +1,6 @@
 """The likeliest next tokens: what the model says, and what sampling makes of it."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -28,12 +29,13 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
     n = len(tokens)
     ranked, others = tokens[tokens["rank"].notna()], tokens[tokens["rank"].isna()]
     largest = ranked[["model_probability", "probability"]].max(axis=None)
+    digits = _digits(largest)
     kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
     return figure(
         [
             _before(kept, _("the model's own"), "", _),
             _before(dropped, _("the model's own, dropped"), "/", _),
-            _drawn_from(kept, _),
+            _drawn_from(kept, max(2, digits + 1), _),
             _in_words(others),
         ],
         title=_("What comes after {token}").format(token=token_label(after)),
@@ -44,7 +46,7 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
         **legend(),
         xaxis={
             "title": {"text": _("probability")},
-            "tickformat": ".0%" if largest > 0.05 else ".1%",
+            "tickformat": f".{digits}%",
             "range": [0, 1.2 * largest],
             "fixedrange": True,
         },
@@ -55,6 +57,11 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
             "fixedrange": True,
         },
     )
+
+
+def _digits(largest: float) -> int:
+    """How many a percentage of this size needs."""
+    return max(0, 1 - math.floor(math.log10(100 * largest)))
 
 
 def _name(row: Any) -> str:
@@ -73,8 +80,8 @@ def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[s
     return {**_bar(rows, "model_probability", _), "name": name, "marker": look, "text": text}
 
 
-def _drawn_from(rows: pd.DataFrame, _: Translate) -> dict[str, Any]:
-    text = [f"{share:.2%}" for share in rows["probability"]]
+def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]:
+    text = [f"{share:.{digits}%}" for share in rows["probability"]]
     bar = _bar(rows, "probability", _)
     return {**bar, "name": _("drawn with"), "marker": {"color": EMBEDDING}, "text": text}
 

@@ -13,7 +13,7 @@ from pages.figures.theme import (
     figure,
     token_label,
 )
-from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.token_axis import columns, label_room, token_ticks
 from pages.figures.weights import outline
 
 NAMES, BARS = 24, 230
@@ -32,19 +32,19 @@ def bars(tokens: pd.DataFrame, *, guess_bits: float, pinned: int, _: Translate) 
         "type": "bar",
         "x": list(range(n)),
         "y": tokens["bits"].tolist(),
-        "customdata": [[position] for position in tokens["position"]],
         "marker": {"color": EMBEDDING},
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
-        "hovertext": [_hover(row, _) for row in tokens.itertuples()],
-        "hoverinfo": "text",
+        "hoverinfo": "skip",
     }
+    hovers = [_hover(row, _) for row in tokens.itertuples()]
     marks = [i for i, position in enumerate(tokens["position"]) if position == pinned]
     return figure(
-        [bar],
+        [bar, columns(hovers, tokens["position"].tolist(), most)],
         title=_("Surprise at each token"),
         height=TITLE_AND_LEGEND + BARS + room,
         margin=(TITLE_AND_LEGEND, room),
+        barmode="overlay",
         xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
         yaxis={"title": {"text": _("bits")}, "range": [0, most], "fixedrange": True},
         shapes=[

@@ -31,6 +31,23 @@ def token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:
     }
 
 
+def columns(hovers: Sequence[str], returns: Sequence[int], height: float) -> dict[str, Any]:
+    """An invisible bar over each token, so that even a tiny one can be hovered and clicked."""
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "bar",
+        "x": list(range(len(hovers))),
+        "y": [height] * len(hovers),
+        "customdata": [[value] for value in returns],
+        "hovertext": list(hovers),
+        "hoverinfo": "text",
+        "showlegend": False,
+        **unseen,
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
 def hover_names(tokens: Sequence[str]) -> dict[str, Any]:
     """A second axis without labels, on which every token has its name under the cursor."""
     everyone = token_ticks(tokens, len(tokens))

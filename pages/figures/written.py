@@ -17,11 +17,11 @@ from pages.figures.theme import (
     legend,
     token_label,
 )
-from pages.figures.token_axis import hover_names, label_room, token_ticks
+from pages.figures.token_axis import columns, hover_names, label_room, token_ticks
 from pages.figures.weights import codes, outline, weight_map
 
 NAMES, KEYS, LAYERS = 24, 24, 16
-BARS, BOTTOM = 190, 30
+BARS, BOTTOM, TOP = 190, 30, 1.05
 ROW_TALL, ROW_FLAT, ROOM = 26, 3, 320
 
 
@@ -35,13 +35,11 @@ def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
         "type": "bar",
         "x": numbers,
         "y": tokens["probability"].tolist(),
-        "customdata": [[i] for i in numbers],
         "name": _("drawn with"),
         "marker": {"color": EMBEDDING},
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
-        "hovertext": [_chance(row, _) for row in tokens.itertuples()],
-        "hoverinfo": "text",
+        "hoverinfo": "skip",
     }
     own = {
         "type": "scatter",
@@ -54,19 +52,20 @@ def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
     }
     room = label_room(labels)
     return figure(
-        [bars, own],
+        [bars, own, columns([_chance(row, _) for row in tokens.itertuples()], numbers, TOP)],
         title=_("How probable each new token was"),
         height=TITLE_AND_LEGEND + BARS + room,
         margin=(TITLE_AND_LEGEND, room),
+        barmode="overlay",
         **legend(),
         xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
         yaxis={
             "title": {"text": _("probability")},
             "tickformat": ".0%",
-            "range": [0, 1.05],
+            "range": [0, TOP],
             "fixedrange": True,
         },
-        shapes=[outline(chosen - 0.5, 0, 1, 1.05)],
+        shapes=[outline(chosen - 0.5, 0, 1, TOP)],
     )
 
 
