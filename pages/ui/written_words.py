@@ -122,8 +122,18 @@ def cache_sentence(run: Run, steps: pd.DataFrame) -> str:
             "Were there keys and values for each of the {n} query heads: {times:g} times as much."
         )
         times = last["every_head"] / last["formula"]
-        return said + " " + text.format(n=run.config.n_heads, times=times)
-    return said + " " + _("Every new token adds the same: it grows in a straight line.")
+        said += " " + text.format(n=run.config.n_heads, times=times)
+    return f"{said} {_how_it_grows(run, steps)}"
+
+
+def _how_it_grows(run: Run, steps: pd.DataFrame) -> str:
+    """In a straight line, unless a window or a full context lets go of old tokens."""
+    if (window := generated.window_size(run)) is not None:
+        text = _("The window of {n} lets go of all that no token may see: it grows no further.")
+        return text.format(n=window)
+    if (steps["n_kept"] < steps["n_read"]).any():
+        return _("Where the context is full it lets go of its older half and fills again.")
+    return _("Every new token adds the same: it grows in a straight line.")
 
 
 def growth_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> str:

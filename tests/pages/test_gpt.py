@@ -278,3 +278,9 @@ def test_running_out_of_memory_while_it_writes_is_said(monkeypatch: pytest.Monke
     press(at, "step")
     assert_works(at)
     assert len(chances(at)) == 2
+
+
+def test_the_cache_says_how_it_grows():
+    assert "in a straight line" in said(gpt(n_new_tokens=3))
+    assert "The window of 4" in said(gpt(n_new_tokens=3, mask_kind="sliding_window"))
+    assert "fills again" in said(gpt(n_new_tokens=30, max_seq_len=32))
