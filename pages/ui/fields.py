@@ -134,9 +134,9 @@ def _config_reader(kind: Any) -> Callable[[str], Any]:
 
 
 def default_preset() -> str:
-    """The model that a page shows first; which one, its frame says."""
+    """The model that a page shows first; which one, its frame says. Without one: the course's."""
     wanted = st.session_state.get("default_preset")
-    return wanted if wanted in starts.names() else starts.names()[0]
+    return wanted if starts.is_known(wanted or "") else "course"
 
 
 def known_preset(text: str) -> str:
@@ -220,6 +220,7 @@ SAMPLING = {
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }
 CORPORA, LOOKED_AT = ("python", "own"), ("task", "text")
+HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
 USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
 LONGEST_ROW = 512
 
@@ -270,6 +271,7 @@ FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len")}
 VIEW = {
     "log_steps": Field(flag, False),
     "looked_at": Field(choice(LOOKED_AT), "task"),
+    "head_measure": Field(choice(HEAD_MEASURES), "previous_token"),
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),

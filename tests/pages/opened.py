@@ -25,9 +25,19 @@ def opened(page: str = BLOCK, locale: str = "en", **query: object) -> AppTest:
 
 
 def visit(at: AppTest, **query: object) -> AppTest:
-    """The same reader opens another link to the page."""
-    at.query_params = {name: as_text(value) for name, value in query.items()}
+    """The same reader opens another link to the page.
+
+    It starts from the block of courses, with random weights, unless the link names a preset
+    (None: the one that the page shows first).
+    """
+    query = {"preset": "course", **query}
+    at.query_params = {name: as_text(value) for name, value in query.items() if value is not None}
     return run(at)
+
+
+def settings(at: AppTest) -> dict[str, str]:
+    """What the address bar says beyond that start."""
+    return {name: text for name, text in at.query_params.items() if text != "course"}
 
 
 def press(at: AppTest, key: str) -> AppTest:

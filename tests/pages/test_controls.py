@@ -3,7 +3,20 @@
 from urllib.parse import parse_qsl
 
 import pytest
-from opened import BLOCK, HOME, assert_works, control, figure, move, opened, press, run, said, visit
+from opened import (
+    BLOCK,
+    HOME,
+    assert_works,
+    control,
+    figure,
+    move,
+    opened,
+    press,
+    run,
+    said,
+    settings,
+    visit,
+)
 from streamlit.testing.v1 import AppTest
 
 from blocks import PRESETS, count_parameters
@@ -31,7 +44,7 @@ def test_d_ff_changes_the_parameters():
     before = total(at)
     move(at, "d_ff", 512)
     assert total(at) - before == (512 - 256) * (2 * 64 + 1)
-    assert at.query_params == {"d_model": "64", "d_ff": "512"}
+    assert settings(at) == {"d_model": "64", "d_ff": "512"}
 
 
 @pytest.mark.parametrize("placement", ["post", "sandwich", "parallel"])
@@ -107,22 +120,22 @@ def test_a_preset_resets_the_configuration_and_nothing_else():
     at = opened(d_model=64, norm_kind="rmsnorm", seed=3, mask_kind="none", text="a b", lang="en")
     move(at, "preset", "smollm2-135m")
     kept = {"seed": "3", "text": "a b", "lang": "en"}
-    assert at.query_params == {"preset": "smollm2-135m", **kept}
+    assert settings(at) == {"preset": "smollm2-135m", **kept}
     assert control(at, "mask_kind").value == PRESET_TABLE["smollm2-135m"].mask_kind
     assert total(at) == count_parameters(PRESETS["smollm2-135m"].one_block())["count"].sum()
 
 
 def test_a_value_moved_back_leaves_the_link():
     at = move(opened(), "norm_placement", "post")
-    assert at.query_params == {"norm_placement": "post"}
-    assert move(at, "norm_placement", "pre").query_params == {}
+    assert settings(at) == {"norm_placement": "post"}
+    assert settings(move(at, "norm_placement", "pre")) == {}
 
 
 def test_back_to_the_start_forgets_all_but_the_language():
     at = opened(lang="zh", d_model=64, text="a", stage="resid_post", token=0)
     press(at, "reset")
     assert_works(at)
-    assert at.query_params == {"lang": "zh"}
+    assert settings(at) == {"lang": "zh"}
 
 
 def test_the_language_changes_words_and_keeps_settings():
@@ -131,7 +144,7 @@ def test_the_language_changes_words_and_keeps_settings():
     move(at, "lang", "zh")
     assert not at.title[0].value.isascii()
     assert (total(at), stages(at)) == numbers
-    assert at.query_params == {"d_model": "64", "norm_placement": "post", "lang": "zh"}
+    assert settings(at) == {"d_model": "64", "norm_placement": "post", "lang": "zh"}
 
 
 @pytest.mark.parametrize(("locale", "lang"), [("zh-TW", "zh"), ("de-DE", "en"), ("", "en")])
@@ -182,4 +195,4 @@ def test_two_readers_in_turn_see_each_their_own():
         for at, link in zip(readers, links, strict=True):
             visit(at, seed=seed, **link)
     assert [(total(at), stages(at), at.title[0].value) for at in readers] == alone
-    assert [at.query_params["d_model"] for at in readers] == ["64", "96"]
+    assert [settings(at)["d_model"] for at in readers] == ["64", "96"]

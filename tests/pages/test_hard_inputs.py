@@ -17,6 +17,7 @@ from opened import (
     press,
     run,
     said,
+    settings,
     visit,
     words_in_pictures,
 )
@@ -46,13 +47,13 @@ def test_any_text_runs_and_its_link_keeps_it(text: str):
     assert_works(at)
     tokens, _ = words(text, at_most=MAX_TOKENS)
     assert len(control(at, "token").options) == max(1, len(tokens))
-    assert at.query_params["text"] == text
+    assert settings(at)["text"] == text
 
 
 def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
     at = opened(text="word " * 20_000)
     assert_works(at, warnings=1)
-    assert len(at.query_params["text"]) == MAX_CHARACTERS
+    assert len(settings(at)["text"]) == MAX_CHARACTERS
     assert f"first {MAX_TOKENS} are used" in said(at)
 
 
@@ -62,7 +63,7 @@ def test_a_text_of_100_000_characters_in_the_field_is_cut():
     run(at)
     assert_works(at, warnings=None)
     assert f"first {MAX_TOKENS} are used" in said(at)
-    assert len(at.query_params["text"]) <= MAX_CHARACTERS
+    assert len(settings(at)["text"]) <= MAX_CHARACTERS
 
 
 def test_markup_in_a_token_is_text_in_every_picture():
@@ -101,7 +102,7 @@ def test_an_illegal_pair_is_mended_and_said(page: str, lang: str, says: str):
     assert_works(at, warnings=1)
     assert says in at.warning[0].value and "n_heads" in at.warning[0].value
     assert control(at, "n_heads").value == 4
-    assert at.query_params["n_heads"] == "4"
+    assert settings(at)["n_heads"] == "4"
 
 
 def test_what_is_used_instead_is_said_in_words():

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from opened import PAGES, as_text, assert_works, control, opened, visit
+from opened import PAGES, as_text, assert_works, control, opened, settings, visit
 
 from blocks import PRESETS
 from blocks.devices import available_devices, available_dtypes
@@ -87,4 +87,4 @@ def test_the_block_runs_at_every_choice_and_both_ends(links: list[dict[str, obje
     for link in links:
         visit(at, **link)
         assert_works(at)
-        assert at.query_params.items() <= {k: as_text(v) for k, v in link.items()}.items()
+        assert settings(at).items() <= {k: as_text(v) for k, v in link.items()}.items()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from blocks.config import ModelConfig
 from blocks.masks import MaskKind
 from blocks.presets import PRESET_TABLE, PRESETS
-from pages.ui import link
+from pages.ui import link, starts
 from pages.ui.fields import CONFIG, FIELDS, RUN, SAMPLES
 
 VALUES = st.one_of(
@@ -28,7 +28,7 @@ def as_query(values: Mapping[str, Any]) -> dict[str, str]:
 
 def config_of(values: Mapping[str, Any]) -> ModelConfig:
     changes = {name: found for name, found in values.items() if name in CONFIG}
-    return PRESETS[link.value_in(values, "preset")].replace(**changes)
+    return starts.start(link.value_in(values, "preset")).config.replace(**changes)
 
 
 @given(QUERIES)
