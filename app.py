@@ -13,26 +13,46 @@ from pages.ui.inputs import vector_controls
 from pages.ui.language import _
 
 TITLE = N_("See a Transformer work")
-BLOCK = "pages/block.py"
+BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
+TRAINING = "pages/training.py"
+INTRODUCTION = {
+    True: N_(
+        "A small Transformer that learned to tell stories runs on this machine; everything you see "
+        "is measured in that run. Type a sentence, click a part, or start with a question."
+    ),
+    False: N_(
+        "A Transformer block with random weights runs on this machine; everything you see is "
+        "measured in that run. Type a sentence, click a part, or start with a question."
+    ),
+}
 EXPERIMENTS = (
-    (N_("Pre-norm or post-norm: what does the stream do?"), {"norm_placement": "post"}),
-    (N_("Who may see whom: take the causal mask away"), {"mask_kind": "none"}),
-    (N_("Do more heads cost more parameters?"), {"n_heads": "16"}),
-    (N_("Share keys and values among heads: GQA"), {"n_kv_heads": "2"}),
-    (N_("A block of GPT-2's shape on your sentence"), {"preset": "gpt2-small"}),
-    (N_("A Llama-style block: RMSNorm, SwiGLU, RoPE"), {"preset": "smollm2-135m"}),
+    (N_("What comes next? A small GPT tells a story"), GPT, {}),
+    (N_("Which word is hidden? An encoder guesses"), ENCODER, {}),
+    (
+        N_("How does a head find what came before? Induction"),
+        BLOCK,
+        {"preset": "induction", "layer": "1", "token": "26"},
+    ),
+    (N_("Train one yourself, and watch it learn"), TRAINING, {}),
+    (
+        N_("Pre-norm or post-norm: what does the stream do?"),
+        BLOCK,
+        {"preset": "course", "norm_placement": "post"},
+    ),
+    (N_("Do more heads cost more parameters?"), BLOCK, {"preset": "course", "n_heads": "16"}),
+    (
+        N_("Share keys and values among heads: GQA"),
+        BLOCK,
+        {"preset": "course", "n_kv_heads": "2"},
+    ),
+    (N_("A block of GPT-2's shape on your sentence"), BLOCK, {"preset": "gpt2-small"}),
 )
 
 
 def main() -> None:
     """Ten seconds: what this is, and what to do first."""
     run = open_page(TITLE, Architecture.BLOCK)
-    st.markdown(
-        _(
-            "A real Transformer block, its weights random and untrained, runs on this machine; "
-            "everything you see is measured in that run. Move a control in the sidebar, or:"
-        )
-    )
+    st.markdown(_(INTRODUCTION[bool(run.weights)]))
     recorded(run)
     layer = labelled.selected_layer(run)
     left, right = st.columns([5, 6], gap="large")
@@ -69,10 +89,12 @@ def choose_part(customdata: list) -> None:
 def experiments() -> None:
     """Questions that a class asks, one click each."""
     st.subheader(_("Or start with a question"))
-    kept = {name: text for name, text in link.as_query().items() if name in ("lang", "text")}
-    for question, values in EXPERIMENTS:
+    state = link.as_query()
+    for question, page, values in EXPERIMENTS:
+        names = ("lang",) if "preset" in values or page == TRAINING else ("lang", "text")
+        kept = {name: state[name] for name in names if name in state}
         query = {**kept, **values}
-        st.page_link(BLOCK, label=_(question), icon=":material/science:", query_params=query)
+        st.page_link(page, label=_(question), icon=":material/science:", query_params=query)
 
 
 main()

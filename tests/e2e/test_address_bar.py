@@ -10,7 +10,7 @@ def value(page, key: str):
 
 
 def test_a_move_is_in_the_link_and_the_link_shows_it(reader: Reader):
-    page = reader.open("/block")
+    page = reader.open("/block?preset=course")
     assert query(page) == {}
     press(page, "d_model", "ArrowRight")
     expect_query(page, d_model="384")
@@ -22,7 +22,7 @@ def test_a_move_is_in_the_link_and_the_link_shows_it(reader: Reader):
 
 
 def test_back_undoes_and_reload_keeps(reader: Reader):
-    page = reader.open("/block")
+    page = reader.open("/block?preset=course")
     press(page, "d_model", "ArrowRight")
     expect_query(page, d_model="384")
     choose(page, "norm_placement", "post")
@@ -37,7 +37,7 @@ def test_back_undoes_and_reload_keeps(reader: Reader):
 
 
 def test_other_pages_keep_the_settings(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     press(page, "d_model", "ArrowRight")
     expect_query(page, d_model="96")
     for link, title in (("Home", "See a Transformer work"), ("One block", "One Transformer block")):
@@ -48,7 +48,7 @@ def test_other_pages_keep_the_settings(reader: Reader):
 
 
 def test_two_fast_moves_both_survive(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     press(page, "d_model", "ArrowRight")
     choose(page, "norm_placement", "post")
     expect_query(page, d_model="96", norm_placement="post")
@@ -58,7 +58,7 @@ def test_two_fast_moves_both_survive(reader: Reader):
 
 
 def test_a_fast_move_of_a_slider_that_is_just_changing_undoes_nothing(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     press(page, "d_model", "ArrowRight")
     press(page, "n_heads", "ArrowLeft")
     expect_query(page, d_model="96")
@@ -68,7 +68,7 @@ def test_a_fast_move_of_a_slider_that_is_just_changing_undoes_nothing(reader: Re
 
 
 def test_many_fast_moves_all_survive(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     press(page, "n_heads", "ArrowLeft")
     choose(page, "norm_placement", "post")
     choose(page, "norm_kind", "RMSNorm")
@@ -79,7 +79,7 @@ def test_many_fast_moves_all_survive(reader: Reader):
 
 
 def test_fast_steps_of_one_slider_add_up_and_move_nothing_else(reader: Reader):
-    page = reader.open("/block?d_model=96")
+    page = reader.open("/block?preset=course&d_model=96")
     press(page, "d_model", *["ArrowRight"] * 4)
     expect_query(page, d_model="384")
     assert query(page) == {"d_model": "384"}
@@ -87,7 +87,7 @@ def test_fast_steps_of_one_slider_add_up_and_move_nothing_else(reader: Reader):
 
 
 def test_the_language_keeps_the_settings(reader: Reader):
-    page = reader.open("/block?d_model=64&norm_placement=post&head=3")
+    page = reader.open("/block?preset=course&d_model=64&norm_placement=post&head=3")
     choose(page, "lang", "中文")
     expect_query(page, lang="zh")
     expect(page.locator("h1")).to_have_text("一个 Transformer 模块")
@@ -97,7 +97,7 @@ def test_the_language_keeps_the_settings(reader: Reader):
 
 
 def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Reader):
-    pages = reader.open("/block"), other_reader.open("/block")
+    pages = reader.open("/block?preset=course"), other_reader.open("/block?preset=course")
     press(pages[0], "d_model", "ArrowRight")
     press(pages[1], "d_model", "ArrowLeft")
     choose(pages[0], "norm_kind", "RMSNorm")
@@ -110,7 +110,7 @@ def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Re
 
 
 def test_typing_a_sentence_runs_it(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     at(page, "text").locator("textarea").fill("one <b>two</b>")
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, text=r"one\+%3Cb%3Etwo%3C%2Fb%3E")

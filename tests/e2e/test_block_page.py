@@ -21,7 +21,7 @@ NORM_BOXES = (
 
 
 def test_norms_move_from_branch_to_trunk_and_the_setting_before_is_a_ghost(reader: Reader):
-    page = reader.open("/block?d_model=64")
+    page = reader.open("/block?preset=course&d_model=64")
     assert plot(page, "strip", NORM_BOXES) == [BRANCH, BRANCH]
     traces = plot(page, "bands", "chart.data.length")
     choose(page, "norm_placement", "post")
@@ -35,7 +35,7 @@ def test_norms_move_from_branch_to_trunk_and_the_setting_before_is_a_ghost(reade
 
 
 def test_explanations_and_code_open_beside_a_picture(reader: Reader):
-    page = reader.open("/block?d_model=64&norm_placement=post&lang=zh")
+    page = reader.open("/block?preset=course&d_model=64&norm_placement=post&lang=zh")
     opened = page.get_by_test_id("stPopoverBody")
     at(page, "heads_explain_attention").get_by_role("button").click()
     expect(opened.locator("h4").first).to_have_text("观察要点")

@@ -26,7 +26,8 @@ def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader):
 
 
 def test_markup_in_a_link_stays_text(reader: Reader):
-    page = reader.open(f"/block?{quote(MARKUP)}=1&d_model={quote(MARKUP)}&text={quote(MARKUP)}")
+    markup = quote(MARKUP)
+    page = reader.open(f"/block?preset=course&{markup}=1&d_model={markup}&text={markup}")
     expect(at(page, "text").locator("textarea")).to_have_value(MARKUP)
     warnings = page.get_by_test_id("stAlertContentWarning")
     expect(warnings).to_have_count(2)
@@ -36,13 +37,13 @@ def test_markup_in_a_link_stays_text(reader: Reader):
 
 
 def test_an_impossible_link_says_what_it_changed(reader: Reader):
-    page = reader.open("/block?n_heads=6&d_model=256&lang=zh")
+    page = reader.open("/block?preset=course&n_heads=6&d_model=256&lang=zh")
     expect(page.get_by_test_id("stAlertContentWarning")).to_contain_text("n_heads")
     expect(at(page, "n_heads").get_by_test_id("stSliderThumbValue")).to_have_text("4")
 
 
 def test_what_is_too_large_has_a_way_out(reader: Reader):
-    page = reader.open("/block?d_model=1000000&text=a")
+    page = reader.open("/block?preset=course&d_model=1000000&text=a")
     expect(page.get_by_test_id("stAlertContentError")).to_contain_text("GiB")
     at(page, "mend_0").get_by_role("button").click()
     expect(at(page, "strip")).to_be_visible()
