@@ -34,6 +34,7 @@ pocket:          ## train the pocket models anew, under 20 minutes on 2 cores
 	$(BIN)/python -m blocks.training.shipped_models
 
 translations:    ## bring the catalogues up to date with the source
+	@mkdir -p build
 	$(BIN)/pybabel -q extract -F assets/locale/babel.cfg -k N_ --no-location --sort-output -o build/blockscope.pot .
 	$(BIN)/pybabel -q update -D blockscope -i build/blockscope.pot -d assets/locale --no-fuzzy-matching --ignore-obsolete
 
