@@ -21,6 +21,8 @@ EMBEDDING = "#CC79A7"
 PINNED = "#D55E00"
 MASKED = "rgba(128, 138, 150, 0.22)"
 BEFORE = "#8b95a3"
+LEARNED = "#3a9bd9"  # measured on what is learned from
+HELD_OUT = "#b5488f"  # measured on what was never seen
 
 PART_COLORS = {
     "embedding": EMBEDDING,

@@ -38,6 +38,12 @@ def show(
     )
 
 
+def show_now(figure: Any, *, key: str, alt: str) -> None:
+    """Show a picture of something that goes on, so that no two are alike: none is kept."""
+    figure.update_layout(font_color=INK[st.context.theme.type or "light"])
+    st.plotly_chart(figure, key=key, config=_config(key), alt=alt)
+
+
 def drawn(draw: Draw, *values: Hashable) -> Any:
     """The figure that `draw(*values)` draws, in the reader's language and theme."""
     work = Work(draw, draw.__code__)

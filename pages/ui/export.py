@@ -25,10 +25,10 @@ def take_away(
     flat = {name: value for name, value in config.flat().items() if value is not None}
     with st.container(horizontal=True):
         for name, table in tables.items():
-            _download(f"{name}.csv", lambda table=table: table.to_csv(index=False), "text/csv")
-        _download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
-        _download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
-        _download("pictures.html", lambda: as_page(figures, caption), "text/html")
+            download(f"{name}.csv", lambda table=table: table.to_csv(index=False), "text/csv")
+        download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
+        download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
+        download("pictures.html", lambda: as_page(figures, caption), "text/html")
     st.segmented_control(
         _("The camera above each picture saves it as"),
         PICTURE_FORMATS,
@@ -47,7 +47,8 @@ def as_page(figures: Sequence[Any], caption: str) -> str:
     return "\n".join((head, f"<p>{html.escape(caption)}</p>", *parts))
 
 
-def _download(name: str, make: Callable[[], str], mime: str) -> None:
+def download(name: str, make: Callable[[], str | bytes], mime: str) -> None:
+    """A button that saves a file, made when it is pressed."""
     st.download_button(
         name,
         make,

@@ -32,6 +32,8 @@ def test_a_colour_has_one_role():
         theme.EMBEDDING,
         theme.PINNED,
         theme.BEFORE,
+        theme.LEARNED,
+        theme.HELD_OUT,
     )
     assert len(set(roles)) == len(roles)
 
