@@ -1,8 +1,18 @@
-"""A small Transformer learns, and one watches."""
+"""A small Transformer learns while one watches: its task, its curves, its attention."""
+
+import streamlit as st
 
 from blocks.faults import N_
+from blocks.training.training_run import TrainingRun
+from pages.sections.training_heads import how_heads_come_to_be
+from pages.sections.training_model import what_it_became
+from pages.sections.training_setup import set_up
+from pages.sections.training_watch import what_it_is_learning
 from pages.ui import controls, starts
 from pages.ui.frame import close_page, draw_frame
+from pages.ui.language import _
+from pages.ui.training_run_controls import forgotten_note, run_choice
+from pages.ui.watched import watched
 
 TITLE = N_("Train one yourself")
 
@@ -10,7 +20,24 @@ TITLE = N_("Train one yourself")
 def main() -> None:
     """The story of the page, from top to bottom."""
     draw_frame(TITLE, starts.FAST, controls.to_train)
+    st.caption(_("Choose a task, press Start, and watch a real Transformer learn it, in seconds."))
+    run = watched()
+    forgotten_note(run)
+    if run is None:
+        set_up()
+    else:
+        what_was_started(run)
     close_page(TITLE)
+
+
+def what_was_started(run: TrainingRun) -> None:
+    """A run and what becomes of it; the settings of the next one, folded."""
+    with st.expander(_("Set up another training"), icon=":material/tune:", key="setup"):
+        set_up()
+    run_choice()
+    what_it_is_learning(run)
+    how_heads_come_to_be(run)
+    what_it_became(run)
 
 
 main()

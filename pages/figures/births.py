@@ -1,0 +1,104 @@
+"""How heads come to be: one measure of every head, at each kept step."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    PINNED,
+    TITLE,
+    Picture,
+    Translate,
+    faint,
+    figure,
+)
+
+HEIGHT, BOTTOM = 330, 44
+NAMED_ABOVE = 0.5
+
+
+def heads_over_steps(
+    heads: pd.DataFrame, *, selected: int, now: int, title: str, _: Translate
+) -> Picture:
+    """A line for each head; a click on a point returns its step, layer and head.
+
+    `heads`: step, layer, head, number (through all layers), share; `selected` is a number.
+    Steps are drawn as 1 + step on a logarithmic scale: early ones are close together.
+    """
+    lines = [_line(of_head, number == selected, _) for number, of_head in heads.groupby("number")]
+    steps = sorted(heads["step"].unique().tolist())
+    ticks = steps if len(steps) < 9 else steps[::2]
+    return figure(
+        sorted(lines, key=lambda line: line["line"]["width"]),
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE + 8, BOTTOM),
+        xaxis={
+            "title": {"text": _("step (logarithmic)")},
+            "type": "log",
+            "tickvals": [1 + step for step in ticks],
+            "ticktext": [f"{step:,}" for step in ticks],
+            "fixedrange": True,
+            "automargin": False,
+        },
+        yaxis={
+            "title": {"text": _("share of weight")},
+            "range": [-0.02, 1.02],
+            "tickformat": ".0%",
+            "fixedrange": True,
+        },
+        shapes=[_now(now), _threshold()],
+        annotations=_names(heads),
+    )
+
+
+def _line(of_head: pd.DataFrame, is_selected: bool, _: Translate) -> dict[str, Any]:
+    color = PINNED if is_selected else faint(ATTENTION, 0.55)
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": (1 + of_head["step"]).tolist(),
+        "y": of_head["share"].tolist(),
+        "customdata": of_head[["step", "layer", "head"]].to_numpy().tolist(),
+        "line": {"color": color, "width": 3 if is_selected else 1.5},
+        "marker": {"color": color, "size": 8 if is_selected else 6},
+        "selected": kept,
+        "unselected": kept,
+        "hovertext": [_hover(row, _) for row in of_head.itertuples()],
+        "hoverinfo": "text",
+    }
+
+
+def _hover(row: Any, _: Translate) -> str:
+    text = _("layer {layer}, head {head}, step {step:,}: {share:.0%}")
+    return text.format(layer=row.layer + 1, head=row.head, step=row.step, share=row.share)
+
+
+def _names(heads: pd.DataFrame) -> list[dict[str, Any]]:
+    """Heads that end above the threshold are named at their last point."""
+    last = heads[(heads["step"] == heads["step"].max()) & (heads["share"] > NAMED_ABOVE)]
+    return [
+        {
+            "x": 1,
+            "xref": "paper",
+            "xanchor": "right",
+            "y": row.share,
+            "yanchor": "bottom",
+            "text": f"{row.layer + 1}·{row.head}",
+            "showarrow": False,
+        }
+        for row in last.itertuples()
+    ]
+
+
+def _now(step: int) -> dict[str, Any]:
+    place = {"x0": 1 + step, "x1": 1 + step, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5}}
+
+
+def _threshold() -> dict[str, Any]:
+    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": NAMED_ABOVE, "y1": NAMED_ABOVE}
+    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1, "dash": "dot"}}

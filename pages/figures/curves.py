@@ -1,0 +1,228 @@
+"""What a training has told so far, over its steps: one run, or two on the same axes."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    HELD_OUT,
+    LEARNED,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    plain,
+)
+
+TALL, LOW, BOTTOM = 340, 240, 44
+DASHES = ("solid", "dot")
+
+
+class Told(NamedTuple):
+    """One run: `name` is in the legend where there are two.
+
+    `curves`: step, loss, smoothed, gradient_norm, tokens_per_second; `evaluations`: step,
+    held_out_loss, score; `layer_gradients`: step, layer, gradient_norm.
+    """
+
+    name: str
+    curves: pd.DataFrame
+    evaluations: pd.DataFrame
+    layer_gradients: pd.DataFrame
+
+
+class Steps(NamedTuple):
+    """The axis of the steps: how far it goes, whether on a logarithmic scale, whose it is."""
+
+    most: int
+    is_log: bool
+    run_id: str
+
+
+def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> Picture:
+    """Loss of each step, smoothed, and held out; `guess` is that of guessing all tokens alike."""
+    traces = [trace for i, run in enumerate(runs) for trace in _losses(run, i, len(runs), _)]
+    label = _("guessing: {nats:.2f}").format(nats=guess)
+    return _picture(
+        traces,
+        steps,
+        title=_("Loss"),
+        height=TALL,
+        yaxis={"title": {"text": _("nats a token")}, "range": [0, _top(runs, guess)]},
+        shapes=[_level(guess)],
+        annotations=[_level_name(guess, label)],
+        _=_,
+    )
+
+
+def score(
+    runs: Sequence[Told], steps: Steps, *, name: str, is_share: bool, _: Translate
+) -> Picture:
+    """What the task measures, at each evaluation."""
+    bounds = {"range": [-0.02, 1.05], "tickformat": ".0%"} if is_share else {"rangemode": "tozero"}
+    traces = [
+        _line(
+            run.evaluations,
+            "score",
+            _named(name, run, len(runs)),
+            color=HELD_OUT,
+            dash=DASHES[i],
+            marked=True,
+            shown="%{y:.1%}" if is_share else "%{y:.3f}",
+            _=_,
+        )
+        for i, run in enumerate(runs)
+    ]
+    title = _("Score: {name}").format(name=name)
+    axis = {"title": {"text": name}, **bounds}
+    return _picture(traces, steps, title=title, height=TALL, yaxis=axis, _=_)
+
+
+def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
+    """The size of the gradient, whole at every step and of each layer at each evaluation."""
+    n_layers = int(run.layer_gradients["layer"].max()) + 1 if len(run.layer_gradients) else 0
+    layers = [
+        _line(
+            of_layer,
+            "gradient_norm",
+            _("layer {layer}").format(layer=layer + 1),
+            color=faint(LEARNED, 0.35 + 0.65 * (layer + 1) / n_layers),
+            marked=True,
+            shown="%{y:.3g}",
+            _=_,
+        )
+        for layer, of_layer in run.layer_gradients.groupby("layer")
+    ]
+    whole = _line(
+        run.curves, "gradient_norm", _("whole"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_
+    )
+    axis = {"title": {"text": _("norm")}, "type": "log", "exponentformat": "power", "dtick": 1}
+    title = _("Gradient, before clipping")
+    return _picture([whole, *layers], steps, title=title, height=LOW, yaxis=axis, _=_)
+
+
+def speed(run: Told, steps: Steps, _: Translate) -> Picture:
+    """How many tokens pass a second."""
+    name = _("tokens a second")
+    line = _line(run.curves, "tokens_per_second", name, color=LEARNED, shown="%{y:,.0f}", _=_)
+    axis = {"title": {"text": name}, "rangemode": "tozero"}
+    return _picture([line], steps, title=_("Speed"), height=LOW, yaxis=axis, _=_)
+
+
+def _losses(run: Told, index: int, n_runs: int, _: Translate) -> list[dict[str, Any]]:
+    dash = DASHES[index]
+    raw = _("each batch")
+    return [
+        _line(run.curves, "loss", raw, color=faint(LEARNED, 0.28), legend=n_runs == 1, _=_),
+        _line(
+            run.curves,
+            "smoothed",
+            _named(_("smoothed"), run, n_runs),
+            color=LEARNED,
+            dash=dash,
+            width=2.5,
+            _=_,
+        ),
+        _line(
+            run.evaluations,
+            "held_out_loss",
+            _named(_("held out"), run, n_runs),
+            color=HELD_OUT,
+            dash=dash,
+            width=2.5,
+            marked=True,
+            _=_,
+        ),
+    ]
+
+
+def _named(what: str, run: Told, n_runs: int) -> str:
+    return what if n_runs == 1 else f"{what} · {plain(run.name)}"
+
+
+def _line(
+    table: pd.DataFrame,
+    column: str,
+    name: str,
+    *,
+    color: str,
+    dash: str = "solid",
+    width: float = 1.5,
+    marked: bool = False,
+    legend: bool = True,
+    shown: str = "%{y:.3f}",
+    _: Translate,
+) -> dict[str, Any]:
+    is_number = np.isfinite(table[column].to_numpy(float))
+    step = _("step {n}").format(n="%{x:,}")
+    return {
+        "type": "scatter",
+        "mode": "lines+markers" if marked else "lines",
+        "x": table["step"][is_number].tolist(),
+        "y": table[column][is_number].tolist(),
+        "name": name,
+        "showlegend": legend,
+        "line": {"color": color, "width": width, "dash": dash},
+        "marker": {"color": color, "size": 7},
+        "hovertemplate": f"{name}<br>{step}: {shown}<extra></extra>",
+    }
+
+
+def _top(runs: Sequence[Told], guess: float) -> float:
+    """A little above the worst that is no outlier, guessing included."""
+    columns = [
+        column
+        for run in runs
+        for column in (run.curves["smoothed"], run.evaluations["held_out_loss"])
+    ]
+    found = np.concatenate([column.to_numpy(float) for column in columns])
+    found = found[np.isfinite(found)]
+    return 1.12 * max(guess, found.max(initial=0))
+
+
+def step_axis(steps: Steps, _: Translate) -> dict[str, Any]:
+    """The steps from the first to the last, whatever has been told so far."""
+    axis = {"title": {"text": _("step")}, "fixedrange": True, "automargin": False}
+    if steps.is_log:
+        return {**axis, "type": "log", "range": [-0.05, math.log10(max(steps.most, 2)) + 0.03]}
+    return {**axis, "range": [-0.01 * steps.most, 1.01 * steps.most]}
+
+
+def _picture(
+    traces: list[dict[str, Any]],
+    steps: Steps,
+    *,
+    title: str,
+    height: int,
+    yaxis: dict[str, Any],
+    _: Translate,
+    **more: Any,
+) -> Picture:
+    """Always of the same height, and what was hidden in the legend stays hidden."""
+    return figure(
+        traces,
+        title=title,
+        height=height,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        uirevision=steps.run_id,
+        xaxis=step_axis(steps, _),
+        yaxis={"fixedrange": True, "zeroline": False, **yaxis},
+        **more,
+        **(legend() if len(traces) > 1 else {}),
+    )
+
+
+def _level(y: float) -> dict[str, Any]:
+    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": "dash"}}
+
+
+def _level_name(y: float, text: str) -> dict[str, Any]:
+    place = {"x": 1, "xref": "paper", "xanchor": "right", "y": y, "yanchor": "bottom"}
+    return {**place, "text": text, "showarrow": False}

@@ -1,0 +1,67 @@
+"""The trained model: opened elsewhere, taken away, trained again in a terminal."""
+
+import json
+
+import streamlit as st
+
+from blocks.kinds import Architecture
+from blocks.training.command_line import command_line
+from blocks.training.training_run import TrainingRun
+from pages.ui import link, runs, starts
+from pages.ui.export import download
+from pages.ui.language import _
+
+PAGES = {
+    Architecture.GPT: (("pages/gpt.py", ":material/edit_note:"),),
+    Architecture.ENCODER: (("pages/encoder.py", ":material/layers:"),),
+}
+BLOCK = ("pages/block.py", ":material/view_agenda:")
+
+
+def what_it_became(run: TrainingRun) -> None:
+    """Once weights are kept."""
+    st.subheader(_("The model that was trained"), anchor="model")
+    if not run.snapshots.steps:
+        st.caption(_("The first weights are kept in a moment."))
+        return
+    step = run.snapshots.at(_asked_step(run))[0]
+    _openings(run, step)
+    _files(run, step)
+    with st.expander(_("The same in a terminal"), key="terminal"):
+        st.caption(
+            _("Equal settings give equal losses on equal machines. Save your text as text.txt.")
+            if run.spec.task.text is not None
+            else _("Equal settings give equal losses on equal machines.")
+        )
+        st.code(command_line(run.spec), language="bash", wrap_lines=True)
+
+
+def _asked_step(run: TrainingRun) -> int:
+    asked = link.value("at_step")
+    return run.snapshots.steps[-1] if asked is None else asked
+
+
+def _openings(run: TrainingRun, step: int) -> None:
+    text = _("Open it as it was after {step:,} updates, on a page that shows all of it:")
+    st.markdown(text.format(step=step))
+    wanted = {"preset": runs.preset_of(run.id), "at_step": str(step)}
+    if language := link.as_query().get("lang"):
+        wanted["lang"] = language
+    labels = {"pages/gpt.py": _("As a GPT"), "pages/encoder.py": _("As an encoder")}
+    with st.container(horizontal=True, key="openings"):
+        for page, icon in (*PAGES[run.spec.config.architecture], BLOCK):
+            label = labels.get(page, _("Its blocks"))
+            st.page_link(page, label=label, icon=icon, query_params=wanted)
+
+
+def _files(run: TrainingRun, step: int) -> None:
+    """Weights, curves and settings, to keep."""
+    with st.container(horizontal=True, key="files"):
+        download(
+            f"step-{step}.safetensors",
+            lambda: starts.model_of_run(run, step).to_bytes(),
+            "application/octet-stream",
+        )
+        download("curves.csv", lambda: run.log.curves().to_csv(index=False), "text/csv")
+        download("evaluations.csv", lambda: run.log.scores().to_csv(index=False), "text/csv")
+        download("training.json", lambda: json.dumps(run.spec.plain(), indent=2), "text/json")

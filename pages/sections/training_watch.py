@@ -1,0 +1,127 @@
+"""A training while it goes on: its state, its curves, what it writes."""
+
+import streamlit as st
+
+from blocks.training import loop, loss
+from blocks.training.training_run import RunState, RunView, TrainingRun
+from pages.figures import curves
+from pages.figures.curves import Steps, Told
+from pages.sections.training_setup import rates_picture
+from pages.ui import link, runs, training_words, watched
+from pages.ui.chart import show_now
+from pages.ui.explain import heading
+from pages.ui.frame import live_section
+from pages.ui.language import _
+from pages.ui.training_run_controls import compare_choice, ended_note, run_buttons
+
+EVERY = 1.0
+
+
+def what_it_is_learning(run: TrainingRun) -> None:
+    """Everything that changes while it learns; drawn anew each second until the end."""
+    code = (loss.cross_entropy, loop.Training)
+    heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
+    st.caption(watched.title(run))
+    live_section(draw_now, run.id, every=EVERY if run.state.is_active else None)
+
+
+def draw_now(run_id: str) -> None:
+    """The run as it is at this moment."""
+    run = runs.find(run_id)
+    if run is None:
+        st.rerun(scope="app")
+    was_active = run.state.is_active
+    view, other = run.view(), watched.compared(run)
+    _state(run, view)
+    pictures = told(run, view, other)
+    _controls(run)
+    _curves(pictures, view)
+    _samples(view)
+    if st.session_state.get("seen_active") == run_id and not was_active:
+        del st.session_state["seen_active"]
+        st.rerun(scope="app")
+    if was_active:
+        st.session_state["seen_active"] = run_id
+
+
+def _state(run: TrainingRun, view: RunView) -> None:
+    registry = runs.runs()
+    position = wait = None
+    if view.state is RunState.QUEUED:
+        position, wait = registry.position(run.id), registry.expected_wait(run.id)
+    st.progress(view.progress, training_words.state_sentence(view, position, wait))
+    run_buttons(view)
+    ended_note(run, view)
+    st.info(training_words.run_sentence(view), icon=":material/lightbulb:")
+
+
+def _controls(run: TrainingRun) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="curve_controls"):
+        compare_choice(run)
+        st.toggle(
+            _("Steps on a logarithmic scale"), **link.view("log_steps", link.value("log_steps"))
+        )
+
+
+def told(run: TrainingRun, view: RunView, other: TrainingRun | None) -> list[Told]:
+    """What the pictures need of the run, and of the one it is compared with."""
+    if other is None:
+        return [_told(view, "")]
+    names = watched.names(run.spec, other.spec)
+    return [_told(view, names[0]), _told(other.view(), names[1])]
+
+
+def _told(view: RunView, name: str) -> Told:
+    return Told(name, watched.with_smoothed(view), view.evaluations, view.layer_gradients)
+
+
+def _curves(pictures: list[Told], view: RunView) -> None:
+    left, right = st.columns(2)
+    steps = _steps(pictures, view)
+    with left:
+        _show("loss", _("Loss"), loss_picture(pictures, view, steps), view)
+    with right:
+        name = training_words.score_name(view)
+        _show("score", name, score_picture(pictures, view, steps), view)
+    st.caption(training_words.smoothing_note(view))
+    columns = st.columns(3)
+    with columns[0]:
+        recipe, d_model = view.spec.recipe, view.spec.config.d_model
+        figure = rates_picture(recipe, d_model, steps, now=view.step)
+        _show("rates", training_words.schedule_sentence(recipe), figure, view)
+    with columns[1]:
+        _show("gradients", _("Gradient"), curves.gradients(pictures[0], steps, _), view)
+    with columns[2]:
+        _show("speed", _("Speed"), curves.speed(pictures[0], steps, _), view)
+
+
+def loss_picture(pictures: list[Told], view: RunView, steps: Steps):
+    """Loss over steps."""
+    return curves.loss(pictures, steps, guess=training_words.guessing(view), _=_)
+
+
+def score_picture(pictures: list[Told], view: RunView, steps: Steps):
+    """Score over steps."""
+    name, is_share = training_words.score_name(view), training_words.is_share(view)
+    return curves.score(pictures, steps, name=name, is_share=is_share, _=_)
+
+
+def _steps(pictures: list[Told], view: RunView) -> Steps:
+    """As far as the longest of the runs."""
+    most = max(view.n_steps, *(picture.curves["step"].max() for picture in pictures[1:]), 1)
+    return Steps(int(most), link.value("log_steps"), view.id)
+
+
+def _show(key: str, what: str, figure, view: RunView) -> None:
+    show_now(figure, key=key, alt=training_words.curve_alt(what, view))
+
+
+def _samples(view: RunView) -> None:
+    """What the model writes, the newest first."""
+    if not view.samples:
+        return
+    st.subheader(_("What it writes"), anchor="samples")
+    with st.container(height=260, key="samples"):
+        for sample in reversed(view.samples):
+            st.caption(_("after {n:,} updates").format(n=sample.step))
+            st.code(sample.text, language=None, wrap_lines=True)

@@ -1,0 +1,47 @@
+"""Words for heads that learn: what is measured, and which head does it most."""
+
+import pandas as pd
+
+from blocks.faults import N_
+from blocks.run import Run
+from pages.ui import layers
+from pages.ui.language import _
+from pages.ui.numbers import percent
+
+MEASURES = {
+    "previous_token": N_("Weight on the token before"),
+    "induction": N_("Weight on what followed the same token before"),
+    "first_token": N_("Weight on the first token"),
+    "same_token": N_("Weight on the token itself"),
+}
+
+
+def measure_title(name: str) -> str:
+    """What a measure is of."""
+    return _(MEASURES[name])
+
+
+def tiles_alt(run: Run, *_marked: int) -> str:
+    """All heads in words."""
+    listed = "; ".join(layers.labelled_tiles(run)["hover"])
+    return _("Attention patterns of all heads of all layers: {listed}.").format(listed=listed)
+
+
+def births_sentence(heads: pd.DataFrame, measure: str) -> str:
+    """Which head has most of a measure at the end, and how it was at the start."""
+    last = heads[heads["step"] == heads["step"].max()]
+    top = last.loc[last["share"].idxmax()]
+    first = heads[(heads["number"] == top["number"]) & (heads["step"] == heads["step"].min())]
+    text = _(
+        "{measure}: most in layer {layer}, head {head}, from {start} at step {first:,} to {share} "
+        "at step {step:,}. Click a point to see that head at that step."
+    )
+    return text.format(
+        measure=measure_title(measure),
+        layer=int(top["layer"]) + 1,
+        head=int(top["head"]),
+        start=percent(float(first["share"].iloc[0])),
+        first=int(first["step"].iloc[0]),
+        share=percent(float(top["share"])),
+        step=int(top["step"]),
+    )

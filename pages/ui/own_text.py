@@ -1,0 +1,66 @@
+"""A reader's own text to learn from: it stays in this session, and no link carries it."""
+
+import streamlit as st
+
+from blocks.faults import ConfigError
+from blocks.training.corpora import Corpus, corpus_from_bytes
+from pages.ui import settings
+from pages.ui.language import _, say
+
+KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
+
+
+def own_text() -> str | None:
+    """The text that this session brought, if it did."""
+    corpus = st.session_state.get("own_text")
+    return corpus.text if corpus else None
+
+
+def text_controls() -> None:
+    """Paste or upload; what was wrong with it, or how much there is."""
+    with st.container(key="own_text_controls"):
+        st.file_uploader(
+            _("A text file, UTF-8 best"), KINDS, key="uploaded_text", on_change=_read_uploaded
+        )
+        st.text_area(
+            _("… or paste a text"),
+            key="pasted_text",
+            height=100,
+            max_chars=settings.corpus_characters(),
+            on_change=_read_pasted,
+        )
+    for fault in st.session_state.get("own_text_faults", ()):
+        st.warning(say(fault))
+    _summary()
+
+
+def _summary() -> None:
+    corpus: Corpus | None = st.session_state.get("own_text")
+    if corpus is None:
+        st.caption(_("Your text stays in this session; a link does not carry it."))
+        return
+    text = _("{n:,} characters to learn from, of which the last tenth is held out.")
+    st.caption(text.format(n=len(corpus.text)))
+    for note in corpus.notes:
+        st.caption(say(note))
+
+
+def _read_uploaded() -> None:
+    file = st.session_state["uploaded_text"]
+    if file is not None:
+        _read(file.getvalue())
+
+
+def _read_pasted() -> None:
+    if text := st.session_state["pasted_text"]:
+        _read(text.encode("utf-8", errors="replace"))
+
+
+def _read(raw: bytes) -> None:
+    st.session_state["own_text_faults"] = ()
+    try:
+        corpus = corpus_from_bytes(raw, most_characters=settings.corpus_characters())
+    except ConfigError as error:
+        st.session_state["own_text_faults"] = error.faults
+        return
+    st.session_state["own_text"] = corpus

@@ -1,0 +1,111 @@
+"""What the controls of the training page ask for, as plain values, and what is wrong with it."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from blocks.faults import N_, ConfigError, Fault
+from blocks.kinds import Architecture
+from blocks.models import count_built
+from blocks.training.fast_model import needs
+from blocks.training.limits import Limits, limit_faults
+from blocks.training.memory import TrainingMemory, estimate_training_memory
+from blocks.training.optimizers import weight_dtype
+from blocks.training.recipe import RECIPES, Recipe
+from blocks.training.spec import TrainingSpec
+from blocks.training.stories import Language
+from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
+from pages.ui import controls, link, runs, starts
+from pages.ui.fields import KNOBS, LONGEST_ROW
+from pages.ui.own_text import own_text
+
+NO_TEXT = N_("There is no text yet: paste or upload one (a link does not carry it)")
+
+
+class Wanted(NamedTuple):
+    """A training as it was set; `spec` and `task` are None where there is nothing to learn."""
+
+    spec: TrainingSpec | None
+    task: Task | None
+    faults: tuple[Fault, ...]
+
+
+def wanted() -> Wanted:
+    """What would be trained now, and every reason why it cannot."""
+    if is_without_text():
+        return Wanted(None, None, (Fault(NO_TEXT),))
+    try:
+        task_config = _task_config()
+        task = starts.build_task_once(task_config)
+    except ConfigError as error:
+        return Wanted(None, None, error.faults)
+    recipe, faults = wanted_recipe()
+    config, _mended = link.config().nearest(**needs(task))
+    spec = TrainingSpec(
+        config=config,
+        task=task_config,
+        recipe=recipe,
+        seed=link.value("seed"),
+        device=link.value("device"),
+    )
+    return Wanted(spec, task, (*faults, *_beyond_limits(spec, runs.runs().limits)))
+
+
+def wanted_recipe() -> tuple[Recipe, tuple[Fault, ...]]:
+    """The recipe with the reader's changes, brought to the nearest that can be."""
+    changes = {name: link.value(name) for name in KNOBS}
+    known = RECIPES[link.value("recipe")]
+    return known.nearest(**changes, dtype=str(controls.trained_dtype()))
+
+
+def is_without_text() -> bool:
+    """Whether a text is to be learned from that was not brought (yet)."""
+    is_own = link.value("task") == TaskKind.TEXT and link.value("corpus") == "own"
+    return is_own and own_text() is None
+
+
+def _task_config() -> TaskConfig:
+    kind = TaskKind(link.value("task"))
+    least, most = row_bounds(kind)
+    is_own = kind is TaskKind.TEXT and link.value("corpus") == "own"
+    return TaskConfig(
+        kind=kind,
+        seq_len=min(max(link.value("task_seq_len"), least), most),
+        architecture=learner(kind),
+        text=own_text() if is_own else None,
+        token_kind=TokenKind(link.value("token_kind")),
+        language=Language(link.value("story_language")),
+    )
+
+
+def row_bounds(kind: TaskKind) -> tuple[int, int]:
+    """The least and the largest number of tokens in a row that is offered."""
+    least, most = kind.seq_len_bounds
+    return least, min(most, LONGEST_ROW)
+
+
+def learner(kind: TaskKind) -> Architecture:
+    """The architecture that learns: the reader's choice where there is one."""
+    chosen = Architecture(link.value("learner"))
+    return chosen if chosen in kind.architectures else kind.architectures[0]
+
+
+@lru_cache(maxsize=64)
+def _beyond_limits(spec: TrainingSpec, limits: Limits) -> tuple[Fault, ...]:
+    return tuple(limit_faults(spec, limits))
+
+
+@lru_cache(maxsize=64)
+def memory(spec: TrainingSpec) -> TrainingMemory:
+    """What the training will take, estimated from above."""
+    return estimate_training_memory(
+        spec.config,
+        recipe=spec.recipe,
+        seq_len=spec.task.seq_len,
+        dtype=weight_dtype(spec.recipe, spec.device),
+    )
+
+
+@lru_cache(maxsize=64)
+def n_parameters(spec: TrainingSpec) -> int:
+    """The parameters of the model as it is built."""
+    return count_built(spec.config)

@@ -1,0 +1,234 @@
+"""Sentences of the training page: what is asked, what is set, and what a run shows."""
+
+import math
+
+from blocks.cost.memory import bytes_text
+from blocks.faults import N_
+from blocks.training.examples import Place
+from blocks.training.recipe import RECIPE_TABLE, Recipe, ScheduleKind
+from blocks.training.smoothing import half_life
+from blocks.training.tasks import TaskKind
+from blocks.training.training_run import RunState, RunView
+from pages.ui import chips, link, starts, terms
+from pages.ui.language import _
+from pages.ui.training_spec import Wanted, memory, n_parameters
+
+TASKS = {
+    TaskKind.TEXT: N_(
+        "Say the next token of a text. Score: the bits that are still needed to tell one character "
+        "of the held-out tenth; lower is better."
+    ),
+    TaskKind.STORIES: N_(
+        "Write small stories, token by token. Score: the share of grammatical sentences in what "
+        "the model writes by itself."
+    ),
+    TaskKind.INDUCTION: N_(
+        "A random run of tokens repeats: find what came before, and say what followed it. Score: "
+        "the share of repeats told right, at distances never learned."
+    ),
+    TaskKind.COPY: N_("Say the letters again. Score: the share of whole answers that are right."),
+    TaskKind.REVERSE: N_(
+        "Say the letters backwards. Score: the share of whole answers that are right."
+    ),
+    TaskKind.SORT: N_(
+        "Say the letters in the order of the alphabet. Score: the share of whole answers that are "
+        "right."
+    ),
+    TaskKind.ADDITION: N_(
+        "Add two numbers; the sum is written from its last digit to its first. Score: the share of "
+        "whole sums that are right."
+    ),
+    TaskKind.MASKED_WORDS: N_(
+        "Guess hidden words from both sides. Score: the share of hidden words that are found."
+    ),
+}
+SCHEDULES = {
+    ScheduleKind.CONSTANT: N_("{warmup} updates of warm-up, then {peak:g} to the end."),
+    ScheduleKind.COSINE: N_(
+        "{warmup} updates of warm-up to {peak:g}, then half a cosine down to {last:g}."
+    ),
+    ScheduleKind.TRAPEZOID: N_(
+        "{warmup} updates of warm-up to {peak:g}, level, then straight down to {last:g} in the "
+        "last {share:.0%}."
+    ),
+    ScheduleKind.PAPER: N_(
+        "It rises for {warmup} updates, then falls with one over the root of the step; wider "
+        "models get smaller rates."
+    ),
+}
+STATES = {
+    RunState.QUEUED: N_("waiting"),
+    RunState.RUNNING: N_("running"),
+    RunState.PAUSED: N_("paused"),
+    RunState.FINISHED: N_("finished"),
+    RunState.STOPPED: N_("stopped"),
+    RunState.FAILED: N_("failed"),
+}
+
+
+def task_sentence() -> str:
+    """What is asked, and how it is scored."""
+    return _(TASKS[TaskKind(link.value("task"))])
+
+
+def example_chips(places: tuple[Place, ...]) -> list[chips.Chip]:
+    """A row of the task: what has to be said stands out."""
+    return [
+        chips.Chip(
+            place.label,
+            f"→ {place.answer}" if place.answer else "",
+            "written" if place.asked else "read",
+        )
+        for place in places
+    ]
+
+
+def example_sentence(places: tuple[Place, ...]) -> str:
+    """How to read the example."""
+    counted = {"n": len(places), "asked": sum(place.asked for place in places)}
+    is_filled_in = any(place.answer for place in places)
+    text = (
+        _("A held-out row of {n} tokens; at the {asked} violet ones the answer is asked for.")
+        if is_filled_in
+        else _("A held-out row of {n} tokens; each of the {asked} violet ones has to be said.")
+    )
+    return text.format(**counted)
+
+
+def model_sentence(asked: Wanted) -> str:
+    """What is trained, how large it is, and what the task fixes of it."""
+    config = asked.spec.config
+    text = _(
+        "{kind} · {n_layers} layers · d_model {d_model} · {n_heads} heads · {total:,} parameters · "
+        "at most about {memory} of memory. The task fixes architecture, vocab_size {vocab_size} "
+        "and max_seq_len {max_seq_len}; all else is set in the sidebar."
+    )
+    return text.format(
+        kind=terms.option(config.architecture),
+        n_layers=config.n_layers,
+        d_model=config.d_model,
+        n_heads=config.n_heads,
+        total=n_parameters(asked.spec),
+        memory=bytes_text(memory(asked.spec).total),
+        vocab_size=config.vocab_size,
+        max_seq_len=config.max_seq_len,
+    )
+
+
+def recipe_sentence() -> str:
+    """Where the recipe comes from."""
+    known = RECIPE_TABLE[link.value("recipe")]
+    return f"{_(known.title)} ({known.source})."
+
+
+def schedule_sentence(recipe: Recipe) -> str:
+    """The schedule in words."""
+    return _(SCHEDULES[recipe.schedule]).format(
+        warmup=recipe.warmup_steps,
+        peak=recipe.learning_rate,
+        last=recipe.learning_rate * recipe.final_share,
+        share=recipe.decay_share,
+    )
+
+
+def state_sentence(view: RunView, position: int | None, wait: float | None) -> str:
+    """Where the run is, and how long it will take."""
+    text = _("{state} · step {step:,} of {n_steps:,} · {seconds:.0f} s on the device")
+    said = text.format(
+        state=_(STATES[view.state]), step=view.step, n_steps=view.n_steps, seconds=view.seconds
+    )
+    return " · ".join((said, *_waiting(view, position, wait)))
+
+
+def _waiting(view: RunView, position: int | None, wait: float | None) -> list[str]:
+    found = []
+    if view.state is RunState.QUEUED and position:
+        found.append(_("number {n} in the queue").format(n=position))
+        if wait is not None:
+            found.append(_("its turn in about {seconds:.0f} s").format(seconds=wait))
+    if view.state is RunState.RUNNING and view.seconds_left is not None:
+        found.append(_("about {seconds:.0f} s left").format(seconds=view.seconds_left))
+    return found
+
+
+def run_sentence(view: RunView) -> str:
+    """What the curves of this run say."""
+    guess = guessing(view)
+    if view.evaluations.empty:
+        text = _("Guessing all {n:,} tokens alike costs {nats:.2f} nats: every curve starts there.")
+        return text.format(n=view.spec.config.vocab_size, nats=guess)
+    newest = view.evaluations.iloc[-1]
+    text = _(
+        "After {step:,} updates the held-out loss is {loss:.2f} nats ({bits:.2f} bits): as unsure "
+        "as among {perplexity:.1f} tokens alike, of {n:,}. {score_name}: {score}."
+    )
+    said = text.format(
+        step=int(newest.step),
+        loss=newest.held_out_loss,
+        bits=newest.held_out_loss / math.log(2),
+        perplexity=math.exp(min(newest.held_out_loss, 50)),
+        n=view.spec.config.vocab_size,
+        score_name=score_name(view),
+        score=score_text(view, newest.score),
+    )
+    return f"{said} {_learning(view)}".strip()
+
+
+def _learning(view: RunView) -> str:
+    """Whether it has learned the rule, the rows, or not yet anything."""
+    losses = view.evaluations["held_out_loss"]
+    if losses.iloc[-1] > losses.min() + 0.1:
+        return _("The held-out loss is rising again: the model begins to learn its rows by heart.")
+    if losses.iloc[-1] > 0.9 * guessing(view):
+        return _("That is hardly better than guessing, so far.")
+    return ""
+
+
+def guessing(view: RunView) -> float:
+    """The loss of guessing all tokens alike, in nats."""
+    return math.log(view.spec.config.vocab_size)
+
+
+def is_share(view: RunView) -> bool:
+    """Whether the score is a share; of a text it is bits."""
+    return view.spec.task.kind is not TaskKind.TEXT
+
+
+def score_name(view: RunView) -> str:
+    """What the score counts."""
+    return _(starts.build_task_once(view.spec.task).score_name)
+
+
+def score_text(view: RunView, score: float) -> str:
+    """The score as people say it."""
+    return f"{score:.1%}" if is_share(view) else f"{score:.2f}"
+
+
+def smoothing_note(view: RunView) -> str:
+    """How the smooth curve is made."""
+    text = _(
+        "Smoothed: a mean over the steps so far in which a step counts half after {n:g} more. "
+        "Held out: {rows} rows never learned from, the same at each evaluation."
+    )
+    recipe = view.spec.recipe
+    return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)
+
+
+def curve_alt(what: str, view: RunView) -> str:
+    """A curve in words."""
+    if view.evaluations.empty:
+        return _("{what}: nothing measured yet.").format(what=what)
+    first, newest = view.evaluations.iloc[0], view.evaluations.iloc[-1]
+    text = _(
+        "{what}. Held-out loss {first:.2f} at step {start:,}, {loss:.2f} at step {step:,}; "
+        "{score_name} {score}."
+    )
+    return text.format(
+        what=what,
+        first=first.held_out_loss,
+        start=int(first.step),
+        loss=newest.held_out_loss,
+        step=int(newest.step),
+        score_name=score_name(view),
+        score=score_text(view, newest.score),
+    )

@@ -1,0 +1,112 @@
+"""A training as the pictures want it: its curves, its name beside another's, its heads by step."""
+
+from functools import lru_cache
+
+import pandas as pd
+
+from blocks.kinds import Architecture
+from blocks.masks import MaskConfig, MaskKind
+from blocks.run import Input, Run
+from blocks.training.comparison import differences
+from blocks.training.examples import fixed_input
+from blocks.training.smoothing import smoothed
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig
+from blocks.training.training_run import RunView, TrainingRun
+from pages.ui import layers, link, runs, starts, terms
+from pages.ui.language import _
+
+MOST_NAMED = 3
+MOST_TOKENS = 64
+
+
+def watched() -> TrainingRun | None:
+    """The run that the link names, if it is kept."""
+    run = runs.find(link.value("run")) if link.value("run") else None
+    if run is not None:
+        runs.remember(run.id)
+    return run
+
+
+def compared(run: TrainingRun) -> TrainingRun | None:
+    """The run that it is laid over, if one was chosen and is kept."""
+    other = link.value("compare")
+    return runs.find(other) if other and other != run.id else None
+
+
+def with_smoothed(view: RunView) -> pd.DataFrame:
+    """The curves of a run with the smoothed loss beside the raw one."""
+    return view.curves.assign(smoothed=smoothed(view.curves, n_steps=view.n_steps))
+
+
+def title(run: TrainingRun) -> str:
+    """What a run is called in a list: task, optimizer, steps, and the start of its id."""
+    task, recipe = terms.option(run.spec.task.kind), run.spec.recipe
+    optimizer = terms.option(recipe.optimizer)
+    text = _("{task} · {optimizer} · {n:,} steps · {name}")
+    return text.format(task=task, optimizer=optimizer, n=recipe.n_steps, name=run.id[:4])
+
+
+def names(one: TrainingSpec, other: TrainingSpec) -> tuple[str, str]:
+    """What the two are called in a legend: what they differ in."""
+    found = list(differences(one, other).items())[:MOST_NAMED]
+    if not found:
+        return _("this run"), _("the same again")
+    return tuple(", ".join(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def looked_at(run: TrainingRun, step: int) -> Run:
+    """The trained model at a kept step, reading the task's own row or the reader's text."""
+    return _reading(run, step, read_tokens(run.spec.task))
+
+
+def _reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
+    weights = starts.start(runs.preset_of(run.id), step).weights
+    reader = starts.task_tokenizer(run.spec.task)
+    is_gpt = run.spec.config.architecture is Architecture.GPT
+    return Run(
+        config=run.spec.config,
+        weights=weights,
+        input=Input(
+            tokens=tuple(reader.label(token_id) for token_id in token_ids),
+            token_ids=token_ids,
+            vocabulary=weights,
+        ),
+        mask=MaskConfig(mask_kind=MaskKind.CAUSAL if is_gpt else MaskKind.NONE),
+        seed=run.spec.seed,
+        device=run.spec.device,
+    )
+
+
+def read_tokens(task: TaskConfig) -> tuple[int, ...]:
+    """What the model is looked at with, never empty."""
+    text = link.value("text") if link.value("looked_at") == "text" else ""
+    found = tuple(starts.task_tokenizer(task).encode(text)) if text else ()
+    most = min(MOST_TOKENS, task.seq_len)
+    return found[:most] or _own_row(task)[:most]
+
+
+@lru_cache(maxsize=16)
+def _own_row(task: TaskConfig) -> tuple[int, ...]:
+    return fixed_input(starts.build_task_once(task))
+
+
+@lru_cache(maxsize=16)
+def shares_by_step(
+    run_id: str, steps: tuple[int, ...], token_ids: tuple[int, ...], measure: str
+) -> pd.DataFrame:
+    """One row a head and kept step: step, layer, head, number (through all layers), share."""
+    run = runs.runs().get(run_id)
+    found = [_shares(run, step, token_ids, measure) for step in steps]
+    return pd.concat(found, ignore_index=True)
+
+
+@lru_cache(maxsize=512)
+def _shares(run: TrainingRun, step: int, token_ids: tuple[int, ...], measure: str) -> pd.DataFrame:
+    table = layers.heads(_reading(run, step, token_ids))
+    number = table["layer"] * run.spec.config.n_heads + table["head"]
+    return table[["layer", "head"]].assign(step=step, number=number, share=table[measure])
