@@ -36,13 +36,13 @@ TITLES = {
     TaskKind.SORT: N_("sorting letters"),
     TaskKind.MASKED_WORDS: N_("masked words of stories"),
 }
-STORY = {
-    "en": "Lily was a kind fox who lived in the forest. She had a red kite. One day, she lost",
-    "zh": "小月是一只善良的小狐狸，住在湖边。她有一只黄色的小船。有一天，她把",
+STORY = {  # a space before the first word, as in the middle of a text
+    "en": " Once there was a shy owl called Nora. She had a pink bell. One night, her",
+    "zh": "从前，湖边住着一头善良的小牛，名叫乐乐。他最喜欢他的黑色风筝。一天早上，他的",
 }
 FINISHED_STORY = {
-    "en": "Lily was a kind fox who lived in the forest. She had a red kite. She loved her kite.",
-    "zh": "小月是一只善良的小狐狸，住在湖边。她有一只黄色的小船。她很喜欢小船。",
+    "en": f"{STORY['en']} bell was gone.",
+    "zh": f"{STORY['zh']}风筝不见了。",
 }
 REPEATED = "kQx7BmZ2wLfP" * 2 + "kQx7B"
 
