@@ -3,25 +3,36 @@
 from itertools import product
 
 import pytest
-from opened import PAGES, as_text, assert_works, control, opened, settings, visit
+from opened import PAGES, as_text, assert_refuses, assert_works, control, opened, settings, visit
 
-from blocks import PRESETS
 from blocks.devices import available_devices, available_dtypes
 from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
+from blocks.weights.pocket import pocket_names
+from pages.ui import starts
 from pages.ui.language import LANGUAGES
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", starts.names())
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_shows_every_preset_in_every_language(page: str, preset: str):
     at = opened(page)
     for lang in LANGUAGES:
         visit(at, preset=preset, lang=lang)
-        assert_works(at)
+        if at.error:
+            assert_refuses(at)
+        else:
+            assert_works(at)
         assert control(at, "preset").value == preset
         assert at.title[0].value.isascii() == (lang == "en")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "pages/training.py"])
+def test_every_page_but_training_begins_with_something_trained(page: str):
+    at = opened(page, preset=None)
+    assert_works(at)
+    assert control(at, "preset").value in pocket_names()
 
 
 def every(**choices) -> list[dict[str, object]]:

@@ -1,0 +1,110 @@
+"""A whole encoder on the page: trained or random, hidden words, layers and heads."""
+
+import pytest
+from opened import (
+    assert_works,
+    control,
+    figure,
+    move,
+    opened,
+    press,
+    said,
+    settings,
+)
+
+ENCODER = "pages/encoder.py"
+SENTENCE = " Once there was a shy owl called Nora. She had a pink bell."
+
+
+def column(at, name: str) -> list:
+    """The values of a column, whichever table has it."""
+    return next(list(t.value[name]) for t in at.dataframe if name in t.value)
+
+
+def guesses(at) -> list[str]:
+    return column(at, "likeliest token")
+
+
+def test_the_first_view_guesses_a_hidden_word():
+    at = opened(ENCODER, preset=None, text=SENTENCE, token=13)
+    assert_works(at)
+    tokens = column(at, "token read")
+    assert tokens[13] == "[MASK]" and tokens.count("[MASK]") == 1
+    assert "It reads [MASK] there; hidden is" in said(at)
+    assert "on unseen data" in said(at)
+
+
+def test_a_trained_model_copies_what_it_reads_and_a_random_one_does_not():
+    at = opened(ENCODER, preset=None, text=SENTENCE, hide_token=False)
+    tokens = column(at, "token read")
+    agree = [a == b for a, b in zip(tokens, guesses(at), strict=True)]
+    assert sum(agree) > 0.8 * len(agree)
+    move(at, "weights", "random")
+    assert settings(at)["weights"] == "random"
+    assert "these guesses mean nothing yet" in said(at)
+
+
+def test_the_sorting_model_sorts():
+    at = opened(ENCODER, preset="sort", text="transformers")
+    assert_works(at)
+    assert "".join(guesses(at)) == "".join(sorted("transformers"))
+
+
+def test_a_sign_the_model_has_no_token_for_is_named():
+    at = opened(ENCODER, preset="sort", text="SORT me")
+    assert_works(at)
+    assert "no token for" in said(at) and "`S`" in said(at)
+
+
+def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():
+    at = opened(ENCODER, preset="sort", text="hello")
+    before = guesses(at)
+    move(at, "d_model", 128)
+    assert "yours differs in d_model" in said(at)
+    press(at, "back_to_trained")
+    assert_works(at)
+    assert guesses(at) == before
+    assert settings(at) == {"preset": "sort", "text": "hello"}
+
+
+def test_a_trained_gpt_is_no_encoder_and_the_page_says_so():
+    at = opened(ENCODER, preset="stories-en-zh")
+    assert_works(at)
+    assert "The trained model is gpt" in said(at)
+
+
+@pytest.mark.parametrize("n_layers", [1, 3])
+def test_every_layer_has_its_row_and_every_head_its_tile(n_layers: int):
+    at = opened(ENCODER, preset="bert-base", n_layers=n_layers, d_model=64, n_heads=4)
+    assert_works(at)
+    after = column(at, "after")
+    assert after == ["embedding", *(f"layer {i + 1}" for i in range(n_layers))]  # post: no final
+    tiles = figure(at, "head_tiles")["data"][1]["customdata"]
+    assert len({row[0] for row in tiles}) == 4 * n_layers
+
+
+def test_layer_and_head_of_the_link_are_shown():
+    at = opened(ENCODER, preset="sort", text="hello", layer=1, head=2)
+    assert control(at, "layer").value == 1 and control(at, "head").value == 2
+    other = opened(ENCODER, preset="sort", text="hello", layer=99, head=99)
+    assert_works(other)
+    assert control(other, "layer").value == 1 and control(other, "head").value == 3
+
+
+@pytest.mark.parametrize("text", ["", "a", "🤖", "שלום", "\x00", "<b>x</b>", "你" * 3000])
+def test_any_text_is_read(text: str):
+    at = opened(ENCODER, preset=None, text=text)
+    assert_works(at, warnings=None)
+
+
+@pytest.mark.parametrize("mask_kind", ["causal", "padding", "causal_padding", "prefix"])
+def test_every_mask_runs(mask_kind: str):
+    at = opened(ENCODER, preset=None, mask_kind=mask_kind, padding_side="left", n_padding=3)
+    assert_works(at)
+
+
+def test_a_vocabulary_that_is_too_small_is_mended():
+    at = opened(ENCODER, preset="bert-base", n_layers=1, d_model=64, n_heads=4, vocab_size=300)
+    assert "vocab_size is 300" in at.error[0].value
+    press(at, "mend_0")
+    assert_works(at)

@@ -1,0 +1,58 @@
+"""Tokens of a reader's text: whose they are, what hides one, what is called how."""
+
+import pytest
+
+from blocks.masks import MaskConfig
+from blocks.run import Input, Run
+from blocks.text.bpe import MASK
+from blocks.weights.pocket import pocket, pocket_names
+from pages.ui import link, starts, tokens
+
+
+def set_link(monkeypatch: pytest.MonkeyPatch, **values: object) -> None:
+    monkeypatch.setattr(link, "value", lambda name: link.value_in(values, name))
+    monkeypatch.setattr(link, "config", lambda: starts.start(values["preset"]).config)
+
+
+def test_a_text_is_cut_to_what_the_model_reads_at_once(monkeypatch: pytest.MonkeyPatch):
+    set_link(monkeypatch, preset="sort", text="abcdefghijklmnop", n_padding=2)
+    pieces, total, left_out = tokens.reading()
+    assert [piece.label for piece in pieces] == list("abcdefghij")  # 12, less the padding
+    assert total == 16 and left_out == ()
+
+
+def test_of_an_empty_text_one_token_stands_for_it(monkeypatch: pytest.MonkeyPatch):
+    set_link(monkeypatch, preset="sort", text="")
+    pieces, total, _ = tokens.reading()
+    assert [piece.label for piece in pieces] == [tokens.EMPTY] and total == 0
+
+
+@pytest.mark.parametrize(("token", "hidden"), [(None, 2), (0, 0), (99, 3)])
+def test_the_pinned_token_is_hidden_or_one_in_the_middle(token, hidden, monkeypatch):
+    set_link(monkeypatch, preset="masked-words", text=" a kind fox.", token=token)
+    pieces = tokens.reading().pieces
+    assert len(pieces) == 4 and tokens.can_hide()
+    shown = tokens.hide(pieces)
+    assert [piece.label == MASK for piece in shown] == [i == hidden for i in range(4)]
+    assert (shown[hidden].start, shown[hidden].end) == (pieces[hidden].start, pieces[hidden].end)
+
+
+def test_letters_have_nothing_to_hide_behind(monkeypatch: pytest.MonkeyPatch):
+    set_link(monkeypatch, preset="sort", text="abc")
+    assert not tokens.can_hide()
+
+
+def test_a_model_may_know_more_tokens_than_its_tokenizer():
+    config = starts.start("gpt2-small").config
+    run = Run(config=config, input=Input(tokens=("a",), token_ids=(5,)), mask=MaskConfig())
+    assert tokens.label(run, 3_021) == "⟨3021⟩"
+    assert tokens.label(run, 100) == tokens.tokenizer_of("").label(100)
+
+
+@pytest.mark.parametrize("name", pocket_names())
+def test_each_pocket_model_reads_its_own_samples(name: str):
+    model = pocket(name)
+    assert model.card.samples.keys() == {"en", "zh"}
+    for text in model.card.samples.values():
+        assert model.tokenizer.left_out(text) == ()
+        assert 1 < len(model.tokenizer.encode(text)) <= model.config.max_seq_len
