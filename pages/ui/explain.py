@@ -28,6 +28,12 @@ TITLES = {
     "logit_lens": N_("Logit lens"),
     "surprise": N_("Loss and surprise"),
     "masked_words": N_("Masked words"),
+    "training": N_("Training"),
+    "tasks": N_("Tasks"),
+    "optimizers": N_("Optimizers"),
+    "schedule": N_("Learning-rate schedule"),
+    "loss_curve": N_("The loss curve"),
+    "induction": N_("Induction heads"),
 }
 
 
@@ -37,22 +43,25 @@ def heading(
     """A section's title with its explanations and its source beside it."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_heading"):
         st.subheader(title, width="content", anchor=key)
-        for concept in concepts:
-            _explanation(concept, key)
+        _explanations(concepts, key)
         if code:
             _source(code, key)
 
 
-def _explanation(concept: str, key: str) -> None:
+def _explanations(concepts: Sequence[str], key: str) -> None:
+    """One way to all that explains a section; what is in it is sent when it is opened."""
+    titles = [_(TITLES[concept]) for concept in concepts]
     pop = st.popover(
-        _(TITLES[concept]),
+        titles[0] if len(titles) == 1 else _("Explained"),
         icon=":material/menu_book:",
         type="tertiary",
-        key=f"{key}_explain_{concept}",
+        key=f"{key}_explain",
         on_change="rerun",
     )
-    if pop.open:
-        pop.markdown(explanation(concept))
+    if not pop.open:
+        return
+    for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
+        tab.markdown(explanation(concept))
 
 
 def _source(code: Sequence[Callable], key: str) -> None:

@@ -37,7 +37,8 @@ def test_norms_move_from_branch_to_trunk_and_the_setting_before_is_a_ghost(reade
 def test_explanations_and_code_open_beside_a_picture(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64&norm_placement=post&lang=zh")
     opened = page.get_by_test_id("stPopoverBody")
-    at(page, "heads_explain_attention").get_by_role("button").click()
+    at(page, "heads_explain").get_by_role("button").click()
+    page.get_by_role("tab", name="注意力", exact=True).click()
     expect(opened.locator("h4").first).to_have_text("观察要点")
     expect(opened.locator(".katex").first).to_be_visible()
     expect(opened.locator(".katex-error")).to_have_count(0)
