@@ -9,12 +9,14 @@ from pages.sections.training_model import what_it_became
 from pages.sections.training_setup import set_up
 from pages.sections.training_watch import what_it_is_learning
 from pages.ui import controls, starts
-from pages.ui.frame import close_page, draw_frame
+from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
+from pages.ui.runs import find
 from pages.ui.training_run_controls import forgotten_note, run_choice
 from pages.ui.watched import watched
 
 TITLE = N_("Train one yourself")
+EVERY = 3.0  # seconds
 
 
 def main() -> None:
@@ -36,8 +38,17 @@ def what_was_started(run: TrainingRun) -> None:
         set_up()
     run_choice()
     what_it_is_learning(run)
-    how_heads_come_to_be(run)
-    what_it_became(run)
+    live_section(what_is_kept, run.id, every=EVERY if run.state.is_active else None)
+
+
+def what_is_kept(run_id: str) -> None:
+    """Weights along the way: what attention they make, and where to take them."""
+    run = find(run_id)
+    if run is None or not run.snapshots.steps:
+        st.caption(_("The first weights are kept in a moment."))
+        return
+    step = how_heads_come_to_be(run)
+    what_it_became(run, step)
 
 
 main()

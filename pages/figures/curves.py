@@ -11,6 +11,7 @@ from pages.figures.theme import (
     BEFORE,
     HELD_OUT,
     LEARNED,
+    TITLE,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -57,6 +58,7 @@ def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> P
         yaxis={"title": {"text": _("nats a token")}, "range": [0, _top(runs, guess)]},
         shapes=[_level(guess)],
         annotations=[_level_name(guess, label)],
+        is_named=True,
         _=_,
     )
 
@@ -81,11 +83,12 @@ def score(
     ]
     title = _("Score: {name}").format(name=name)
     axis = {"title": {"text": name}, **bounds}
-    return _picture(traces, steps, title=title, height=TALL, yaxis=axis, _=_)
+    more = {"yaxis": axis, "is_named": len(runs) > 1}
+    return _picture(traces, steps, title=title, height=TALL, **more, _=_)
 
 
 def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
-    """The size of the gradient, whole at every step and of each layer at each evaluation."""
+    """The size of the gradient: grey the whole at every step, the darker the later the layer."""
     n_layers = int(run.layer_gradients["layer"].max()) + 1 if len(run.layer_gradients) else 0
     layers = [
         _line(
@@ -201,6 +204,7 @@ def _picture(
     title: str,
     height: int,
     yaxis: dict[str, Any],
+    is_named: bool = False,
     _: Translate,
     **more: Any,
 ) -> Picture:
@@ -209,12 +213,12 @@ def _picture(
         traces,
         title=title,
         height=height,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        margin=(TITLE_AND_LEGEND if is_named else TITLE + 12, BOTTOM),
         uirevision=steps.run_id,
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "zeroline": False, **yaxis},
         **more,
-        **(legend() if len(traces) > 1 else {}),
+        **(legend() if is_named else {}),
     )
 
 

@@ -1,5 +1,6 @@
 """The learning rate from the first step to the last, drawn before it runs."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -37,7 +38,7 @@ def rates(
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "rangemode": "tozero", "exponentformat": "power"},
         shapes=[*marks, *([_now(now)] if now else [])],
-        annotations=[_warmup_name(_)] if warmup else [],
+        annotations=[_warmup_name(steps, min(warmup, steps.most), _)] if warmup else [],
         **(legend() if len(lines) > 1 else {}),
     )
 
@@ -62,9 +63,12 @@ def _warmup(steps: Steps, n_steps: int) -> dict[str, Any]:
     return {"type": "rect", **place, "fillcolor": MASKED, "line": {"width": 0}, "layer": "below"}
 
 
-def _warmup_name(_: Translate) -> dict[str, Any]:
-    place = {"x": 0.01, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper"}
-    return {**place, "yanchor": "top", "text": _("warm-up"), "showarrow": False}
+def _warmup_name(steps: Steps, n_steps: int, _: Translate) -> dict[str, Any]:
+    """Beside the shade where there is room, at the foot, below every line."""
+    is_wide = n_steps > 0.5 * steps.most
+    place = {"x": math.log10(n_steps) if steps.is_log else n_steps, "y": 0, "yref": "paper"}
+    side = {"xanchor": "right" if is_wide or steps.is_log else "left", "yanchor": "bottom"}
+    return {**place, **side, "text": _("warm-up"), "showarrow": False}
 
 
 def _now(step: int) -> dict[str, Any]:

@@ -14,26 +14,17 @@ from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import heading
 from pages.ui.fields import HEAD_MEASURES, LOOKED_AT
-from pages.ui.frame import live_section
 from pages.ui.language import _
 from pages.ui.settings import MAX_CHARACTERS
 
-EVERY = 3.0
 
+def how_heads_come_to_be(run: TrainingRun) -> int:
+    """All heads at a kept step, one of them large, and all of them over all kept steps.
 
-def how_heads_come_to_be(run: TrainingRun) -> None:
-    """All heads at a kept step, one of them large, and all of them over all kept steps."""
+    Returns the step that is looked at.
+    """
     code = (head_measures.frame,)
     heading(_("How attention comes to be"), ("heads", "induction"), code, key="births")
-    live_section(draw_now, run.id, every=EVERY if run.state.is_active else None)
-
-
-def draw_now(run_id: str) -> None:
-    """With the weights that are kept at this moment."""
-    run = runs.find(run_id)
-    if run is None or not run.snapshots.steps:
-        st.caption(_("The first weights are kept in a moment."))
-        return
     _input_choice()
     step = _step_choice(run)
     seen = watched.looked_at(run, step)
@@ -41,11 +32,12 @@ def draw_now(run_id: str) -> None:
     token = labelled.pinned_token(seen)
     _all_and_one(*shown, token)
     _over_steps(run, shown[1], shown[2], step)
+    return step
 
 
 def _input_choice() -> None:
     choose("looked_at", _("The row that it reads"), LOOKED_AT)
-    if link.value("looked_at") == "text":
+    if link.value("looked_at") == "own":
         st.text_area(
             _("Sentence"),
             max_chars=MAX_CHARACTERS,
@@ -96,9 +88,9 @@ def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
 def draw_tiles(run: Run, layer: int, head: int, token: int):
     """A row of tiles for every layer."""
     return heads.overview(
-        layers.head_tiles(run),
+        watched.head_tiles(run),
         layers.labelled_tiles(run),
-        columns=run.config.n_heads,
+        columns=watched.tile_columns(run),
         selected=layers.tile(run, layer, head),
         pinned=labelled.row_share(run, token),
         _=_,

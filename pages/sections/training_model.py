@@ -18,13 +18,9 @@ PAGES = {
 BLOCK = ("pages/block.py", ":material/view_agenda:")
 
 
-def what_it_became(run: TrainingRun) -> None:
-    """Once weights are kept."""
+def what_it_became(run: TrainingRun, step: int) -> None:
+    """The model as it was at this step."""
     st.subheader(_("The model that was trained"), anchor="model")
-    if not run.snapshots.steps:
-        st.caption(_("The first weights are kept in a moment."))
-        return
-    step = run.snapshots.at(_asked_step(run))[0]
     _openings(run, step)
     _files(run, step)
     with st.expander(_("The same in a terminal"), key="terminal"):
@@ -34,11 +30,6 @@ def what_it_became(run: TrainingRun) -> None:
             else _("Equal settings give equal losses on equal machines.")
         )
         st.code(command_line(run.spec), language="bash", wrap_lines=True)
-
-
-def _asked_step(run: TrainingRun) -> int:
-    asked = link.value("at_step")
-    return run.snapshots.steps[-1] if asked is None else asked
 
 
 def _openings(run: TrainingRun, step: int) -> None:

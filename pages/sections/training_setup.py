@@ -16,20 +16,20 @@ from pages.ui.language import _
 from pages.ui.training_controls import recipe_controls, start_controls, task_controls
 from pages.ui.training_spec import Wanted, wanted, wanted_recipe
 
-MOST_CHIPS = 48
+MOST_CHIPS = 40
 
 
 def set_up() -> None:
-    """Task and recipe side by side, and the button that starts."""
+    """The button that starts, and what it starts: task and recipe side by side."""
     asked = wanted()
+    start_controls(asked)
+    if asked.spec is not None:
+        st.caption(training_words.model_sentence(asked))
     left, right = st.columns(2, gap="large")
     with left:
         what_is_learned(asked)
     with right:
         how_it_is_learned()
-    if asked.spec is not None:
-        st.markdown(training_words.model_sentence(asked))
-    start_controls(asked)
 
 
 def what_is_learned(asked: Wanted) -> None:
@@ -40,7 +40,7 @@ def what_is_learned(asked: Wanted) -> None:
     if asked.task is not None:
         places = example(asked.task)
         st.caption(training_words.example_sentence(places))
-        chips.show(training_words.example_chips(places[:MOST_CHIPS]), key="example")
+        chips.show(training_words.example_chips(places, MOST_CHIPS), key="example")
 
 
 def how_it_is_learned() -> None:

@@ -35,7 +35,7 @@ def draw_now(run_id: str) -> None:
     _state(run, view)
     pictures = told(run, view, other)
     _controls(run)
-    _curves(pictures, view)
+    _curves(pictures, view, _steps(run, other))
     _samples(view)
     if st.session_state.get("seen_active") == run_id and not was_active:
         del st.session_state["seen_active"]
@@ -75,24 +75,27 @@ def _told(view: RunView, name: str) -> Told:
     return Told(name, watched.with_smoothed(view), view.evaluations, view.layer_gradients)
 
 
-def _curves(pictures: list[Told], view: RunView) -> None:
+def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     left, right = st.columns(2)
-    steps = _steps(pictures, view)
     with left:
-        _show("loss", _("Loss"), loss_picture(pictures, view, steps), view)
+        alt = training_words.curve_alt(_("Loss"), view)
+        show_now(loss_picture(pictures, view, steps), key="loss", alt=alt)
     with right:
-        name = training_words.score_name(view)
-        _show("score", name, score_picture(pictures, view, steps), view)
+        alt = training_words.curve_alt(training_words.score_name(view), view)
+        show_now(score_picture(pictures, view, steps), key="score", alt=alt)
     st.caption(training_words.smoothing_note(view))
     columns = st.columns(3)
     with columns[0]:
         recipe, d_model = view.spec.recipe, view.spec.config.d_model
         figure = rates_picture(recipe, d_model, steps, now=view.step)
-        _show("rates", training_words.schedule_sentence(recipe), figure, view)
+        show_now(figure, key="rates", alt=training_words.schedule_sentence(recipe))
     with columns[1]:
-        _show("gradients", _("Gradient"), curves.gradients(pictures[0], steps, _), view)
+        figure = curves.gradients(pictures[0], steps, _)
+        show_now(figure, key="gradients", alt=training_words.gradient_alt(view))
+        st.caption(_("Grey: the whole gradient. The stronger the blue, the later the layer."))
     with columns[2]:
-        _show("speed", _("Speed"), curves.speed(pictures[0], steps, _), view)
+        figure = curves.speed(pictures[0], steps, _)
+        show_now(figure, key="speed", alt=training_words.speed_alt(view))
 
 
 def loss_picture(pictures: list[Told], view: RunView, steps: Steps):
@@ -106,14 +109,10 @@ def score_picture(pictures: list[Told], view: RunView, steps: Steps):
     return curves.score(pictures, steps, name=name, is_share=is_share, _=_)
 
 
-def _steps(pictures: list[Told], view: RunView) -> Steps:
+def _steps(run: TrainingRun, other: TrainingRun | None) -> Steps:
     """As far as the longest of the runs."""
-    most = max(view.n_steps, *(picture.curves["step"].max() for picture in pictures[1:]), 1)
-    return Steps(int(most), link.value("log_steps"), view.id)
-
-
-def _show(key: str, what: str, figure, view: RunView) -> None:
-    show_now(figure, key=key, alt=training_words.curve_alt(what, view))
+    most = max(each.spec.recipe.n_steps for each in (run, other or run))
+    return Steps(most, link.value("log_steps"), run.id)
 
 
 def _samples(view: RunView) -> None:

@@ -219,7 +219,7 @@ SAMPLING = {
     "sampling_seed": Field(whole(0, LARGEST_SEED), 0),
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }
-CORPORA, LOOKED_AT = ("python", "own"), ("task", "text")
+CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
 HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
 USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
 LONGEST_ROW = 512

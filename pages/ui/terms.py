@@ -69,6 +69,9 @@ OPTIONS = {
     "cosine": N_("cosine"),
     "trapezoid": N_("trapezoid"),
     "task": N_("the task's own"),
+    "first_token": N_("first token"),
+    "same_token": N_("same token"),
+    "previous_token": N_("previous token"),
 }
 PARTS = {
     "q_proj": "q_proj",

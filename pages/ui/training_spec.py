@@ -18,6 +18,7 @@ from pages.ui import controls, link, runs, starts
 from pages.ui.fields import KNOBS, LONGEST_ROW
 from pages.ui.own_text import own_text
 
+N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often
 NO_TEXT = N_("There is no text yet: paste or upload one (a link does not carry it)")
 
 
@@ -54,7 +55,8 @@ def wanted_recipe() -> tuple[Recipe, tuple[Fault, ...]]:
     """The recipe with the reader's changes, brought to the nearest that can be."""
     changes = {name: link.value(name) for name in KNOBS}
     known = RECIPES[link.value("recipe")]
-    return known.nearest(**changes, dtype=str(controls.trained_dtype()))
+    changes |= {"dtype": str(controls.trained_dtype()), "n_eval_batches": N_EVAL_BATCHES}
+    return known.nearest(**changes)
 
 
 def is_without_text() -> bool:

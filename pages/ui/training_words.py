@@ -71,16 +71,15 @@ def task_sentence() -> str:
     return _(TASKS[TaskKind(link.value("task"))])
 
 
-def example_chips(places: tuple[Place, ...]) -> list[chips.Chip]:
-    """A row of the task: what has to be said stands out."""
-    return [
-        chips.Chip(
-            place.label,
-            f"→ {place.answer}" if place.answer else "",
-            "written" if place.asked else "read",
-        )
-        for place in places
-    ]
+def example_chips(places: tuple[Place, ...], most: int) -> list[chips.Chip]:
+    """A row of the task: what has to be said stands out; dots stand for what is left out."""
+    rest = [chips.Chip("…", "")] if len(places) > most else []
+    return [_example_chip(place) for place in places[:most]] + rest
+
+
+def _example_chip(place: Place) -> chips.Chip:
+    answer = f"→ {place.answer}" if place.answer else ""
+    return chips.Chip(place.label, answer, "written" if place.asked else "read")
 
 
 def example_sentence(places: tuple[Place, ...]) -> str:
@@ -232,3 +231,20 @@ def curve_alt(what: str, view: RunView) -> str:
         score_name=score_name(view),
         score=score_text(view, newest.score),
     )
+
+
+def gradient_alt(view: RunView) -> str:
+    """The size of the gradient in words."""
+    if view.curves.empty:
+        return _("{what}: nothing measured yet.").format(what=_("Gradient"))
+    norms = view.curves["gradient_norm"]
+    text = _("Norm of the gradient: {first:.3g} at the first step, {last:.3g} at the last.")
+    return text.format(first=norms.iloc[0], last=norms.iloc[-1])
+
+
+def speed_alt(view: RunView) -> str:
+    """The speed in words."""
+    if view.curves.empty:
+        return _("{what}: nothing measured yet.").format(what=_("Speed"))
+    text = _("{n:,.0f} tokens a second in the median of the steps.")
+    return text.format(n=view.curves["tokens_per_second"].median())

@@ -2,8 +2,11 @@
 
 from functools import lru_cache
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from blocks.inspection import tiles
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, MaskKind
 from blocks.run import Input, Run
@@ -13,11 +16,12 @@ from blocks.training.smoothing import smoothed
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig
 from blocks.training.training_run import RunView, TrainingRun
-from pages.ui import layers, link, runs, starts, terms
+from pages.ui import cached, layers, link, runs, starts, terms
 from pages.ui.language import _
 
 MOST_NAMED = 3
 MOST_TOKENS = 64
+TILES_A_ROW = 4
 
 
 def watched() -> TrainingRun | None:
@@ -84,10 +88,25 @@ def _reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
 
 def read_tokens(task: TaskConfig) -> tuple[int, ...]:
     """What the model is looked at with, never empty."""
-    text = link.value("text") if link.value("looked_at") == "text" else ""
+    text = link.value("text") if link.value("looked_at") == "own" else ""
     found = tuple(starts.task_tokenizer(task).encode(text)) if text else ()
     most = min(MOST_TOKENS, task.seq_len)
     return found[:most] or _own_row(task)[:most]
+
+
+@lru_cache(maxsize=16)
+def head_tiles(run: Run) -> NDArray[np.uint8]:
+    """All heads of all layers, several layers in a row of tiles where heads are few."""
+    seen = cached.recording(run)
+    patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
+    codes = tiles.encode_layers(patterns, run.build_mask())
+    return tiles.tile(tiles.shrink(codes), tile_columns(run))
+
+
+def tile_columns(run: Run) -> int:
+    """Whole layers beside each other, as many as fit into four tiles."""
+    n_heads = run.config.n_heads
+    return n_heads * min(max(TILES_A_ROW // n_heads, 1), run.config.n_layers)
 
 
 @lru_cache(maxsize=16)
