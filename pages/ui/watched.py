@@ -1,5 +1,6 @@
 """A training as the pictures want it: its curves, its name beside another's, its heads by step."""
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -20,8 +21,7 @@ from pages.ui import cached, layers, link, runs, starts, terms
 from pages.ui.language import _
 
 MOST_NAMED = 3
-MOST_TOKENS = 64
-TILES_A_ROW = 4
+MOST_TOKENS = 48
 
 
 def watched() -> TrainingRun | None:
@@ -104,9 +104,9 @@ def head_tiles(run: Run) -> NDArray[np.uint8]:
 
 
 def tile_columns(run: Run) -> int:
-    """Whole layers beside each other, as many as fit into four tiles."""
-    n_heads = run.config.n_heads
-    return n_heads * min(max(TILES_A_ROW // n_heads, 1), run.config.n_layers)
+    """Whole layers beside each other, so that the picture is not taller than wide."""
+    n_heads, n_layers = run.config.n_heads, run.config.n_layers
+    return n_heads * math.ceil(math.sqrt(n_layers / n_heads))
 
 
 @lru_cache(maxsize=16)
