@@ -39,8 +39,8 @@ def choose(page: Page, key: str, label: str) -> None:
 
 
 def query(page: Page) -> dict[str, str]:
-    """The settings in the address bar."""
-    return dict(parse_qsl(urlsplit(page.url).query))
+    """The settings in the address bar, beyond the preset from which a story starts."""
+    return {n: v for n, v in parse_qsl(urlsplit(page.url).query) if (n, v) != ("preset", "course")}
 
 
 def expect_query(page: Page, **settings: str) -> None:
