@@ -105,7 +105,12 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
     whole = _line(
         run.curves, "gradient_norm", _("whole"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_
     )
-    axis = {"title": {"text": _("norm")}, "type": "log", "exponentformat": "power", "dtick": 1}
+    axis = {
+        "title": {"text": _("size of the gradient")},
+        "type": "log",
+        "exponentformat": "power",
+        "dtick": 1,
+    }
     title = _("Gradient, before clipping")
     return _picture([whole, *layers], steps, title=title, height=LOW, yaxis=axis, _=_)
 

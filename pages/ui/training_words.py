@@ -154,7 +154,10 @@ def run_sentence(view: RunView) -> str:
     """What the curves of this run say."""
     guess = guessing(view)
     if view.evaluations.empty:
-        text = _("Guessing all {n:,} tokens alike costs {nats:.2f} nats: every curve starts there.")
+        text = _(
+            "Guessing all {n:,} tokens alike costs {nats:.2f} nats: an untrained model starts "
+            "about there."
+        )
         return text.format(n=view.spec.config.vocab_size, nats=guess)
     newest = view.evaluations.iloc[-1]
     text = _(
