@@ -1,0 +1,30 @@
+"""An encoder and a GPT, whole, in front of a reader."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, click_mark, expect_query, plot, press, settle
+
+
+def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
+    page = reader.open("/encoder?preset=sort&text=transform")
+    x, y = plot(page, "head_tiles", "[chart.data[1].x[6 * 9 + 4], chart.data[1].y[6 * 9 + 4]]")
+    click_mark(page, "head_tiles", x, y)
+    expect_query(page, layer="1", head="2")
+    expect(page.get_by_text("Head 2: what each query reads from")).to_be_visible()
+
+
+def test_a_step_writes_one_token_and_the_link_keeps_the_text(reader: Reader):
+    page = reader.open("/gpt?n_new_tokens=2")
+    at(page, "step").get_by_role("button").click()
+    expect_query(page, n_new_tokens="3")
+    written = at(page, "text_so_far").inner_text()
+    page.reload()
+    settle(page)
+    assert at(page, "text_so_far").inner_text() == written
+
+
+def test_a_sampling_control_says_how_many_tokens_can_be_drawn(reader: Reader):
+    page = reader.open("/gpt?text=%20Once")
+    press(page, "top_k", "ArrowRight")
+    expect_query(page, top_k="1")
+    expect(page.get_by_text("1 of 1,024 tokens")).to_be_visible()
