@@ -31,6 +31,14 @@ def fixed_input(task: Task) -> tuple[int, ...]:
     return tuple(batch.token_ids[0].tolist())
 
 
+def opening(task: Task) -> str:
+    """A text to try the trained model with: a question, or the beginning of a row."""
+    decode = task.tokenizer.decode
+    row = fixed_input(task)
+    begun = row[: len(row) // 2] if task.causal else row
+    return decode(task.prompt() or []) or decode(begun)
+
+
 def _written_on(task: Task, read: list[int], targets: list[int]) -> tuple[Place, ...]:
     """A next-token task asks for tokens of the row itself."""
     label = task.tokenizer.label

@@ -21,7 +21,8 @@ from pages.figures.theme import (
     plain,
 )
 
-TALL, LOW, BOTTOM = 340, 240, 44
+TALL, LOW, BOTTOM = 276, 176, 44
+ROW, LONG_NAME = 20, 24  # of a legend: height in pixels, characters
 DASHES = ("solid", "dot")
 
 
@@ -214,17 +215,25 @@ def _picture(
     **more: Any,
 ) -> Picture:
     """Always of the same height, and what was hidden in the legend stays hidden."""
+    top = _top_margin(traces) if is_named else TITLE + 12
     return figure(
         traces,
         title=title,
-        height=height,
-        margin=(TITLE_AND_LEGEND if is_named else TITLE + 12, BOTTOM),
+        height=height + top,
+        margin=(top, BOTTOM),
         uirevision=steps.run_id,
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "zeroline": False, **yaxis},
         **more,
         **(legend() if is_named else {}),
     )
+
+
+def _top_margin(traces: list[dict[str, Any]]) -> int:
+    """Room for a line of short names, or for long ones below each other."""
+    names = [trace["name"] for trace in traces if trace["showlegend"]]
+    is_short = max(map(len, names), default=0) < LONG_NAME
+    return TITLE_AND_LEGEND if is_short else TITLE + ROW * len(names)
 
 
 def _level(y: float) -> dict[str, Any]:

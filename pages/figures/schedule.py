@@ -32,7 +32,7 @@ def rates(
     return figure(
         lines,
         title=_("Learning rate"),
-        height=LOW,
+        height=LOW + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         uirevision=steps.run_id,
         xaxis=step_axis(steps, _),

@@ -6,6 +6,7 @@ import streamlit as st
 
 from blocks.kinds import Architecture
 from blocks.training.command_line import command_line
+from blocks.training.examples import opening
 from blocks.training.training_run import TrainingRun
 from pages.ui import link, runs, starts
 from pages.ui.export import download
@@ -33,9 +34,10 @@ def what_it_became(run: TrainingRun, step: int) -> None:
 
 
 def _openings(run: TrainingRun, step: int) -> None:
-    text = _("Open it as it was after {step:,} updates, on a page that shows all of it:")
-    st.markdown(text.format(step=step))
-    wanted = {"preset": runs.preset_of(run.id), "at_step": str(step)}
+    note = _("Open it as it was after {step:,} updates, on a page that shows all of it:")
+    st.markdown(note.format(step=step))
+    text = opening(starts.build_task_once(run.spec.task))
+    wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
     if language := link.as_query().get("lang"):
         wanted["lang"] = language
     labels = {"pages/gpt.py": _("As a GPT"), "pages/encoder.py": _("As an encoder")}

@@ -233,6 +233,10 @@ def _usual_learner(values: Mapping[str, Any]) -> str:
     return str(TaskKind(values.get("task", TaskKind.STORIES)).architectures[0])
 
 
+def _telling_measure(values: Mapping[str, Any]) -> str:
+    return "induction" if values.get("task") == "induction" else "previous_token"
+
+
 def _of_recipe(name: str) -> Field:
     """A knob of the recipe: the recipe that was chosen says where it stands."""
     is_whole = isinstance(RECIPES["fast"].flat()[name], int)
@@ -271,7 +275,7 @@ FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len")}
 VIEW = {
     "log_steps": Field(flag, False),
     "looked_at": Field(choice(LOOKED_AT), "task"),
-    "head_measure": Field(choice(HEAD_MEASURES), "previous_token"),
+    "head_measure": Field(choice(HEAD_MEASURES), _telling_measure),
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),

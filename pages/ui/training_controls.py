@@ -12,7 +12,7 @@ from pages.ui.controls import choose, slide, slider
 from pages.ui.fields import CORPORA
 from pages.ui.language import _, say
 from pages.ui.own_text import text_controls
-from pages.ui.training_spec import Wanted, row_bounds, wanted
+from pages.ui.training_spec import STORY_TASKS, Wanted, row_bounds, wanted
 
 N_STEPS = (20, 50, 100, 200, 300, 400, 600, 1000, 2000, 5000, 10_000, 20_000)
 BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -29,7 +29,7 @@ def task_controls() -> None:
     """The task and what belongs to it."""
     choose("task", _("Task"), TaskKind)
     kind = TaskKind(link.value("task"))
-    if kind in (TaskKind.STORIES, TaskKind.MASKED_WORDS):
+    if kind in STORY_TASKS:
         choose("story_language", _("Language of the stories"), Language)
     if kind is TaskKind.TEXT:
         _text_choice()

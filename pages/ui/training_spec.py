@@ -18,6 +18,7 @@ from pages.ui import controls, link, runs, starts
 from pages.ui.fields import KNOBS, LONGEST_ROW
 from pages.ui.own_text import own_text
 
+STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often
 NO_TEXT = N_("There is no text yet: paste or upload one (a link does not carry it)")
 
@@ -68,14 +69,15 @@ def is_without_text() -> bool:
 def _task_config() -> TaskConfig:
     kind = TaskKind(link.value("task"))
     least, most = row_bounds(kind)
-    is_own = kind is TaskKind.TEXT and link.value("corpus") == "own"
+    is_text = kind is TaskKind.TEXT
+    is_own = is_text and link.value("corpus") == "own"
     return TaskConfig(
         kind=kind,
         seq_len=min(max(link.value("task_seq_len"), least), most),
         architecture=learner(kind),
         text=own_text() if is_own else None,
-        token_kind=TokenKind(link.value("token_kind")),
-        language=Language(link.value("story_language")),
+        token_kind=TokenKind(link.value("token_kind") if is_text else "characters"),
+        language=Language(link.value("story_language") if kind in STORY_TASKS else "en"),
     )
 
 

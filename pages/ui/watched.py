@@ -20,7 +20,7 @@ from blocks.training.training_run import RunView, TrainingRun
 from pages.ui import cached, layers, link, runs, starts, terms
 from pages.ui.language import _
 
-MOST_NAMED = 3
+MOST_NAMED = 2
 MOST_TOKENS = 48
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from blocks.kinds import Architecture
-from blocks.training.examples import example, fixed_input
+from blocks.training.examples import example, fixed_input, opening
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 
 SMALL = {kind: max(kind.seq_len_bounds[0], 16) for kind in TaskKind}
@@ -58,3 +58,11 @@ def test_the_fixed_input_is_what_the_example_reads(kind: TaskKind):
     labels = [task.tokenizer.label(token) for token in fixed_input(task)]
     assert labels == [place.label for place in example(task)][: len(labels)]
     assert fixed_input(task) == fixed_input(task)
+
+
+@pytest.mark.parametrize("kind", TaskKind)
+def test_there_is_a_text_to_try_every_trained_model_with(kind: TaskKind):
+    task = build_task(TaskConfig(kind=kind, seq_len=SMALL[kind]))
+    assert opening(task).strip()
+    assert task.tokenizer.left_out(opening(task)) == ()
+    assert len(task.tokenizer.encode(opening(task))) <= task.seq_len
