@@ -40,11 +40,10 @@ class Told(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The axis of the steps: how far it goes, whether on a logarithmic scale, whose it is."""
+    """The axis of the steps: how far it goes, and whether on a logarithmic scale."""
 
     most: int
     is_log: bool
-    run_id: str
 
 
 def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> Picture:
@@ -214,14 +213,13 @@ def _picture(
     _: Translate,
     **more: Any,
 ) -> Picture:
-    """Always of the same height, and what was hidden in the legend stays hidden."""
+    """Of the same height whatever was told, so that nothing below it moves."""
     top = _top_margin(traces) if is_named else TITLE + 12
     return figure(
         traces,
         title=title,
         height=height + top,
         margin=(top, BOTTOM),
-        uirevision=steps.run_id,
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "zeroline": False, **yaxis},
         **more,

@@ -34,7 +34,6 @@ def rates(
         title=_("Learning rate"),
         height=LOW + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, BOTTOM),
-        uirevision=steps.run_id,
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "rangemode": "tozero", "exponentformat": "power"},
         shapes=[*marks, *([_now(now)] if now else [])],

@@ -57,7 +57,7 @@ def how_it_is_learned() -> None:
 
 def draw_schedule(recipe: Recipe, d_model: int):
     """The learning rate over all steps."""
-    return rates_picture(recipe, d_model, Steps(recipe.n_steps, False, ""), now=None)
+    return rates_picture(recipe, d_model, Steps(recipe.n_steps, False), now=None)
 
 
 def rates_picture(recipe: Recipe, d_model: int, steps: Steps, now: int | None):

@@ -14,34 +14,41 @@ from pages.ui.frame import live_section
 from pages.ui.language import _
 from pages.ui.training_run_controls import compare_choice, ended_note, run_buttons
 
-EVERY = 1.0
+STATE_EVERY, CURVES_EVERY = 1.0, 2.0  # seconds: a chart that changes is put up anew, and blinks
 
 
 def what_it_is_learning(run: TrainingRun) -> None:
-    """Everything that changes while it learns; drawn anew each second until the end."""
+    """Everything that changes while it learns; drawn anew again and again until the end."""
     code = (loss.cross_entropy, loop.Training)
     heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
     st.caption(watched.title(run))
-    live_section(draw_now, run.id, every=EVERY if run.state.is_active else None)
+    is_active = run.state.is_active
+    live_section(draw_state, run.id, every=STATE_EVERY if is_active else None)
+    live_section(draw_curves, run.id, every=CURVES_EVERY if is_active else None)
 
 
-def draw_now(run_id: str) -> None:
-    """The run as it is at this moment."""
+def draw_state(run_id: str) -> None:
+    """Where the run is; once it has ended, the whole page is drawn once more."""
     run = runs.find(run_id)
     if run is None:
         st.rerun(scope="app")
-    was_active = run.state.is_active
-    view, other = run.view(), watched.compared(run)
+    view = run.view()
     _state(run, view)
-    pictures = told(run, view, other)
-    _controls(run)
-    _curves(pictures, view, _steps(run, other))
-    _samples(view)
-    if st.session_state.get("seen_active") == run_id and not was_active:
-        del st.session_state["seen_active"]
+    was_active = st.session_state.get("seen_active") == run_id
+    st.session_state["seen_active"] = run_id if view.state.is_active else ""
+    if was_active and not view.state.is_active:
         st.rerun(scope="app")
-    if was_active:
-        st.session_state["seen_active"] = run_id
+
+
+def draw_curves(run_id: str) -> None:
+    """What it has told so far, and what it writes."""
+    run = runs.find(run_id)
+    if run is None:
+        return
+    view, other = run.view(), watched.compared(run)
+    _controls(run)
+    _curves(told(run, view, other), view, _steps(run, other))
+    _samples(view)
 
 
 def _state(run: TrainingRun, view: RunView) -> None:
@@ -87,7 +94,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     columns = st.columns(3)
     with columns[0]:
         recipe, d_model = view.spec.recipe, view.spec.config.d_model
-        figure = rates_picture(recipe, d_model, steps, now=view.step)
+        figure = rates_picture(recipe, d_model, steps, now=_newest_evaluation(view))
         show_now(figure, key="rates", alt=training_words.schedule_sentence(recipe))
     with columns[1]:
         figure = curves.gradients(pictures[0], steps, _)
@@ -109,10 +116,15 @@ def score_picture(pictures: list[Told], view: RunView, steps: Steps):
     return curves.score(pictures, steps, name=name, is_share=is_share, _=_)
 
 
+def _newest_evaluation(view: RunView) -> int | None:
+    """The step of the newest evaluation: a mark that moves seldom."""
+    return None if view.evaluations.empty else int(view.evaluations["step"].iloc[-1])
+
+
 def _steps(run: TrainingRun, other: TrainingRun | None) -> Steps:
     """As far as the longest of the runs."""
     most = max(each.spec.recipe.n_steps for each in (run, other or run))
-    return Steps(most, link.value("log_steps"), run.id)
+    return Steps(most, link.value("log_steps"))
 
 
 def _samples(view: RunView) -> None:
