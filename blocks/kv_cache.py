@@ -5,11 +5,14 @@ from torch import Tensor
 
 from blocks.config import ModelConfig
 
+LEAST_ROOM = 64
+
 
 class LayerCache:
     """One layer's keys and values, each (batch, n_kv_heads, key, d_head).
 
-    With a window only what the next token may still see is kept.
+    With a window only what the next token may still see is kept. Room is made for more tokens
+    than there are, so that a new one is written beside the others and nothing is copied.
     """
 
     def __init__(self, window_size: int | None = None):
@@ -17,16 +20,38 @@ class LayerCache:
         self.seen = 0
         self.keys: Tensor | None = None
         self.values: Tensor | None = None
+        self._room: tuple[Tensor, Tensor] | None = None
+        self._end = 0
 
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add those of the next tokens; returns all that these tokens may meet."""
-        if self.keys is not None and self.values is not None:
-            keys = torch.cat((self.keys, keys), dim=2)
-            values = torch.cat((self.values, values), dim=2)
-        self.seen += keys.shape[2] - self.n_kept
-        first = 0 if self.window_size is None else max(0, keys.shape[2] - self.window_size + 1)
-        self.keys, self.values = keys[:, :, first:], values[:, :, first:]
-        return keys, values
+        n_kept, n_new = self.n_kept, keys.shape[2]
+        room = self._room_for(keys, n_new)
+        start, self._end = self._end, self._end + n_new
+        for place, new in zip(room, (keys, values), strict=True):
+            place[:, :, start : self._end] = new
+        self.seen += n_new
+        met = tuple(place[:, :, start - n_kept : self._end] for place in room)
+        first = self._n_forgotten(n_kept + n_new)
+        self.keys, self.values = (each[:, :, first:] for each in met)
+        return met[0], met[1]
+
+    def _room_for(self, like: Tensor, n_new: int) -> tuple[Tensor, Tensor]:
+        """Where the new ones are written; moved to twice the room where there is too little."""
+        if self._room is None or self._end + n_new > self._room[0].shape[2]:
+            n_kept = self.n_kept
+            batch, n_kv_heads, _, d_head = like.shape
+            shape = (batch, n_kv_heads, max(LEAST_ROOM, 2 * (n_kept + n_new)), d_head)
+            self._room = (like.new_empty(shape), like.new_empty(shape))
+            if self.keys is not None and self.values is not None:
+                for place, kept in zip(self._room, (self.keys, self.values), strict=True):
+                    place[:, :, :n_kept] = kept
+            self._end = n_kept
+        return self._room
+
+    def _n_forgotten(self, n_keys: int) -> int:
+        """How many of these the next token will not see any more."""
+        return 0 if self.window_size is None else max(0, n_keys - self.window_size + 1)
 
     @property
     def n_kept(self) -> int:
@@ -56,7 +81,7 @@ class KVCache:
         return self.layers[0].n_kept
 
     def nbytes(self) -> int:
-        """Bytes that keys and values take now."""
+        """Bytes that the keys and values of the kept tokens take."""
         tensors = (t for layer in self.layers for t in (layer.keys, layer.values))
         return sum(t.numel() * t.itemsize for t in tensors if t is not None)
 

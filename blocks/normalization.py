@@ -60,9 +60,8 @@ class LayerNorm(Norm):
     def forward(self, x: Tensor) -> Tensor:
         """Give every token mean 0 and variance 1, then scale and shift."""
         exact = at_least_float32(x)
-        centred = exact - exact.mean(dim=-1, keepdim=True)
-        var = centred.square().mean(dim=-1, keepdim=True)
-        normal = centred * torch.rsqrt(var + self.eps)
+        var, mean = torch.var_mean(exact, dim=-1, correction=0, keepdim=True)
+        normal = (exact - mean) * torch.rsqrt(var + self.eps)
         return self.scaled(normal.to(x.dtype))
 
 

@@ -112,12 +112,13 @@ class Generation:
 
 
 def laid_out_for_reading(model: GPT) -> GPT:
-    """The same model with each weight stored (in, out), changed in place.
+    """The same model with each float32 weight stored (in, out), changed in place.
 
     With one token at a time a linear layer is a matrix times a vector, and the processor's
-    kernel for that is faster along the other side of the matrix.
+    float32 kernel for that is faster along the other side of the matrix; bfloat16's is not.
     """
     for module in model.modules():
-        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):
+        is_matrix = isinstance(module, torch.nn.Linear | torch.nn.Embedding)
+        if is_matrix and module.weight.dtype is torch.float32:
             module.weight.data = module.weight.data.T.contiguous().T
     return model

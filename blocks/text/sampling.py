@@ -47,6 +47,8 @@ def filtered(logits: Tensor, sampling: SamplingConfig) -> Tensor:
 
 def choose(logits: Tensor, sampling: SamplingConfig, random: torch.Generator) -> int:
     """The next token id from logits (vocab_size,)."""
+    if sampling.is_greedy:
+        return int(logits.argmax())
     return int(choose_each(logits[None], sampling, random)[0])
 
 

@@ -43,9 +43,8 @@ class Examiner:
         if prompt is None:
             return None
         random = generator(self.spec.seed, "sample", str(step))
-        token_ids = continued(
-            self.logits_of(model), prompt, seq_len=self.task.seq_len, random=random
-        )
+        n = self.task.seq_len + 1  # a whole row reads one token less than it has
+        token_ids = continued(self.logits_of(model), prompt, seq_len=n, random=random)
         return self.task.tokenizer.decode(token_ids)
 
     def logits_of(self, model: nn.Module) -> Callable[[Tensor], Tensor]:

@@ -60,7 +60,7 @@ def _step_choice(run: TrainingRun) -> int:
 
 
 def _all_and_one(seen: Run, layer: int, head: int, token: int) -> None:
-    st.info(words.head_sentence(seen, layer), icon=":material/lightbulb:")
+    st.info(head_words.habits_sentence(seen), icon=":material/lightbulb:")
     left, right = st.columns(2)
     shown = seen, layer, head, token
     with left:
@@ -89,7 +89,7 @@ def draw_tiles(run: Run, layer: int, head: int, token: int):
     """A row of tiles for every layer."""
     return heads.overview(
         watched.head_tiles(run),
-        layers.labelled_tiles(run),
+        watched.labelled_tiles(run),
         columns=watched.tile_columns(run),
         selected=layers.tile(run, layer, head),
         pinned=labelled.row_share(run, token),

@@ -1,10 +1,12 @@
 """Words for heads that learn: what is measured, and which head does it most."""
 
+from typing import Any
+
 import pandas as pd
 
 from blocks.faults import N_
 from blocks.run import Run
-from pages.ui import layers
+from pages.ui import layers, terms
 from pages.ui.language import _
 from pages.ui.numbers import percent
 
@@ -14,6 +16,7 @@ MEASURES = {
     "first_token": N_("Weight on the first token"),
     "same_token": N_("Weight on the token itself"),
 }
+MOST_LISTED = 6
 
 
 def measure_title(name: str) -> str:
@@ -25,6 +28,25 @@ def tiles_alt(run: Run, *_marked: int) -> str:
     """All heads in words."""
     listed = "; ".join(layers.labelled_tiles(run)["hover"])
     return _("Attention patterns of all heads of all layers: {listed}.").format(listed=listed)
+
+
+def habits_sentence(run: Run) -> str:
+    """Which heads put more than half of their weight on one kind of place."""
+    found = layers.heads(run)
+    named = found[found["name"] != ""]
+    if named.empty:
+        return _("No head has a habit yet: none puts more than half of its weight on one place.")
+    listed = "; ".join(_habit(row) for row in named.head(MOST_LISTED).itertuples())
+    rest = len(named) - MOST_LISTED
+    more = " " + _("And {n} more.").format(n=rest) if rest > 0 else ""
+    text = _("Heads with a habit (more than half of their weight): {listed}.")
+    return text.format(listed=listed) + more
+
+
+def _habit(row: Any) -> str:
+    text = _("layer {layer}, head {head}: {name} {share:.0%}")
+    name, share = terms.head_name(row.name), getattr(row, row.name)
+    return text.format(layer=row.layer + 1, head=row.head, name=name, share=share)
 
 
 def births_sentence(heads: pd.DataFrame, measure: str) -> str:

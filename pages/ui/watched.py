@@ -22,6 +22,7 @@ from pages.ui.language import _
 
 MOST_NAMED = 2
 MOST_TOKENS = 48
+WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
 
 
 def watched() -> TrainingRun | None:
@@ -101,6 +102,16 @@ def head_tiles(run: Run) -> NDArray[np.uint8]:
     patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
     codes = tiles.encode_layers(patterns, run.build_mask())
     return tiles.tile(tiles.shrink(codes), tile_columns(run))
+
+
+def labelled_tiles(run: Run) -> pd.DataFrame:
+    """One row a tile: `head` counts through all layers; names only where tiles are wide."""
+    table = layers.labelled_tiles(run)
+    if tile_columns(run) <= WIDE_TILES:
+        return table
+    heads = layers.heads(run)
+    numbers = (heads["layer"] + 1).astype(str) + "·<b>" + heads["head"].astype(str) + "</b>"
+    return table.assign(label=numbers)
 
 
 def tile_columns(run: Run) -> int:

@@ -92,3 +92,8 @@ def test_another_layout_in_memory_computes_the_same():
     before = model(ids)
     torch.testing.assert_close(laid_out_for_reading(model)(ids), before, rtol=1e-5, atol=1e-5)
     assert model.layers[0].attention.q_proj.weight.stride() == (1, config.d_model)
+
+
+def test_a_layout_that_would_slow_bfloat16_down_is_left_alone():
+    model = laid_out_for_reading(build(gpt_config(), dtype=torch.bfloat16))
+    assert model.layers[0].attention.q_proj.weight.is_contiguous()
