@@ -9,7 +9,7 @@ from blocks.run import Run
 from blocks.training.training_run import TrainingRun
 from pages.figures import births, heads
 from pages.sections.heads import one_head
-from pages.ui import head_words, labelled, layers, link, runs, watched, words
+from pages.ui import head_words, labelled, layers, link, runs, watched
 from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import heading

@@ -1,8 +1,12 @@
 """One row of each task, as a reader sees it."""
 
 import pytest
+import torch
+from training_toy import toy_spec
 
+from blocks import build
 from blocks.kinds import Architecture
+from blocks.training.evaluation import Examiner
 from blocks.training.examples import example, fixed_input, opening
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 
@@ -66,3 +70,12 @@ def test_there_is_a_text_to_try_every_trained_model_with(kind: TaskKind):
     assert opening(task).strip()
     assert task.tokenizer.left_out(opening(task)) == ()
     assert len(task.tokenizer.encode(opening(task))) <= task.seq_len
+
+
+def test_what_a_model_writes_is_a_whole_row():
+    spec = toy_spec()
+    task = build_task(spec.task)
+    model = build(spec.config, seed=0, device="cpu", dtype=torch.float32)
+    written = Examiner(spec, task).sample(model, 0)
+    assert written is not None
+    assert len(written) == task.seq_len + 1 == 2 * written.index("=") + 1

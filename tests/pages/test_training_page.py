@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from blocks.training.limits import Limits
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, TrainingRun
-from pages.ui import runs
+from pages.ui import layers, runs, watched
 from pages.ui.language import LANGUAGES
 
 PAGE = "pages/training.py"
@@ -195,6 +195,16 @@ def test_the_step_that_is_looked_at_changes_the_heads():
     assert_works(at)
     assert control(at, "at_step").value == 0
     assert figure(at, "trained_tiles")["data"][0]["z"] != newest
+
+
+def test_heads_with_a_habit_are_named_and_none_without():
+    at = finished(n_steps=1, learning_rate=0.0, muon_learning_rate=0.0)
+    seen = layers.heads(watched.looked_at(run_of(at), 0))
+    habits = seen[seen["name"] != ""]
+    if habits.empty:
+        assert "No head has a habit yet" in said(at)
+    for row in habits.itertuples():
+        assert f"layer {row.layer + 1}, head {row.head}:" in said(at)
 
 
 def test_a_text_of_the_readers_stays_in_the_session():
