@@ -7,7 +7,7 @@ from blocks.training.training_run import RunState, RunView, TrainingRun
 from pages.figures import curves
 from pages.figures.curves import Steps, Told
 from pages.sections.training_setup import rates_picture
-from pages.ui import link, runs, training_words, watched
+from pages.ui import curve_words, link, runs, training_words, watched
 from pages.ui.chart import show_now
 from pages.ui.explain import heading
 from pages.ui.frame import live_section
@@ -85,10 +85,10 @@ def _told(view: RunView, name: str) -> Told:
 def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     left, right = st.columns(2)
     with left:
-        alt = training_words.curve_alt(_("Loss"), view)
+        alt = curve_words.curve_alt(_("Loss"), view)
         show_now(loss_picture(pictures, view, steps), key="loss", alt=alt)
     with right:
-        alt = training_words.curve_alt(training_words.score_name(view), view)
+        alt = curve_words.curve_alt(training_words.score_name(view), view)
         show_now(score_picture(pictures, view, steps), key="score", alt=alt)
     st.caption(training_words.smoothing_note(view))
     columns = st.columns(3)
@@ -98,11 +98,11 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         show_now(figure, key="rates", alt=training_words.schedule_sentence(recipe))
     with columns[1]:
         figure = curves.gradients(pictures[0], steps, _)
-        show_now(figure, key="gradients", alt=training_words.gradient_alt(view))
+        show_now(figure, key="gradients", alt=curve_words.gradient_alt(view))
         st.caption(_("Grey: the whole gradient. The stronger the blue, the later the layer."))
     with columns[2]:
         figure = curves.speed(pictures[0], steps, _)
-        show_now(figure, key="speed", alt=training_words.speed_alt(view))
+        show_now(figure, key="speed", alt=curve_words.speed_alt(view))
 
 
 def loss_picture(pictures: list[Told], view: RunView, steps: Steps):
