@@ -27,7 +27,7 @@ from blocks.training.schedule import learning_rate, rate_factor
 from blocks.training.snapshots import Snapshots, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
 from blocks.training.tasks import build_task
-from blocks.training.weights import load_weights, read_weights
+from blocks.weights.tensors import load_weights, read_weights
 
 ABSURD = 100  # times the loss of a model that guesses
 

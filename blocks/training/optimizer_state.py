@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from blocks.faults import N_, ConfigError, Fault
-from blocks.training.weights import copied
+from blocks.weights.tensors import copied
 
 
 def read_optimizers(model: nn.Module, optimizers: Iterable[Optimizer]) -> dict[str, Tensor]:

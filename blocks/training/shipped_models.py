@@ -25,9 +25,9 @@ from blocks.training.loop import Training
 from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind, WeightDtype
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Language, TaskConfig, TaskKind
-from blocks.training.weights import read_weights
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import FOLDER
+from blocks.weights.tensors import read_weights
 
 N_THREADS, N_SCORES = 2, 20
 TITLES = {

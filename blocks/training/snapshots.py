@@ -4,7 +4,7 @@ from math import log
 
 from torch import Tensor, nn
 
-from blocks.training.weights import are_finite, bytes_of, read_weights
+from blocks.weights.tensors import are_finite, bytes_of, read_weights
 
 
 def is_snapshot_step(step: int, n_steps: int) -> bool:

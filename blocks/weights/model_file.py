@@ -11,15 +11,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, deserialize
 from safetensors.torch import load, save
-from torch import Tensor
 
 from blocks.config import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
 from blocks.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
-
-Tensors = Mapping[str, Tensor]
+from blocks.weights.tensors import Weights, check_shapes, load_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +42,7 @@ class ModelFile:
     config: ModelConfig
     tokenizer: Tokenizer
     card: Card
-    tensors: Tensors
+    tensors: Weights
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
         """The file; weights in half precision unless told otherwise."""
@@ -69,23 +67,20 @@ def read_model_file(raw: bytes) -> ModelFile:
     except (KeyError, TypeError, ValueError):
         raise _unreadable() from None
     tensors = load(raw)
-    _check_shapes(config, tensors)
+    check_shapes(expected_shapes(config), tensors)
     return ModelFile(config, tokenizer, card, tensors)
 
 
 def trained(
     config: ModelConfig,
-    tensors: Tensors,
+    tensors: Weights,
     *,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> Model:
     """The model of this configuration with these weights."""
-    _check_shapes(config, tensors)
     model = build(config, device=device, dtype=dtype)
-    with torch.no_grad():
-        for name, value in model.state_dict().items():
-            value.copy_(tensors[name])
+    load_weights(model, tensors)
     return model
 
 
@@ -101,12 +96,3 @@ def _header(raw: bytes) -> dict[str, str]:
 def _unreadable() -> ConfigError:
     text = N_("This is no model file of Blockscope: choose a .safetensors that was saved here")
     return ConfigError([Fault(text)])
-
-
-def _check_shapes(config: ModelConfig, tensors: Tensors) -> None:
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    expected = expected_shapes(config)
-    wrong = sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
-    if wrong:
-        text = N_("The weights are those of another configuration ({name} differs): choose theirs")
-        raise ConfigError([Fault(text, {"name": wrong[0]})])

@@ -11,7 +11,7 @@ from training_toy import toy_config
 
 from blocks import ConfigError, build
 from blocks.training.snapshots import Snapshots, is_snapshot_step
-from blocks.training.weights import bytes_of, load_weights, read_weights
+from blocks.weights.tensors import bytes_of, load_weights, read_weights
 
 N_BYTES = 4 * 10  # of `small(0)`
 PLENTY = 1 << 30

@@ -23,15 +23,19 @@ def copied(tensor: Tensor) -> Tensor:
 def load_weights(model: nn.Module, weights: Weights) -> None:
     """Write `weights` into a model of the same shape, whatever its device and number format."""
     stored = dict(_stored(model))
-    ours = {name: tensor.shape for name, tensor in stored.items()}
-    theirs = {name: tensor.shape for name, tensor in weights.items()}
-    if ours != theirs:
-        odd = min(name for name in ours | theirs if ours.get(name) != theirs.get(name))
-        text = N_("These weights belong to another model (see {name}): build that one")
-        raise ConfigError([Fault(text, {"name": odd})])
+    check_shapes({name: tuple(tensor.shape) for name, tensor in stored.items()}, weights)
     with torch.no_grad():
         for name, tensor in stored.items():
             tensor.copy_(weights[name])
+
+
+def check_shapes(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> None:
+    """Raise `ConfigError` where these weights are not those of a model with such shapes."""
+    found = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    odd = [name for name in {*expected, *found} if expected.get(name) != found.get(name)]
+    if odd:
+        text = N_("These weights belong to another model (see {name}): build that one")
+        raise ConfigError([Fault(text, {"name": min(odd)})])
 
 
 def bytes_of(weights: Weights) -> int:
