@@ -13,9 +13,9 @@ from pages.ui import head_words, labelled, layers, link, runs, watched
 from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import heading
-from pages.ui.fields import HEAD_MEASURES, LOOKED_AT
 from pages.ui.language import _
 from pages.ui.settings import MAX_CHARACTERS
+from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT
 
 
 def how_heads_come_to_be(run: TrainingRun) -> int:

@@ -1,10 +1,8 @@
 """Every value that a link can carry: how it is read, and what it is where the link is silent."""
 
-import math
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -12,13 +10,21 @@ from blocks.config import FIELDS as CONFIG_FIELDS
 from blocks.devices import DTYPES, available_devices
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
-from blocks.text.sampling import LEAST_TEMPERATURE
-from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
-from blocks.training.stories import Language
-from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
 from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
-from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS, MAX_TOKENS
+from pages.ui.readers import (
+    Field,
+    UnreadableError,
+    choice,
+    flag,
+    number,
+    sentence,
+    temperature,
+    whole,
+    within,
+)
+from pages.ui.settings import MAX_NEW_TOKENS, MAX_TOKENS
+from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
 
 SAMPLES = {
     "en": "the small robot saw the red ball and the small robot smiled",
@@ -28,99 +34,6 @@ INPUT_KINDS = ("sentence", "random")
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
 PADDING_SHOWN = 3
-MOST_SHOWN_TEMPERATURE = 2.0
-
-
-class UnreadableError(ValueError):
-    """A value in a link that cannot be; `nearest` is used instead, or the default."""
-
-    def __init__(self, nearest: Any = None):
-        super().__init__()
-        self.nearest = nearest
-
-
-class Field(NamedTuple):
-    """How a value is read from a link, and its default (a function of the others, or a value)."""
-
-    read: Callable[[str], Any]
-    default: Any
-
-
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Read a whole number within bounds."""
-
-    def read(text: str) -> int:
-        try:
-            value = int(text[:32])
-        except ValueError:
-            raise UnreadableError from None
-        if not least <= value <= most:
-            raise UnreadableError(min(max(value, least), most))
-        return value
-
-    return read
-
-
-def number(text: str) -> float:
-    """Read a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise UnreadableError from None
-    if not math.isfinite(value):
-        raise UnreadableError
-    return value
-
-
-def within(least: float, most: float) -> Callable[[str], float]:
-    """Read a number within bounds."""
-
-    def read(text: str) -> float:
-        value = number(text)
-        if not least <= value <= most:
-            raise UnreadableError(min(max(value, least), most))
-        return value
-
-    return read
-
-
-def temperature(text: str) -> float:
-    """Read 0 (greedy), or a number that logits can be divided by."""
-    value = within(0.0, MOST_SHOWN_TEMPERATURE)(text)
-    if 0 < value < LEAST_TEMPERATURE:
-        raise UnreadableError(LEAST_TEMPERATURE)
-    return value
-
-
-def identifier(text: str) -> str:
-    """Read what a run may be called, or nothing."""
-    if not re.fullmatch("[A-Za-z0-9_-]{0,40}", text):
-        raise UnreadableError
-    return text
-
-
-def choice(options: Iterable[str]) -> Callable[[str], str]:
-    """Read one of several words."""
-    words = [str(option) for option in options]
-
-    def read(text: str) -> str:
-        if text not in words:
-            raise UnreadableError
-        return text
-
-    return read
-
-
-def flag(text: str) -> bool:
-    """Read true or false."""
-    return choice(("true", "false"))(text) == "true"
-
-
-def sentence(text: str) -> str:
-    """Read any text, cut to what a link can carry."""
-    if len(text) > MAX_CHARACTERS:
-        raise UnreadableError(text[:MAX_CHARACTERS])
-    return text
 
 
 def _config_reader(kind: Any) -> Callable[[str], Any]:
@@ -219,63 +132,10 @@ SAMPLING = {
     "sampling_seed": Field(whole(0, LARGEST_SEED), 0),
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }
-CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
-HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
-USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
-LONGEST_ROW = 512
-
-
-def _usual_length(values: Mapping[str, Any]) -> int:
-    return USUAL_LENGTHS.get(values.get("task", ""), 64)
-
-
-def _usual_learner(values: Mapping[str, Any]) -> str:
-    return str(TaskKind(values.get("task", TaskKind.STORIES)).architectures[0])
-
-
-def _telling_measure(values: Mapping[str, Any]) -> str:
-    return "induction" if values.get("task") == "induction" else "previous_token"
-
-
-def _of_recipe(name: str) -> Field:
-    """A knob of the recipe: the recipe that was chosen says where it stands."""
-    is_whole = isinstance(RECIPES["fast"].flat()[name], int)
-    least, most = BOUNDS[name]
-    read = whole(int(least), int(most)) if is_whole else within(float(least), float(most))
-    return Field(read, lambda values: RECIPES[values.get("recipe", "fast")].flat()[name])
-
-
-# What is learned, and how; the knobs of a recipe have its own names.
-TASK = {
-    "task": Field(choice(TaskKind), str(TaskKind.STORIES)),
-    "learner": Field(choice(LEARNERS), _usual_learner),
-    "story_language": Field(choice(Language), _language),
-    "corpus": Field(choice(CORPORA), "python"),
-    "token_kind": Field(choice(TokenKind), str(TokenKind.CHARACTERS)),
-    "task_seq_len": Field(whole(4, LONGEST_ROW), _usual_length),
-}
-KNOBS = {
-    **{name: _of_recipe(name) for name in BOUNDS if name not in ("n_eval_batches", "eval_every")},
-    "optimizer": Field(
-        choice(OptimizerKind), lambda values: str(RECIPES[values.get("recipe", "fast")].optimizer)
-    ),
-    "schedule": Field(
-        choice(ScheduleKind), lambda values: str(RECIPES[values.get("recipe", "fast")].schedule)
-    ),
-}
-TRAINING = {
-    **TASK,
-    "recipe": Field(choice(RECIPES), "fast"),
-    **KNOBS,
-    "run": Field(identifier, ""),
-    "compare": Field(identifier, ""),
-}
-# What a choice brings along: another choice brings its own.
-FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len")}
 VIEW = {
     "log_steps": Field(flag, False),
     "looked_at": Field(choice(LOOKED_AT), "task"),
-    "head_measure": Field(choice(HEAD_MEASURES), _telling_measure),
+    "head_measure": Field(choice(HEAD_MEASURES), telling_measure),
     "layer": Field(whole(0, 10**6), 0),
     "stage": Field(sentence, "attention_out"),
     "head": Field(whole(0, 10**6), 0),

@@ -15,8 +15,10 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.faults import N_
 from pages.ui import starts
-from pages.ui.fields import CONFIG, FIELDS, FOLLOWERS, UnreadableError
+from pages.ui.fields import CONFIG, FIELDS
 from pages.ui.language import browser_language, literal
+from pages.ui.readers import UnreadableError
+from pages.ui.training_fields import FOLLOWERS
 
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")

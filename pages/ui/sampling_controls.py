@@ -6,9 +6,10 @@ from blocks.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import link
 from pages.ui.controls import slide, slider
-from pages.ui.fields import LARGEST_SEED, MOST_SHOWN_TEMPERATURE
+from pages.ui.fields import LARGEST_SEED
 from pages.ui.generated import Writer, labels
 from pages.ui.language import _, current_language
+from pages.ui.readers import MOST_SHOWN_TEMPERATURE
 from pages.ui.settings import MAX_NEW_TOKENS
 
 AT_A_PRESS = 20

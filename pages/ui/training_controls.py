@@ -9,9 +9,9 @@ from blocks.training.stories import Language
 from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
 from pages.ui import link, runs
 from pages.ui.controls import choose, slide, slider
-from pages.ui.fields import CORPORA
 from pages.ui.language import _, say
 from pages.ui.own_text import text_controls
+from pages.ui.training_fields import CORPORA
 from pages.ui.training_spec import STORY_TASKS, Wanted, row_bounds, wanted
 
 N_STEPS = (20, 50, 100, 200, 300, 400, 600, 1000, 2000, 5000, 10_000, 20_000)

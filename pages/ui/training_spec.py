@@ -15,8 +15,8 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.stories import Language
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.ui import controls, link, runs, starts
-from pages.ui.fields import KNOBS, LONGEST_ROW
 from pages.ui.own_text import own_text
+from pages.ui.training_fields import KNOBS, LONGEST_ROW
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often

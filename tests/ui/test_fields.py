@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from blocks import Fault
 from blocks.config import FIELDS as CONFIG_TYPES
 from blocks.config import ModelConfig
-from pages.ui import fields, link
-from pages.ui.fields import FIELDS, UnreadableError
+from pages.ui import link, readers
+from pages.ui.fields import FIELDS
+from pages.ui.readers import UnreadableError
 from pages.ui.settings import MAX_CHARACTERS
 
 NASTY = {
@@ -81,11 +82,11 @@ def test_every_default_is_read_back_as_itself(name: str):
 @pytest.mark.parametrize(
     ("read", "good", "value"),
     [
-        (fields.whole(1, 8), "8", 8),
-        (fields.number, "1e-5", 1e-5),
-        (fields.choice(("pre", "post")), "post", "post"),
-        (fields.flag, "false", False),
-        (fields.sentence, "a b", "a b"),
+        (readers.whole(1, 8), "8", 8),
+        (readers.number, "1e-5", 1e-5),
+        (readers.choice(("pre", "post")), "post", "post"),
+        (readers.flag, "false", False),
+        (readers.sentence, "a b", "a b"),
     ],
 )
 def test_a_good_value_is_read(read: Callable[[str], Any], good: str, value: Any):
@@ -96,15 +97,15 @@ def test_a_good_value_is_read(read: Callable[[str], Any], good: str, value: Any)
 @pytest.mark.parametrize(
     ("read", "bad", "nearest"),
     [
-        (fields.whole(1, 8), "9", 8),
-        (fields.whole(1, 8), "-3", 1),
-        (fields.whole(1, 8), "9" * 5000, 8),
-        (fields.whole(1, 8), "8.0", None),
-        (fields.number, "inf", None),
-        (fields.choice(("pre", "post")), "Post", None),
-        (fields.flag, "True", None),
-        (fields.flag, "1", None),
-        (fields.sentence, "x" * (MAX_CHARACTERS + 1), "x" * MAX_CHARACTERS),
+        (readers.whole(1, 8), "9", 8),
+        (readers.whole(1, 8), "-3", 1),
+        (readers.whole(1, 8), "9" * 5000, 8),
+        (readers.whole(1, 8), "8.0", None),
+        (readers.number, "inf", None),
+        (readers.choice(("pre", "post")), "Post", None),
+        (readers.flag, "True", None),
+        (readers.flag, "1", None),
+        (readers.sentence, "x" * (MAX_CHARACTERS + 1), "x" * MAX_CHARACTERS),
     ],
 )
 def test_a_bad_value_is_refused_with_the_nearest(
