@@ -1,13 +1,21 @@
 """The same model on the CPU and on an accelerator; skipped where there is none."""
 
+from dataclasses import replace
+
 import pytest
 import torch
-from toy import IS_TOKEN, MASKS, assert_near, toy, toy_input
+from toy import IS_TOKEN, MASKS, assert_near, scramble, toy, toy_input
+from training_toy import losses, toy_spec
 
 from blocks import build, record
 from blocks.devices import DTYPES, available_devices, available_dtypes, device_name
 from blocks.kinds import NormKind, PositionKind
 from blocks.masks import MaskConfig, build_mask
+from blocks.text.generation import Generation
+from blocks.text.sampling import SamplingConfig
+from blocks.training.events import Ended, Reason
+from blocks.training.loop import train
+from blocks.training.recipe import OptimizerKind
 
 pytestmark = [
     pytest.mark.gpu,
@@ -84,3 +92,28 @@ def test_a_recording_is_measured_there():
     assert seen.peak_bytes == pytest.approx(here.peak_bytes, rel=0.5)
     assert len(seen.flow()) == len(seen.stages)
     assert len(seen.heads()) == toy().n_heads
+
+
+def test_a_text_grows_there_as_here():
+    config = toy(architecture="gpt", n_layers=2, vocab_size=11, position_kind="rope")
+    grown = []
+    for device in ("cpu", DEVICE):
+        model = scramble(build(config)).to(device)
+        generation = Generation(model, config, [1, 5, 0], SamplingConfig(temperature=0))
+        generation.advance(12)
+        grown.append(generation.token_ids)
+    assert grown[0] == grown[1]
+
+
+@pytest.mark.parametrize("optimizer", OptimizerKind)
+def test_a_model_learns_there_as_here(optimizer: str):
+    here, there = (
+        losses([*train(replace(toy_spec(optimizer=optimizer, dropout=0.0), device=device))])
+        for device in ("cpu", DEVICE)
+    )
+    assert there == pytest.approx(here, rel=1e-2)
+
+
+def test_a_model_learns_there_in_bfloat16():
+    events = [*train(replace(toy_spec(dtype="bfloat16"), device=DEVICE))]
+    assert events[-1] == Ended(Reason.FINISHED)
