@@ -37,12 +37,8 @@ TITLES = {
     TaskKind.MASKED_WORDS: N_("masked words of stories"),
 }
 STORY = {  # a space before the first word, as in the middle of a text
-    "en": " Once there was a shy owl called Nora. She had a pink bell. One night, her",
-    "zh": "从前，湖边住着一头善良的小牛，名叫乐乐。他最喜欢他的黑色风筝。一天早上，他的",
-}
-FINISHED_STORY = {
-    "en": f"{STORY['en']} bell was gone.",
-    "zh": f"{STORY['zh']}风筝不见了。",
+    "en": " Once there was a shy owl called Nora. She had a",
+    "zh": "从前，湖边住着一头善良的小牛，名叫乐乐。他最喜欢他的",
 }
 REPEATED = "kQx7BmZ2wLfP" * 2 + "kQx7B"
 
@@ -103,7 +99,7 @@ POCKET = {
             task=TaskConfig(kind=TaskKind.MASKED_WORDS, seq_len=96, language=Language.BOTH),
             recipe=FAST,
         ),
-        FINISHED_STORY,
+        STORY,
     ),
     "induction": PocketRecipe(
         TrainingSpec(

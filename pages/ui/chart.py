@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.ui.language import current_language
 
+WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
 INK = {"light": "#1e293b", "dark": "#e2e8f0"}
 Draw = Callable[..., Any]
@@ -74,6 +75,7 @@ def _described(alt: Describe, values: tuple[Hashable, ...], language: str) -> st
 def _config(key: str) -> dict[str, Any]:
     return {
         "displaylogo": False,
+        "displayModeBar": None if key not in WITHOUT_TOOLS else False,
         "modeBarButtonsToRemove": HIDDEN_TOOLS,
         "toImageButtonOptions": {
             "format": st.session_state.get("picture_format", "png"),

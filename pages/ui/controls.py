@@ -94,6 +94,9 @@ def _weights(shown: Architecture) -> None:
     """Trained or random, and why; the way back to the trained ones where a change left them."""
     start = weights.started_from()
     why = weights.why_random(shown)
+    if start.weights.startswith(runs.PREFIX):
+        card = starts.model(start.weights).card
+        st.caption(_("As it was after {n:,} updates.").format(n=card.n_steps))
     if start.weights:
         st.segmented_control(
             _("Weights"),

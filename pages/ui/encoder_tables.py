@@ -15,7 +15,7 @@ def layers(run: Run) -> None:
         {
             _("after"): stream["label"],
             _("mean"): stream["mean"],
-            "std": stream["std"],
+            _("std"): stream["std"],
             _("min"): stream["min"],
             _("max"): stream["max"],
             _("token norm (RMS · √d_model)"): stream["token_norm"],

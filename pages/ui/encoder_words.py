@@ -2,7 +2,7 @@
 
 from blocks.run import Run
 from blocks.text.bpe import MASK
-from pages.ui import layers, starts, tokens
+from pages.ui import layers, starts, terms, tokens
 from pages.ui.language import _, literal
 
 
@@ -13,7 +13,15 @@ def guess_sentence(run: Run, token: int) -> str:
     guess = text.format(
         position=token + 1, guess=literal(first["label"]), probability=first["probability"]
     )
-    return " ".join((guess, *_hidden(run, token), _trained_for(run)))
+    return " ".join((guess, *_hidden(run, token), *_written(run), _trained_for(run)))
+
+
+def _written(run: Run) -> tuple[str, ...]:
+    """All guesses in a row: of a model that sorts, the sorted letters."""
+    if not run.weights:
+        return ()
+    text = _("All together it would write {text}.")
+    return (text.format(text=literal(layers.written(run))),)
 
 
 def _hidden(run: Run, token: int) -> tuple[str, ...]:
@@ -32,7 +40,10 @@ def _trained_for(run: Run) -> str:
         return ""
     text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
     return text.format(
-        task=_(card.task), seed=card.seed, score_name=_(card.score_name), score=card.score
+        task=terms.option(card.task),
+        seed=card.seed,
+        score_name=_(card.score_name),
+        score=card.score,
     )
 
 

@@ -85,7 +85,7 @@ def _share() -> None:
         st.markdown(_("This link opens the page as you see it: settings, input and seed."))
         address = (st.context.url or "").partition("?")[0]
         query = urlencode(link.as_query(), errors="replace")
-        st.code(f"{address}?{query}", language=None, wrap_lines=True)
+        st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
         st.button(
             _("Back to the start"),
             icon=":material/restart_alt:",

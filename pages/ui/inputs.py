@@ -6,12 +6,14 @@ from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, MaskKind
 from blocks.run import Input, PaddingSide, Run
 from blocks.text.words import first_words, words
-from pages.ui import link, tokens, weights
+from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal
 from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+
+SAMPLE_SHOWN = 24
 
 
 def current_run(architecture: Architecture) -> Run:
@@ -107,18 +109,23 @@ def _tokens_note(run: Run) -> None:
     elif total > n_shown:
         note = _("The text has {total:,} tokens; the first {shown} are used.")
         st.info(note.format(total=total, shown=n_shown))
+    if run.weights:
+        task = starts.model(run.weights).card.task
+        note = _("This model has learned from {task} alone: any other text is foreign to it.")
+        st.caption(note.format(task=terms.option(task)))
     if left_out:
         note = _("This model has no token for {signs}: they are left out.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 
 def _samples() -> None:
+    found = samples(link.value("preset"))
+    shown = {sample: language for language, sample in reversed(found.items())}
     with st.container(horizontal=True, gap="small"):
-        for language, sample in samples(link.value("preset")).items():
+        for sample, language in reversed(shown.items()):
             st.button(
-                _("Sample: {text}").format(text=sample[:14] + "…"),
+                _("Sample: {text}").format(text=sample.strip()[:SAMPLE_SHOWN] + "…"),
                 key=f"sample_{language}",
-                type="tertiary",
                 on_click=link.change,
                 args=("text", sample),
             )

@@ -66,7 +66,8 @@ def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
 
 
 def _head_title(row) -> str:
-    name = f" {terms.head_name(row.name)} {getattr(row, row.name):.2f}" if row.name else ""
+    share = f"{getattr(row, row.name):.2f}".removeprefix("0") if row.name else ""
+    name = f" {terms.head_name(row.name)} {share}" if row.name else ""
     return f"<b>{row.head}</b>{name}"
 
 

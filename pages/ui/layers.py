@@ -90,6 +90,12 @@ def guesses(run: Run) -> pd.DataFrame:
     )
 
 
+def written(run: Run) -> str:
+    """The likeliest tokens of all positions, as a text."""
+    token_ids = predictions.guesses(cached.recording(run).output[0])["token_id"]
+    return tokens.tokenizer_of(run.input.vocabulary).decode(token_ids.tolist())
+
+
 @lru_cache(maxsize=64)
 def candidates(run: Run, token: int) -> pd.DataFrame:
     """The likeliest tokens at one position: label, probability."""

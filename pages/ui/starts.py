@@ -13,6 +13,7 @@ from blocks.masks import MaskKind
 from blocks.presets import PRESET_TABLE
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
+from blocks.training.examples import opening
 from blocks.training.fast_model import FAST_SHAPE
 from blocks.training.tasks import TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
@@ -124,6 +125,7 @@ def _card(run: TrainingRun, step: int) -> Card:
         held_out_loss=newest.held_out_loss if newest else None,
         score=newest.score if newest else None,
         score_name=build_task_once(run.spec.task).score_name,
+        samples=dict.fromkeys(("en", "zh"), opening(build_task_once(run.spec.task))),
     )
 
 

@@ -15,7 +15,7 @@ def flow(run: Run, layer: int) -> None:
         {
             _("stage"): stages["label"],
             _("mean"): stages["mean"],
-            "std": stages["std"],
+            _("std"): stages["std"],
             _("min"): stages["min"],
             _("max"): stages["max"],
             "RMS": stages["rms"],

@@ -105,7 +105,7 @@ HEAD_NAMES = {
     "first_token": N_("first token"),
     "same_token": N_("same token"),
     "previous_token": N_("previous token"),
-    "induction": N_("token after the same one"),
+    "induction": N_("induction"),
 }
 
 

@@ -1,7 +1,9 @@
 """The reader's text as the tokens of a whole model."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from blocks.kinds import Architecture
 from blocks.run import Run
 from blocks.text.bpe import MASK
 from blocks.text.tokenizer import Piece, Tokenizer
@@ -50,9 +52,23 @@ def most_tokens() -> int:
 def reading() -> Reading:
     """The text of the state, cut to what the model can read."""
     text, reader = link.value("text"), tokenizer()
-    found = reader.pieces(text)
+    found = _with_masks(text, reader) if can_hide() else reader.pieces(text)
     pieces = found[: most_tokens()] or (Piece(padding_id(), 0, 0, EMPTY),)
     return Reading(pieces, len(found), reader.left_out(text))
+
+
+def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
+    """The tokens of a text in which a reader wrote [MASK] for what is to be guessed."""
+    found: list[Piece] = []
+    start = 0
+    for i, part in enumerate(text.split(MASK)):
+        if i:
+            found.append(Piece(reader.special[MASK], start, start + len(MASK), MASK))
+            start += len(MASK)
+        for piece in reader.pieces(part):
+            found.append(replace(piece, start=start + piece.start, end=start + piece.end))
+        start += len(part)
+    return tuple(found)
 
 
 def padding_id() -> int:
@@ -61,7 +77,9 @@ def padding_id() -> int:
 
 
 def hide(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """The tokens with the pinned one hidden behind [MASK], as a masked-word model reads them."""
+    """The tokens with the pinned one hidden behind [MASK], unless the reader has hidden one."""
+    if any(piece.label == MASK for piece in pieces):
+        return pieces
     i = hidden_token(len(pieces))
     mask = Piece(tokenizer().special[MASK], pieces[i].start, pieces[i].end, MASK)
     return (*pieces[:i], mask, *pieces[i + 1 :])
@@ -74,5 +92,6 @@ def hidden_token(n_tokens: int) -> int:
 
 
 def can_hide() -> bool:
-    """Whether the vocabulary has a token to hide another behind."""
-    return MASK in tokenizer().special
+    """Whether the model is one that guesses what is hidden."""
+    is_encoder = starts.start(link.value("preset")).config.architecture is Architecture.ENCODER
+    return is_encoder and MASK in tokenizer().special

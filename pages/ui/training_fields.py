@@ -12,6 +12,8 @@ from pages.ui.readers import Field, choice, identifier, whole, within
 CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
 HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
 USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
+# Updates after which the fast recipe has learned it; the others bring their own number.
+USUAL_STEPS = {"sort": 1000, "reverse": 400, "copy": 400, "addition": 1000, "masked_words": 600}
 LONGEST_ROW = 512
 
 
@@ -35,6 +37,12 @@ def _of_recipe(name: str) -> Field:
     return Field(read, lambda values: RECIPES[values.get("recipe", "fast")].flat()[name])
 
 
+def _usual_steps(values: Mapping[str, Any]) -> int:
+    recipe = values.get("recipe", "fast")
+    usual = RECIPES[recipe].n_steps
+    return USUAL_STEPS.get(values.get("task", ""), usual) if recipe == "fast" else usual
+
+
 # What is learned, and how; the knobs of a recipe have its own names.
 TASK = {
     "task": Field(choice(TaskKind), str(TaskKind.STORIES)),
@@ -46,6 +54,7 @@ TASK = {
 }
 KNOBS = {
     **{name: _of_recipe(name) for name in BOUNDS if name not in ("n_eval_batches", "eval_every")},
+    "n_steps": Field(_of_recipe("n_steps").read, _usual_steps),
     "optimizer": Field(
         choice(OptimizerKind), lambda values: str(RECIPES[values.get("recipe", "fast")].optimizer)
     ),
@@ -61,7 +70,7 @@ TRAINING = {
     "compare": Field(identifier, ""),
 }
 # What a choice brings along: another choice brings its own.
-FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len")}
+FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len", "n_steps")}
 
 
 def telling_measure(values: Mapping[str, Any]) -> str:

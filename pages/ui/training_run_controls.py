@@ -53,7 +53,7 @@ def run_buttons(view: RunView) -> None:
         if view.state.is_active:
             _button("pause", _("Pause"), ":material/pause:", registry.pause, view.id)
         if view.state is RunState.PAUSED:
-            _button("resume", _("Go on"), ":material/play_arrow:", registry.resume, view.id)
+            _button("resume", _("Resume"), ":material/play_arrow:", registry.resume, view.id)
         if not view.state.has_ended:
             _button("stop", _("Stop"), ":material/stop:", registry.stop, view.id)
 

@@ -88,7 +88,8 @@ def head_sentence(run: Run, layer: int) -> str:
         entropy=sharpest["entropy_bits"],
         tokens=sharpest["effective_tokens"],
     )
-    return f"{sharp} {_named_heads(heads) if run.weights else _without_structure(run)}"
+    where = "" if run.config.n_layers == 1 else _("Layer {layer}.").format(layer=layer + 1) + " "
+    return f"{where}{sharp} {_named_heads(heads) if run.weights else _without_structure(run)}"
 
 
 def _without_structure(run: Run) -> str:
@@ -106,7 +107,7 @@ def _named_heads(heads: pd.DataFrame) -> str:
 
 
 def _role(head: pd.Series) -> str:
-    text = _("head {head} reads the {name} ({share:.0%})")
+    text = _("head {head}: {name} {share:.0%}")
     name, share = terms.head_name(head["name"]), head[head["name"]]
     return text.format(head=head["head"], name=name, share=share)
 

@@ -18,6 +18,7 @@ from opened import (
 from streamlit.testing.v1 import AppTest
 
 from blocks.training.limits import Limits
+from blocks.training.recipe import RECIPES
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, TrainingRun
 from pages.ui import layers, runs, watched
@@ -202,7 +203,7 @@ def test_heads_with_a_habit_are_named_and_none_without():
     seen = layers.heads(watched.looked_at(run_of(at), 0))
     habits = seen[seen["name"] != ""]
     if habits.empty:
-        assert "No head has a habit yet" in said(at)
+        assert "No head has a habit" in said(at)
     for row in habits.itertuples():
         assert f"layer {row.layer + 1}, head {row.head}:" in said(at)
 
@@ -286,3 +287,10 @@ def test_another_recipe_brings_its_own_knobs():
     assert_works(at)
     assert control(at, "optimizer").value == "adamw"
     assert "warmup_steps" not in at.query_params
+
+
+@pytest.mark.parametrize(("recipe", "task"), [("fast", "sort"), ("baseline", "sort")])
+def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task: str):
+    at = opened(PAGE, recipe=recipe, task=task)
+    usual = RECIPES[recipe].n_steps
+    assert control(at, "n_steps").value == (1000 if recipe == "fast" else usual)

@@ -56,3 +56,18 @@ def test_each_pocket_model_reads_its_own_samples(name: str):
     for text in model.card.samples.values():
         assert model.tokenizer.left_out(text) == ()
         assert 1 < len(model.tokenizer.encode(text)) <= model.config.max_seq_len
+
+
+def test_a_mask_that_the_reader_wrote_is_a_mask(monkeypatch: pytest.MonkeyPatch):
+    text = " a [MASK] fox[MASK]"
+    set_link(monkeypatch, preset="masked-words", text=text, token=0)
+    pieces = tokens.reading().pieces
+    masks = [piece for piece in pieces if piece.label == MASK]
+    assert [text[piece.start : piece.end] for piece in masks] == [MASK, MASK]
+    assert [piece.start for piece in pieces] == sorted(piece.start for piece in pieces)
+    assert tokens.hide(pieces) == pieces  # one hole at a time is the reader's to choose
+
+
+def test_to_a_gpt_it_is_text_like_any_other(monkeypatch: pytest.MonkeyPatch):
+    set_link(monkeypatch, preset="stories-en-zh", text=" a [MASK]")
+    assert MASK not in [piece.label for piece in tokens.reading().pieces]
