@@ -40,6 +40,7 @@ STORY = {  # a space before the first word, as in the middle of a text
     "en": " Once there was a shy owl called Nora. She had a",
     "zh": "从前，湖边住着一头善良的小牛，名叫乐乐。他最喜欢他的",
 }
+GAP = {**STORY, "en": STORY["en"].removesuffix(" a")}  # in its middle stands an animal
 REPEATED = "kQx7BmZ2wLfP" * 2 + "kQx7B"
 
 
@@ -99,7 +100,7 @@ POCKET = {
             task=TaskConfig(kind=TaskKind.MASKED_WORDS, seq_len=96, language=Language.BOTH),
             recipe=FAST,
         ),
-        STORY,
+        GAP,
     ),
     "induction": PocketRecipe(
         TrainingSpec(

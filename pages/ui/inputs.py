@@ -13,7 +13,7 @@ from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal
 from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 
-SAMPLE_SHOWN = 24
+SAMPLE_SHOWN = 11
 
 
 def current_run(architecture: Architecture) -> Run:
