@@ -42,6 +42,7 @@ WEIGHTS = (
 )
 HIDDEN_AXIS = {"visible": False, "fixedrange": True}
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
+HALF_A_TICK_LABEL = 18
 
 
 class Picture(go.Figure):
@@ -77,7 +78,7 @@ def figure(
     top, bottom = margin
     base = {
         "title": {"text": title, "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}},
-        "margin": {"l": EDGE, "r": EDGE, "t": top, "b": bottom},
+        "margin": {"l": EDGE, "r": HALF_A_TICK_LABEL, "t": top, "b": bottom},
         "dragmode": False,
         "hovermode": "closest",
         "showlegend": False,
