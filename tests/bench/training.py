@@ -34,12 +34,12 @@ USUAL = {
 
 def measure(text: Path | None) -> None:
     """Print (f), (h) and (i)."""
-    overhead()
-    induction()
     if text is None:
         report("(f) time to the loss of the usual recipe", "not measured: pass --text FILE", "")
     else:
         time_to_loss(text.read_text(encoding="utf-8"))
+    overhead()
+    induction()
 
 
 def time_to_loss(text: str) -> None:
