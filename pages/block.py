@@ -8,8 +8,9 @@ from blocks.inspection import heads as head_measures
 from blocks.inspection import source, tiles
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.figures import flow, heads, masks, strip, values
+from pages.figures import flow, heads, strip, values
 from pages.sections.heads import draw_one_head, one_head
+from pages.sections.masks import small_mask
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, tables, words
 from pages.ui.chart import drawn, show
@@ -56,7 +57,7 @@ def what_goes_in(run: Run) -> None:
         mask_controls()
         token_choice(run)
     with right:
-        show(draw_mask, run, key="mask", alt=words.mask_alt)
+        small_mask(run)
 
 
 @section
@@ -143,11 +144,6 @@ def what_to_take(run: Run, layer: int) -> None:
         drawn(draw_parameters, run),
     ]
     take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
-
-
-def draw_mask(run: Run):
-    """Who may see whom."""
-    return masks.mask_picture(cached.mask_codes(run), _=_)
 
 
 def draw_strip(run: Run, layer: int, stage: str):

@@ -8,8 +8,9 @@ from blocks.inspection import heads as head_measures
 from blocks.inspection import predictions, source
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.figures import candidates, flow, heads, masks
+from pages.figures import candidates, flow, heads
 from pages.sections.heads import draw_one_head, one_head
+from pages.sections.masks import small_mask
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, tables, words
 from pages.ui.chart import drawn, show
@@ -49,7 +50,7 @@ def what_goes_in(run: Run) -> None:
         token_choice(run)
         hide_control()
     with right:
-        show(draw_mask, run, key="mask", alt=words.mask_alt)
+        small_mask(run)
 
 
 @section
@@ -127,11 +128,6 @@ def chosen(run: Run) -> tuple[int, int, int]:
     """Layer, head and token that the reader looks at."""
     head = labelled.selected_head(run)
     return labelled.selected_layer(run), head, labelled.pinned_token(run)
-
-
-def draw_mask(run: Run):
-    """Who may see whom."""
-    return masks.mask_picture(cached.mask_codes(run), _=_)
 
 
 def draw_candidates(run: Run, token: int):

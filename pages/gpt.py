@@ -5,7 +5,7 @@ import streamlit as st
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.figures import masks
+from pages.sections.masks import small_mask
 from pages.sections.next_token import draw_next, what_comes_next
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.sections.reading import draw_lens, draw_surprise, what_each_layer_says, what_surprises
@@ -19,7 +19,7 @@ from pages.sections.writing import (
     what_is_written,
 )
 from pages.ui import cached, chips, generated, gpt_tables, labelled, next_words, predicted, words
-from pages.ui.chart import drawn, show
+from pages.ui.chart import drawn
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
@@ -59,7 +59,7 @@ def what_goes_in(run: Run) -> None:
         mask_controls()
         token_choice(run)
     with right:
-        show(draw_mask, run, key="mask", alt=words.mask_alt)
+        small_mask(run)
 
 
 @section
@@ -100,11 +100,6 @@ def pictures(text: Text, position: int) -> list:
     if not predicted.surprise(run).empty:
         found.append(drawn(draw_surprise, run, position))
     return [*found, drawn(draw_parameters, run)]
-
-
-def draw_mask(run: Run):
-    """Who may see whom."""
-    return masks.mask_picture(cached.mask_codes(run), _=_)
 
 
 main()

@@ -29,16 +29,7 @@ def frame(
     pattern = pattern.float()
     rows = pattern.sum(dim=-1)  # (batch, n_heads, query)
     counts = _sees_something(pattern, mask)
-    entropy = torch.special.entr(pattern).sum(dim=-1) / torch.log(torch.tensor(2.0))
-    position = torch.arange(pattern.shape[-1], device=pattern.device)
-    distance = (position[:, None] - position).abs().to(pattern)
-    measures = {
-        "entropy_bits": entropy,
-        "distance_tokens": (pattern * distance).sum(dim=-1),
-        "first_token": pattern[..., 0],
-        "same_token": pattern.diagonal(dim1=-2, dim2=-1),
-        "previous_token": _previous(pattern),
-    }
+    measures = _measures(pattern)
     columns = [_mean(values, counts) for values in measures.values()]
     columns.append(_induction(pattern, tokens))
     columns += [_over_heads(rows, counts, torch.inf).amin(1)]
@@ -52,6 +43,20 @@ def frame(
     table.insert(3, "effective_tokens", 2 ** table["entropy_bits"])
     table["name"] = table[list(SHARES)].apply(_name, axis=1)
     return table
+
+
+def _measures(pattern: Tensor) -> dict[str, Tensor]:
+    """What is averaged over the queries, each (batch, n_heads, query)."""
+    entropy = torch.special.entr(pattern).sum(dim=-1) / torch.log(torch.tensor(2.0))
+    position = torch.arange(pattern.shape[-1], device=pattern.device)
+    distance = (position[:, None] - position).abs().to(pattern)
+    return {
+        "entropy_bits": entropy,
+        "distance_tokens": (pattern * distance).sum(dim=-1),
+        "first_token": pattern[..., 0],
+        "same_token": pattern.diagonal(dim1=-2, dim2=-1),
+        "previous_token": _previous(pattern),
+    }
 
 
 def _sees_something(pattern: Tensor, mask: Tensor | None) -> Tensor:

@@ -1,0 +1,17 @@
+"""The mask, as a small picture beside its controls."""
+
+from blocks.run import Run
+from pages.figures import masks
+from pages.ui import cached, words
+from pages.ui.chart import show
+from pages.ui.language import _
+
+
+def small_mask(run: Run) -> None:
+    """Who may see whom in this run."""
+    show(draw_mask, run, key="mask", alt=words.mask_alt)
+
+
+def draw_mask(run: Run):
+    """Who may see whom."""
+    return masks.mask_picture(cached.mask_codes(run), _=_)
