@@ -10,7 +10,7 @@ from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import flow, heads, strip, values
 from pages.sections.heads import draw_one_head, one_head
-from pages.sections.masks import small_mask
+from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, tables, words
 from pages.ui.chart import drawn, show
@@ -18,7 +18,7 @@ from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.history import run_before
-from pages.ui.inputs import mask_controls, token_choice, vector_controls
+from pages.ui.inputs import vector_controls
 from pages.ui.language import _
 from pages.ui.views import (
     dims_choice,
@@ -36,7 +36,7 @@ def main() -> None:
     """The story of the page, from top to bottom."""
     run = open_page(TITLE, Architecture.BLOCK)
     st.caption(_("Type a sentence or move a control: the block runs, every number is from it."))
-    what_goes_in(run)
+    what_goes_in(run, vector_controls)
     recorded(run)
     st.caption(words.summary(run))
     layer = labelled.selected_layer(run)
@@ -46,18 +46,6 @@ def main() -> None:
     what_it_is_made_of(run)
     what_to_take(run, layer)
     close_page(TITLE)
-
-
-def what_goes_in(run: Run) -> None:
-    """Input, mask and pinned token."""
-    left, middle, right = st.columns([5, 4, 2])
-    with left:
-        vector_controls(run)
-    with middle:
-        mask_controls()
-        token_choice(run)
-    with right:
-        small_mask(run)
 
 
 @section

@@ -10,7 +10,7 @@ from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import candidates, flow, heads
 from pages.sections.heads import draw_one_head, one_head
-from pages.sections.masks import small_mask
+from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, tables, words
 from pages.ui.chart import drawn, show
@@ -18,7 +18,6 @@ from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.history import run_before
-from pages.ui.inputs import hide_control, input_controls, mask_controls, token_choice
 from pages.ui.language import _
 from pages.ui.views import head_choice, layer_choice, show_head_of_layer
 
@@ -38,19 +37,6 @@ def main() -> None:
     what_it_is_made_of(run)
     what_to_take(run)
     close_page(TITLE)
-
-
-def what_goes_in(run: Run) -> None:
-    """Input, mask, pinned token, and whether that token is hidden."""
-    left, middle, right = st.columns([5, 4, 2])
-    with left:
-        input_controls(run)
-    with middle:
-        mask_controls()
-        token_choice(run)
-        hide_control()
-    with right:
-        small_mask(run)
 
 
 @section

@@ -5,7 +5,7 @@ import streamlit as st
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.sections.masks import small_mask
+from pages.sections.inputs import what_goes_in
 from pages.sections.next_token import draw_next, what_comes_next
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.sections.reading import draw_lens, draw_surprise, what_each_layer_says, what_surprises
@@ -23,7 +23,6 @@ from pages.ui.chart import drawn
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
-from pages.ui.inputs import input_controls, mask_controls, token_choice
 from pages.ui.language import _
 from pages.ui.sampling_controls import current_sampling
 
@@ -48,18 +47,6 @@ def main() -> None:
     what_to_take(text, position)
     close_page(TITLE)
     go_on(text, place)
-
-
-def what_goes_in(run: Run) -> None:
-    """Input, mask and pinned token."""
-    left, middle, right = st.columns([5, 4, 2])
-    with left:
-        input_controls(run)
-    with middle:
-        mask_controls()
-        token_choice(run)
-    with right:
-        small_mask(run)
 
 
 @section

@@ -25,13 +25,16 @@ LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
 
 
-def architecture(shown: Architecture) -> None:
-    """Everything that the configuration holds, only legal choices, on a page that shows this."""
+def architecture(shown: Architecture | None) -> None:
+    """Everything that the configuration holds, only legal choices, on a page that shows this.
+
+    None: the page shows each model as what it is.
+    """
     config = link.config()
     _preset()
     _weights(shown)
-    if shown.reads_tokens:
-        _whole(config)
+    if shown is not Architecture.BLOCK:
+        _whole(config, (shown or config.architecture).reads_tokens)
     _shape(config)
     with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
         _details(config)
@@ -44,7 +47,7 @@ def to_train() -> None:
     config = link.config()
     _preset()
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
-    _whole(config)
+    _whole(config, reads_tokens=True)
     _shape(config)
     with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
         _details(config)
@@ -90,7 +93,7 @@ def _preset_label(name: str) -> str:
     return f"{_(start.title)} · {sizes}"
 
 
-def _weights(shown: Architecture) -> None:
+def _weights(shown: Architecture | None) -> None:
     """Trained or random, and why; the way back to the trained ones where a change left them."""
     start = weights.started_from()
     why = weights.why_random(shown)
@@ -116,9 +119,10 @@ def _weights(shown: Architecture) -> None:
         )
 
 
-def _whole(config: ModelConfig) -> None:
+def _whole(config: ModelConfig, reads_tokens: bool) -> None:
     slide("n_layers", _("n_layers · layers"), LAYERS, config.n_layers)
-    switch("tie_embeddings", _("One table reads and writes tokens"))
+    if reads_tokens:
+        switch("tie_embeddings", _("One table reads and writes tokens"))
 
 
 def _sizes(config: ModelConfig) -> None:

@@ -11,7 +11,12 @@ from blocks.devices import DTYPES, available_devices
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from pages.ui import starts
+from pages.ui.attention import fields as attention
+from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
+from pages.ui.masks import fields as masks
+from pages.ui.normalization import fields as normalization
+from pages.ui.positions import fields as positions
 from pages.ui.readers import (
     Field,
     UnreadableError,
@@ -143,4 +148,12 @@ VIEW = {
     "new_token": Field(whole(0, MAX_NEW_TOKENS), 0),
     "n_dims": Field(whole(1, 128), 20),
 }
-FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **TRAINING, **VIEW}
+# What a page has for itself.
+OF_PAGES = {
+    **attention.FIELDS,
+    **feed_forward.FIELDS,
+    **normalization.FIELDS,
+    **masks.FIELDS,
+    **positions.FIELDS,
+}
+FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **TRAINING, **VIEW, **OF_PAGES}

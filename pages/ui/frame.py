@@ -23,24 +23,32 @@ MENU = (
     ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
     ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
     ("pages/training.py", N_("Training"), ":material/model_training:"),
+    ("pages/attention.py", N_("Attention"), ":material/visibility:"),
+    ("pages/feed_forward.py", N_("Feed-forward"), ":material/hub:"),
+    ("pages/normalization.py", N_("Norms"), ":material/balance:"),
+    ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
+    ("pages/positions.py", N_("Positions"), ":material/waves:"),
 )
+MENU_WIDTH = 128  # two abreast
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
     Architecture.BLOCK: "stories-en-zh",
     Architecture.GPT: "stories-en-zh",
     Architecture.ENCODER: "masked-words",
+    None: "stories-en-zh",
 }
 DEFAULT_MASK = {Architecture.GPT: "causal"}
 
 
-def open_page(title: str, architecture: Architecture) -> Run:
+def open_page(title: str, architecture: Architecture | None, *, first_shown: str = "") -> Run:
     """Draw what surrounds a page and return the run that the reader has set.
 
-    `architecture` is what the page shows, whatever the model was published as.
+    `architecture` is what the page shows, whatever the model was published as; None: each model
+    as what it is. `first_shown`: the preset where the link names none.
     """
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
     sidebar = functools.partial(controls.architecture, architecture)
-    draw_frame(title, FIRST_SHOWN[architecture], sidebar)
+    draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar)
     return current_run(architecture)
 
 
@@ -76,8 +84,10 @@ def _head() -> None:
             label_visibility="collapsed",
             **link.view("lang", current_language()),
         )
-    for path, label, icon in MENU:
-        st.page_link(path, label=_(label), icon=icon, query_params=link.as_query())
+    with st.container(horizontal=True, gap="xxsmall", key="menu"):
+        for path, label, icon in MENU:
+            query = link.as_query()
+            st.page_link(path, label=_(label), icon=icon, width=MENU_WIDTH, query_params=query)
 
 
 def _share() -> None:

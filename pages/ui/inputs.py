@@ -16,8 +16,8 @@ from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 SAMPLE_SHOWN = 11
 
 
-def current_run(architecture: Architecture) -> Run:
-    """The run that the state describes, on a page that shows this architecture."""
+def current_run(architecture: Architecture | None) -> Run:
+    """The run that the state describes, on a page that shows this architecture (None: any)."""
     learned = weights.learned(architecture)
     config = weights.config(architecture, learned)
     return Run(
@@ -144,9 +144,9 @@ def mask_controls() -> None:
         choose("padding_side", _("Padding side"), PaddingSide)
 
 
-def hide_control() -> None:
+def hide_control(run: Run) -> None:
     """Whether the pinned token is hidden from the model, where its vocabulary has [MASK]."""
-    if tokens.can_hide():
+    if run.config.architecture is Architecture.ENCODER and tokens.can_hide():
         switch(
             "hide_token",
             _("Hide the pinned token behind [MASK]"),

@@ -8,8 +8,11 @@ from pages.ui.language import _
 FREE_TO_CHANGE = {"dropout", "initialization"}
 
 
-def learned(architecture: Architecture) -> str:
-    """The name of the trained weights that run on a page of this architecture, or nothing."""
+def learned(architecture: Architecture | None) -> str:
+    """The name of the trained weights that run on a page of this architecture, or nothing.
+
+    None, here and below: the page shows each model as what it is.
+    """
     return "" if why_random(architecture) else started_from().weights
 
 
@@ -18,9 +21,9 @@ def started_from() -> starts.Start:
     return starts.start(link.value("preset"), link.value("at_step"))
 
 
-def config(architecture: Architecture, learned: str) -> ModelConfig:
+def config(architecture: Architecture | None, learned: str) -> ModelConfig:
     """What is built: the trained model whole, or what the page shows, of these sizes."""
-    if learned:
+    if learned or architecture is None:
         return link.config()
     if architecture is Architecture.BLOCK:
         return link.config().one_block()
@@ -35,7 +38,7 @@ def back_to_trained() -> None:
     link.change("input_kind", "sentence")
 
 
-def why_random(architecture: Architecture) -> str:
+def why_random(architecture: Architecture | None) -> str:
     """Why trained weights do not run, in the reader's language; nothing where they do."""
     start = started_from()
     changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
@@ -49,7 +52,7 @@ def why_random(architecture: Architecture) -> str:
     if architecture is Architecture.BLOCK:
         is_random = link.value("input_kind") == "random"
         return _("The trained model reads words, not a random tensor.") if is_random else ""
-    if architecture is not start.config.architecture:
+    if architecture not in (None, start.config.architecture):
         text = _("The trained model is {kind}: this page shows another architecture.")
         return text.format(kind=start.config.architecture)
     return ""

@@ -1,0 +1,24 @@
+"""Masks: who may see whom."""
+
+import streamlit as st
+
+from blocks.faults import N_
+from pages.sections.inputs import what_goes_in
+from pages.ui import words
+from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.language import _
+
+TITLE = N_("Masks: who may see whom")
+
+
+def main() -> None:
+    """The story of the page, from top to bottom."""
+    run = open_page(TITLE, None)
+    st.caption(_("A mask decides which tokens may be read. Here one can see whether it holds."))
+    what_goes_in(run)
+    recorded(run)
+    st.caption(words.summary(run))
+    close_page(TITLE)
+
+
+main()

@@ -1,0 +1,24 @@
+"""Positions: how the order gets in."""
+
+import streamlit as st
+
+from blocks.faults import N_
+from pages.sections.inputs import what_goes_in
+from pages.ui import words
+from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.language import _
+
+TITLE = N_("Positions: how the order gets in")
+
+
+def main() -> None:
+    """The story of the page, from top to bottom."""
+    run = open_page(TITLE, None)
+    st.caption(_("Attention knows no order. A position tells each token where it stands."))
+    what_goes_in(run)
+    recorded(run)
+    st.caption(words.summary(run))
+    close_page(TITLE)
+
+
+main()

@@ -1,0 +1,30 @@
+"""What goes into the model: its text, who may see whom, and the token that is pinned."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from blocks.run import Run
+from pages.sections.masks import small_mask
+from pages.ui.inputs import (
+    hide_control,
+    input_controls,
+    mask_controls,
+    token_choice,
+    vector_controls,
+)
+
+
+def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> None:
+    """Input, mask and pinned token; a whole model reads text unless the page says otherwise."""
+    reads_tokens = run.config.architecture.reads_tokens
+    controls = input_of or (input_controls if reads_tokens else vector_controls)
+    left, middle, right = st.columns([5, 4, 2])
+    with left:
+        controls(run)
+    with middle:
+        mask_controls()
+        token_choice(run)
+        hide_control(run)
+    with right:
+        small_mask(run)

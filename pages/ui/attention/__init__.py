@@ -1,0 +1,1 @@
+"""What the page of attention needs of widgets, cache and words."""

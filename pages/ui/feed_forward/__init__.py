@@ -1,0 +1,1 @@
+"""What the page of feed-forward needs of widgets, cache and words."""

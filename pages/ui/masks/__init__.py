@@ -1,0 +1,1 @@
+"""What the page of masks needs of widgets, cache and words."""

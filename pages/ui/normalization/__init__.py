@@ -1,0 +1,1 @@
+"""What the page of normalization needs of widgets, cache and words."""

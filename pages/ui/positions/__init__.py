@@ -1,0 +1,1 @@
+"""What the page of positions needs of widgets, cache and words."""
