@@ -54,7 +54,9 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
 
 def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> None:
     """Menu, language, link and title; `first_shown` is the preset where the link names none."""
-    st.set_page_config(page_title="Blockscope", page_icon=ICON, layout="wide")
+    st.set_page_config(
+        page_title="Blockscope", page_icon=ICON, layout="wide", initial_sidebar_state=320
+    )
     cached.prepare_process()
     st.session_state["default_preset"] = first_shown
     faults = link.sync()

@@ -1,0 +1,84 @@
+"""Long work, step by step: how far it is, how long it takes yet, and a way to stop it."""
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import streamlit as st
+
+from pages.ui.language import _
+
+A_MOMENT = 0.3
+T = TypeVar("T")
+
+
+class Done(NamedTuple, Generic[T]):
+    """What the steps gave, in their order, and whether the reader stopped before the last."""
+
+    found: list[T]
+    is_stopped: bool
+
+
+def in_steps(steps: Sequence[Callable[[], T]], *, what: Hashable, key: str) -> Done[T]:
+    """What each step gives. A step is kept by whoever made it: a second time it costs nothing.
+
+    `what` says which work this is: another one starts anew where this one was stopped. A step
+    should take less than a second, since the reader can stop between two of them.
+    """
+    place, found, begun = st.empty(), [], time.monotonic()
+    n_steps = _n_until_stopped(what, key, len(steps))
+    bar = None
+    for i, step in enumerate(steps[:n_steps]):
+        elapsed = time.monotonic() - begun
+        if bar is None and elapsed > A_MOMENT:
+            bar = _progress(place, what, key)
+        if bar is not None:
+            bar.progress(i / len(steps), _left(i, len(steps), elapsed))
+        found.append(step())
+        st.session_state[f"{key}_done"] = (what, i + 1)
+    place.empty()
+    if n_steps < len(steps):
+        _offer_the_rest(n_steps, len(steps), key)
+    return Done(found, n_steps < len(steps))
+
+
+def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:
+    """How many steps are shown: all, or those that were done when the reader stopped this work."""
+    stopped, n_done = st.session_state.get(f"{key}_stopped", (None, 0))
+    return n_done if stopped == what else n_steps
+
+
+def _progress(place, what: Hashable, key: str):
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, " ")
+        st.button(
+            _("Stop"),
+            icon=":material/stop:",
+            on_click=_stop,
+            args=(what, key),
+            key=f"{key}_stop",
+        )
+    return bar
+
+
+def _left(i: int, n_steps: int, elapsed: float) -> str:
+    text = _("{done} of {all} · about {seconds:.0f} s left")
+    seconds = elapsed / max(1, i) * (n_steps - i)
+    return text.format(done=i, all=n_steps, seconds=seconds)
+
+
+def _stop(what: Hashable, key: str) -> None:
+    known, n_done = st.session_state.get(f"{key}_done", (None, 0))
+    st.session_state[f"{key}_stopped"] = (what, n_done if known == what else 0)
+
+
+def _offer_the_rest(n_done: int, n_steps: int, key: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_("Stopped after {done} of {all}.").format(done=n_done, all=n_steps))
+        st.button(
+            _("Go on"),
+            icon=":material/play_arrow:",
+            on_click=st.session_state.pop,
+            args=(f"{key}_stopped", None),
+            key=f"{key}_go_on",
+        )
