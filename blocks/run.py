@@ -1,6 +1,7 @@
 """One run, said whole: what is built, what goes in, who may see whom, on which device."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import torch
@@ -12,10 +13,11 @@ from blocks.cost.memory import memory_fault
 from blocks.embedding import embed_words, random_tensor
 from blocks.faults import N_, ConfigError, Fault
 from blocks.inspection.wiring import wiring
+from blocks.interventions import Intervention, patched_paths, replacements
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, build_mask, everyone
 from blocks.models import Model, build
-from blocks.probe import Recording, record
+from blocks.probe import Recording, Replacement, record
 from blocks.text.words import PADDING
 
 
@@ -88,6 +90,7 @@ class Run:
     """A run as plain values; equal runs give equal numbers on equal devices.
 
     `weights` names those that were learned; where it is empty they are drawn from the seed.
+    `interventions` change something inside; those that patch take it from the `other` input.
     """
 
     config: ModelConfig
@@ -98,6 +101,13 @@ class Run:
     dtype: str = "float32"
     training: bool = False
     weights: str = ""
+    interventions: tuple[Intervention, ...] = ()
+    other: Input | None = None
+
+    @property
+    def untouched(self) -> "Run":
+        """The same run with nothing changed inside."""
+        return replace(self, interventions=(), other=None)
 
     def fault(self, budget: int) -> Fault | None:
         """What forbids this run, given a memory budget in bytes; with the mend."""
@@ -135,8 +145,19 @@ class Run:
             self.values(),
             mask=self.build_mask(),
             keep={"pattern", *(step.stage for step in wiring(self.config))},
+            replace=self.replacements(model),
             training_seed=self.seed if self.training else None,
         )
+
+    def replacements(self, model: Model) -> Mapping[str, Replacement]:
+        """What passes instead where something is changed inside; for `record`."""
+        paths = patched_paths(self.interventions)
+        if not paths or self.other is None:
+            return replacements(self.interventions)
+        run = replace(self.untouched, input=self.other)
+        keep = {"pattern", *paths}  # so that attention takes the same steps as in this run
+        seen = record(model, run.values(), mask=run.build_mask(), keep=keep)
+        return replacements(self.interventions, seen)
 
 
 def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
