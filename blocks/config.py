@@ -35,11 +35,18 @@ class AttentionConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardConfig:
-    """The position-wise layer. `d_ff` of None follows 4·d_model."""
+    """The position-wise layer. `d_ff` of None follows 4·d_model.
+
+    With more than one expert each token is sent to `n_active_experts` of them, and an expert takes
+    at most `expert_capacity` times its even share of the tokens (0: as many as come).
+    """
 
     d_ff: int | None = None
     activation: Activation = Activation.GELU
     feed_forward_bias: bool = True
+    n_experts: int = 1
+    n_active_experts: int = 2
+    expert_capacity: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +126,16 @@ class ModelConfig:
     def d_ff(self) -> int:
         """Width of the feed-forward layer."""
         return self.feed_forward.d_ff or 4 * self.d_model
+
+    @property
+    def n_experts(self) -> int:
+        """Feed-forward layers side by side: 1 is dense."""
+        return self.feed_forward.n_experts
+
+    @property
+    def n_active_experts(self) -> int:
+        """Experts that one token passes; a dense layer is one."""
+        return self.feed_forward.n_active_experts if self.n_experts > 1 else 1
 
     @property
     def max_seq_len(self) -> int:

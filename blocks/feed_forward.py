@@ -26,7 +26,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 def build_feed_forward(config: ModelConfig) -> nn.Module:
-    """The feed-forward layer that the configuration asks for."""
+    """One dense feed-forward layer of this configuration: the whole of it, or one expert."""
     return feed_forward_type(config)(config)
 
 
@@ -66,10 +66,10 @@ class GatedFeedForward(FeedForward):
         super().__init__(config)
         bias = config.feed_forward.feed_forward_bias
         self.gate_proj = nn.Linear(config.d_model, config.d_ff, bias=bias)
-        self.gate = Probe("gate")
+        self.gate_pre, self.gate = Probe("gate_pre"), Probe("gate")
 
     def forward(self, x: Tensor) -> Tensor:
         """Widen twice, let one decide how much of the other passes, narrow."""
-        gate = self.gate(self.activation(self.gate_proj(x)))
+        gate = self.gate(self.activation(self.gate_pre(self.gate_proj(x))))
         hidden = self.hidden(gate * self.up(self.up_proj(x)))
         return self.down_proj(self.dropout(hidden))

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from blocks.attention import Attention
 from blocks.config import ModelConfig
 from blocks.dropout import Dropout
-from blocks.feed_forward import build_feed_forward
+from blocks.experts import build_wide_layer
 from blocks.kinds import NormPlacement
 from blocks.kv_cache import LayerCache
 from blocks.normalization import build_norm
@@ -41,7 +41,7 @@ class EncoderLayer(nn.Module):
         self.resid_pre = Stage("resid_pre")
         self.attention = Attention(config)
         self.attention_residual = residual(config, "attention", "resid_mid")
-        self.feed_forward = build_feed_forward(config)
+        self.feed_forward = build_wide_layer(config)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
     def forward(
@@ -87,7 +87,7 @@ class ParallelLayer(nn.Module):
         self.norm = build_norm(config, Stage("norm"))
         self.attention = Attention(config)
         self.attention_out = Stage("attention_out")
-        self.feed_forward = build_feed_forward(config)
+        self.feed_forward = build_wide_layer(config)
         self.feed_forward_out = Stage("feed_forward_out")
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")

@@ -8,7 +8,8 @@ from blocks.faults import N_, Fault
 from blocks.kinds import NormPlacement, PositionKind
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
-SHARES = ("dropout", "norm_eps", "rope_base")
+MOST_EXPERTS, LARGEST_CAPACITY = 64, 64.0
+SHARES = ("dropout", "norm_eps", "rope_base", "expert_capacity")
 PAIRS = (
     "d_model",
     "n_heads",
@@ -16,6 +17,8 @@ PAIRS = (
     "position_kind",
     "norm_placement",
     "attention_only",
+    "n_experts",
+    "n_active_experts",
 )
 Values = Mapping[str, Any]
 
@@ -70,7 +73,9 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
     yield from _share_faults(**{name: values[name] for name in SHARES})
 
 
-def _share_faults(dropout: float, norm_eps: float, rope_base: float) -> Iterator[Fault]:
+def _share_faults(
+    dropout: float, norm_eps: float, rope_base: float, expert_capacity: float
+) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
         text = N_("dropout ({value}) is the share that is dropped, 0 to 0.99: use {mend}")
         mend = 0.0 if dropout < 0 else 0.99
@@ -81,6 +86,11 @@ def _share_faults(dropout: float, norm_eps: float, rope_base: float) -> Iterator
     if not 1 < rope_base <= 1e9:
         text = N_("rope_base ({value}) must be above 1 and at most 1e9: use {mend}")
         yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
+    if not 0 <= expert_capacity <= LARGEST_CAPACITY:
+        text = N_("expert_capacity ({value}) is 0 (no limit) or a factor up to {most}: use {mend}")
+        mend = min(max(expert_capacity, 0.0), LARGEST_CAPACITY)
+        said = {"value": expert_capacity, "most": LARGEST_CAPACITY, "mend": mend}
+        yield Fault(text, said, {"expert_capacity": mend})
 
 
 def _pair_faults(
@@ -90,6 +100,8 @@ def _pair_faults(
     position_kind: PositionKind,
     norm_placement: NormPlacement,
     attention_only: bool,
+    n_experts: int,
+    n_active_experts: int,
 ) -> Iterator[Fault]:
     if d_model % n_heads:
         yield _divide_fault("n_heads", n_heads, "d_model", d_model)
@@ -100,6 +112,18 @@ def _pair_faults(
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
+    yield from _expert_faults(n_experts, n_active_experts)
+
+
+def _expert_faults(n_experts: int, n_active_experts: int) -> Iterator[Fault]:
+    if n_experts > MOST_EXPERTS:
+        text = N_("n_experts ({value}) is more than are built here: use {mend}")
+        said = {"value": n_experts, "mend": MOST_EXPERTS}
+        yield Fault(text, said, {"n_experts": MOST_EXPERTS})
+    elif 1 < n_experts < n_active_experts:
+        text = N_("n_active_experts ({value}) is more than n_experts ({mend}): use {mend}")
+        said = {"value": n_active_experts, "mend": n_experts}
+        yield Fault(text, said, {"n_active_experts": n_experts})
 
 
 def _divide_fault(name: str, value: int, whole_name: str, whole: int) -> Fault:

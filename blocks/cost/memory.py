@@ -35,7 +35,9 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     stages = (8 * config.n_layers + 4) * tokens * config.d_model
     heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
     patterns = (config.n_layers + 7) * tokens * config.n_heads * seq_len
-    hidden = 5 * tokens * config.d_ff
+    hidden = 5 * tokens * config.n_active_experts * config.d_ff
+    if config.n_experts > 1:
+        hidden += _routed(config, tokens)
     vocabulary = config.vocab_size if config.architecture.reads_tokens else 0
     hidden += 2 * tokens * vocabulary
     rows = max(config.d_ff, config.d_model, vocabulary)
@@ -45,6 +47,17 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
         weights=n_parameters * dtype.itemsize,
         activations=(stages + heads + patterns + hidden) * itemsize + draws,
     )
+
+
+def _routed(config: ModelConfig, tokens: int) -> int:
+    """What a mixture of experts holds beside their hidden values, of all layers.
+
+    Probabilities, choices and queues of each token; what goes to the experts and comes back.
+    """
+    routes = config.n_layers * tokens * (6 * config.n_experts + 8 * config.n_active_experts)
+    kept = 4 * (config.n_layers - 1) * tokens * config.n_active_experts * config.d_ff
+    queues = 6 * tokens * config.n_active_experts * config.n_experts
+    return routes + kept + queues + 4 * tokens * config.d_model
 
 
 def memory_fault(

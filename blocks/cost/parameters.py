@@ -53,6 +53,19 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
     )
 
 
+def active_parameters(config: ModelConfig) -> int:
+    """How many parameters one token meets: all of them, but only its own experts.
+
+    Equal to the sum of `count_parameters` where the feed-forward layers are dense.
+    """
+    total = int(count_parameters(config)["count"].sum())
+    n_idle = config.n_experts - config.n_active_experts
+    if config.attention_only:
+        return total
+    one_expert = sum(part.count(_sizes(config)) for part in _dense(config))
+    return total - config.n_layers * n_idle * one_expert
+
+
 def _sizes(config: ModelConfig) -> dict[str, int]:
     return {
         "n_layers": config.n_layers,
@@ -62,6 +75,7 @@ def _sizes(config: ModelConfig) -> dict[str, int]:
         "n_kv_heads": config.n_kv_heads,
         "d_head": config.d_head,
         "d_ff": config.d_ff,
+        "n_experts": config.n_experts,
         "max_seq_len": config.position.max_seq_len,
     }
 
@@ -112,6 +126,17 @@ def _attention(config: ModelConfig) -> Iterator[Part]:
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     if config.attention_only:
         return
+    if config.n_experts == 1:
+        yield from _dense(config)
+        return
+    yield Part("router", "feed_forward", (("n_experts", "d_model"),))
+    for part in _dense(config):
+        products = tuple(("n_experts", *product) for product in part.products)
+        yield Part(part.name, part.group, products)
+
+
+def _dense(config: ModelConfig) -> Iterator[Part]:
+    """One feed-forward layer: all of a dense one, or one expert."""
     is_gated = config.feed_forward.activation.is_gated
     if is_gated:
         yield Part("gate_proj", "feed_forward", (("d_model", "d_ff"),))

@@ -6,7 +6,7 @@ from typing import Any
 from blocks import normalization, positions
 from blocks.attention import Attention, attention_pattern, attention_scores
 from blocks.config import ModelConfig
-from blocks.feed_forward import feed_forward_type
+from blocks.experts import wide_layer_source
 from blocks.kinds import NormKind, NormPlacement, PositionKind
 from blocks.layers import layer_type
 from blocks.residual import RESIDUALS
@@ -37,7 +37,7 @@ def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
     """What does the work of one kind of part (see `inspection.wiring`)."""
     found: dict[str, tuple[Source | None, ...]] = {
         "attention": (Attention,),
-        "feed_forward": (feed_forward_type(config),),
+        "feed_forward": wide_layer_source(config),
         "norm": (NORMS.get(config.norm.norm_kind),),
         "position": (POSITIONS.get(config.position.position_kind),),
         "residual": layer_source(config)[-1:],

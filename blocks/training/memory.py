@@ -65,11 +65,14 @@ def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
     """What one layer keeps for each token.
 
     Its input, both norms and branches; four matrices a head; the hidden values before and after
-    the activation; with dropout the pattern and what was drawn for it.
+    the activation; with dropout the pattern and what was drawn for it; with experts the hidden
+    values of each that a token passes, what they read and wrote, and the router's choices.
     """
     heads = config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
     patterns = (8 if config.dropout else 2) * config.n_heads * seq_len
-    return 16 * config.d_model + heads + patterns + 8 * config.d_ff
+    hidden = 8 * config.n_active_experts * config.d_ff
+    routed = 4 * config.n_experts + 4 * config.n_active_experts * config.d_model
+    return 16 * config.d_model + heads + patterns + hidden + (routed if config.n_experts > 1 else 0)
 
 
 def training_memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:

@@ -23,6 +23,7 @@ from pages.ui.language import _, current_language
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
+EXPERTS = (1, 2, 4, 8, 16)
 
 
 def architecture(shown: Architecture | None) -> None:
@@ -154,12 +155,26 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
 def _details(config: ModelConfig) -> None:
     if config.norm.norm_placement is not NormPlacement.PARALLEL:
         switch("attention_only", _("Attention only, no feed-forward"))
+    if not config.attention_only:
+        experts(config)
     switch("qk_norm", _("Norm on queries and keys"))
     switch("norm_affine", _("Norms learn a scale"))
     switch("attention_bias", _("Biases in attention"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
     slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)
     pick("initialization", _("Initialisation"), Initialization)
+
+
+def experts(config: ModelConfig) -> None:
+    """How many feed-forward layers stand side by side, and how many of them a token passes."""
+    slide("n_experts", _("n_experts · feed-forward layers side by side"), EXPERTS, config.n_experts)
+    if config.n_experts > 1:
+        active = range(1, min(config.n_experts, max(EXPERTS)) + 1)
+        label = _("n_active_experts · experts that a token passes")
+        slide("n_active_experts", label, active, config.n_active_experts)
+        shown = config.feed_forward.expert_capacity
+        label = _("expert_capacity · times the even share (0: no limit)")
+        slider("expert_capacity", label, 0.0, 2.0, shown, step=0.25)
 
 
 def _evaluation() -> None:
@@ -177,12 +192,12 @@ def _place(dtypes: Sequence[str], dtype: str) -> None:
     pick("dtype", _("Number format"), dtypes, label_of=str, shown=dtype)
 
 
-def choose(name: str, label: str, options: Iterable[str]) -> None:
+def choose(name: str, label: str, options: Iterable[str], *, label_of=terms.option) -> None:
     """A few choices side by side."""
     st.segmented_control(
         label,
         [str(option) for option in options],
-        format_func=terms.option,
+        format_func=label_of,
         required=True,
         wrap=True,
         **link.view(name, link.value(name)),

@@ -83,6 +83,7 @@ PARTS = {
     "up_proj": "up_proj",
     "down_proj": "down_proj",
     "feed_forward_bias": N_("feed-forward biases"),
+    "router": N_("router"),
     "norms": N_("norms"),
     "position": N_("position table"),
     "embed": N_("token embedding"),

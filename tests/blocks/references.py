@@ -3,7 +3,14 @@
 import torch
 from torch import nn
 from toy import D_FF, D_MODEL, N_HEADS
-from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
+)
 
 from blocks import ModelConfig
 from blocks.models import GPT, Encoder
@@ -127,6 +134,55 @@ def hugging_face_llama(config: ModelConfig, ours: GPT) -> LlamaForCausalLM:
                 "mlp.gate_proj": layer.feed_forward.gate_proj,
                 "mlp.up_proj": layer.feed_forward.up_proj,
                 "mlp.down_proj": layer.feed_forward.down_proj,
+            }.items()
+        }
+    theirs.load_state_dict(weights)
+    return theirs.eval()
+
+
+def hugging_face_mixtral(config: ModelConfig, ours: GPT) -> MixtralForCausalLM:
+    """Mixtral of `transformers`: the weights of all experts in one tensor, gate and up in one."""
+    theirs = MixtralForCausalLM(
+        MixtralConfig(
+            vocab_size=config.vocab_size,
+            hidden_size=config.d_model,
+            intermediate_size=config.d_ff,
+            num_hidden_layers=config.n_layers,
+            num_attention_heads=config.n_heads,
+            num_key_value_heads=config.n_kv_heads,
+            max_position_embeddings=config.max_seq_len,
+            rms_norm_eps=config.norm.norm_eps,
+            rope_parameters={"rope_type": "default", "rope_theta": config.position.rope_base},
+            tie_word_embeddings=config.vocabulary.tie_embeddings,
+            num_local_experts=config.n_experts,
+            num_experts_per_tok=config.n_active_experts,
+            attn_implementation="eager",
+        )
+    )
+    weights = {
+        "model.embed_tokens.weight": ours.embed.weight,
+        "model.norm.weight": ours.final_norm.weight,
+        "lm_head.weight": (ours.unembed or ours.embed).weight,
+    }
+    for i, layer in enumerate(ours.layers):
+        mixture = layer.feed_forward
+        both = [
+            torch.cat((expert.gate_proj.weight, expert.up_proj.weight))
+            for expert in mixture.experts
+        ]
+        down = [expert.down_proj.weight for expert in mixture.experts]
+        weights |= {
+            f"model.layers.{i}.{path}": weight
+            for path, weight in {
+                "input_layernorm.weight": layer.attention_residual.norm.weight,
+                "post_attention_layernorm.weight": layer.feed_forward_residual.norm.weight,
+                "self_attn.q_proj.weight": layer.attention.q_proj.weight,
+                "self_attn.k_proj.weight": layer.attention.k_proj.weight,
+                "self_attn.v_proj.weight": layer.attention.v_proj.weight,
+                "self_attn.o_proj.weight": layer.attention.out_proj.weight,
+                "mlp.gate.weight": mixture.router.weight,
+                "mlp.experts.gate_up_proj": torch.stack(both),
+                "mlp.experts.down_proj": torch.stack(down),
             }.items()
         }
     theirs.load_state_dict(weights)

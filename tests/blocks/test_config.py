@@ -43,6 +43,9 @@ RIGHT = {
     "d_ff": st.none() | SIZES,
     "activation": st.sampled_from(Activation) | st.sampled_from(list(map(str, Activation))),
     "feed_forward_bias": st.booleans(),
+    "n_experts": st.integers(1, 64),
+    "n_active_experts": st.integers(1, 64),
+    "expert_capacity": st.floats(0, 64) | st.integers(0, 64),
     "norm_kind": st.sampled_from(NormKind),
     "norm_placement": st.sampled_from(list(map(str, NormPlacement))),
     "norm_eps": st.floats(1e-12, 1),
@@ -156,6 +159,17 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ({"dropout": -0.5}, "dropout (-0.5) is the share that is dropped", {"dropout": 0.0}),
         ({"norm_eps": 0.0}, "norm_eps (0.0) must be above 0", {"norm_eps": 1e-5}),
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
+        ({"n_experts": 65}, "n_experts (65) is more than are built here", {"n_experts": 64}),
+        (
+            {"n_experts": 4, "n_active_experts": 6},
+            "n_active_experts (6) is more than n_experts (4): use 4",
+            {"n_active_experts": 4},
+        ),
+        (
+            {"expert_capacity": -1.0},
+            "expert_capacity (-1.0) is 0 (no limit)",
+            {"expert_capacity": 0.0},
+        ),
         (
             {"position_kind": "rope", "d_model": 24, "n_heads": 8},
             "rope turns pairs, and d_head (3) is odd: use n_heads 6",

@@ -10,6 +10,7 @@ from torch import nn
 from toy import toy, toys
 
 from blocks import PRESETS, ModelConfig, build, count_parameters
+from blocks.cost.parameters import active_parameters
 from blocks.kinds import Activation, NormKind, NormPlacement, PositionKind
 from blocks.models import ARCHITECTURES, count_built
 
@@ -31,7 +32,7 @@ def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
 
 
 def sizes_of(config: ModelConfig) -> dict[str, int]:
-    names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff"
+    names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts"
     return {name: getattr(config, name) for name in names.split()}
 
 
@@ -77,6 +78,25 @@ def test_whole_models_are_counted(architecture: str, tie_embeddings: bool):
         assert count_parameters(config)["count"].sum() == numel(without_memory(config)), config
 
 
+@pytest.mark.parametrize("architecture", ["block", "gpt"])
+@pytest.mark.parametrize("activation", [Activation.GELU, Activation.SWIGLU])
+def test_experts_are_counted(activation: Activation, architecture: str):
+    choices = {"n_experts": [2, 5], "n_active_experts": [1, 2], "feed_forward_bias": [True, False]}
+    for config in toys(activation=[activation], n_layers=[1, 2], **choices):
+        config = config.replace(architecture=architecture, vocab_size=11)
+        counted = count_parameters(config)["count"].sum()
+        assert counted == numel(without_memory(config)) == count_built(config)
+
+
+def test_a_token_meets_its_own_experts_alone():
+    config = toy(n_experts=5, n_active_experts=2, n_layers=3, activation="swiglu")
+    one_expert = numel(without_memory(config).layers[0].feed_forward.experts[0])
+    total = count_parameters(config)["count"].sum()
+    assert active_parameters(config) == total - 3 * (5 - 2) * one_expert
+    for dense in (toy(), toy(attention_only=True), toy(n_experts=3, n_active_experts=3)):
+        assert active_parameters(dense) == count_parameters(dense)["count"].sum()
+
+
 @pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
 def test_presets_are_counted(config: ModelConfig):
     assert count_parameters(config)["count"].sum() == numel(without_memory(config))
@@ -95,6 +115,7 @@ def test_what_build_returns_is_counted(changes: dict[str, Any]):
         toy(n_kv_heads=2, activation="swiglu", position_kind="learned"),
         toy(norm_placement="sandwich", norm_kind="rmsnorm", attention_bias=False),
         toy(norm_placement="parallel", feed_forward_bias=False),
+        toy(n_experts=4, n_layers=2, activation="swiglu"),
     ],
 )
 def test_formulas_and_their_numbers_give_the_count(config: ModelConfig):

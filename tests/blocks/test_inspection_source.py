@@ -13,6 +13,7 @@ from blocks.kinds import NormKind, NormPlacement, PositionKind
 CONFIGS = [
     *toys(norm_placement=NormPlacement, activation=["gelu", "swiglu"]),
     *toys(norm_kind=NormKind, position_kind=PositionKind),
+    *toys(n_experts=[4], activation=["gelu", "swiglu"]),
 ]
 
 

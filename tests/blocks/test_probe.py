@@ -117,7 +117,8 @@ def test_keep_is_by_name_or_by_path(keep, kept: set[str]):
 
 def test_everything_is_kept_by_default():
     seen = record(build(toy(activation="swiglu")), toy_input())
-    inside = {"q", "k", "v", "scores", "pattern", "head_out", "gate", "up", "hidden"}
+    inside = {"q", "k", "v", "scores", "pattern", "head_out", "gate_pre", "gate", "up"}
+    inside |= {"hidden"}
     assert seen.tensors.keys() == {*seen.stages, *(f"layers.0.{name}" for name in inside)}
     assert seen.tensor("input") is seen.tensors["input"]
     assert seen.pattern(layer=0) is seen.tensors["layers.0.pattern"]

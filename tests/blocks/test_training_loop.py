@@ -64,6 +64,7 @@ def written_out(spec: TrainingSpec) -> list[float]:
         {"optimizer": "muon", "schedule": "trapezoid", "clip_norm": 0.0},
         {"optimizer": "sgd", "learning_rate": 0.1, "label_smoothing": 0.1, "clip_norm": 0.3},
         {"norm_kind": "batchnorm"},
+        {"n_experts": 4, "optimizer": "muon", "expert_capacity": 1.0},
     ],
     ids=str,
 )
@@ -263,6 +264,7 @@ def test_beyond_the_budget_nothing_is_built_and_the_mend_fits(
         {"dropout": 0.1, "n_heads": 8},
         {"dropout": 0.0, "activation": "swiglu", "position_kind": "alibi"},
         {"dropout": 0.0, "d_model": 128, "norm_placement": "sandwich"},
+        {"dropout": 0.1, "n_experts": 4, "activation": "swiglu"},
     ],
     ids=str,
 )
