@@ -13,6 +13,8 @@ from blocks.config import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import PositionKind
 
+WAVE_BASE = 10_000.0
+
 
 def added_position(config: ModelConfig) -> nn.Module:
     """What is added to the input of the model: (batch, seq, d_model) to the same."""
@@ -46,15 +48,27 @@ class Sinusoidal(nn.Module):
         return x + table[start:].to(x.dtype)
 
 
+def wave_angles(
+    n: int,
+    width: int,
+    base: float,
+    *,
+    start: int = 0,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """position · base^(−2i/width), for `n` positions from `start` on: (n, pairs), in radians."""
+    steps = torch.arange(0, width, 2, device=device, dtype=dtype)
+    positions = torch.arange(n, device=device, dtype=dtype) + start
+    return torch.outer(positions, base ** (-steps / width))
+
+
 def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): (seq, d_model).
 
     An odd d_model ends on a sine.
     """
-    angles = torch.outer(
-        torch.arange(seq_len, device=device, dtype=torch.float32),
-        10_000 ** (-torch.arange(0, d_model, 2, device=device, dtype=torch.float32) / d_model),
-    )
+    angles = wave_angles(seq_len, d_model, WAVE_BASE, device=device)
     waves = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq, d_model / 2, 2)
     return waves.flatten(1)[:, :d_model]
 
@@ -89,12 +103,18 @@ class Rotary(nn.Module):
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
-        steps = torch.arange(0, self.d_head, 2, device=x.device, dtype=torch.float32)
-        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
-        angles = torch.outer(positions, self.base ** (-steps / self.d_head))
-        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)  # (seq, d_head / 2)
-        first, second = x.chunk(2, dim=-1)
-        return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+        n = x.shape[-2]
+        return turned(x, wave_angles(n, self.d_head, self.base, start=start, device=x.device))
+
+
+def turned(x: Tensor, angles: Tensor) -> Tensor:
+    """Each pair (i, i + d_head/2) of x turned by its angle: (…, seq, d_head) to the same.
+
+    `angles` is (seq, d_head / 2), in radians.
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
 def alibi_bias(
