@@ -9,6 +9,7 @@ from blocks.inspection import source, tiles
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import flow, heads, strip, values
+from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
@@ -43,6 +44,7 @@ def main() -> None:
     layer_choice(run, layer)
     what_flows(run, layer)
     what_heads_see(run, layer)
+    what_if(run)
     what_it_is_made_of(run)
     what_to_take(run, layer)
     close_page(TITLE)

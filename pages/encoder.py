@@ -9,6 +9,7 @@ from blocks.inspection import predictions, source
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.figures import candidates, flow, heads
+from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
@@ -34,6 +35,7 @@ def main() -> None:
     what_it_expects(run)
     what_passes(run)
     what_heads_see(run)
+    what_if(run)
     what_it_is_made_of(run)
     what_to_take(run)
     close_page(TITLE)

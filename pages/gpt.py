@@ -5,6 +5,7 @@ import streamlit as st
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
+from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.next_token import draw_next, what_comes_next
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
@@ -39,6 +40,7 @@ def main() -> None:
     position, sampling = labelled.pinned_token(run), current_sampling()
     what_is_read(run, position)
     what_comes_next(run, position, sampling)
+    what_if(run)
     text, place = what_is_written(run, sampling)
     what_is_remembered(text)
     what_each_layer_says(run, position)

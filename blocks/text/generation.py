@@ -1,7 +1,7 @@
 """A text grows token by token, each chosen from what the model makes of those before it."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,7 +12,7 @@ from blocks.config import ModelConfig
 from blocks.kv_cache import KVCache
 from blocks.masks import sliding_window
 from blocks.models import GPT
-from blocks.probe import record
+from blocks.probe import Replacement, record
 from blocks.randomness import generator
 from blocks.text.sampling import SamplingConfig, choose
 
@@ -46,6 +46,7 @@ class Generation:
     """One text that grows; it belongs to one thread at a time.
 
     With `use_cache` off everything is computed anew for each token; the tokens are the same.
+    `replace` changes what passes at some probes, as `record` does.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class Generation:
         window_size: int | None = None,
         use_cache: bool = True,
         is_observed: bool = False,
+        replace: Mapping[str, Replacement] | None = None,
     ):
         self.model, self.config, self.sampling = model, config, sampling
         self.token_ids = list(prompt)
         self.window_size, self.use_cache = window_size, use_cache
-        self.is_observed = is_observed
+        self.is_observed, self.replace = is_observed, replace or {}
         self.random = generator(seed, "sampling")
         self.new_tokens: list[NewToken] = []
         self.start = 0
@@ -96,10 +98,10 @@ class Generation:
     def _read(self, unread: Sequence[int]) -> tuple[Tensor, Tensor | None]:
         """Logits (vocab_size,) after the last token, and what it read (n_layers, n_heads, key)."""
         ids = torch.tensor([unread], device=self.device)
-        if not self.is_observed:
+        if not self.is_observed and not self.replace:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
-        seen = record(self._forward, ids, keep={"pattern"})
+        seen = record(self._forward, ids, keep={"pattern"}, replace=self.replace)
         patterns = [seen.pattern(layer)[0, :, -1] for layer in range(self.config.n_layers)]
         return seen.output[0, -1], torch.stack(patterns)
 

@@ -34,6 +34,7 @@ TITLES = {
     "schedule": N_("Learning-rate schedule"),
     "loss_curve": N_("The loss curve"),
     "induction": N_("Induction heads"),
+    "interventions": N_("Changing parts"),
 }
 
 

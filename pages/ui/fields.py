@@ -12,6 +12,7 @@ from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from pages.ui import starts
 from pages.ui.attention import fields as attention
+from pages.ui.changes import fields as changes
 from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.masks import fields as masks
@@ -82,6 +83,10 @@ def _language(values: Mapping[str, Any]) -> str:
     return values.get("lang") or browser_language()
 
 
+def _text(values: Mapping[str, Any]) -> str:
+    return values["text"] if "text" in values else _sample(values)
+
+
 def _sample(values: Mapping[str, Any]) -> str:
     return samples(_preset(values))[_language(values)]
 
@@ -148,6 +153,8 @@ VIEW = {
     "new_token": Field(whole(0, MAX_NEW_TOKENS), 0),
     "n_dims": Field(whole(1, 128), 20),
 }
+# What is changed inside the model, and the text that is patched from.
+CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
 # What a page has for itself.
 OF_PAGES = {
     **attention.FIELDS,
@@ -156,4 +163,12 @@ OF_PAGES = {
     **masks.FIELDS,
     **positions.FIELDS,
 }
-FIELDS: dict[str, Field] = {**RUN, **CONFIG, **SAMPLING, **TRAINING, **VIEW, **OF_PAGES}
+FIELDS: dict[str, Field] = {
+    **RUN,
+    **CONFIG,
+    **SAMPLING,
+    **TRAINING,
+    **VIEW,
+    **OF_PAGES,
+    **CHANGES,
+}

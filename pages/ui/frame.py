@@ -13,6 +13,7 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import cached, controls, link
+from pages.ui.changes import controls as changes
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
 from pages.ui.settings import memory_budget
@@ -139,6 +140,7 @@ def recorded(run: Run) -> Recording:
         faults = error.faults
     else:
         _device_line(run, seen)
+        changes.note(run)
         return seen
     refuse(faults)
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 from blocks import ConfigError, devices
 from blocks.inspection.cache_growth import cache_growth
+from blocks.interventions import Intervention, InterventionKind, replacements
 from blocks.masks import MaskKind
 from blocks.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
@@ -70,8 +71,15 @@ def generation(run: Run, sampling: SamplingConfig, seed: int, **more: bool) -> G
         sampling,
         seed=seed,
         window_size=window_size(run),
+        replace=replacements(lasting(run)),
         **more,
     )
+
+
+def lasting(run: Run) -> tuple[Intervention, ...]:
+    """The changes inside that hold for every new token: parts that are switched off at all."""
+    off = (each for each in run.interventions if each.kind is InterventionKind.ZERO)
+    return tuple(each for each in off if each.token is None)
 
 
 def window_size(run: Run) -> int | None:

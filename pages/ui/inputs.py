@@ -2,11 +2,13 @@
 
 import streamlit as st
 
+from blocks.interventions import patched_paths
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, MaskKind
 from blocks.run import Input, PaddingSide, Run
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
+from pages.ui.changes import state as changes
 from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.labelled import pinned_token
@@ -20,10 +22,15 @@ def current_run(architecture: Architecture | None) -> Run:
     """The run that the state describes, on a page that shows this architecture (None: any)."""
     learned = weights.learned(architecture)
     config = weights.config(architecture, learned)
+    text_input = _input(config.architecture, link.value("text"))
+    interventions = changes.fitting(config, text_input.shape[1])
+    other = _input(config.architecture, link.value("other_text"))
     return Run(
         config=config,
         weights=learned,
-        input=_input(config.architecture),
+        input=text_input,
+        interventions=interventions,
+        other=other if patched_paths(interventions) else None,
         mask=MaskConfig(
             mask_kind=MaskKind(link.value("mask_kind")),
             window_size=link.value("window_size"),
@@ -36,21 +43,21 @@ def current_run(architecture: Architecture | None) -> Run:
     )
 
 
-def _input(architecture: Architecture) -> Input:
+def _input(architecture: Architecture, text: str) -> Input:
     padding = {
         "n_padding": link.value("n_padding"),
         "padding_side": PaddingSide(link.value("padding_side")),
     }
     if architecture.reads_tokens:
-        return _read(architecture, padding)
+        return _read(architecture, text, padding)
     if link.value("input_kind") == "random":
         return Input(batch=link.value("batch"), seq_len=link.value("seq_len"), **padding)
-    found, _total = words(link.value("text"), at_most=MAX_TOKENS)
+    found, _total = words(text, at_most=MAX_TOKENS)
     return Input(tokens=found or (tokens.EMPTY,), **padding)
 
 
-def _read(architecture: Architecture, padding: dict) -> Input:
-    pieces = tokens.reading().pieces
+def _read(architecture: Architecture, text: str, padding: dict) -> Input:
+    pieces = tokens.reading(text).pieces
     if architecture is Architecture.ENCODER and link.value("hide_token") and tokens.can_hide():
         pieces = tokens.hide(pieces)
     return Input(

@@ -15,7 +15,7 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.faults import N_
 from pages.ui import starts
-from pages.ui.fields import CONFIG, FIELDS
+from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import browser_language, literal
 from pages.ui.readers import UnreadableError
 from pages.ui.training_fields import FOLLOWERS
@@ -66,7 +66,14 @@ def restore(name: str) -> None:
 def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
     """What stays when another model is started from; each trained one has its own language."""
     is_trained = any(starts.start(name).weights for name in (value_in(values, "preset"), new))
-    gone = {*CONFIG, "mask_kind", "weights", "at_step", *(("text", "token") if is_trained else ())}
+    gone = {
+        *CONFIG,
+        *CHANGES,
+        "mask_kind",
+        "weights",
+        "at_step",
+        *(("text", "token") if is_trained else ()),
+    }
     return {name: old for name, old in values.items() if name not in gone}
 
 

@@ -49,9 +49,9 @@ def most_tokens() -> int:
     return max(1, min(MAX_TOKENS, link.config().max_seq_len - link.value("n_padding")))
 
 
-def reading() -> Reading:
-    """The text of the state, cut to what the model can read."""
-    text, reader = link.value("text"), tokenizer()
+def reading(text: str | None = None) -> Reading:
+    """A text (None: that of the state), cut to what the model can read."""
+    text, reader = link.value("text") if text is None else text, tokenizer()
     found = _with_masks(text, reader) if can_hide() else reader.pieces(text)
     pieces = found[: most_tokens()] or (Piece(padding_id(), 0, 0, EMPTY),)
     return Reading(pieces, len(found), reader.left_out(text))

@@ -26,6 +26,8 @@ def chips(run: Run, writer: Writer, n_tokens: int, opened: int) -> list[Chip]:
 
 def mask_note(run: Run) -> str:
     """Text grows causally whatever the mask of the run; empty where that is the same."""
+    if len(generated.lasting(run)) < len(run.interventions):
+        return _("Parts that are switched off stay off in new tokens; other changes end here.")
     if generated.is_as_masked(run):
         return ""
     text = _("The mask is {mask}, but text that grows is causal: what comes later is not there.")

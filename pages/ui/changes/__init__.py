@@ -1,0 +1,1 @@
+"""What is changed inside the model, on every page that shows one."""

@@ -1,0 +1,68 @@
+"""What a change inside the model does to its output: measured, and kept."""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from blocks.inspection import output_change
+from blocks.interventions import Intervention, heads_of
+from blocks.probe import record
+from blocks.run import Run
+from pages.ui import cached, tokens
+
+N_CANDIDATES = 10
+
+
+@lru_cache(maxsize=32)
+def change(run: Run) -> pd.DataFrame:
+    """One row a token of the first sequence: how far its output moved from the untouched run's."""
+    before, after = cached.recording(run.untouched).output[0], cached.recording(run).output[0]
+    return output_change.output_change(before, after, is_logits=reads_tokens(run))
+
+
+@lru_cache(maxsize=64)
+def candidates(run: Run, token: int) -> pd.DataFrame:
+    """The likeliest tokens before and after at one position, with their labels."""
+    before, after = cached.recording(run.untouched).output[0], cached.recording(run).output[0]
+    table = output_change.moved_most(before[token], after[token], N_CANDIDATES)
+    return table.assign(label=[tokens.label(run, token_id) for token_id in table["token_id"]])
+
+
+def reads_tokens(run: Run) -> bool:
+    """Whether the output is a score for each token of a vocabulary."""
+    return run.config.architecture.reads_tokens
+
+
+def moved(run: Run) -> list[float]:
+    """One number a token: bits of KL for a whole model, 1 − cosine for a block."""
+    return _one_number(change(run), run)
+
+
+def _one_number(table: pd.DataFrame, run: Run) -> list[float]:
+    return table["kl_bits"].tolist() if reads_tokens(run) else (1 - table["cosine"]).tolist()
+
+
+@lru_cache(maxsize=2048)
+def moved_without(run: Run, part: Intervention) -> tuple[float, ...]:
+    """The same, where one part of the untouched run is switched off alone."""
+    model, before = cached.model(run), cached.recording(run).output[0]
+    with cached.turn(run.device):
+        seen = record(
+            model,
+            run.values(),
+            mask=run.build_mask(),
+            keep={"pattern"},  # so that attention takes the same steps
+            replace={part.path: part.changed},
+            training_seed=run.seed if run.training else None,
+        )
+    table = output_change.output_change(before, seen.output[0], is_logits=reads_tokens(run))
+    return tuple(_one_number(table, run))
+
+
+def grid(run: Run, found: list[tuple[float, ...]], token: int) -> np.ndarray:
+    """What each part is worth for one token: (n_layers, parts), NaN where not measured yet."""
+    n_parts = len(heads_of(run.config))
+    values = np.full(n_parts, np.nan, dtype=np.float32)
+    values[: len(found)] = [moved_at[token] for moved_at in found]
+    return values.reshape(run.config.n_layers, -1)

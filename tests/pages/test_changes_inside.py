@@ -1,0 +1,79 @@
+"""Changing something inside the model, on every page that shows one."""
+
+import pytest
+from opened import assert_works, control, figure, move, opened, press, said, settings, visit
+
+ENCODER, GPT, BLOCK = "pages/encoder.py", "pages/gpt.py", "pages/block.py"
+
+
+@pytest.mark.parametrize("page", [BLOCK, ENCODER, GPT])
+def test_a_head_is_switched_off_and_on_again(page: str):
+    at = opened(page, preset=None, change_head=1)
+    move(at, "change_layer", 1)
+    press(at, "change_it")
+    assert_works(at)
+    assert at.query_params["interventions"] == "head_out.1.1:zero"
+    assert "Changed inside: layer 2, head 1: nothing" in said(at)
+    assert "At the pinned token" in said(at)
+    press(at, "undo_all")
+    assert_works(at)
+    assert "interventions" not in at.query_params and "Changed inside" not in said(at)
+
+
+def test_a_block_measures_the_angle():
+    at = opened(BLOCK, interventions="attention_out.0:zero")
+    assert_works(at)
+    assert "1 − cosine" in said(at)
+    assert max(figure(at, "moved")["data"][0]["y"]) > 1e-4
+
+
+def test_each_part_in_turn_is_a_cell():
+    at = opened(ENCODER, preset="sort", text="transform", each_in_turn=True)
+    assert_works(at)
+    _heat, marks = figure(at, "effects")["data"]
+    config = (2, 4)  # layers, heads
+    assert len(marks["x"]) == config[0] * (config[1] + 2)
+    assert "For" in said(at) and "most depends on layer" in said(at)
+
+
+def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
+    patch = {"interventions": "resid_post.0:patch@0", "change_kind": "patch"}
+    at = opened(BLOCK, text="the small robot", token=0, **patch)
+    assert_works(at)
+    assert "change a word in it" in said(at)
+    visit(at, text="the small robot", other_text="one small robot", token=0, **patch)
+    assert_works(at)
+    moved = figure(at, "moved")["data"][0]["y"]
+    assert moved[0] > 1e-3 and max(moved[1:]) < 1e-6
+
+
+def test_a_change_that_no_model_has_is_left_out_with_a_word():
+    at = opened(BLOCK, interventions="head_out.7.1:zero,attention_out.0:mean@99")
+    assert_works(at)
+    assert "2 changes name a layer" in said(at)
+    visit(at, interventions="rm -rf")
+    assert_works(at, warnings=1)
+    assert settings(at) == {}
+
+
+def test_another_preset_begins_untouched():
+    at = opened(BLOCK, interventions="attention_out.0:zero")
+    control(at, "preset").set_value("gpt2-small")
+    at.run()
+    assert_works(at)
+    assert "interventions" not in at.query_params
+
+
+def test_a_part_that_is_off_stays_off_in_new_tokens():
+    at = opened(GPT, preset=None, text=" Once", temperature=0, n_new_tokens=6)
+    untouched = said(at)
+    visit(
+        at,
+        preset=None,
+        text=" Once",
+        temperature=0,
+        n_new_tokens=6,
+        interventions="attention_out.0:zero,attention_out.1:zero,feed_forward_out.2:zero",
+    )
+    assert_works(at)
+    assert said(at).partition("Once")[2] != untouched.partition("Once")[2]
