@@ -1,0 +1,94 @@
+"""What a token really adds: its weight times the size of what is moved."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from blocks.inspection.head_steps import AttentionSteps
+
+SINK_ABOVE, SMALL_BELOW = 0.3, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What each key adds to what a layer writes at one query.
+
+    `keys`: a row a key: weight (mean over the heads asked for), norm (‖Σ α·v·W_O‖), share (of the
+    layer's write, along its direction), value_norm (‖v·W_O‖ before the weight, mean over those
+    heads), is_seen. `other_heads` and `bias`: the share of what is none of these; all shares
+    together are 1, and 0 where the layer writes nothing. `out_norm`: length of the write;
+    `bias_norm`: of the output bias in it.
+    """
+
+    keys: pd.DataFrame
+    other_heads: float
+    bias: float
+    out_norm: float
+    bias_norm: float
+
+
+def contribution(steps: AttentionSteps, query: int, head: int | None = None) -> Contribution:
+    """Split what attention writes at a query into keys, of one head or (None) of all together.
+
+    The output of a layer is Σ_heads Σ_keys α·v·W_O + bias, so it can be split without a rest.
+    Kobayashi et al. 2020, eq. 4 and 5; the bias of v travels with v, as there.
+    """
+    heads = slice(None) if head is None else slice(head, head + 1)
+    weights, out = steps.pattern[heads, query], steps.out[query]
+    parts = _parts(weights, steps.v[heads], steps.out_weight[heads])  # (key, d_model)
+    size = out.norm()
+    along = out / size.square() if size > 0 else torch.zeros_like(out)
+    shares, bias = parts @ along, steps.out_bias @ along
+    whole = (size > 0).to(shares)
+    numbers = torch.stack(
+        (weights.mean(0), parts.norm(dim=-1), shares, value_norms(steps)[heads].mean(0))
+    )
+    keys = pd.DataFrame(
+        numbers.cpu().double().numpy().T, columns=["weight", "norm", "share", "value_norm"]
+    )
+    keys["is_seen"] = steps.mask[query].cpu().numpy()
+    rest = torch.stack((whole - shares.sum() - bias, bias, size, steps.out_bias.norm()))
+    other, bias_share, out_norm, bias_norm = rest.tolist()
+    return Contribution(keys, 0.0 if head is None else other, bias_share, out_norm, bias_norm)
+
+
+def _parts(weights: Tensor, v: Tensor, out_weight: Tensor) -> Tensor:
+    """Σ_heads α·v·W_O for each key: (n_heads, key), (n_heads, key, d_head) to (key, d_model)."""
+    weighted = (weights[..., None] * v).transpose(0, 1).flatten(1)  # (key, n_heads · d_head)
+    return weighted @ out_weight.flatten(0, 1)
+
+
+def value_norms(steps: AttentionSteps) -> Tensor:
+    """‖v·W_O‖, what each key would write under a weight of 1: (n_heads, key).
+
+    Through W_O·W_Oᵀ, so that nothing of size key · d_model is kept for every head.
+    """
+    gram = steps.out_weight @ steps.out_weight.mT  # (n_heads, d_head, d_head)
+    return torch.einsum("hkd,hde,hke->hk", steps.v, gram, steps.v).clamp(min=0).sqrt()
+
+
+def first_token(steps: AttentionSteps) -> pd.DataFrame:
+    """One row a head: how much of its weight rests on the first token, and what that moves.
+
+    Over the queries after the first that may see it: weight, and even_weight if all keys that a
+    query may see had the same. value_ratio: ‖v·W_O‖ of the first token by the mean of the others
+    (1 where there is none). is_sink: weight above 0.3 (Gu et al. 2024, section 3.1) and
+    value_ratio below 0.5: much attention that moves little. Xiao et al. 2023.
+    """
+    sees = steps.mask[1:, 0]
+    n_sees = sees.sum().clamp(min=1)
+    weight = (steps.pattern[:, 1:, 0] * sees).sum(-1) / n_sees
+    even = (sees / steps.mask[1:].sum(-1).clamp(min=1)).sum() / n_sees
+    norms = value_norms(steps)
+    others = norms[:, 1:].mean(-1) if norms.shape[1] > 1 else norms[:, 0]
+    ratio = torch.where(others > 0, norms[:, 0] / others, torch.ones_like(others))
+    table = pd.DataFrame(
+        torch.stack((weight, even.expand_as(weight), ratio)).cpu().double().numpy().T,
+        columns=["weight", "even_weight", "value_ratio"],
+    )
+    table.insert(0, "head", np.arange(len(table)))
+    table["is_sink"] = (table["weight"] > SINK_ABOVE) & (table["value_ratio"] < SMALL_BELOW)
+    return table

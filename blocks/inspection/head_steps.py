@@ -1,0 +1,190 @@
+"""One attention layer taken apart: every step from queries and keys to what is written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blocks.attention import Attention, share_among_queries
+from blocks.config import ModelConfig
+from blocks.inspection.wiring import wiring
+from blocks.models import Model
+from blocks.normalization import at_least_float32
+from blocks.probe import Recording, Stage, record
+
+KEPT = ("q", "k", "v", "scores", "pattern", "head_out")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionSteps:
+    """What one attention layer does to the first sequence; tensors stay on their device.
+
+    `q`, `k`, `v`, `head_out`: (n_heads, seq, d_head), turned by RoPE and of RMS 1 where the model
+    does so, keys and values repeated for the heads that share them. `bias` (ALiBi or None),
+    `scores`, `pattern`: (n_heads, query, key); `mask`: (query, key), True where a query may see a
+    key. `out`: (seq, d_model), what the layer writes before any dropout; `out_weight`: (n_heads,
+    d_head, d_model), each head's part of the output projection; `out_bias`: (d_model,).
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    bias: Tensor | None
+    mask: Tensor
+    scores: Tensor
+    pattern: Tensor
+    head_out: Tensor
+    out: Tensor
+    out_weight: Tensor
+    out_bias: Tensor
+
+
+def attention_steps(
+    seen: Recording, model: Model, config: ModelConfig, layer: int, mask: Tensor | None
+) -> AttentionSteps:
+    """Let the attention of a layer read again what it read in the recording `seen`.
+
+    It is the module of the run on the input of the run, so the numbers are those of the run.
+    """
+    attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
+    x = seen.tensor(_reads(config, layer), layer)[:1]
+    first = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
+    again = record(_as_model(attention), x, mask=first, keep=KEPT)
+    found = {name: at_least_float32(again.tensor(name, layer)[0]) for name in KEPT}
+    q, k = again.tensor("q", layer), again.tensor("k", layer)
+    bias = attention.bias(q, k)
+    everyone = torch.ones_like(found["scores"][0], dtype=torch.bool)
+    shared = {name: share_among_queries(found.pop(name)[None], len(found["q"]))[0] for name in "kv"}
+    return AttentionSteps(
+        **found,
+        **shared,
+        bias=None if bias is None else at_least_float32(bias),
+        mask=everyone if first is None else first[0],
+        out=at_least_float32(again.output[0]),
+        out_weight=_out_weight(attention),
+        out_bias=_out_bias(attention),
+    )
+
+
+def _reads(config: ModelConfig, layer: int) -> str:
+    """The stage that the attention of a layer reads: the norm before it, or the stream."""
+    return next(step.reads[0] for step in wiring(config, layer) if step.stage == "attention_out")
+
+
+def _as_model(attention: Attention) -> Callable[..., Tensor]:
+    """The module as something that can be recorded: its write is a stage."""
+    write = Stage("attention_out")
+    return lambda x, mask: write(attention(x, mask))
+
+
+def _out_weight(attention: Attention) -> Tensor:
+    weight = at_least_float32(attention.out_proj.weight.detach())  # (d_model, n_heads · d_head)
+    return weight.T.unflatten(0, (attention.n_heads, attention.d_head))
+
+
+def _out_bias(attention: Attention) -> Tensor:
+    projection = attention.out_proj
+    if projection.bias is None:
+        return torch.zeros_like(_out_weight(attention)[0, 0])
+    return at_least_float32(projection.bias.detach())
+
+
+@dataclass(frozen=True, eq=False)
+class HeadSteps:
+    """The steps of one head, on the host.
+
+    `q`, `k`, `v`, `mixed` (what the weights make of the values): (seq, d_head). `raw` (QKᵀ),
+    `scaled`, `biased` (None without ALiBi): (query, key), every pair; `masked` (the scores that
+    enter the softmax), `pattern`: the same, NaN where masked. `out_weight`: (d_head, d_model);
+    `written`: (seq, d_model), what the head writes into the stream, without the bias.
+    """
+
+    q: Array
+    k: Array
+    v: Array
+    raw: Array
+    scaled: Array
+    biased: Array | None
+    masked: Array
+    pattern: Array
+    mixed: Array
+    out_weight: Array
+    written: Array
+
+    @property
+    def d_head(self) -> int:
+        """Width of the head."""
+        return self.q.shape[1]
+
+
+def head_steps(steps: AttentionSteps, head: int) -> HeadSteps:
+    """One head of a layer: scores, pattern and output as its probes saw them."""
+    q, k = steps.q[head], steps.k[head]
+    raw = q @ k.T
+    scaled = raw * q.shape[-1] ** -0.5
+    bias = None if steps.bias is None else steps.bias[head]
+    head_out, out_weight = steps.head_out[head], steps.out_weight[head]
+    return HeadSteps(
+        q=_host(q),
+        k=_host(k),
+        v=_host(steps.v[head]),
+        raw=_host(raw),
+        scaled=_host(scaled),
+        biased=None if bias is None else _host(scaled + bias),
+        masked=_host(steps.scores[head].masked_fill(~steps.mask, torch.nan)),
+        pattern=_host(steps.pattern[head].masked_fill(~steps.mask, torch.nan)),
+        mixed=_host(head_out),
+        out_weight=_host(out_weight),
+        written=_host(head_out @ out_weight),
+    )
+
+
+def _host(x: Tensor) -> Array:
+    return x.cpu().double().numpy()
+
+
+@dataclass(frozen=True)
+class Products:
+    """A sum of products: its first terms, how many more there are, and what it comes to."""
+
+    terms: tuple[tuple[float, float], ...]
+    n_more: int
+    total: float
+
+
+def products(left: Array, right: Array, *, largest_first: bool = False, most: int = 4) -> Products:
+    """left · right, both (n,), written out; a NaN on the left (masked) is no term."""
+    there = np.flatnonzero(~np.isnan(left))
+    if largest_first:
+        there = there[np.argsort(-np.abs(left[there]), kind="stable")]
+    first = [(float(left[i]), float(right[i])) for i in there[:most]]
+    total = float(left[there] @ right[there])
+    return Products(tuple(first), max(0, len(there) - most), total)
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """One weight: exp(score − largest) / Σ exp(score − largest) over the keys that may be seen."""
+
+    score: float
+    largest: float
+    exp: float
+    total: float
+    weight: float
+
+
+def softmax_of(row: Array, key: int) -> Softmax | None:
+    """How the softmax of a row of scores (NaN where masked) gives the weight of one key.
+
+    None where the key is masked.
+    """
+    if np.isnan(row[key]):
+        return None
+    largest = float(np.nanmax(row))
+    exp = float(np.exp(row[key] - largest))
+    total = float(np.nansum(np.exp(row - largest)))
+    return Softmax(float(row[key]), largest, exp, total, exp / total)
