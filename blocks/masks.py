@@ -3,11 +3,17 @@
 Shapes broadcast to (batch, n_heads, query, key); masks combine with `&`.
 """
 
+import base64
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
 import torch
 from torch import Tensor
+
+MOST_PAINTED = 64
+PAINTED = re.compile(r"(\d{1,2})\.([A-Za-z0-9_-]+)", re.ASCII)
 
 
 class MaskKind(StrEnum):
@@ -19,6 +25,7 @@ class MaskKind(StrEnum):
     CAUSAL_PADDING = "causal_padding"
     SLIDING_WINDOW = "sliding_window"
     PREFIX = "prefix"
+    PAINTED = "painted"
 
     @property
     def hides_padding(self) -> bool:
@@ -28,11 +35,15 @@ class MaskKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class MaskConfig:
-    """A choice of mask; `window_size` and `prefix_len` count tokens, for the kinds that need it."""
+    """A choice of mask; `window_size` and `prefix_len` count tokens, for the kinds that need it.
+
+    `painted` is a mask drawn by hand, as text (see `painted_text`); empty, it is causal.
+    """
 
     mask_kind: MaskKind = MaskKind.NONE
     window_size: int = 4
     prefix_len: int = 3
+    painted: str = ""
 
 
 def build_mask(config: MaskConfig, is_token: Tensor) -> Tensor | None:
@@ -54,6 +65,8 @@ def build_mask(config: MaskConfig, is_token: Tensor) -> Tensor | None:
             return sliding_window(seq_len, config.window_size, device)
         case MaskKind.PREFIX:
             return prefix(seq_len, config.prefix_len, device)
+        case MaskKind.PAINTED:
+            return painted(seq_len, config.painted, device)
 
 
 def everyone(seq_len: int, device: torch.device | str = "cpu") -> Tensor:
@@ -86,3 +99,41 @@ def padding(is_token: Tensor) -> Tensor:
 def cross_padding(query_len: int, is_token: Tensor) -> Tensor:
     """No query sees padding in another sequence: (batch, key) to (batch, 1, query, key)."""
     return is_token[:, None, None, :].expand(-1, 1, query_len, -1)
+
+
+def painted(seq_len: int, text: str, device: torch.device | str = "cpu") -> Tensor:
+    """The mask that `text` holds, cut to `seq_len`; tokens beyond it are causal: (query, key)."""
+    mask = causal(seq_len)
+    if text:
+        drawn = read_painted(text)[:seq_len, :seq_len]
+        mask[: len(drawn), : len(drawn)] = drawn
+    return mask.to(device)
+
+
+def painted_text(mask: Tensor) -> str:
+    """A square mask as text for a link: its side, a dot, its bits row by row in base64url.
+
+    Raises ValueError beyond `MOST_PAINTED` tokens.
+    """
+    side = len(mask)
+    if mask.shape != (side, side) or not 1 <= side <= MOST_PAINTED:
+        raise ValueError(f"a painted mask has 1 to {MOST_PAINTED} tokens a side")
+    bits = np.packbits(mask.cpu().numpy())
+    return f"{side}.{base64.urlsafe_b64encode(bits.tobytes()).decode().rstrip('=')}"
+
+
+def read_painted(text: str) -> Tensor:
+    """What `painted_text` wrote: (query, key). ValueError where the text is anything else."""
+    match = PAINTED.fullmatch(text)
+    if match is None or not 1 <= int(match[1]) <= MOST_PAINTED:
+        raise ValueError(text[:MOST_PAINTED])
+    side, letters = int(match[1]), match[2]
+    n_bytes = -(-(side * side) // 8)
+    if len(letters) != -(-(n_bytes * 8) // 6):
+        raise ValueError(text[:MOST_PAINTED])
+    packed = base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+    bits = np.unpackbits(np.frombuffer(packed, dtype=np.uint8))[: side * side]
+    mask = torch.from_numpy(bits.astype(bool)).view(side, side)
+    if painted_text(mask) != text:  # bits beyond the last cell, a leading zero
+        raise ValueError(text[:MOST_PAINTED])
+    return mask

@@ -17,6 +17,7 @@ RULES: dict[MaskKind, Callable[[MaskConfig, list[bool], int, int], bool]] = {
         key <= query < key + config.window_size
     ),
     MaskKind.PREFIX: lambda config, is_token, query, key: key <= query or key < config.prefix_len,
+    MaskKind.PAINTED: lambda config, is_token, query, key: key <= query,  # nothing painted yet
 }
 
 
