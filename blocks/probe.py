@@ -5,8 +5,8 @@ while this thread's recorder listens; all other threads, sharing the same model,
 """
 
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -86,6 +86,16 @@ class Recorder:
 _recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
 
 
+@contextmanager
+def listening(recorder: Recorder) -> Iterator[None]:
+    """Let a recorder see what passes in this thread; with gradients, where they are enabled."""
+    token = _recorder.set(recorder)
+    try:
+        yield
+    finally:
+        _recorder.reset(token)
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """What one pass showed. Tensors stay on the device; frames cross in one transfer.
@@ -139,16 +149,12 @@ def record(
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:
         training = training_mode(generator(training_seed, "dropout"))
-    token = _recorder.set(recorder)
-    try:
-        with torch.no_grad(), training, peak_memory(x.device) as memory:
-            devices.synchronize(x.device)
-            start = time.perf_counter()
-            output = model(x, mask)
-            devices.synchronize(x.device)
-            milliseconds = 1000 * (time.perf_counter() - start)
-    finally:
-        _recorder.reset(token)
+    with listening(recorder), torch.no_grad(), training, peak_memory(x.device) as memory:
+        devices.synchronize(x.device)
+        start = time.perf_counter()
+        output = model(x, mask)
+        devices.synchronize(x.device)
+        milliseconds = 1000 * (time.perf_counter() - start)
     return Recording(
         stages=tuple(recorder.stages),
         moments=torch.stack(recorder.moments),

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-PARTS = ("tensors", "generation", "training", "browser")
+PARTS = ("tensors", "generation", "training", "depth", "browser")
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
@@ -22,6 +22,10 @@ if "training" in chosen.parts:
     from tests.bench import training
 
     training.measure(chosen.text)
+if "depth" in chosen.parts:
+    from tests.bench import depth
+
+    depth.measure()
 if "browser" in chosen.parts:
     from tests.bench import browser
 

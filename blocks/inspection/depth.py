@@ -1,0 +1,212 @@
+"""What depth does to layers: forward to a loss, back through every layer, measured.
+
+One pass gives all measures of all layers. They are taken on the device, and cross in one transfer.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from blocks.normalization import at_least_float32
+from blocks.probe import Probe, Recorder, listening
+
+MEASURES = (
+    "stream_norm",
+    "attention_share",
+    "feed_forward_share",
+    "cosine",
+    "similarity",
+    "entropy_bits",
+    "parameter_gradient",
+    "stream_gradient",
+)
+KEPT = ("pattern", "resid_mid", "resid_post")
+WRITES = ("attention_out", "feed_forward_out")
+LAST_WRITES = ("feed_forward.down_proj.weight", "attention.out_proj.weight")
+LossOf = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class DepthPass:
+    """What one pass forward and back showed.
+
+    `layers`: layer (0 is what goes into the first), then MEASURES; NaN where there is no such
+    thing, infinite where the number format ended. `loss`: in nats. `last_write_gradient`:
+    ‖∂loss/∂W‖ of the matrix that writes last. `even_bits`: the entropy of even weights here.
+    """
+
+    layers: pd.DataFrame
+    loss: float
+    last_write_gradient: float
+    even_bits: float
+
+
+class _Kept(Recorder):
+    """Keeps streams and writes as they are, for the way back; of patterns, their entropy."""
+
+    def see(self, probe: Probe, x: Tensor) -> Tensor:
+        if probe.path.endswith(".pattern"):
+            self.tensors[probe.path] = pattern_entropy(x.detach()).mean(dim=1)
+        elif self.keeps(probe.path):
+            self.tensors[probe.path] = x
+        return x
+
+
+def measure_depth(
+    layers: Sequence[nn.Module],
+    x: Tensor,
+    mask: Tensor | None,
+    *,
+    is_token: Tensor,
+    loss_of: LossOf,
+) -> DepthPass:
+    """Run `layers` on `x` to a loss and go back; no gradient is left in the model.
+
+    `x`: what the first layer reads, (batch, seq, d_model); `is_token`: (batch, seq), False on
+    padding, which counts in no measure; `loss_of`: the loss of what the last layer leaves.
+
+    Per layer: the mean norm of the stream; how much each part writes, against the stream it is
+    added to (mean norms); the cosine of each token's stream with that of the layer before; the
+    mean cosine of two tokens of a sequence; the entropy of the attention patterns; the norm of
+    the gradient of all its parameters, and of the stream that leaves it.
+    """
+    seen = _Kept({*KEPT, *WRITES, *(f"{name}_norm" for name in WRITES)}, {})
+    with torch.enable_grad(), listening(seen):
+        x = x.detach().requires_grad_()
+        stream = x
+        for layer in layers:
+            stream = layer(stream, mask)
+        loss = loss_of(stream)
+    streams = [x, *(seen.tensors[f"layers.{i}.resid_post"] for i in range(len(layers)))]
+    gradients = _gradients(loss, streams, layers)
+    with torch.no_grad():
+        share = at_least_float32(is_token.to(x.device, x.dtype))
+        share = share / share.sum().clamp(min=1)
+        found = {
+            **_of_streams(streams, share),
+            **_of_writes(seen.tensors, len(layers), share, streams),
+            "entropy_bits": _entropies(seen.tensors, len(layers), share, mask),
+            **gradients,
+        }
+        return _measured(found, loss, _even_bits(mask, share))
+
+
+def _gradients(
+    loss: Tensor, streams: Sequence[Tensor], layers: Sequence[nn.Module]
+) -> dict[str, Tensor]:
+    """Norms of the gradients; they go into nobody's `.grad`."""
+    named = [dict(layer.named_parameters()) for layer in layers]
+    parameters = [parameter for group in named for parameter in group.values()]
+    found = torch.autograd.grad(loss, [*streams, *parameters], materialize_grads=True)
+    norms = torch.stack([_norm(gradient) for gradient in found])
+    of_streams, of_parameters = norms[: len(streams)], norms[len(streams) :]
+    of_layers = of_parameters.split([len(group) for group in named])
+    last = next(name for name in LAST_WRITES if name in named[-1])
+    return {
+        "stream_gradient": of_streams,
+        "parameter_gradient": torch.stack([_norm(group) for group in of_layers]),
+        "last_write_gradient": of_layers[-1][list(named[-1]).index(last)],
+    }
+
+
+def _norm(x: Tensor) -> Tensor:
+    """Of all values together, in float32 at least."""
+    return torch.linalg.vector_norm(x, dtype=torch.promote_types(x.dtype, torch.float32))
+
+
+def _of_streams(streams: Sequence[Tensor], share: Tensor) -> dict[str, Tensor]:
+    stacked = at_least_float32(torch.stack(list(streams)))  # (n_layers + 1, batch, seq, d_model)
+    norms = torch.linalg.vector_norm(stacked, dim=-1)
+    unit = stacked / norms.clamp(min=torch.finfo(norms.dtype).tiny)[..., None]
+    return {
+        "stream_norm": (norms * share).sum(dim=(1, 2)),
+        "cosine": ((unit[1:] * unit[:-1]).sum(dim=-1) * share).sum(dim=(1, 2)),
+        "similarity": token_similarity(unit, share > 0),
+    }
+
+
+def token_similarity(unit: Tensor, is_token: Tensor) -> Tensor:
+    """Mean cosine of two different tokens of a sequence; NaN where no sequence has two.
+
+    `unit`: vectors of length 1, (…, batch, seq, d_model), `is_token`: (batch, seq). All n(n−1)
+    cosines at once, since ‖Σ u‖² = Σᵢ‖uᵢ‖² + Σᵢ≠ⱼ uᵢ·uⱼ: the matrix of all pairs is never made.
+    """
+    kept = unit * is_token[..., None]
+    together = kept.sum(dim=-2).square().sum(dim=-1) - kept.square().sum(dim=(-2, -1))
+    n = is_token.sum(dim=-1)
+    return together.sum(dim=-1) / (n * (n - 1)).sum()
+
+
+def _of_writes(
+    tensors: Mapping[str, Tensor], n_layers: int, share: Tensor, streams: Sequence[Tensor]
+) -> dict[str, Tensor]:
+    """How much attention and feed-forward write, against the stream that each writes to."""
+
+    def mean_norm(x: Tensor) -> Tensor:
+        norms = torch.linalg.vector_norm(x, dim=-1, dtype=share.dtype)
+        return (norms * share).sum()
+
+    def written(layer: int, name: str, before: Tensor) -> Tensor:
+        path = f"layers.{layer}.{name}"
+        write = tensors.get(f"{path}_norm", tensors[path])  # the write of sandwich is normalised
+        return mean_norm(write) / mean_norm(before)
+
+    layers = range(n_layers)
+    found = {"attention_share": [written(i, "attention_out", streams[i]) for i in layers]}
+    if "layers.0.feed_forward_out" in tensors:
+        middle = [tensors.get(f"layers.{i}.resid_mid", streams[i]) for i in layers]
+        found["feed_forward_share"] = [written(i, "feed_forward_out", middle[i]) for i in layers]
+    return {name: torch.stack(values) for name, values in found.items()}
+
+
+def _entropies(
+    tensors: Mapping[str, Tensor], n_layers: int, share: Tensor, mask: Tensor | None
+) -> Tensor:
+    """Mean over heads and over the queries that are tokens and may see a key: (n_layers,)."""
+    of_queries = [tensors[f"layers.{layer}.pattern"] for layer in range(n_layers)]
+    return (torch.stack(of_queries) * _sees_some(share, mask)).sum(dim=(1, 2))
+
+
+def pattern_entropy(pattern: Tensor) -> Tensor:
+    """Σ −p log₂ p of each query's weights: (…, query, key) to (…, query)."""
+    return torch.special.entr(at_least_float32(pattern)).sum(dim=-1) / math.log(2)
+
+
+def _even_bits(mask: Tensor | None, share: Tensor) -> Tensor:
+    """log₂ of how many keys a query sees, in the mean."""
+    seq_len = share.shape[-1]
+    n_keys = share.new_full(share.shape, seq_len) if mask is None else _n_keys(mask, share)
+    return (n_keys.clamp(min=1).log2() * _sees_some(share, mask)).sum()
+
+
+def _sees_some(share: Tensor, mask: Tensor | None) -> Tensor:
+    """The share of each query among those that may see a key: (batch, seq)."""
+    if mask is None:
+        return share
+    kept = share * (_n_keys(mask, share) > 0)
+    return kept / kept.sum()
+
+
+def _n_keys(mask: Tensor, share: Tensor) -> Tensor:
+    counts = mask.sum(dim=-1)
+    counts = counts if mask.dim() == 2 else counts[:, 0]
+    return counts.expand(share.shape).to(share)
+
+
+def _measured(found: dict[str, Tensor], loss: Tensor, even_bits: Tensor) -> DepthPass:
+    """Everything in one transfer: a row a layer, and what belongs to the whole."""
+    n_rows = len(found["stream_norm"])
+    rows = []
+    for name in MEASURES:
+        values = found.get(name, even_bits.new_full((n_rows,), torch.nan))
+        missing = values.new_full((n_rows - len(values),), torch.nan)  # of what goes in
+        rows.append(torch.cat((missing, values)))
+    whole = (loss.detach(), found["last_write_gradient"], even_bits)
+    numbers = torch.cat((*rows, *(number[None] for number in whole))).cpu().double().numpy()
+    layers = pd.DataFrame(dict(zip(MEASURES, numbers[:-3].reshape(-1, n_rows), strict=True)))
+    layers.insert(0, "layer", range(n_rows))
+    return DepthPass(layers, *map(float, numbers[-3:]))

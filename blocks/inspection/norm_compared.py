@@ -1,0 +1,121 @@
+"""LayerNorm, RMSNorm and BatchNorm on the same values: what comes out, and what it depends on."""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from blocks.dropout import training_mode
+from blocks.kinds import NormKind
+from blocks.normalization import BatchNorm, LayerNorm, Norm, RMSNorm, at_least_float32
+from blocks.probe import Probe
+from blocks.randomness import generator
+
+NORMS: Mapping[NormKind, type[Norm]] = {
+    NormKind.LAYER_NORM: LayerNorm,
+    NormKind.RMS_NORM: RMSNorm,
+    NormKind.BATCH_NORM: BatchNorm,
+}
+INPUT, TRAINING, EVALUATION = "input", "batchnorm_training", "batchnorm_evaluation"
+UPDATES = (0, 1, 10, 100)
+
+
+def plain_norm(kind: NormKind, d_model: int, eps: float, device: torch.device) -> Norm:
+    """A norm without learned scale and shift; running statistics as they begin, 0 and 1."""
+    norm = NORMS[kind](d_model, eps, Probe("out"), affine=False).to(device)
+    for name, buffer in norm.named_buffers():
+        buffer.fill_(1.0 if name == "running_var" else 0.0)
+    return norm
+
+
+def normalised(norm: Norm, x: Tensor, *, training: bool, updates: bool = False) -> Tensor:
+    """What leaves the norm, in training or in evaluation: (batch, seq, d_model) to the same."""
+    mode = training_mode(generator(0, "norm"), updates_statistics=updates)
+    with torch.no_grad(), mode if training else nullcontext():
+        return norm(x)
+
+
+def outputs(x: Tensor, eps: float) -> dict[str, Tensor]:
+    """The input, and what each norm makes of it; BatchNorm in training and in evaluation."""
+    norms = {kind: plain_norm(kind, x.shape[-1], eps, x.device) for kind in NORMS}
+    return {
+        INPUT: x,
+        str(NormKind.LAYER_NORM): normalised(norms[NormKind.LAYER_NORM], x, training=False),
+        str(NormKind.RMS_NORM): normalised(norms[NormKind.RMS_NORM], x, training=False),
+        TRAINING: normalised(norms[NormKind.BATCH_NORM], x, training=True),
+        EVALUATION: normalised(norms[NormKind.BATCH_NORM], x, training=False),
+    }
+
+
+def statistics(x: Tensor, dim: int | tuple[int, ...]) -> Tensor:
+    """Mean, standard deviation and RMS over `dim`: (3, …)."""
+    exact = at_least_float32(x)
+    var, mean = torch.var_mean(exact, dim=dim, correction=0)
+    return torch.stack((mean, var.sqrt(), exact.square().mean(dim=dim).sqrt()))
+
+
+def per_token(seen: Mapping[str, Tensor]) -> pd.DataFrame:
+    """Over the features of each token of the first sequence: norm, token, mean, std, rms."""
+    return _frame({name: statistics(x[0], -1) for name, x in seen.items()}, "token")
+
+
+def per_feature(seen: Mapping[str, Tensor]) -> pd.DataFrame:
+    """Over all tokens of all sequences, for each feature: norm, feature, mean, std, rms."""
+    return _frame({name: statistics(x, (0, 1)) for name, x in seen.items()}, "feature")
+
+
+def _frame(found: Mapping[str, Tensor], what: str) -> pd.DataFrame:
+    numbers = torch.stack(list(found.values())).cpu().numpy()  # (norm, 3, n)
+    tables = [
+        pd.DataFrame({"norm": name, what: range(rows.shape[1]), **_columns(rows)})
+        for name, rows in zip(found, numbers, strict=True)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _columns(rows: Tensor) -> dict[str, Tensor]:
+    return dict(zip(("mean", "std", "rms"), rows, strict=True))
+
+
+def dependence(x: Tensor, others: Tensor, padding: Tensor, eps: float) -> pd.DataFrame:
+    """How far the output of one sequence moves when only what surrounds it changes.
+
+    `x`: the sequence, (1, seq, d_model); `others`: more sequences of that shape for its batch;
+    `padding`: (1, n_padding, d_model) after it. One row a norm: the largest change of any value
+    when it is in a batch, when padding is in the batch, and between training and evaluation.
+    """
+    rows = []
+    for kind in NORMS:
+        for training in (True, False) if kind is NormKind.BATCH_NORM else (True,):
+            norm = plain_norm(kind, x.shape[-1], eps, x.device)
+            alone = normalised(norm, x, training=training)
+            in_batch = normalised(norm, torch.cat((x, others)), training=training)[:1]
+            padded = normalised(norm, torch.cat((x, padding), 1), training=training)
+            other_mode = normalised(norm, x, training=not training)
+            changed = (in_batch, padded[:, : x.shape[1]], other_mode)
+            rows.append(torch.stack([_largest_change(alone, other) for other in changed]))
+    numbers = torch.stack(rows).cpu().numpy()
+    names = [str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM), TRAINING, EVALUATION]
+    return pd.DataFrame(numbers, columns=["batch", "padding", "mode"]).assign(norm=names)
+
+
+def _largest_change(one: Tensor, other: Tensor) -> Tensor:
+    return (at_least_float32(one) - at_least_float32(other)).abs().amax()
+
+
+def running(x: Tensor, eps: float) -> pd.DataFrame:
+    """How far BatchNorm in evaluation is from training, after n passes over this batch.
+
+    Columns: updates, change (the largest of any value). It does not end at 0, since the running
+    variance is that of a sample, n/(n−1) larger.
+    """
+    norm = plain_norm(NormKind.BATCH_NORM, x.shape[-1], eps, x.device)
+    in_training = normalised(norm, x, training=True)
+    found = []
+    for n_before, n in zip((0, *UPDATES), UPDATES, strict=False):
+        for _ in range(n - n_before):
+            normalised(norm, x, training=True, updates=True)
+        found.append(_largest_change(in_training, normalised(norm, x, training=False)))
+    return pd.DataFrame({"updates": UPDATES, "change": torch.stack(found).cpu().numpy()})

@@ -1,0 +1,132 @@
+"""A stack of layers that is built only to be measured: how deep, how wide, and with which loss."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.config import ModelConfig
+from blocks.cost.memory import bytes_text
+from blocks.cost.parameters import count_parameters
+from blocks.dropout import training_mode
+from blocks.faults import N_, Fault
+from blocks.inspection.depth import DepthPass, LossOf, measure_depth
+from blocks.kinds import Architecture, NormPlacement, PositionKind
+from blocks.models import build
+from blocks.normalization import at_least_float32, build_norm
+from blocks.probe import Probe
+from blocks.randomness import generator
+
+N_CLASSES = 64
+DEPTHS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+
+
+def stack_config(config: ModelConfig, *, n_layers: int, width: int) -> ModelConfig:
+    """This many layers like those of `config` on vectors, no wider than `width`.
+
+    A narrower layer keeps d_head and the ratio of d_ff to d_model, as nearly as can be. Positions
+    that are added belong to what goes in, and are left out; so is dropout.
+    """
+    changes: dict[str, object] = {
+        "architecture": Architecture.BLOCK,
+        "n_layers": n_layers,
+        "dropout": 0.0,
+    }
+    if config.position.position_kind.is_added:
+        changes["position_kind"] = PositionKind.NONE
+    if width < config.d_model:
+        changes |= _narrow(config, width)
+    return config.nearest(**changes)[0]
+
+
+def _narrow(config: ModelConfig, width: int) -> dict[str, object]:
+    n_heads = max(1, config.n_heads * width // config.d_model)
+    group = config.n_heads // config.n_kv_heads
+    return {
+        "d_model": width,
+        "n_heads": n_heads,
+        "n_kv_heads": None if group == 1 else max(1, n_heads // group),
+        "d_ff": max(1, config.d_ff * width // config.d_model),
+    }
+
+
+def measure_stack(
+    config: ModelConfig, x: Tensor, mask: Tensor | None, *, is_token: Tensor, seed: int
+) -> DepthPass:
+    """Build the stack from `seed`, guess a random class at every token, and go back.
+
+    `x` is (batch, seq, d_model), `is_token` (batch, seq), False on padding. BatchNorm uses the
+    batch's statistics, as in training. Nothing of the model is left behind.
+    """
+    model = build(config, seed=seed, device=str(x.device), dtype=x.dtype)
+    loss_of = random_probe(config, is_token.to(x.device), seed)
+    with training_mode(generator(seed, "depth")):
+        return measure_depth(list(model.layers), x, mask, is_token=is_token, loss_of=loss_of)
+
+
+def random_probe(config: ModelConfig, is_token: Tensor, seed: int) -> LossOf:
+    """Cross entropy of a linear probe with N_CLASSES random classes, in nats a token.
+
+    It reads the final norm, as whole models of this placement do. The probe's weights are from
+    N(0, 1/d_model), and they and the classes depend on `seed` alone.
+    """
+    random = generator(seed, "depth", "probe")
+    weight = torch.randn(N_CLASSES, config.d_model, generator=random) / config.d_model**0.5
+    classes = torch.randint(N_CLASSES, is_token.shape, generator=random).to(is_token.device)
+    is_post = config.norm.norm_placement is NormPlacement.POST
+    without_scale = config.replace(norm_affine=False)
+    final_norm = nn.Identity() if is_post else build_norm(without_scale, Probe("final_norm"))
+
+    def loss(stream: Tensor) -> Tensor:
+        logits = F.linear(final_norm(stream), weight.to(stream))
+        return F.cross_entropy(at_least_float32(logits[is_token]), classes[is_token])
+
+    return loss
+
+
+def estimate_stack_memory(
+    config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype
+) -> int:
+    """Bytes of one pass forward and back, from above: weights, gradients, and what is kept.
+
+    A layer keeps what its norms, projections, softmax and activation need on the way back.
+    """
+    tokens = batch * seq_len
+    itemsize = max(dtype.itemsize, torch.float32.itemsize)
+    streams = 18 * tokens * config.d_model
+    heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    patterns = 3 * tokens * config.n_heads * seq_len
+    hidden = 4 * tokens * config.d_ff
+    n_parameters = int(count_parameters(config)["count"].sum())
+    kept = config.n_layers * (streams + heads + patterns + hidden) * itemsize
+    at_once = (5 * tokens * config.n_heads * seq_len + 4 * tokens * config.d_ff) * itemsize
+    return 2 * n_parameters * dtype.itemsize + kept + at_once
+
+
+def stack_memory_fault(
+    config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype, budget: int
+) -> Fault | None:
+    """What is wrong where the stack would not fit into `budget` bytes, with sizes that do fit."""
+
+    def need(n_layers: int, width: int) -> int:
+        smaller = stack_config(config, n_layers=n_layers, width=width)
+        return estimate_stack_memory(smaller, batch=batch, seq_len=seq_len, dtype=dtype)
+
+    needed = need(config.n_layers, config.d_model)
+    if needed <= budget:
+        return None
+    shallower = [n for n in DEPTHS if n < config.n_layers and need(n, config.d_model) <= budget]
+    mend: dict[str, object] = {"depth": max(shallower, default=1)}
+    if not shallower:
+        narrower = [n for n in WIDTHS if n < config.d_model and need(1, n) <= budget]
+        mend |= {"depth_width": max(narrower, default=WIDTHS[0])}
+    text = N_(
+        "{depth} layers need about {need} forward and back, and {budget} are allowed: use {choice}"
+    )
+    values = {
+        "depth": config.n_layers,
+        "need": bytes_text(needed),
+        "budget": bytes_text(budget),
+        "choice": ", ".join(f"{name} {value}" for name, value in mend.items()),
+    }
+    return Fault(text, values, mend)
