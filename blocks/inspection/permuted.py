@@ -1,0 +1,44 @@
+"""Whether a part looks at one position at a time: tokens shuffled, and one token changed."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from blocks.randomness import generator
+
+Part = Callable[[Tensor], Tensor]
+
+
+def permutation(n: int, seed: int) -> Tensor:
+    """An order of n tokens that is not the one they have, if there is another: (n,)."""
+    order = torch.randperm(n, generator=generator(seed, "permutation"))
+    return order.roll(1) if torch.equal(order, torch.arange(n)) else order
+
+
+def shuffle_difference(part: Part, x: Tensor, order: Tensor) -> float:
+    """max |part(shuffled x) − shuffled part(x)|: 0 where each position is computed alone.
+
+    `x` is (batch, seq, d_model).
+    """
+    order = order.to(x.device)
+    with torch.no_grad():
+        difference = part(x[:, order]) - part(x)[:, order]
+    return float(difference.float().abs().max())
+
+
+def reach_of(part: Part, x: Tensor, token: int, seed: int) -> Tensor:
+    """How far each token's output of the first sequence moves when one token's input changes.
+
+    ‖new − old‖ / ‖old‖, (seq,): 0 where it stays, 1 where there was nothing. That token gets a
+    random vector of its own RMS.
+    """
+    changed = x.clone()
+    noise = torch.randn(x.shape[-1], generator=generator(seed, "another token"))
+    size = x[0, token].float().square().mean().sqrt()
+    changed[0, token] = (noise.to(x.device) * size).to(x.dtype)
+    with torch.no_grad():
+        old, new = part(x)[0].float(), part(changed)[0].float()
+    moved, before = (new - old).norm(dim=-1), old.norm(dim=-1)
+    size = torch.where(before > 0, before, moved)
+    return torch.where(moved > 0, moved / size, 0)
