@@ -35,6 +35,7 @@ def current_run(architecture: Architecture | None) -> Run:
             mask_kind=MaskKind(link.value("mask_kind")),
             window_size=link.value("window_size"),
             prefix_len=link.value("prefix_len"),
+            painted=link.value("painted"),
         ),
         seed=link.value("seed"),
         device=link.value("device"),
@@ -146,9 +147,20 @@ def mask_controls() -> None:
         slider("window_size", _("window_size · keys"), 1, 64, link.value("window_size"))
     if kind is MaskKind.PREFIX:
         slider("prefix_len", _("prefix_len · tokens"), 0, 64, link.value("prefix_len"))
+    if kind is MaskKind.PAINTED:
+        st.caption(_painted_note())
     if kind.hides_padding or link.value("n_padding"):
         slider("n_padding", _("n_padding · padding tokens"), 0, 64, link.value("n_padding"))
         choose("padding_side", _("Padding side"), PaddingSide)
+
+
+def _painted_note() -> str:
+    """For how many tokens a mask was painted, and what holds beyond them."""
+    side = link.value("painted").partition(".")[0]
+    if not side:
+        return _("Nothing is painted yet, so it is causal. Paint on the page Masks.")
+    text = _("Painted for {n} tokens; a longer text goes on causally, a shorter one cuts it.")
+    return text.format(n=side)
 
 
 def hide_control(run: Run) -> None:
