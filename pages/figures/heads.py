@@ -18,8 +18,9 @@ def overview(
     heads: pd.DataFrame,
     *,
     columns: int,
-    selected: int,
+    selected: int | None,
     pinned: float,
+    title: str = "",
     _: Translate,
 ) -> Picture:
     """All heads on one scale; a click on a tile returns its head as customdata.
@@ -39,7 +40,7 @@ def overview(
     ]
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
-        title=_("All heads on one scale"),
+        title=title or _("All heads on one scale"),
         height=TITLE + int(OVERVIEW_WIDTH / columns * (1 + gap / side) * n_rows) + 12,
         xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
         yaxis={
@@ -50,7 +51,7 @@ def overview(
         },
         shapes=[
             *(_pinned_mark(x, y, side, pinned) for x, y in corner),
-            outline(*corner[selected], side, side),
+            *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
         annotations=titles if len(heads) <= TITLES_UP_TO else [],
     )

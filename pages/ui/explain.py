@@ -34,7 +34,15 @@ TITLES = {
     "schedule": N_("Learning-rate schedule"),
     "loss_curve": N_("The loss curve"),
     "induction": N_("Induction heads"),
+    "attention_steps": N_("Attention, step by step"),
+    "scaling": N_("Why divide by √d_head"),
+    "contribution": N_("Weight and contribution"),
+    "head_names": N_("Names of heads"),
     "interventions": N_("Changing parts"),
+    "attention_kinds": N_("Ways to attend"),
+    "sharing": N_("MHA, GQA, MQA"),
+    "position_claims": N_("Claims about positions"),
+    "beyond_length": N_("Beyond the trained length"),
 }
 
 

@@ -12,6 +12,7 @@ from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from pages.ui import starts
 from pages.ui.attention import fields as attention
+from pages.ui.attention_kinds import fields as attention_kinds
 from pages.ui.changes import fields as changes
 from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
@@ -158,6 +159,7 @@ CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
 # What a page has for itself.
 OF_PAGES = {
     **attention.FIELDS,
+    **attention_kinds.FIELDS,
     **feed_forward.FIELDS,
     **normalization.FIELDS,
     **masks.FIELDS,

@@ -18,19 +18,23 @@ from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
 from pages.ui.settings import memory_budget
 
+# Whole models at the left, their parts at the right.
 MENU = (
-    ("app.py", N_("Home"), ":material/home:"),
-    ("pages/block.py", N_("One block"), ":material/view_agenda:"),
-    ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
-    ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
-    ("pages/training.py", N_("Training"), ":material/model_training:"),
-    ("pages/attention.py", N_("Attention"), ":material/visibility:"),
-    ("pages/feed_forward.py", N_("Feed-forward"), ":material/hub:"),
-    ("pages/normalization.py", N_("Norms"), ":material/balance:"),
-    ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
-    ("pages/positions.py", N_("Positions"), ":material/waves:"),
+    (
+        ("app.py", N_("Home"), ":material/home:"),
+        ("pages/block.py", N_("One block"), ":material/view_agenda:"),
+        ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
+        ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
+        ("pages/training.py", N_("Training"), ":material/model_training:"),
+    ),
+    (
+        ("pages/attention.py", N_("Attention"), ":material/visibility:"),
+        ("pages/feed_forward.py", N_("Feed-forward"), ":material/hub:"),
+        ("pages/normalization.py", N_("Norms"), ":material/balance:"),
+        ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
+        ("pages/positions.py", N_("Positions"), ":material/waves:"),
+    ),
 )
-MENU_WIDTH = 128  # two abreast
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
     Architecture.BLOCK: "stories-en-zh",
@@ -87,10 +91,11 @@ def _head() -> None:
             label_visibility="collapsed",
             **link.view("lang", current_language()),
         )
-    with st.container(horizontal=True, gap="xxsmall", key="menu"):
-        for path, label, icon in MENU:
-            query = link.as_query()
-            st.page_link(path, label=_(label), icon=icon, width=MENU_WIDTH, query_params=query)
+    query = link.as_query()
+    for column, links in zip(st.columns(2, gap="xxsmall"), MENU, strict=True):
+        with column, st.container(gap="xxsmall"):
+            for path, label, icon in links:
+                st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 
 def _share() -> None:

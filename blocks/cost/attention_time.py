@@ -1,0 +1,83 @@
+"""Time and peak memory of ways to attend, measured on the device in front of you."""
+
+import math
+import time
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+
+from blocks import devices
+from blocks.attention_kinds import AttentionKind, attend_as, default_reach
+from blocks.cost.peak_memory import peak_memory
+from blocks.embedding import random_tensor
+
+REPEATS, LONGEST = 5, 500
+TAIL = 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One way to attend at one length: the fastest of some passes, and the most memory at once."""
+
+    kind: AttentionKind
+    seq_len: int
+    milliseconds: float
+    peak_bytes: int
+
+
+def measure_attention(
+    kind: AttentionKind,
+    seq_len: int,
+    *,
+    n_heads: int,
+    d_head: int,
+    device: str,
+    dtype: torch.dtype,
+    seed: int = 0,
+) -> Measured:
+    """Attend once in each head on random q, k, v (N(0, 1), from `seed`); no gradients.
+
+    Of `REPEATS` passes the fastest counts, since whatever else the machine does only adds time;
+    where they take more than `LONGEST` milliseconds together, fewer. The sparse kinds have the
+    reach of `default_reach`. On a CPU, memory is counted tensor by tensor: what a fused kernel
+    uses inside itself is not seen.
+    """
+    attend = attend_as(kind, default_reach(seq_len))
+    q, k, v = (
+        random_tensor(n_heads, seq_len, d_head, seed=seed + i).to(device, dtype)[None]
+        for i in range(3)
+    )
+    place = torch.device(device)
+    with torch.no_grad():
+        with peak_memory(place) as memory:  # counting slows it down: this pass is not timed
+            attend(q, k, v)
+        times: list[float] = []
+        while len(times) < REPEATS and sum(times) < LONGEST:
+            devices.synchronize(place)
+            start = time.perf_counter()
+            attend(q, k, v)
+            devices.synchronize(place)
+            times.append(1000 * (time.perf_counter() - start))
+    return Measured(kind, seq_len, min(times), memory.peak_bytes)
+
+
+def estimate_peak(kind: AttentionKind, seq_len: int, *, n_heads: int, itemsize: int) -> int:
+    """Bytes that the scores take at their peak: full attention holds three maps of all pairs."""
+    if kind is AttentionKind.FULL:
+        return 3 * n_heads * seq_len**2 * itemsize
+    return 12 * n_heads * seq_len * max(64, math.isqrt(seq_len)) * itemsize
+
+
+def slopes(table: pd.DataFrame, of: str) -> dict[str, float]:
+    """For each kind the exponent s in `of` ~ n^s, fitted over its longest lengths.
+
+    `table`: kind, seq_len and the column `of`; kinds with fewer than two lengths are left out.
+    """
+    found = {}
+    for kind, rows in table.groupby("kind"):
+        rows = rows.sort_values("seq_len")[-TAIL:]
+        if len(rows) > 1:
+            log_n, log_y = rows["seq_len"].map(math.log2), rows[of].map(math.log2)
+            found[str(kind)] = float(log_n.cov(log_y) / log_n.var())
+    return found

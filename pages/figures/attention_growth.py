@@ -1,0 +1,94 @@
+"""How the cost of ways to attend grows with the length, on two logarithmic axes."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    EMBEDDING,
+    FEED_FORWARD,
+    NORM,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+)
+
+HEIGHT, BOTTOM = 400, 44
+LOOKS = {
+    "full": (ATTENTION, "solid", "circle"),
+    "fused": (RESIDUAL, "dash", "circle-open"),
+    "window": (FEED_FORWARD, "solid", "square"),
+    "strided": (NORM, "solid", "diamond"),
+    "linear": (EMBEDDING, "solid", "triangle-up"),
+}
+
+
+def growth(
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    exponents: Mapping[str, float],
+    *,
+    title: str,
+    unit: str,
+    _: Translate,
+) -> Picture:
+    """A line for each way to attend, its exponent in the legend.
+
+    `table`: kind, seq_len, value; `names` and `exponents` by kind.
+    """
+    lengths = sorted(table["seq_len"].unique().tolist())
+    traces = [
+        _line(table[table["kind"] == kind], _named(name, exponents.get(kind)), LOOKS[kind], unit)
+        for kind, name in names.items()
+    ]
+    return figure(
+        traces,
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE, BOTTOM),
+        showlegend=True,
+        legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
+        xaxis={
+            "title": {"text": _("n · tokens (logarithmic)")},
+            "type": "log",
+            "tickvals": lengths,
+            "ticktext": [f"{n:,}" for n in lengths],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": f"{unit} (log)"},
+            "type": "log",
+            "dtick": 1,
+            "range": _room(table["value"]),
+            "fixedrange": True,
+        },
+    )
+
+
+def _room(values: pd.Series) -> list[float]:
+    """The logarithmic range of the values, and above them as much again for the legend."""
+    least, most = math.log10(values.min()), math.log10(values.max())
+    return [least - 0.2, most + 0.2 + 0.35 * (most - least)]
+
+
+def _named(name: str, exponent: float | None) -> str:
+    return name if exponent is None else f"{name}: n<sup>{exponent:.2f}</sup>"
+
+
+def _line(rows: pd.DataFrame, name: str, look: tuple[str, str, str], unit: str) -> dict[str, Any]:
+    color, dash, symbol = look
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": rows["seq_len"].tolist(),
+        "y": rows["value"].tolist(),
+        "line": {"color": color, "dash": dash, "width": 2},
+        "marker": {"symbol": symbol, "size": 8, "color": color},
+        "hovertemplate": "n = %{x:,}: %{y:,.3~g} " + unit + "<extra>" + name + "</extra>",
+    }

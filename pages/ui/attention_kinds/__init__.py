@@ -1,0 +1,1 @@
+"""Other ways to attend, and heads that share keys and values."""

@@ -1,0 +1,187 @@
+"""Words for other ways to attend, and for heads that share keys and values."""
+
+import pandas as pd
+
+from blocks.attention_kinds import AttentionKind, Reach
+from blocks.cost.attention_time import Measured
+from blocks.cost.memory import bytes_text
+from blocks.faults import N_
+from blocks.run import Run
+from pages.ui import terms
+from pages.ui.attention_kinds import measured
+from pages.ui.language import _
+
+KINDS = {
+    AttentionKind.FULL: N_("full"),
+    AttentionKind.FUSED: N_("fused"),
+    AttentionKind.WINDOW: N_("window"),
+    AttentionKind.STRIDED: N_("strided"),
+    AttentionKind.LINEAR: N_("linear"),
+}
+IN_THEORY = {
+    AttentionKind.FULL: ("n²", "n²"),
+    AttentionKind.FUSED: ("n²", "n"),
+    AttentionKind.WINDOW: ("n", "n"),
+    AttentionKind.STRIDED: ("n√n", "n√n"),
+    AttentionKind.LINEAR: ("n", "n"),
+}
+EXACT = 1e-3
+
+
+def kind(name: str) -> str:
+    """What a way to attend is called."""
+    return _(KINDS[AttentionKind(name)])
+
+
+def names() -> dict[str, str]:
+    """All of them."""
+    return {str(name): kind(name) for name in AttentionKind}
+
+
+def tiles_of(run: Run, layer: int, head: int, reach: Reach) -> pd.DataFrame:
+    """One row a map: its title, and what is said under the cursor."""
+    table = measured.errors(run, layer, head, reach)
+    labels = [f"<b>{kind(name)}</b>" for name in table["kind"]]
+    text = _("{kind}: error {error:.1%}, {pairs:,} pairs scored")
+    hovers = [
+        text.format(kind=kind(row.kind), error=row.error, pairs=row.pairs)
+        for row in table.itertuples()
+    ]
+    return table.assign(head=range(len(table)), label=labels, hover=hovers)
+
+
+def error_sentence(run: Run, layer: int, head: int, reach: Reach) -> str:
+    """Which way is nearest to the full one in this head."""
+    table = measured.errors(run, layer, head, reach).set_index("kind")
+    others = table.loc[["window", "strided", "linear"]]
+    nearest, furthest = others["error"].idxmin(), others["error"].idxmax()
+    text = _(
+        "Head {head} of layer {layer}: fused gives the same output (error {fused:.0e}); nearest of "
+        "the others is {nearest} ({least:.1%} off, {share:.0%} of the pairs scored), furthest "
+        "{furthest} ({most:.1%} off)."
+    )
+    return text.format(
+        head=head,
+        layer=layer + 1,
+        fused=table["error"]["fused"],
+        nearest=kind(nearest),
+        least=table["error"][nearest],
+        share=table["pairs"][nearest] / table["pairs"]["full"],
+        furthest=kind(furthest),
+        most=table["error"][furthest],
+    )
+
+
+def alibi_note(run: Run) -> str:
+    """What these maps leave out."""
+    if run.config.position.position_kind != "alibi":
+        return ""
+    return _("The maps leave ALiBi's bias out: they compare how pairs are scored and kept.")
+
+
+def growth_sentence(found: tuple[Measured, ...]) -> str:
+    """What the longest length costs, in each way."""
+    table = measured.table(found)
+    longest = table[table["seq_len"] == table["seq_len"].max()].set_index("kind")
+    fastest = longest["milliseconds"].idxmin()
+    text = _(
+        "Measured here at n = {n:,}: {fastest} takes {least:.1f} ms, {slowest} {most:.1f} ms, "
+        "{ratio:.0f} times as long; memory from {small} to {large}."
+    )
+    slowest = longest["milliseconds"].idxmax()
+    return text.format(
+        n=int(table["seq_len"].max()),
+        fastest=kind(fastest),
+        least=longest["milliseconds"][fastest],
+        slowest=kind(slowest),
+        most=longest["milliseconds"][slowest],
+        ratio=longest["milliseconds"][slowest] / longest["milliseconds"][fastest],
+        small=bytes_text(int(longest["peak_bytes"].min())),
+        large=bytes_text(int(longest["peak_bytes"].max())),
+    )
+
+
+def measured_note(run: Run) -> str:
+    """On what it was measured."""
+    text = _(
+        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; the "
+        "fastest of 5; window 16, stride √n. The exponent is fitted over the three longest; what a "
+        "fused kernel keeps inside itself is not counted on a CPU."
+    )
+    config = run.config
+    sizes = {"n_heads": config.n_heads, "d_head": config.d_head}
+    return text.format(seed=run.seed, dtype=run.dtype, **sizes)
+
+
+def sharing_sentence(runs: tuple[Run, ...], layer: int) -> str:
+    """What sharing saves, and what becomes of the maps."""
+    rows = [measured.sharing_row(run, layer) for run in runs]
+    first, last = rows[0], rows[-1]
+    text = _(
+        "From {first} to {last} the cache of a token shrinks from {before:,} to {after:,} bytes "
+        "and the model from {parameters:,} to {fewer:,} parameters; n_heads stays {n_heads}."
+    )
+    said = text.format(
+        first=terms.attention_kind(runs[0].config),
+        last=terms.attention_kind(runs[-1].config),
+        before=first["cache_bytes"],
+        after=last["cache_bytes"],
+        parameters=first["parameters"],
+        fewer=last["parameters"],
+        n_heads=runs[0].config.n_heads,
+    )
+    return f"{said} {_alike(rows)}".strip()
+
+
+def _alike(rows: list[dict]) -> str:
+    both = (row for row in rows if None not in (row["within"], row["across"]))
+    grouped = next(both, None)
+    if grouped is None:
+        return ""
+    text = _(
+        "With {n} key and value heads, the maps of two heads of one group have cosine "
+        "{within:.3f}, of two groups {across:.3f}."
+    )
+    return text.format(n=grouped["n_kv_heads"], within=grouped["within"], across=grouped["across"])
+
+
+def growth_alt(found: tuple[Measured, ...], of: str) -> str:
+    """How a cost grows, in words."""
+    exponents = measured.exponents(found, of)
+    rows = "; ".join(f"{kind(name)} n^{found:.2f}" for name, found in exponents.items())
+    is_time = of == "milliseconds"
+    text = _("Time as n grows: {rows}.") if is_time else _("Peak memory as n grows: {rows}.")
+    return text.format(rows=rows)
+
+
+def maps_alt(run: Run, layer: int, head: int, reach: Reach, *_marked: int) -> str:
+    """The maps in words."""
+    rows = "; ".join(tiles_of(run, layer, head, reach)["hover"])
+    return _("One head attending in five ways: {rows}.").format(rows=rows)
+
+
+def sharing_alt(runs: tuple[Run, ...], layer: int, *_marked: int) -> str:
+    """The three rows of maps in words."""
+    kinds = ", ".join(terms.attention_kind(run.config) for run in runs)
+    text = _("The first heads of layer {layer} in {kinds}, a row each.")
+    return text.format(layer=layer + 1, kinds=kinds)
+
+
+def shared_tiles(runs: tuple[Run, ...]) -> pd.DataFrame:
+    """One row a map: its title tells which key and value head it reads with."""
+    rows = []
+    for run in runs:
+        group = run.config.n_heads // run.config.n_kv_heads
+        for head in range(measured.n_shown(run)):
+            kind, kv = terms.attention_kind(run.config), head // group
+            starts_a_group = head % group == 0
+            label = f"<b>{kind}</b>" if head == 0 else f"kv {kv}" if starts_a_group else ""
+            text = _("{kind}, head {head}: reads with key and value head {kv}")
+            rows.append({"label": label, "hover": text.format(kind=kind, head=head, kv=kv)})
+    return pd.DataFrame(rows).assign(head=range(len(rows)))
+
+
+def random_note(run: Run) -> str:
+    """Weights of another shape cannot be the trained ones."""
+    text = _("All three with random weights of the same seed ({seed}): what is learned fits one.")
+    return text.format(seed=run.seed)

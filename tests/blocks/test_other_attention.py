@@ -1,0 +1,37 @@
+"""One head attending in other ways, and heads that share."""
+
+import pytest
+import torch
+from toy import draw
+
+from blocks.attention_kinds import AttentionKind, Reach
+from blocks.inspection.other_attention import errors, maps
+from blocks.inspection.sharing import likeness
+
+Q, K, V = (draw(12, 8, seed=seed) for seed in range(3))
+
+
+def test_what_sees_everything_has_no_error():
+    table = errors(Q, K, V, Reach(window=12, stride=12)).set_index("kind")
+    for kind in ("full", "fused", "window", "strided"):
+        assert table["error"][kind] < 1e-5 and table["moved"][kind] < 1e-5
+    assert table["error"]["linear"] > 0.01 and 0 < table["moved"]["linear"] < 1
+
+
+def test_a_narrower_window_is_further_off():
+    found = [errors(Q, K, V, Reach(window=w, stride=4)).set_index("kind") for w in (12, 6, 1)]
+    window = [table.loc["window", "moved"] for table in found]
+    assert window == sorted(window)
+
+
+def test_there_is_a_map_for_each_kind():
+    codes = maps(Q, K, Reach(window=4, stride=4))
+    assert codes.shape[1] == len(AttentionKind) * 13 - 1
+
+
+def test_heads_of_one_group_that_are_alike():
+    one, other = torch.eye(6), torch.ones(6, 6).tril(-1)
+    pattern = torch.stack([one, one, other, other])[None]
+    assert likeness(pattern, 2) == pytest.approx((1.0, 0.0))
+    assert likeness(pattern, 4).within is None
+    assert likeness(pattern, 1).across is None
