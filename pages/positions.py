@@ -4,6 +4,9 @@ import streamlit as st
 
 from blocks.faults import N_
 from pages.sections.inputs import what_goes_in
+from pages.sections.position_beyond import beyond_the_length, what_it_costs
+from pages.sections.position_claims import claims_tested
+from pages.sections.position_matrix import the_positions
 from pages.ui import words
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
@@ -18,6 +21,10 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    the_positions(run)
+    claims_tested(run)
+    beyond_the_length(run)
+    what_it_costs(run)
     close_page(TITLE)
 
 

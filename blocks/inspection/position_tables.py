@@ -1,0 +1,150 @@
+"""What tells a token where it stands, as tables: rows are positions."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from blocks.config import ModelConfig
+from blocks.initialize import initialize
+from blocks.kinds import PositionKind
+from blocks.positions import (
+    WAVE_BASE,
+    Learned,
+    alibi_bias,
+    alibi_slopes,
+    sinusoidal_table,
+    turned,
+    wave_angles,
+)
+from blocks.randomness import generator
+
+N_DRAWS = 256
+
+
+def drawn_table(config: ModelConfig, seed: int, n_rows: int | None = None) -> Tensor:
+    """The learned table before any training, drawn as `build` draws it: (max_seq_len, d_model).
+
+    With `n_rows`: that many rows of it, more than max_seq_len where asked for.
+    """
+    rows = max(config.max_seq_len, n_rows or 1)
+    position = Learned(rows, config.d_model)
+    initialize(nn.ModuleDict({"position": position}), config, seed)
+    return position.weight.detach()[:n_rows]
+
+
+def position_table(
+    config: ModelConfig, kind: PositionKind, n: int, *, query: int = 0, learned: Tensor
+) -> Tensor:
+    """What a kind makes of `n` positions, one row each.
+
+    Sinusoidal, learned: what is added, (n, d_model); RoPE: the cosine of each pair's angle,
+    (n, d_head / 2); ALiBi: what is added to the scores of the query at position `query`,
+    (n, n_heads); none: (n, 0). A learned table may end before.
+    """
+    match kind:
+        case PositionKind.SINUSOIDAL:
+            return sinusoidal_table(n, config.d_model)
+        case PositionKind.LEARNED:
+            return learned[:n].float()
+        case PositionKind.ROPE:
+            return wave_angles(n, config.d_head, config.position.rope_base).cos()
+        case PositionKind.ALIBI:
+            return alibi_bias(config.n_heads, n)[:, query].T
+        case PositionKind.NONE:
+            return torch.zeros(n, 0)
+
+
+def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor) -> Tensor:
+    """All that a kind knows of each position, a row each, so that two of them can be compared.
+
+    As `position_table`, but RoPE as cosine and sine of every pair (what it turns by), and ALiBi
+    as what it adds to all scores of that query; its heads differ by a factor, so one stands for
+    all: (n, n) times √(Σ slope²).
+    """
+    match kind:
+        case PositionKind.ROPE:
+            return sine_rows(n, config.d_head, config.position.rope_base)
+        case PositionKind.ALIBI:
+            size = math.sqrt(sum(slope**2 for slope in alibi_slopes(config.n_heads)))
+            position = torch.arange(n, dtype=torch.float32)
+            return -size * (position[:, None] - position).abs()
+        case PositionKind.NONE:
+            return torch.zeros(n, 1)
+        case _:
+            return position_table(config, kind, n, learned=learned)
+
+
+def sine_rows(n: int, width: int, base: float) -> Tensor:
+    """Sine and cosine of every pair's angle, side by side: (n, width)."""
+    angles = wave_angles(n, width, base)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :width]
+
+
+def wavelengths(config: ModelConfig, kind: PositionKind) -> pd.DataFrame:
+    """Positions until a pair has turned once, 2π·base^(2i/width): pair, wavelength.
+
+    Vaswani et al. 2017, section 3.5 (width d_model); Su et al. 2021, section 3.2.2 (d_head).
+    """
+    is_rope = kind is PositionKind.ROPE
+    width = config.d_head if is_rope else config.d_model
+    base = config.position.rope_base if is_rope else WAVE_BASE
+    pair = np.arange(math.ceil(width / 2))
+    return pd.DataFrame({"pair": pair, "wavelength": 2 * math.pi * base ** (2 * pair / width)})
+
+
+def half_distances(config: ModelConfig) -> pd.DataFrame:
+    """How far each ALiBi head sees: head, slope, and ln 2 / slope, where e^bias is one half."""
+    slopes = alibi_slopes(config.n_heads)
+    table = pd.DataFrame({"head": range(len(slopes)), "slope": slopes})
+    return table.assign(half_distance=math.log(2) / table["slope"])
+
+
+def spectrum(table: Tensor) -> pd.DataFrame:
+    """Of which waves a table is made: wavelength in positions, and its share of the variance.
+
+    The Fourier transform of every feature over the positions, its mean left out.
+    """
+    n = len(table)
+    power = torch.fft.rfft(table.double() - table.double().mean(dim=0), dim=0).abs() ** 2
+    power = power.sum(dim=1)[1:]
+    share = power / power.sum().clamp(min=torch.finfo(torch.float64).tiny)
+    waves = n / np.arange(1, len(power) + 1)
+    return pd.DataFrame({"wavelength": waves, "share": share.cpu().numpy()})
+
+
+def similarity(table: Tensor) -> Tensor:
+    """Cosine of every two rows: (n, n)."""
+    rows = nn.functional.normalize(table.double(), dim=1)
+    return rows @ rows.T
+
+
+def by_distance(square: Tensor) -> pd.DataFrame:
+    """Mean, least and largest of each diagonal of (n, n): distance, mean, least, most."""
+    diagonals = [square.diagonal(i) for i in range(len(square))]
+    rows = [torch.stack((d.mean(), d.min(), d.max())) for d in diagonals]
+    table = pd.DataFrame(torch.stack(rows).cpu().numpy(), columns=["mean", "least", "most"])
+    table.insert(0, "distance", range(len(rows)))
+    return table
+
+
+def rope_similarity(config: ModelConfig, n: int, seed: int) -> pd.DataFrame:
+    """Score of a random vector with itself, turned apart: distance, mean, std, expected.
+
+    Over `N_DRAWS` vectors from N(0, 1), as a share of the score at distance 0. Expected is the
+    mean of cos(distance · speed) over the pairs. Su et al. 2021, section 3.4.3.
+    """
+    base, width = config.position.rope_base, config.d_head
+    x = torch.randn(N_DRAWS, 1, width, generator=generator(seed, "rope similarity"))
+    apart = turned(x.expand(-1, n, -1), wave_angles(n, width, base))
+    score = (apart * x).sum(dim=-1) / (x * x).sum(dim=-1)  # (draws, distance)
+    return pd.DataFrame(
+        {
+            "distance": range(n),
+            "mean": score.mean(dim=0).numpy(),
+            "std": score.std(dim=0).numpy(),
+            "expected": wave_angles(n, width, base).cos().mean(dim=1).numpy(),
+        }
+    )

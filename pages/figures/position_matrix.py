@@ -1,0 +1,187 @@
+"""Signed tables as colour: what positions are told by, how alike they are, what moves them on."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.theme import (
+    ATTENTION,
+    EDGE,
+    FEED_FORWARD,
+    TITLE,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    plain,
+)
+from pages.figures.weights import outline
+
+CODES = 254
+MOST_MARKS = 8_000
+TICKS, NUMBERS_UP_TO = 8, 12
+# Nought lets the page through, so that signs are told apart in light and dark alike.
+SIGNED = (
+    (0.0, FEED_FORWARD),
+    (0.25, faint(FEED_FORWARD, 0.55)),
+    (0.5, faint(ATTENTION, 0.0)),
+    (0.75, faint(ATTENTION, 0.55)),
+    (1.0, ATTENTION),
+)
+
+
+class Names(NamedTuple):
+    """What a table and its axes are called, in the reader's language."""
+
+    title: str
+    rows: str
+    columns: str
+    value: str
+
+
+def table(
+    values: np.ndarray,
+    columns: Sequence[int],
+    names: Names,
+    *,
+    most: float,
+    pinned: int,
+    chosen: Sequence[int],
+    tokens: Sequence[str],
+    _: Translate,
+) -> Picture:
+    """Values (position, column) from −most to most; a click returns [position, column].
+
+    `columns`: what each column is the number of; `pinned`: the position that is outlined;
+    `chosen`: the columns that are outlined; `tokens`: what stands at the first positions.
+    """
+    n, width = values.shape
+    shown = [i for i, column in enumerate(columns) if column in chosen]
+    marks = [outline(-0.5, pinned - 0.5, width, 1)]
+    if shown and width > len(shown):
+        marks.append(_band(min(shown) - 0.5, len(shown), n))
+    return figure(
+        [_map(values, most, names.value), _marks(values, columns, names, tokens, _)],
+        title=names.title,
+        height=TITLE + 400 + 44,
+        margin=(TITLE, EDGE),
+        xaxis=_ticks(list(columns), names.columns),
+        yaxis={**_ticks(list(range(n)), names.rows), "range": [n - 0.5, -0.5]},
+        shapes=marks,
+    )
+
+
+def square(
+    values: np.ndarray,
+    names: Names,
+    *,
+    most: float = 1.0,
+    pinned: int | None = None,
+    numbers: bool = False,
+    _: Translate,
+) -> Picture:
+    """A square table from −most to most, row 0 on top; `numbers`: written in where there is room.
+
+    Cells say their numbers under the cursor; `pinned`: the row that is outlined.
+    """
+    n = len(values)
+    cells = {
+        **_map(values, most, names.value),
+        "hoverinfo": None,
+        "customdata": np.ascontiguousarray(values, dtype=np.float32),
+        "hovertemplate": f"{names.rows} %{{y}}, {names.columns} %{{x}}<br>"
+        f"{names.value} %{{customdata:.3f}}<extra></extra>",
+    }
+    if numbers and n <= NUMBERS_UP_TO:
+        cells |= {"text": [[f"{value:.2f}" for value in row] for row in values]}
+        cells |= {"texttemplate": "%{text}", "textfont": {"size": 10}}
+    return figure(
+        [cells],
+        title=names.title,
+        height=TITLE + 330 + 44,
+        margin=(TITLE, EDGE),
+        xaxis={**_ticks(list(range(n)), names.columns), "constrain": "domain"},
+        yaxis={
+            **_ticks(list(range(n)), names.rows),
+            "range": [n - 0.5, -0.5],
+            "scaleanchor": "x",
+            "constrain": "domain",
+        },
+        shapes=[] if pinned is None else [outline(-0.5, pinned - 0.5, n, 1)],
+    )
+
+
+def _map(values: np.ndarray, most: float, value: str) -> dict[str, Any]:
+    """One byte a cell."""
+    most = most or 1.0
+    codes = np.rint((np.clip(values / most, -1, 1) + 1) / 2 * CODES).astype(np.uint8)
+    ticks = (-1, -0.5, 0, 0.5, 1)
+    return {
+        "type": "heatmap",
+        "z": codes,
+        "zmin": 0,
+        "zmax": CODES,
+        "colorscale": [list(stop) for stop in SIGNED],
+        "hoverinfo": "skip",
+        "colorbar": {
+            "title": {"text": value, "side": "right"},
+            "tickvals": [(tick + 1) / 2 * CODES for tick in ticks],
+            "ticktext": [f"{tick * most:.2g}" for tick in ticks],
+            "thickness": 10,
+            "outlinewidth": 0,
+        },
+    }
+
+
+def _marks(
+    values: np.ndarray,
+    columns: Sequence[int],
+    names: Names,
+    tokens: Sequence[str],
+    _: Translate,
+) -> dict[str, Any]:
+    """Invisible marks over the cells, or over evenly chosen ones where there are very many."""
+    n, width = values.shape
+    step = -(-n * width // MOST_MARKS)
+    at = np.arange(0, width, step)
+    row, column = (axis.ravel() for axis in np.meshgrid(np.arange(n), at, indexing="ij"))
+    number = np.asarray(columns, dtype=np.float32)[column]
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": column.astype(np.uint16),
+        "y": row.astype(np.uint16),
+        "customdata": np.stack((row, number, values[row, column]), axis=1).astype(np.float32),
+        "hovertext": [_row_name(i, names.rows, tokens) for i in range(n) for _at in at],
+        "hovertemplate": f"%{{hovertext}}<br>{names.columns} %{{customdata[1]}}<br>"
+        f"{names.value} %{{customdata[2]:.4f}}<extra></extra>",
+        "marker": {"symbol": "square", "size": 12, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
+def _row_name(row: int, rows: str, tokens: Sequence[str]) -> str:
+    token = f" · {plain(tokens[row])}" if row < len(tokens) else ""
+    return f"{rows} {row}{token}"
+
+
+def _band(x: float, width: float, n: int) -> dict[str, Any]:
+    """The chosen columns, between two lines of the same colour as what is pinned."""
+    return {**outline(x, -0.5, width, n), "line": {**outline(0, 0, 0, 0)["line"], "dash": "dot"}}
+
+
+def _ticks(numbers: Sequence[int], title: str) -> dict[str, Any]:
+    step = -(-len(numbers) // TICKS)
+    shown = range(0, len(numbers), step)
+    return {
+        "title": {"text": title},
+        "tickmode": "array",
+        "tickvals": list(shown),
+        "ticktext": [str(numbers[i]) for i in shown],
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+    }

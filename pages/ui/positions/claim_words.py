@@ -1,0 +1,292 @@
+"""The claims about positions, in words and numbers."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.inspection.position_claims import Claim, Verdict
+from blocks.kinds import PositionKind
+from blocks.run import Run
+from pages.ui import terms
+from pages.ui.language import _, current_language
+from pages.ui.positions import measured
+from pages.ui.positions.controls import KINDS
+from pages.ui.positions.words import token_name
+
+NAMES = {
+    Claim.UNIQUE: N_("No two positions are alike"),
+    Claim.BOUNDED: N_("All values lie in [−1, 1]"),
+    Claim.SHIFT: N_("A shift is one matrix"),
+    Claim.DISTANCE: N_("Scores know distance only"),
+    Claim.PERMUTATION: N_("Order changes nothing"),
+}
+MEASURES = {
+    Claim.UNIQUE: N_("smallest distance between two positions"),
+    Claim.BOUNDED: N_("largest |value|"),
+    Claim.SHIFT: N_("max |M·PE(p) − PE(p + k)|"),
+    Claim.DISTANCE: N_("spread at equal distance / largest |q|·|k|/√d_head"),
+    Claim.PERMUTATION: N_("change / largest output"),
+}
+SIGNS = {True: "✓", False: "✗", None: "–"}
+Asked = tuple[Run, int, int, int]  # run, positions, shift, token
+
+
+def number(value: float) -> str:
+    """A measured number in few characters; an exact nought as such."""
+    if value == 0:
+        return "0"
+    return f"{value:.2g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.0e}".replace("e-0", "e-")
+
+
+def measured_here(run: Run, kind: PositionKind, n: int, shift: int, token: int):
+    """The verdicts of a kind, over as many positions as it has."""
+    rows = measured.n_rows(run, kind, n)
+    return measured.verdicts(run, kind, rows, min(shift, max(1, rows - 1)), token)
+
+
+def grid(run: Run, n: int, shift: int, token: int, n_kinds: int) -> pd.DataFrame:
+    """A row a claim and kind, of the first `n_kinds` kinds: verdict, text, hover."""
+    return _grid(run, n, shift, token, n_kinds, current_language())
+
+
+@lru_cache(maxsize=32)
+def _grid(run: Run, n: int, shift: int, token: int, n_kinds: int, language: str) -> pd.DataFrame:
+    found = {kind: measured_here(run, kind, n, shift, token) for kind in KINDS[:n_kinds]}
+    rows = []
+    for i, claim in enumerate(NAMES):
+        for kind, verdicts in found.items():
+            verdict = verdicts[i] if verdicts else Verdict(claim, None, 0.0)
+            rows.append(
+                {
+                    "verdict": str(verdict.holds).lower(),
+                    "text": _cell(verdict),
+                    "hover": _hover(claim, kind, verdict),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _cell(verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return SIGNS[None]
+    return f"{SIGNS[verdict.holds]} {number(verdict.measured)}"
+
+
+def _hover(claim: Claim, kind: PositionKind, verdict: Verdict) -> str:
+    begin = f"{terms.option(kind)}: {_(NAMES[claim])}"
+    if verdict.measured is None:
+        return f"{begin}<br>" + _("says nothing of this kind, or of so few positions")
+    sign = ">" if verdict.must_exceed else "≤"
+    told = f"{_(MEASURES[claim])}: {number(verdict.measured)}"
+    needed = _("true if {sign} {limit}").format(sign=sign, limit=number(verdict.limit))
+    return f"{begin}<br>{told}<br>{needed}".replace("| <", "| &lt;")
+
+
+def claim_names() -> list[str]:
+    """What the claims are called."""
+    return [_(name) for name in NAMES.values()]
+
+
+def kind_names(n_kinds: int) -> list[str]:
+    """What the kinds are called."""
+    return [terms.option(kind) for kind in KINDS[:n_kinds]]
+
+
+def sentences(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> None:
+    """Each claim about one kind, with its verdict and what was measured."""
+    verdicts = measured_here(run, kind, n, shift, token)
+    for verdict in verdicts or ():
+        text = sentence(run, kind, verdict, shift=shift, token=token)
+        st.markdown(f"{_badge(verdict.holds)} **{_(NAMES[verdict.claim])}.** {text}")
+
+
+def _badge(holds: bool | None) -> str:
+    if holds is None:
+        return f":gray-badge[{_('not said')}]"
+    return f":green-badge[✓ {_('true')}]" if holds else f":orange-badge[✗ {_('false')}]"
+
+
+def sentence(run: Run, kind: PositionKind, verdict: Verdict, *, shift: int, token: int) -> str:
+    """What was measured of one claim, and what it means here."""
+    match verdict.claim:
+        case Claim.UNIQUE:
+            return _unique(verdict)
+        case Claim.BOUNDED:
+            return _bounded(kind, verdict)
+        case Claim.SHIFT:
+            return _shift(kind, verdict, shift)
+        case Claim.DISTANCE:
+            return _distance(run, kind, verdict, token)
+        case Claim.PERMUTATION:
+            return _permutation(verdict)
+
+
+def _unique(verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return _("With one position there is nothing to compare.")
+    text = (
+        _("The two nearest positions are {x} apart: each can be told from all others.")
+        if verdict.holds
+        else _("The two nearest positions are {x} apart: they cannot be told apart.")
+    )
+    return text.format(x=number(verdict.measured))
+
+
+def _bounded(kind: PositionKind, verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return _("There are no values.")
+    most = number(verdict.measured)
+    if kind is PositionKind.ALIBI:
+        text = _("The largest bias is −{x}, and it grows with the length: that is its purpose.")
+    elif kind is PositionKind.LEARNED:
+        text = _("The largest |value| is {x}, but no formula holds it there: training may move it.")
+    else:
+        text = _("The largest |value| is {x}, at any length: sines and cosines cannot grow.")
+    return text.format(x=most)
+
+
+def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
+    if verdict.measured is None:
+        if kind in (PositionKind.NONE, PositionKind.ALIBI):
+            return _("No position has a vector of its own, so there is nothing to move on.")
+        return _("Too few positions are shown to test it: show more.")
+    said = {"k": shift, "x": number(verdict.measured), "share": f"{verdict.extra:.2%}"}
+    if kind is PositionKind.LEARNED:
+        text = _(
+            "The best matrix for k = {k}, fitted to every other position, misses those between by "
+            "up to {x}; its RMS error is {share} of the table's RMS."
+        )
+    elif verdict.holds:
+        text = _("The matrix of turns for k = {k} moves every position on; it misses by {x}.")
+    else:
+        text = _(
+            "The matrix of turns for k = {k} misses by {x}: of an odd width, the last sine has no "
+            "cosine beside it."
+        )
+    return text.format(**said)
+
+
+def _distance(run: Run, kind: PositionKind, verdict: Verdict, token: int) -> str:
+    begin = _(
+        "With {token} at every position, first layer, scores of equal distance differ by {x} in "
+        "float32 and {y} in float64 (shares of the largest |q|·|k|/√d_head)."
+    ).format(
+        token=token_name(run, token), x=number(verdict.measured), y=number(verdict.extra or 0.0)
+    )
+    if kind is PositionKind.NONE:
+        return begin + " " + _("They do not know the distance either: all are the same.")
+    if verdict.holds:
+        return begin
+    return begin + " " + _("Added vectors meet the token's own in every product.")
+
+
+def _permutation(verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return _("There is one token, or the table is too short for the text: nothing to permute.")
+    said = {"x": number(verdict.measured), "y": number(verdict.extra or 0.0)}
+    text = (
+        _("The whole model on permuted tokens, no mask: outputs permute, the rest moves by {x}.")
+        if verdict.holds
+        else _("The whole model on permuted tokens, no mask: the outputs change by {x}.")
+    )
+    knows = (
+        _("Under a causal mask they change by {y}: the mask alone tells order.")
+        if verdict.holds and (verdict.extra or 0.0) > verdict.limit
+        else _("Under a causal mask they change by {y}.")
+    )
+    return f"{text} {knows}".format(**said)
+
+
+def grid_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+    """How many of the claims hold of the kinds measured."""
+    cells = grid(run, n, shift, token, n_kinds)
+    counts = cells["verdict"].value_counts()
+    text = _(
+        "{true} of {said} claims that can be tested are true. Measured with these weights over "
+        "{n} positions, k = {k}, token {token}; none is taken from a book."
+    )
+    true, false = int(counts.get("true", 0)), int(counts.get("false", 0))
+    name = token_name(run, token)
+    return text.format(true=true, said=true + false, n=n, k=shift, token=name)
+
+
+def grid_alt(run: Run, n: int, shift: int, token: int, n_kinds: int, _shown: int) -> str:
+    """The grid in words."""
+    cells = grid(run, n, shift, token, n_kinds)
+    rows = [
+        f"{claim}: "
+        + ", ".join(
+            f"{kind} {text}"
+            for kind, text in zip(
+                kind_names(n_kinds), cells["text"][i * n_kinds : (i + 1) * n_kinds], strict=True
+            )
+        )
+        for i, claim in enumerate(claim_names())
+    ]
+    return "; ".join(rows) + "."
+
+
+def moved(run: Run, n: int, shift: int, token: int, n_kinds: int) -> pd.DataFrame:
+    """How much permuting changes the output of each kind: label, free, causal."""
+    rows = []
+    for kind in KINDS[:n_kinds]:
+        verdict = (measured_here(run, kind, n, shift, token) or [None])[-1]
+        if verdict is not None and verdict.measured is not None:
+            rows.append((terms.option(kind), verdict.measured, verdict.extra))
+    return pd.DataFrame(rows, columns=["label", "free", "causal"])
+
+
+def moved_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+    """What permuting does without positions, and with them."""
+    table = moved(run, n, shift, token, n_kinds)
+    if table.empty:
+        return _("There is one token: nothing to permute.")
+    row = table.iloc[0]
+    text = _(
+        "Without positions and mask, permuted tokens give permuted outputs up to {free}; under a "
+        "causal mask they differ by {causal}, so even {none} knows order there."
+    )
+    if row["causal"] <= row["free"] * 10:
+        text = _(
+            "Without positions and mask, permuted tokens give permuted outputs up to {free}; under "
+            "a causal mask they differ by {causal}."
+        )
+    said = {"free": number(row["free"]), "causal": number(row["causal"]), "none": _("none")}
+    return text.format(**said)
+
+
+def moved_alt(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+    """The bars in words."""
+    rows = moved(run, n, shift, token, n_kinds).itertuples()
+    text = _("{kind}: {free} without a mask, {causal} under a causal one")
+    return "; ".join(
+        text.format(kind=row.label, free=number(row.free), causal=number(row.causal))
+        for row in rows
+    )
+
+
+def matrix_sentence(run: Run, kind: PositionKind, n: int, shift: int) -> str:
+    """What the matrix that moves positions on looks like."""
+    found = measured.shift_matrix(run, kind, n, shift)
+    if found is None:
+        return _(
+            "{kind} gives no position a vector, or too few positions are shown: there is no matrix."
+        ).format(kind=terms.option(kind))
+    if found.is_fitted:
+        text = _(
+            "Fitted by least squares: no structure to see, and where it was not fitted it fails "
+            "(see the claim). First {n} of {width} features."
+        )
+    else:
+        text = _(
+            "Blocks of 2 × 2 on the diagonal, each a turn by k = {k} times the speed of its pair, "
+            "the same for every position. First {n} of {width} features."
+        )
+    return text.format(k=shift, n=len(found.matrix), width=found.n_features)
+
+
+def matrix_alt(run: Run, kind: PositionKind, n: int, shift: int) -> str:
+    """The matrix in words."""
+    return matrix_sentence(run, kind, n, shift)
