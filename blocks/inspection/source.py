@@ -48,3 +48,9 @@ def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
 def heads_source() -> tuple[Source, ...]:
     """How a pattern comes about."""
     return attention_scores, attention_pattern
+
+
+def positions_source(kind: PositionKind) -> tuple[Source, ...]:
+    """How a kind tells positions; `none` has no code."""
+    inside = (positions.wave_angles, positions.turned) if kind is PositionKind.ROPE else ()
+    return tuple(source for source in (POSITIONS.get(kind), *inside) if source is not None)
