@@ -18,13 +18,13 @@ class Contribution:
 
     `keys`: a row a key: weight (mean over the heads asked for), norm (‖Σ α·v·W_O‖), share (of the
     layer's write, along its direction), value_norm (‖v·W_O‖ before the weight, mean over those
-    heads), is_seen. `other_heads` and `bias`: the share of what is none of these; all shares
-    together are 1, and 0 where the layer writes nothing. `out_norm`: length of the write;
-    `bias_norm`: of the output bias in it.
+    heads), is_seen. `bias` and `rest`: the share of the output bias, and of what is neither (other
+    heads, or a change made inside); all shares together are 1, and 0 where nothing is written.
+    `out_norm`: length of the write; `bias_norm`: of the output bias in it.
     """
 
     keys: pd.DataFrame
-    other_heads: float
+    rest: float
     bias: float
     out_norm: float
     bias_norm: float
@@ -51,8 +51,7 @@ def contribution(steps: AttentionSteps, query: int, head: int | None = None) -> 
     )
     keys["is_seen"] = steps.mask[query].cpu().numpy()
     rest = torch.stack((whole - shares.sum() - bias, bias, size, steps.out_bias.norm()))
-    other, bias_share, out_norm, bias_norm = rest.tolist()
-    return Contribution(keys, 0.0 if head is None else other, bias_share, out_norm, bias_norm)
+    return Contribution(keys, *rest.tolist())
 
 
 def _parts(weights: Tensor, v: Tensor, out_weight: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """One attention layer taken apart: every step from queries and keys to what is written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from blocks.config import ModelConfig
 from blocks.inspection.wiring import wiring
 from blocks.models import Model
 from blocks.normalization import at_least_float32
-from blocks.probe import Recording, Stage, record
+from blocks.probe import Recording, Replacement, Stage, record
 
 KEPT = ("q", "k", "v", "scores", "pattern", "head_out")
 Array = NDArray[np.float64]
@@ -44,16 +44,23 @@ class AttentionSteps:
 
 
 def attention_steps(
-    seen: Recording, model: Model, config: ModelConfig, layer: int, mask: Tensor | None
+    seen: Recording,
+    model: Model,
+    config: ModelConfig,
+    layer: int,
+    mask: Tensor | None,
+    *,
+    replace: Mapping[str, Replacement] | None = None,
 ) -> AttentionSteps:
     """Let the attention of a layer read again what it read in the recording `seen`.
 
-    It is the module of the run on the input of the run, so the numbers are those of the run.
+    It is the module of the run on the input of the run, so the numbers are those of the run;
+    `replace` as it was in the run, where something was changed inside.
     """
     attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
     x = seen.tensor(_reads(config, layer), layer)[:1]
     first = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
-    again = record(_as_model(attention), x, mask=first, keep=KEPT)
+    again = record(_as_model(attention), x, mask=first, keep=KEPT, replace=replace)
     found = {name: at_least_float32(again.tensor(name, layer)[0]) for name in KEPT}
     q, k = again.tensor("q", layer), again.tensor("k", layer)
     bias = attention.bias(q, k)

@@ -53,14 +53,14 @@ def test_a_small_weight_on_a_large_value_counts_more_than_a_large_one_on_a_small
     size = 1.9**2 + 7**2
     assert found.keys["share"].tolist() == pytest.approx([0.9 * 1.9 / size, 1.0 * 1.9 / size])
     assert found.bias == pytest.approx(4 * 7 / size)
-    assert found.other_heads == pytest.approx(3 * 7 / size)
+    assert found.rest == pytest.approx(3 * 7 / size)
     assert found.out_norm == pytest.approx(size**0.5)
     assert found.bias_norm == 4
 
 
 def test_all_heads_together_leave_nothing_to_others():
     found = contribution(by_hand(), query=1)
-    assert found.other_heads == 0
+    assert found.rest == pytest.approx(0, abs=1e-6)
     assert found.keys["weight"].tolist() == pytest.approx([0.7, 0.3])
     assert found.keys["norm"].tolist() == pytest.approx([0.9, (1 + 9) ** 0.5])
     assert found.keys["share"].sum() + found.bias == pytest.approx(1)
@@ -77,7 +77,7 @@ def test_where_nothing_is_written_there_are_no_shares():
     found = contribution(steps, query=1)
     assert found.out_norm == 0
     assert found.keys["share"].tolist() == [0, 0]
-    assert (found.other_heads, found.bias) == (0, 0)
+    assert (found.rest, found.bias) == (0, 0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -103,7 +103,7 @@ def test_parts_and_bias_are_the_output(seed, query, n_kv_heads, position, has_bi
         1, abs=1e-5
     )
     for one in alone:
-        total = one.keys["share"].sum() + one.other_heads + one.bias
+        total = one.keys["share"].sum() + one.rest + one.bias
         assert total == pytest.approx(1, abs=1e-5)
 
 

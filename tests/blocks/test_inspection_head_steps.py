@@ -134,3 +134,14 @@ def test_other_number_formats_are_taken_apart(dtype: torch.dtype):
     steps: AttentionSteps = attention_steps(seen, model, config, 0, None)
     assert steps.q.dtype == torch.promote_types(dtype, torch.float32)
     assert steps.mask.all()
+
+
+def test_what_was_changed_in_the_run_is_changed_here():
+    config = toy(n_layers=2)
+    model = scramble(build(config))
+    change = {"layers.1.head_out": torch.zeros_like, "layers.0.attention_out": torch.zeros_like}
+    seen = record(model, toy_input(), replace=change)
+    steps = attention_steps(seen, model, config, 1, None, replace=change)
+    assert not steps.head_out.any()
+    near(steps.scores, seen.tensor("scores", 1)[0])
+    near(steps.out, seen.tensor("attention_out", 1)[0])

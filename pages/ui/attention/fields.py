@@ -1,5 +1,25 @@
 """What a link carries for the page of attention."""
 
-from pages.ui.readers import Field
+from pages.ui.readers import Field, choice, flag, whole
 
-FIELDS: dict[str, Field] = {}
+STEPS = ("qkv", "scores", "scaled", "bias", "mask", "softmax", "mix", "write")
+SORTS = (
+    "layer",
+    "entropy_bits",
+    "distance_tokens",
+    "first_token",
+    "same_token",
+    "previous_token",
+    "induction",
+)
+COUNTED = ("one_head", "all_heads")
+
+FIELDS: dict[str, Field] = {
+    "attention_step": Field(choice(STEPS), "qkv"),
+    "key": Field(whole(0, 10**6), None),
+    "feature": Field(whole(0, 10**6), 0),
+    "is_scaled": Field(flag, True),
+    "counted": Field(choice(COUNTED), "one_head"),
+    "sort_heads_by": Field(choice(SORTS), "layer"),
+    "edges": Field(whole(1, 16), 4),
+}

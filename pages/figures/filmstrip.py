@@ -1,0 +1,284 @@
+"""One head, step by step: all steps small in a strip, and one of them large."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.matrix import Matrix, Place, axes, cells, heat, hovered, outlined, titled
+from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
+from pages.figures.token_axis import label_room, token_ticks
+
+STRIP_HEIGHT, STRIP_TOP = 150, 26
+LABELS = 32
+GAP = 0.03
+
+
+class Chosen(NamedTuple):
+    """The cell that is written out, counted within what is drawn; None: not drawn."""
+
+    query: int
+    key: int | None
+    feature: int | None
+
+
+def strip(
+    frames: Sequence[tuple[str, Matrix]], *, current: str, pinned: int, _: Translate
+) -> Picture:
+    """Every step small, in its order; a click returns its name.
+
+    `frames`: the step that each matrix belongs to, and the matrix; those of the `current` step
+    are framed, later ones are faint. `pinned`: the row outlined.
+    """
+    n = len(frames)
+    width = 1 / n
+    places = [
+        Place(i + 1, (i * width + 0.06 * width, (i + 1) * width - 0.06 * width), (0, 1))
+        for i in range(n)
+    ]
+    steps = [step for step, _matrix in frames]
+    reached = len(steps) - 1 - steps[::-1].index(current)
+    traces: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {}
+    for i, ((step, matrix), place) in enumerate(zip(frames, places, strict=True)):
+        opacity = 1 if i <= reached else 0.35
+        traces += [{**heat(matrix, place, _), "opacity": opacity}, _target(step, matrix, place)]
+        layout |= axes(matrix, place)
+    now = [place for (step, _m), place in zip(frames, places, strict=True) if step == current]
+    return figure(
+        traces,
+        height=STRIP_HEIGHT,
+        margin=(STRIP_TOP, EDGE),
+        shapes=[
+            _frame(now[0].x[0], now[-1].x[1], 0.04 * width),
+            *(
+                outlined(place, 0, pinned, matrix.values.shape[1], 1)
+                for (_step, matrix), place in zip(frames, places, strict=True)
+                if matrix.name != "k" and matrix.name != "v"
+            ),
+        ],
+        annotations=[
+            titled(_bold(matrix.symbol, step == current), place, shift=5)
+            for (step, matrix), place in zip(frames, places, strict=True)
+        ],
+        **layout,
+    )
+
+
+def _bold(text: str, is_bold: bool) -> str:
+    return f"<b>{text}</b>" if is_bold else text
+
+
+def _frame(x0: float, x1: float, room: float) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "xref": "paper",
+        "yref": "paper",
+        "x0": x0 - room,
+        "x1": x1 + room,
+        "y0": -0.02,
+        "y1": 1.02,
+        "line": {"color": ATTENTION, "width": 2},
+    }
+
+
+def _target(step: str, matrix: Matrix, place: Place) -> dict[str, Any]:
+    """Nine invisible markers, so that a click anywhere in a frame finds its step."""
+    n_rows, n_columns = matrix.values.shape
+    thirds = [(i / 6, j / 6) for i in (1, 3, 5) for j in (1, 3, 5)]
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [i * n_columns - 0.5 for i, _j in thirds],
+        "y": [j * n_rows - 0.5 for _i, j in thirds],
+        "xaxis": f"x{place.suffix}",
+        "yaxis": f"y{place.suffix}",
+        "customdata": [[step]] * len(thirds),
+        "marker": {"size": 40, "symbol": "square", "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+        "hovertemplate": f"{matrix.title}<extra></extra>",
+    }
+
+
+class Numbers(NamedTuple):
+    """Which tokens of the run are drawn."""
+
+    tokens: Sequence[int]
+
+    def returns(self, matrix: Matrix) -> tuple[Sequence[int], Sequence[int], int]:
+        """What a click on a cell of this matrix gives: see `cells`."""
+        n_columns = matrix.values.shape[1]
+        is_square = matrix.name in SQUARES
+        return self.tokens, self.tokens if is_square else range(n_columns), int(is_square)
+
+
+SQUARES = ("raw", "scaled", "biased", "masked", "pattern")
+
+
+def side_by_side(
+    matrices: Sequence[Matrix], chosen: Chosen, numbers: Numbers, *, title: str, _: Translate
+) -> Picture:
+    """Matrices with the same rows: what goes in, and what comes out of a step on each cell.
+
+    The pinned row is outlined in each, and the chosen cell where the columns are keys.
+    """
+    n, width = len(matrices), 1 / len(matrices)
+    places = [
+        Place(i + 1, (i * width + (GAP if i else 0), (i + 1) * width), (0, 1)) for i in range(n)
+    ]
+    tokens = matrices[0].rows
+    is_square = matrices[-1].name in SQUARES
+    top = 40 + (label_room(tokens) if is_square else 0)
+    traces, layout = [], {}
+    for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
+        traces.append(heat(matrix, place, _, bar=i == n - 1))
+        traces += cells(matrix, place, numbers.returns(matrix), _)
+        layout |= axes(matrix, place, x=_key_names(matrix), y=_query_names(tokens, i == 0))
+    marks = [
+        mark
+        for matrix, place in zip(matrices, places, strict=True)
+        for mark in _marks(matrix, place, chosen)
+    ]
+    return figure(
+        traces,
+        title=title,
+        height=_height(len(tokens)) + top,
+        margin=(top + 26, 8),
+        shapes=marks,
+        annotations=[
+            *_titles(matrices, places, top),
+            *_row_sums(matrices[-1], places[-1]),
+        ],
+        **layout,
+    )
+
+
+def _titles(matrices: Sequence[Matrix], places: Sequence[Place], top: int) -> list[dict[str, Any]]:
+    return [
+        titled(f"<b>{matrix.symbol}</b>", place, shift=top - 34)
+        for matrix, place in zip(matrices, places, strict=True)
+    ]
+
+
+def _height(n_rows: int) -> int:
+    return max(260, min(560, 24 * n_rows + 20))
+
+
+def _query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
+    return {**token_ticks(tokens, LABELS), "showticklabels": True} if is_shown else {}
+
+
+def _key_names(matrix: Matrix) -> dict[str, Any]:
+    if matrix.name not in SQUARES:
+        return {}
+    names = token_ticks(matrix.columns, LABELS)
+    shown = {"showticklabels": True, "side": "top", "tickangle": -55, "automargin": False}
+    return {**names, **shown}
+
+
+def _marks(matrix: Matrix, place: Place, chosen: Chosen) -> list[dict[str, Any]]:
+    """The pinned row (of K and V the chosen key's), and the chosen cell."""
+    n_columns = matrix.values.shape[1]
+    if matrix.name in ("k", "v"):
+        return [] if chosen.key is None else [outlined(place, 0, chosen.key, n_columns, 1)]
+    row = [outlined(place, 0, chosen.query, n_columns, 1)]
+    column = chosen.key if matrix.name in SQUARES else chosen.feature
+    if column is None or matrix.name == "q":
+        return row
+    return [*row, outlined(place, column, chosen.query, 1, 1, thick=True)]
+
+
+def _row_sums(matrix: Matrix, place: Place) -> list[dict[str, Any]]:
+    """What the weights of each query come to."""
+    if not matrix.is_weights:
+        return []
+    sums = np.nansum(matrix.values, axis=1)
+    return [
+        {
+            "x": place.x[1],
+            "xref": "paper",
+            "xanchor": "left",
+            "y": row,
+            "yref": f"y{place.suffix}",
+            "text": f"Σ {total:.3f}",
+            "showarrow": False,
+            "font": {"size": 10},
+        }
+        for row, total in enumerate(sums)
+    ]
+
+
+def product(
+    left: Matrix,
+    right: Matrix,
+    result: Matrix,
+    chosen: Chosen,
+    numbers: Numbers,
+    *,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """left · right = result, as it is done by hand: left beside the result, right above it.
+
+    The row and the column that meet in the chosen cell are outlined.
+    """
+    split, floor = _split(left, result), _floor(right, result)
+    places = (
+        Place(1, (0, split - GAP / 2), (0, floor - 0.07)),
+        Place(2, (split + GAP / 2, 1), (floor, 1)),
+        Place(3, (split + GAP / 2, 1), (0, floor - 0.07)),
+    )
+    column = chosen.key if result.name in SQUARES else chosen.feature
+    shapes = [
+        outlined(places[0], 0, chosen.query, left.values.shape[1], 1),
+        outlined(places[2], 0, chosen.query, result.values.shape[1], 1),
+    ]
+    if column is not None:
+        shapes.append(outlined(places[1], column, 0, 1, right.values.shape[0]))
+        shapes.append(outlined(places[2], column, chosen.query, 1, 1, thick=True))
+    top = 40 + label_room(right.columns) if result.name in SQUARES else 40
+    matrices = (left, right, result)
+    operands = [
+        {**heat(matrix, place, _), **hovered(matrix, _)}
+        for matrix, place in zip(matrices[:2], places[:2], strict=True)
+    ]
+    results = [
+        heat(result, places[2], _, bar=True),
+        *cells(result, places[2], numbers.returns(result), _),
+    ]
+    return figure(
+        [*operands, *results],
+        title=title,
+        height=_height(len(left.rows)) + 170 + top,
+        margin=(top + 26, 8),
+        shapes=shapes,
+        annotations=_product_titles(matrices, places, top),
+        **axes(left, places[0], y=_query_names(left.rows, True)),
+        **axes(right, places[1], x=_key_names(result)),
+        **axes(result, places[2]),
+    )
+
+
+def _product_titles(
+    matrices: Sequence[Matrix], places: Sequence[Place], top: int
+) -> list[dict[str, Any]]:
+    left, right, result = (f"<b>{matrix.symbol}</b>" for matrix in matrices)
+    return [
+        titled(left, places[0], shift=2),
+        titled(right, places[1], shift=top - 34),
+        titled(result, places[2], shift=2),
+    ]
+
+
+def _split(left: Matrix, result: Matrix) -> float:
+    """Where the left matrix ends, in shares of the width."""
+    a, b = left.values.shape[1], result.values.shape[1]
+    return float(np.clip(a / (a + b), 0.28, 0.42))
+
+
+def _floor(right: Matrix, result: Matrix) -> float:
+    """Where the upper matrix begins, in shares of the height."""
+    a, b = right.values.shape[0], result.values.shape[0]
+    return 1 - float(np.clip(a / (a + b), 0.26, 0.4))

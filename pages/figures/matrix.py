@@ -1,0 +1,186 @@
+"""Matrices side by side in one figure: drawn in their colours, named, hovered and clicked."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.signed import signed_bar, signed_map
+from pages.figures.theme import PINNED, RESIDUAL, Translate, small, token_label
+from pages.figures.weights import codes, weight_map
+
+NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
+
+
+class Matrix(NamedTuple):
+    """A matrix and what it is called; `values`: (row, column), NaN where masked.
+
+    `symbol` is the short name, `is_weights` says that the values are 0 to 1 and rows sum to 1,
+    `rows` and `columns` are what each row and column is called.
+    """
+
+    name: str
+    symbol: str
+    title: str
+    values: np.ndarray
+    rows: Sequence[str]
+    columns: Sequence[str]
+    is_weights: bool = False
+
+    @property
+    def transposed(self) -> "Matrix":
+        """Rows as columns."""
+        return self._replace(values=self.values.T, rows=self.columns, columns=self.rows)
+
+
+class Place(NamedTuple):
+    """Where a matrix stands in the figure, in shares of it, and the number of its axes."""
+
+    axes: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    @property
+    def suffix(self) -> str:
+        """What Plotly puts behind `xaxis`."""
+        return str(self.axes) if self.axes > 1 else ""
+
+
+def heat(matrix: Matrix, place: Place, _: Translate, *, bar: bool = False) -> dict[str, Any]:
+    """Its colours; `bar`: with the scale beside the figure, and numbers in the cells."""
+    on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
+    on |= _numbers(matrix.values) if bar else {}
+    if matrix.is_weights:
+        z = np.where(np.isnan(matrix.values), 1, codes(np.nan_to_num(matrix.values)))
+        return weight_map(z.astype(np.uint8), _, showscale=bar, **on)
+    scale = {"colorbar": signed_bar(matrix.values, _("value"))} if bar else {}
+    return signed_map(matrix.values, **{**on, **scale, "showscale": bar})
+
+
+def _numbers(values: np.ndarray) -> dict[str, Any]:
+    """The values in their cells, where there is room."""
+    if max(values.shape) > NUMBERS_UP_TO:
+        return {}
+    text = [["" if np.isnan(x) else short(x) for x in row] for row in values]
+    return {"text": text, "texttemplate": "%{text}"}
+
+
+def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
+    """What its heatmap says under the cursor, where cells are not clicked."""
+    text = [
+        [
+            f"{row} → {column}<br>{matrix.symbol} {_('masked') if np.isnan(x) else f'{x:.4g}'}"
+            for x, column in zip(values, map(token_label, matrix.columns), strict=True)
+        ]
+        for values, row in zip(matrix.values, map(token_label, matrix.rows), strict=True)
+    ]
+    return {"hoverinfo": "text", "hovertext": text}
+
+
+def short(x: float) -> str:
+    """A number for a cell."""
+    return f"{x:.2f}" if abs(x) < 10 else f"{x:.1f}" if abs(x) < 100 else f"{x:.0f}"
+
+
+def cells(
+    matrix: Matrix, place: Place, returns: Sequence[Sequence[int]], _: Translate
+) -> list[dict[str, Any]]:
+    """Invisible markers that are hovered and clicked; masked cells have a cross.
+
+    A click returns [number of the row, number of the column, 1 if columns are keys]:
+    `returns` are these numbers, of rows, of columns, and that flag.
+    """
+    seen, masked = ~np.isnan(matrix.values), np.isnan(matrix.values)
+    value = "%{customdata[3]:.3f}" if matrix.is_weights else "%{customdata[3]:.4g}"
+    is_crossed = max(matrix.values.shape) <= CROSSES_UP_TO
+    kinds = ((seen, value, 0.0), (masked, _("masked"), 0.5 if is_crossed else 0.0))
+    return [
+        _markers(matrix, place, returns, where, said, opacity)
+        for where, said, opacity in kinds
+        if where.any()
+    ]
+
+
+def _markers(
+    matrix: Matrix,
+    place: Place,
+    returns: Sequence[Sequence[int]],
+    where: np.ndarray,
+    said: str,
+    opacity: float,
+) -> dict[str, Any]:
+    row, column = np.nonzero(where)
+    rows, columns, is_key = returns
+    numbers = (
+        np.asarray(rows)[row],
+        np.asarray(columns)[column],
+        np.full(len(row), is_key),
+        np.nan_to_num(matrix.values[row, column]),
+    )
+    unseen = {"marker": {"opacity": opacity}}
+    look = {"symbol": "x-thin" if opacity else "square", "size": 5 if opacity else 12}
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": column.astype(np.uint16),
+        "y": row.astype(np.uint16),
+        "xaxis": f"x{place.suffix}",
+        "yaxis": f"y{place.suffix}",
+        "customdata": small(np.stack(numbers, axis=1)),
+        "marker": {**look, "opacity": opacity, "line": {"width": 1, "color": RESIDUAL}},
+        "selected": unseen,
+        "unselected": unseen,
+        "hovertext": _named(matrix, row, column),
+        "hovertemplate": f"%{{hovertext}}<br>{matrix.symbol} {said}<extra></extra>",
+    }
+
+
+def _named(matrix: Matrix, row: np.ndarray, column: np.ndarray) -> list[str]:
+    rows = [token_label(name) for name in matrix.rows]
+    columns = [token_label(name) for name in matrix.columns]
+    return [f"{rows[i]} → {columns[j]}" for i, j in zip(row, column, strict=True)]
+
+
+def axes(matrix: Matrix, place: Place, **more: dict[str, Any]) -> dict[str, Any]:
+    """Its two axes, row 0 on top, without labels; `x` and `y` say what is different."""
+    n_rows, n_columns = matrix.values.shape
+    bare = {"showticklabels": False, "ticks": "", "fixedrange": True, "showgrid": False}
+    bare |= {"zeroline": False, "automargin": False}
+    x = {"domain": list(place.x), "anchor": f"y{place.suffix}", "range": [-0.5, n_columns - 0.5]}
+    y = {"domain": list(place.y), "anchor": f"x{place.suffix}", "range": [n_rows - 0.5, -0.5]}
+    return {
+        f"xaxis{place.suffix}": {**bare, **x, **more.get("x", {})},
+        f"yaxis{place.suffix}": {**bare, **y, **more.get("y", {})},
+    }
+
+
+def outlined(
+    place: Place, x: float, y: float, width: float, height: float, *, thick: bool = False
+) -> dict[str, Any]:
+    """A row, column or cell that belongs to what is chosen."""
+    return {
+        "type": "rect",
+        "xref": f"x{place.suffix}",
+        "yref": f"y{place.suffix}",
+        "x0": x - 0.5,
+        "x1": x + width - 0.5,
+        "y0": y - 0.5,
+        "y1": y + height - 0.5,
+        "line": {"color": PINNED, "width": 3.5 if thick else 1.5},
+    }
+
+
+def titled(text: str, place: Place, *, size: int = 12, shift: int = 0) -> dict[str, Any]:
+    """A title over a matrix."""
+    return {
+        "text": text,
+        "x": sum(place.x) / 2,
+        "y": place.y[1],
+        "xref": "paper",
+        "yref": "paper",
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "yshift": shift,
+        "showarrow": False,
+        "font": {"size": size},
+    }

@@ -1,0 +1,107 @@
+"""The filmstrip of one head: from queries and keys to what is written."""
+
+import streamlit as st
+
+from blocks.inspection import head_steps, source
+from blocks.run import Run
+from pages.figures import filmstrip
+from pages.figures.matrix import Matrix
+from pages.ui.attention import arithmetic, controls, frames, step_words
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+
+PRODUCTS = {
+    "scores": ("q", "k", "raw"),
+    "mix": ("pattern", "v", "mixed"),
+    "write": ("mixed", "out_weight", "written"),
+}
+SIDE_BY_SIDE = {
+    "qkv": ("q", "k", "v"),
+    "scaled": ("raw", "scaled"),
+    "bias": ("scaled", "biased"),
+    "mask": ("scaled", "masked"),
+    "softmax": ("masked", "pattern"),
+}
+
+
+@section
+def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
+    """All steps small, one of them large, and one cell of it in numbers."""
+    step = frames.current_step(run)
+    key = frames.chosen_key(run, layer, head, token)
+    feature = frames.chosen_feature(run, step)
+    code = (*source.heads_source(), head_steps.attention_steps)
+    heading(_("One head, step by step"), ("attention_steps", "attention"), code, key="filmstrip")
+    st.info(step_words.reads_sentence(run, layer, head, token), icon=":material/lightbulb:")
+    shown = run, layer, head, token
+    show(
+        draw_strip,
+        *shown,
+        step,
+        key="strip",
+        alt=step_words.strip_alt,
+        on_click=controls.open_step,
+    )
+    controls.step_choice(run, step)
+    st.markdown(step_words.step_sentence(*shown, step))
+    left, right = st.columns([8, 4])
+    with left:
+        show(
+            draw_step,
+            *shown,
+            key,
+            step,
+            feature,
+            key="step",
+            alt=step_words.step_alt,
+            on_click=controls.open_cell,
+        )
+        if note := step_words.window_note(*shown):
+            st.caption(note)
+    with right:
+        controls.cell_choice(run, key, step, feature)
+        cell_in_numbers(*shown, key, step)
+
+
+def cell_in_numbers(run: Run, layer: int, head: int, token: int, key: int, step: str) -> None:
+    """Every step of the chosen cell, the current one marked."""
+    features = frames.chosen_feature(run, "mix"), frames.chosen_feature(run, "write")
+    lines = arithmetic.written_out(run, layer, head, token, key, features)
+    with st.container(border=True, key="in_numbers"):
+        for name, line in lines.items():
+            title = _(frames.STEP_TITLES[name])
+            mark = ":orange[▸]" if name == step else ""
+            st.markdown(f"{mark} **{title}**  \n{line}")
+
+
+def draw_strip(run: Run, layer: int, head: int, token: int, step: str):
+    """All steps small."""
+    found = frames.strip_frames(run, layer, head, token)
+    return filmstrip.strip(
+        [(name, Matrix(**frame)) for name, frame in found],
+        current=step,
+        pinned=frames.window(run, token).inside(token),
+        _=_,
+    )
+
+
+def draw_step(run: Run, layer: int, head: int, token: int, key: int, step: str, feature: int):
+    """One step large."""
+
+    def matrix(name: str) -> Matrix:
+        return Matrix(**frames.matrix(run, layer, head, token, name))
+
+    chosen = filmstrip.Chosen(*frames.inside(run, token, key, feature))
+    numbers = filmstrip.Numbers(range(*frames.window(run, token)))
+    title = _(frames.STEP_TITLES[step])
+    if step in PRODUCTS:
+        left, right, result = (matrix(name) for name in PRODUCTS[step])
+        right = right.transposed if step == "scores" else right
+        return filmstrip.product(left, right, result, chosen, numbers, title=title, _=_)
+    names = SIDE_BY_SIDE[step]
+    if step == "mask" and "bias" in frames.steps(run):
+        names = ("biased", "masked")
+    matrices = [matrix(name) for name in names]
+    return filmstrip.side_by_side(matrices, chosen, numbers, title=title, _=_)

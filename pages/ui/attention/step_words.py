@@ -1,0 +1,125 @@
+"""Sentences that read the steps of one head, and their pictures in words."""
+
+import numpy as np
+
+from blocks.faults import N_
+from blocks.run import Run
+from pages.ui.attention import frames, measured
+from pages.ui.attention.arithmetic import number
+from pages.ui.attention.words import head_called, token
+from pages.ui.language import _
+from pages.ui.numbers import percent
+
+
+def reads_sentence(run: Run, layer: int, head: int, query: int) -> str:
+    """Where the pinned token reads from in this head, and whose weights these are."""
+    row = measured.head(run, layer, head).pattern[query]
+    if np.isnan(row).all():
+        text = _("In {head}, {token} may see no key: its row is zeros and it reads nothing.")
+        return text.format(head=head_called(layer, head), token=token(run, query))
+    text = _("In {head}, {token} (position {position}) reads mostly from {read}. {source}")
+    return text.format(
+        head=head_called(layer, head),
+        token=token(run, query),
+        position=query + 1,
+        read=_most_read(run, row),
+        source=_whose_weights(run),
+    )
+
+
+def _most_read(run: Run, row: np.ndarray, most: int = 3) -> str:
+    order = np.argsort(-np.nan_to_num(row), kind="stable")[:most]
+    text = _("{token} ({share})")
+    shown = [key for key in order if row[key] > 0.05] or order[:1]
+    return ", ".join(
+        text.format(token=token(run, int(key)), share=percent(float(row[key]))) for key in shown
+    )
+
+
+def _whose_weights(run: Run) -> str:
+    if run.weights:
+        return _("The weights are trained.")
+    return _("The weights are random (seed {seed}): no role is learned.").format(seed=run.seed)
+
+
+STEP_SENTENCES = {
+    "qkv": N_(
+        "Every token makes three vectors of {d_head} numbers: what it asks for (q), what it "
+        "answers to (k), what it hands over (v)."
+    ),
+    "scores": N_("The pinned query times every key: scores from {raw}."),
+    "scaled": N_("Divided by √{d_head}, the scores run from {scaled}."),
+    "bias": N_("The further a key, the lower its score: now from {biased}."),
+    "mask": N_("The mask closes {n_masked} of {n} keys to the pinned token; open: from {masked}."),
+    "softmax": N_("The scores of the row become weights, from {pattern}; the row sums to {sum}."),
+    "mix": N_("The values, each times its weight, are added up: a vector of length {mixed}."),
+    "write": N_(
+        "The output projection turns {d_head} numbers into d_model = {d_model}: the head writes a "
+        "vector of length {written}, and those of all heads are added."
+    ),
+}
+
+
+def step_sentence(run: Run, layer: int, head: int, query: int, step: str) -> str:
+    """What this step did to the pinned row, in numbers."""
+    one = measured.head(run, layer, head)
+    rows = {name: getattr(one, name)[query] for name in ("raw", "scaled", "masked", "pattern")}
+    rows["biased"] = rows["scaled"] if one.biased is None else one.biased[query]
+    return _(STEP_SENTENCES[step]).format(
+        **{name: _spread(row) for name, row in rows.items()},
+        n=len(one.raw),
+        n_masked=int(np.isnan(one.masked[query]).sum()),
+        sum=f"{np.nansum(one.pattern[query]):.3f}",
+        mixed=f"{np.linalg.norm(one.mixed[query]):.3f}",
+        written=f"{np.linalg.norm(one.written[query]):.3f}",
+        d_head=one.d_head,
+        d_model=run.config.d_model,
+    )
+
+
+def _spread(row: np.ndarray) -> str:
+    there = row[~np.isnan(row)]
+    least, most = (there.min(), there.max()) if len(there) else (0, 0)
+    return _("{least} to {most}").format(least=number(least), most=number(most))
+
+
+def window_note(run: Run, layer: int, head: int, query: int) -> str:
+    """What is not drawn: tokens beyond the window and their weight, features beyond the first."""
+    shown, n = frames.window(run, query), len(run.input.labels)
+    notes = []
+    if shown.end - shown.first < n:
+        row = np.nan_to_num(measured.head(run, layer, head).pattern[query])
+        inside = float(row[slice(*shown)].sum())
+        text = _(
+            "Drawn are tokens {first} to {last} of {n}, around the pinned one; they hold {share} "
+            "of its weight. All numbers are made with all tokens."
+        )
+        notes.append(text.format(first=shown.first + 1, last=shown.end, n=n, share=percent(inside)))
+    if max(run.config.d_head, run.config.d_model) > frames.MOST_FEATURES:
+        text = _("Of long vectors the first {n} features are drawn.")
+        notes.append(text.format(n=frames.MOST_FEATURES))
+    if run.training and run.config.dropout > 0:
+        notes.append(_("Training mode: shown is what comes before dropout."))
+    if run.input.shape[0] > 1:
+        notes.append(_("Shown is the first sequence of the batch."))
+    return " ".join(notes)
+
+
+def strip_alt(run: Run, layer: int, head: int, query: int, _step: str) -> str:
+    """The strip in words."""
+    order = " → ".join(_(frames.STEP_TITLES[step]) for step in frames.steps(run))
+    text = _("All steps of {head} in small, in their order: {order}. Pinned: {token}.")
+    return text.format(head=head_called(layer, head), order=order, token=run.input.labels[query])
+
+
+def step_alt(
+    run: Run, layer: int, head: int, query: int, key: int, step: str, _feature: int
+) -> str:
+    """The large picture in words."""
+    text = _("{step}: {sentence} Outlined: query {query}, key {key}.")
+    return text.format(
+        step=_(frames.STEP_TITLES[step]),
+        sentence=step_sentence(run, layer, head, query, step),
+        query=run.input.labels[query],
+        key=run.input.labels[key],
+    )
