@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import strip
 from pages.ui import labelled, link, words
 from pages.ui.chart import show
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import PAGE_OF_PART, close_page, open_page, recorded
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
 
@@ -63,8 +63,9 @@ def main() -> None:
         sentence(run)
         experiments()
     close_page(TITLE)
-    if st.session_state.pop("part_chosen", False):
-        st.switch_page(BLOCK, query_params=link.as_query())
+    if stage := st.session_state.pop("part_chosen", None):
+        part = labelled.one_stage(run, layer, stage)["part"]
+        st.switch_page(PAGE_OF_PART.get(part, BLOCK), query_params=link.as_query())
 
 
 def sentence(run: Run) -> None:
@@ -83,7 +84,7 @@ def draw_block(run: Run, layer: int):
 def choose_part(customdata: list) -> None:
     """A part of the drawing was clicked."""
     link.change("stage", customdata[0])
-    st.session_state["part_chosen"] = True
+    st.session_state["part_chosen"] = customdata[0]
 
 
 def experiments() -> None:

@@ -17,7 +17,7 @@ from pages.ui import cached, labelled, link, tables, words
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, section
+from pages.ui.frame import close_page, link_to_part, open_page, recorded, section
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
@@ -83,7 +83,9 @@ def one_stage(run: Run, layer: int, name: str) -> None:
     title = _("Opened: {stage}").format(stage=stage["label"])
     code = source.part_source(run.config, stage["part"])
     heading(title, CONCEPTS[stage["part"]], code, key="stage")
-    stage_choice(run, layer, name)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        stage_choice(run, layer, name)
+        link_to_part(stage["part"])
     left, right = st.columns(2)
     with left:
         show(draw_spread, run, layer, name, key="spread", alt=words.spread_alt)

@@ -35,6 +35,12 @@ MENU = (
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
     ),
 )
+PAGE_OF_PART = {
+    "attention": "pages/attention.py",
+    "feed_forward": "pages/feed_forward.py",
+    "norm": "pages/normalization.py",
+    "position": "pages/positions.py",
+}
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
     Architecture.BLOCK: "stories-en-zh",
@@ -110,6 +116,14 @@ def _share() -> None:
             on_click=link.reset,
             key="reset",
         )
+
+
+def link_to_part(part: str) -> None:
+    """The way to the page on which a part is taken apart, where it has one."""
+    if page := PAGE_OF_PART.get(part):
+        label = next(label for links in MENU for path, label, _icon in links if path == page)
+        text = _("Take it apart: {page}").format(page=_(label))
+        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.as_query())
 
 
 def section(draw: Callable[..., None]) -> Callable[..., None]:
