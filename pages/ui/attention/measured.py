@@ -2,7 +2,9 @@
 
 from functools import lru_cache
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from blocks.inspection import contribution as parts
 from blocks.inspection import head_steps as steps
@@ -78,3 +80,28 @@ def sinks(run: Run) -> pd.DataFrame:
     """`first_token` of all layers."""
     found = [first_token(run, layer) for layer in range(run.config.n_layers)]
     return pd.concat(found, ignore_index=True)
+
+
+def both_ways(run: Run, layer: int, number: int) -> pd.DataFrame:
+    """`sharpness` with and without the division, a row each."""
+    rows = [
+        {"d_head": run.config.d_head, "is_scaled": way, **vars(sharpness(run, layer, number, way))}
+        for way in (True, False)
+    ]
+    return pd.DataFrame(rows)
+
+
+@lru_cache(maxsize=64)
+def row_weights(
+    run: Run, layer: int, number: int, query: int, is_scaled: bool
+) -> NDArray[np.float64]:
+    """The weights of one query, as recorded, or of scores that are not divided: (key,)."""
+    one = head(run, layer, number)
+    if is_scaled:
+        return np.nan_to_num(one.pattern[query])
+    bias = 0 if one.biased is None else one.biased[query] - one.scaled[query]
+    scores = np.where(np.isnan(one.masked[query]), -np.inf, one.raw[query] + bias)
+    if np.isinf(scores).all():
+        return np.zeros_like(scores)
+    exp = np.exp(scores - scores.max())
+    return exp / exp.sum()

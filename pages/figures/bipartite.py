@@ -1,0 +1,129 @@
+"""Attention as lines: tokens left and right, a line for each weight that is large."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import ATTENTION, PINNED, TITLE, Picture, Translate, faint, figure
+from pages.figures.token_axis import hover_names, token_ticks
+
+LEVELS = 8
+LEAST = 0.02
+LABELS = 64
+
+
+def edges(weights: np.ndarray, most: int) -> np.ndarray:
+    """The `most` largest weights of each query that are at least 0.02: (n, 2), query and key.
+
+    `weights`: (query, key), NaN where masked.
+    """
+    found = np.nan_to_num(weights)
+    largest = np.argsort(-found, axis=1, kind="stable")[:, :most]
+    query = np.repeat(np.arange(len(found)), largest.shape[1])
+    key = largest.ravel()
+    is_drawn = found[query, key] >= LEAST
+    return np.stack((query[is_drawn], key[is_drawn]), axis=1)
+
+
+def lines(
+    weights: np.ndarray,
+    tokens: Sequence[str],
+    *,
+    most: int,
+    pinned: int,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """Tokens that read on the left, tokens that are read on the right.
+
+    A line is as strong as its weight, in eight levels, one trace each; those of the `pinned` query
+    have the colour of what is pinned. A click on a token on the left returns its number.
+    """
+    n = len(tokens)
+    found = edges(weights, most)
+    is_pinned = found[:, 0] == pinned
+    height = [n - 0.5, -0.5]
+    right = {**token_ticks(tokens, LABELS), "side": "right", "overlaying": "y", "range": height}
+    bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
+    return figure(
+        [
+            *_levels(weights, found[~is_pinned], ATTENTION),
+            *_levels(weights, found[is_pinned], PINNED),
+            *_ends(weights, tokens, pinned, _),
+        ],
+        title=title,
+        height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
+        margin=(TITLE + 22, 8),
+        xaxis={"range": [-0.02, 1.02], "fixedrange": True, **bare},
+        yaxis={**token_ticks(tokens, LABELS), "range": height},
+        yaxis2=right,
+        xaxis2={**hover_names(("", "")), "overlaying": "x", "range": [-0.02, 1.02]},
+        annotations=[
+            _column(_("query: reads"), 0, "left"),
+            _column(_("key: is read"), 1, "right"),
+        ],
+    )
+
+
+def _column(text: str, x: float, anchor: str) -> dict[str, Any]:
+    place = {"x": x, "xref": "paper", "y": 1, "yref": "paper", "xanchor": anchor}
+    return {**place, "yanchor": "bottom", "text": text, "showarrow": False, "font": {"size": 11}}
+
+
+def _levels(weights: np.ndarray, found: np.ndarray, color: str) -> list[dict[str, Any]]:
+    """One trace a level, its lines parted by None."""
+    values = weights[found[:, 0], found[:, 1]]
+    level = np.minimum((values * LEVELS).astype(int), LEVELS - 1)
+    return [
+        _level(found[level == i], faint(color, 0.12 + 0.88 * (i + 0.5) / LEVELS), 0.8 + 0.55 * i)
+        for i in range(LEVELS)
+        if (level == i).any()
+    ]
+
+
+def _level(found: np.ndarray, color: str, width: float) -> dict[str, Any]:
+    return {
+        "type": "scattergl",
+        "mode": "lines",
+        "x": [x for _edge in found for x in (0, 1, None)],
+        "y": [y for query, key in found.tolist() for y in (query, key, None)],
+        "line": {"color": color, "width": width},
+        "hoverinfo": "skip",
+    }
+
+
+def _ends(
+    weights: np.ndarray, tokens: Sequence[str], pinned: int, _: Translate
+) -> list[dict[str, Any]]:
+    """What is clicked and hovered: each token on the left, and each on the right."""
+    n = len(tokens)
+    found = np.nan_to_num(weights)
+    most, row, received = found.argmax(axis=1), found[pinned], found.sum(axis=0)
+    names = token_ticks(tokens, n)["ticktext"]
+    reads = _("reads most from {key}: {weight:.3f}")
+    is_read = _("from the pinned token {weight:.3f}, from all together {total:.2f}")
+    left = [
+        f"{names[i]}<br>{reads.format(key=names[most[i]], weight=found[i, most[i]])}"
+        for i in range(n)
+    ]
+    right = [f"{names[i]}<br>{is_read.format(weight=row[i], total=received[i])}" for i in range(n)]
+    colors = [PINNED if i == pinned else ATTENTION for i in range(n)]
+    return [_dots(0, left, colors, n), _dots(1, right, [ATTENTION] * n, n)]
+
+
+def _dots(x: float, hovers: list[str], colors: list[str], n: int) -> dict[str, Any]:
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [x] * n,
+        "y": list(range(n)),
+        "yaxis": "y2" if x else "y",
+        "customdata": [[i] for i in range(n)],
+        "hovertext": hovers,
+        "hoverinfo": "text",
+        "marker": {"size": 8 if n <= 64 else 4, "color": colors},
+        "selected": kept,
+        "unselected": kept,
+    }

@@ -1,0 +1,230 @@
+"""Weight beside contribution: what a key gets, and what it adds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    FEED_FORWARD,
+    NORM,
+    PINNED,
+    RESIDUAL,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    token_label,
+)
+
+ROW, TOP, BOTTOM = 22, 66, 46
+GAP = 0.05
+COLUMNS = ("weight", "norm", "share")
+
+
+def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
+    """A row a key: its weight, the length of what it adds, its share of the output.
+
+    `rows`: label, kind ("key", "rest", "bias"), weight, norm, share, number (of the key, −1 for
+    the rest), is_pinned; a value that a row does not have is None. A click returns the number.
+    """
+    width = (1 - 2 * GAP) / 3
+    titles = (_("weight"), "‖α·v·W_O‖", _("share of the output"))
+    colors = (ATTENTION, NORM, FEED_FORWARD)
+    domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(3)]
+    traces = [
+        _bars(rows, column, i, color)
+        for i, (column, color) in enumerate(zip(COLUMNS, colors, strict=True))
+    ]
+    x_axes = {
+        f"xaxis{i + 1 if i else ''}": _x_axis(rows, column, domains[i], titles[i], i)
+        for i, column in enumerate(COLUMNS)
+    }
+    return figure(
+        [*traces, _targets(rows)],
+        title=title,
+        height=TOP + BOTTOM + ROW * len(rows),
+        margin=(TOP, BOTTOM),
+        bargap=0.3,
+        **x_axes,
+        yaxis={
+            "tickvals": list(range(len(rows))),
+            "ticktext": [_label(row) for row in rows.itertuples()],
+            "range": [len(rows) - 0.4, -0.6],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        annotations=_values(rows),
+    )
+
+
+def _label(row: Any) -> str:
+    name = token_label(row.label)
+    return f"<b>{name}</b>" if row.is_pinned else name
+
+
+def _bars(rows: pd.DataFrame, column: str, i: int, color: str) -> dict[str, Any]:
+    kinds = {"key": color, "rest": BEFORE, "bias": RESIDUAL}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(rows))),
+        "x": [None if pd.isna(x) else float(x) for x in rows[column]],
+        "xaxis": f"x{i + 1 if i else ''}",
+        "marker": {"color": [kinds[kind] for kind in rows["kind"]]},
+        "hoverinfo": "skip",
+    }
+
+
+def _range(rows: pd.DataFrame, column: str) -> list[float]:
+    """From the least (0, or below where a key works against the rest) to room for a number."""
+    values = rows[column].dropna()
+    least, most = min(0.0, float(values.min())), max(float(values.max()), 1e-9)
+    span = most - least
+    return [least - (0.28 * span if least < 0 else 0), most + 0.28 * span]
+
+
+def _x_axis(
+    rows: pd.DataFrame, column: str, domain: Sequence[float], title: str, i: int
+) -> dict[str, Any]:
+    return {
+        "domain": list(domain),
+        "range": _range(rows, column),
+        "title": {"text": title},
+        "side": "top",
+        "fixedrange": True,
+        "zeroline": True,
+        "nticks": 4,
+        "tickformat": "" if column == "norm" else ".0%",
+        "automargin": False,
+    }
+
+
+def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """The number at the end of each bar, where there is room for as many."""
+    if len(rows) > 36:
+        return []
+    return [
+        {
+            "x": max(0.0, float(value)),
+            "y": row,
+            "xref": f"x{i + 1 if i else ''}",
+            "yref": "y",
+            "text": f"{value:.3g}" if column == "norm" else f"{value:.1%}",
+            "xanchor": "left",
+            "showarrow": False,
+            "font": {"size": 10},
+        }
+        for i, column in enumerate(COLUMNS)
+        for row, value in enumerate(rows[column])
+        if not pd.isna(value)
+    ]
+
+
+def _targets(rows: pd.DataFrame) -> dict[str, Any]:
+    """What can be clicked and hovered: three places in every row that is a key."""
+    unseen = {"marker": {"opacity": 0}}
+    places = [(i, row) for i, row in enumerate(rows.itertuples()) if row.kind == "key"]
+    span = _range(rows, "weight")
+    at = [span[0] + share * (span[1] - span[0]) for share in (0.1, 0.5, 0.9)]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [x for _place in places for x in at],
+        "y": [i for i, _row in places for _x in at],
+        "customdata": [[row.number] for _i, row in places for _x in at],
+        "hovertext": [
+            f"{token_label(row.label)}<br>α {row.weight:.3f} · ‖v·W_O‖ {row.value_norm:.3g} · "
+            f"‖α·v·W_O‖ {row.norm:.3g}"
+            for _i, row in places
+            for _x in at
+        ],
+        "hoverinfo": "text",
+        "marker": {"symbol": "square", "size": 22, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
+def sinks(
+    heads: pd.DataFrame, *, above: float, below: float, selected: tuple[int, int], _: Translate
+) -> Picture:
+    """A point a head: its weight on the first token against what that token would move.
+
+    `heads`: layer, head, weight, even_weight, value_ratio, is_sink, hover; sinks lie in the shaded
+    corner. A click returns layer and head.
+    """
+    is_selected = (heads["layer"] == selected[0]) & (heads["head"] == selected[1])
+    colors = [
+        PINNED if chosen else ATTENTION if sink else faint(ATTENTION, 0.45)
+        for chosen, sink in zip(is_selected, heads["is_sink"], strict=True)
+    ]
+    kept = {"marker": {"opacity": 1}}
+    most = max(1.25, 1.1 * float(heads["value_ratio"].max()))
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": heads["value_ratio"].tolist(),
+        "y": heads["weight"].tolist(),
+        "customdata": heads[["layer", "head"]].to_numpy().tolist(),
+        "hovertext": heads["hover"].tolist(),
+        "hoverinfo": "text",
+        "marker": {
+            "size": 11,
+            "color": colors,
+            "symbol": ["diamond" if sink else "circle" for sink in heads["is_sink"]],
+        },
+        "selected": kept,
+        "unselected": kept,
+    }
+    even = float(heads["even_weight"].iloc[0])
+    return figure(
+        [points],
+        title=_("The first token: how much weight it gets, how much it could move"),
+        height=360,
+        margin=(46, 48),
+        xaxis={
+            "title": {"text": _("‖v·W_O‖ of the first token, by the mean of the others")},
+            "range": [0, most],
+            "fixedrange": True,
+            "automargin": False,
+        },
+        yaxis={
+            "title": {"text": _("mean weight on the first token")},
+            "range": [0, 1.03],
+            "tickformat": ".0%",
+            "fixedrange": True,
+        },
+        shapes=[
+            {
+                "type": "rect",
+                "x0": 0,
+                "x1": below,
+                "y0": above,
+                "y1": 1.03,
+                "line": {"width": 0},
+                "fillcolor": faint(ATTENTION, 0.12),
+                "layer": "below",
+            },
+            {
+                "type": "line",
+                "x0": 0,
+                "x1": most,
+                "y0": even,
+                "y1": even,
+                "line": {"color": BEFORE, "width": 1, "dash": "dot"},
+            },
+        ],
+        annotations=[
+            _note(_("sinks"), 0.02 * most, 1.0, "left", "top"),
+            _note(_("if all keys had the same"), most, even, "right", "bottom"),
+        ],
+    )
+
+
+def _note(text: str, x: float, y: float, xanchor: str, yanchor: str) -> dict[str, Any]:
+    place = {"x": x, "y": y, "xanchor": xanchor, "yanchor": yanchor}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}

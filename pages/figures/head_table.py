@@ -1,0 +1,75 @@
+"""All heads as a table of colours: a row a head, a column a measure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import PINNED, Picture, Translate, figure
+from pages.figures.weights import codes, weight_map
+
+ROW, TOP, BOTTOM = 20, 84, 10
+
+
+def measures(
+    numbers: np.ndarray,
+    shares: np.ndarray,
+    *,
+    heads: Sequence[str],
+    columns: Sequence[str],
+    returns: Sequence[tuple[int, int]],
+    selected: int | None,
+    _: Translate,
+) -> Picture:
+    """`numbers`: (head, measure), written; `shares`: the same from 0 to 1, drawn.
+
+    `heads`, `columns`: what they are called; a click on a row returns its layer and head.
+    """
+    n_heads, n_columns = numbers.shape
+    text = [[f"{x:.2f}" for x in row] for row in numbers]
+    heat = weight_map(codes(shares), _, showscale=False, xgap=3, ygap=1)
+    return figure(
+        [{**heat, "text": text, "texttemplate": "%{text}"}, _targets(n_columns, returns)],
+        title=_("All heads, a row each"),
+        height=TOP + BOTTOM + ROW * n_heads,
+        margin=(TOP, BOTTOM),
+        xaxis={
+            "tickvals": list(range(n_columns)),
+            "ticktext": list(columns),
+            "side": "top",
+            "tickangle": -25,
+            "range": [-0.5, n_columns - 0.5],
+            **BARE,
+        },
+        yaxis={
+            "tickvals": list(range(n_heads)),
+            "ticktext": list(heads),
+            "range": [n_heads - 0.5, -0.5],
+            **BARE,
+        },
+        shapes=[] if selected is None else [_row(selected, n_columns)],
+    )
+
+
+BARE = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+
+
+def _row(i: int, n_columns: int) -> dict[str, Any]:
+    place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": i - 0.5, "y1": i + 0.5}
+    return {"type": "rect", **place, "line": {"color": PINNED, "width": 2.5}}
+
+
+def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Invisible markers over the cells."""
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": list(range(n_columns)) * len(returns),
+        "y": [i for i in range(len(returns)) for _column in range(n_columns)],
+        "customdata": [list(head) for head in returns for _column in range(n_columns)],
+        "marker": {"symbol": "square", "size": 18, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+        "hoverinfo": "none",
+    }

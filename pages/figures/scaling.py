@@ -1,0 +1,161 @@
+"""What the division by √d_head does: to random vectors of every width, and to one row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    PINNED,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    token_label,
+)
+from pages.figures.token_axis import label_room, token_ticks
+
+HEIGHT, BOTTOM = 330, 44
+BAR_LABELS = 32
+
+
+def curves(
+    random: pd.DataFrame, head: pd.DataFrame, *, is_scaled: bool, head_name: str, _: Translate
+) -> Picture:
+    """Entropy and largest weight against d_head, with the division and without.
+
+    `random`: d_head, is_scaled, entropy_bits, largest_weight; `head`: the same of one head of the
+    run, drawn as points. The state that is chosen (`is_scaled`) is strong.
+    """
+    traces = [
+        trace
+        for scaled in (True, False)
+        for column, axis in (("entropy_bits", ""), ("largest_weight", "2"))
+        for trace in (
+            _line(random, column, axis, scaled, scaled == is_scaled, _),
+            _point(head, column, axis, scaled, scaled == is_scaled, head_name),
+        )
+    ]
+    ticks = sorted({int(d_head) for d_head in random["d_head"]})
+    x = {
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{tick:,}" for tick in ticks],
+        "title": {"text": "d_head"},
+        "fixedrange": True,
+        "automargin": False,
+    }
+    y = {"fixedrange": True, "rangemode": "tozero"}
+    return figure(
+        traces,
+        title=_("Entropy and largest weight against d_head"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + 14, BOTTOM),
+        **legend(),
+        xaxis={**x, "domain": [0, 0.44], "anchor": "y"},
+        xaxis2={**x, "domain": [0.56, 1], "anchor": "y2"},
+        yaxis={**y, "title": {"text": _("entropy (bits)")}},
+        yaxis2={**y, "title": {"text": _("largest weight")}, "anchor": "x2", "tickformat": ".0%"},
+    )
+
+
+def _state(is_scaled: bool, _: Translate) -> str:
+    return _("divided by √d_head") if is_scaled else _("not divided")
+
+
+def _color(is_scaled: bool) -> str:
+    return ATTENTION if is_scaled else BEFORE
+
+
+def _line(
+    random: pd.DataFrame, column: str, axis: str, is_scaled: bool, is_strong: bool, _: Translate
+) -> dict[str, Any]:
+    rows = random[random["is_scaled"] == is_scaled]
+    value = "%{y:.0%}" if axis else "%{y:.2f}"
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": rows["d_head"].tolist(),
+        "y": rows[column].tolist(),
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "name": _("random, {state}").format(state=_state(is_scaled, _)),
+        "showlegend": not axis,
+        "line": {"color": _color(is_scaled), "width": 3 if is_strong else 1.5},
+        "marker": {"size": 6 if is_strong else 4, "color": _color(is_scaled)},
+        "hovertemplate": f"d_head %{{x}}: {value}<extra></extra>",
+    }
+
+
+def _point(
+    head: pd.DataFrame, column: str, axis: str, is_scaled: bool, is_strong: bool, name: str
+) -> dict[str, Any]:
+    rows = head[head["is_scaled"] == is_scaled]
+    value = "%{y:.0%}" if axis else "%{y:.2f}"
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": rows["d_head"].tolist(),
+        "y": rows[column].tolist(),
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "name": name,
+        "showlegend": is_strong and not axis,
+        "marker": {
+            "symbol": "diamond" if is_strong else "diamond-open",
+            "size": 13,
+            "color": PINNED,
+            "line": {"width": 1.5, "color": _color(is_scaled)},
+        },
+        "hovertemplate": f"{name}: {value}<extra></extra>",
+    }
+
+
+def row(
+    weights: np.ndarray, others: np.ndarray, tokens: Sequence[str], *, title: str, _: Translate
+) -> Picture:
+    """The weights of one query, a bar a key, and a line where the other state has them.
+
+    Both (key,), 0 where masked; `others` is the state that is not chosen.
+    """
+    places = list(range(len(tokens)))
+    bars = {
+        "type": "bar",
+        "x": places,
+        "y": weights.tolist(),
+        "marker": {"color": ATTENTION},
+        "name": _("as chosen"),
+        "customdata": [[token_label(token)] for token in tokens],
+        "hovertemplate": "%{customdata[0]}: %{y:.3f}<extra></extra>",
+    }
+    lines = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": places,
+        "y": others.tolist(),
+        "name": _("the other way"),
+        "marker": {
+            "symbol": "line-ew",
+            "size": max(4, min(22, 420 // max(1, len(tokens)))),
+            "line": {"width": 2.5, "color": BEFORE},
+        },
+        "hovertemplate": "%{y:.3f}<extra></extra>",
+    }
+    return figure(
+        [bars, lines],
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, label_room(tokens)),
+        **legend(),
+        bargap=0.25,
+        xaxis={**token_ticks(tokens, BAR_LABELS), "tickangle": -55, "automargin": False},
+        yaxis={
+            "title": {"text": _("weight")},
+            "range": [0, 1.03 * max(1e-6, float(weights.max()), float(others.max()))],
+            "fixedrange": True,
+        },
+    )

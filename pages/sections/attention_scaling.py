@@ -1,0 +1,52 @@
+"""Why scores are divided by √d_head: with and without, in one head and in random vectors."""
+
+import streamlit as st
+
+from blocks.inspection import scaling, source
+from blocks.run import Run
+from pages.figures import scaling as pictures
+from pages.ui import link
+from pages.ui.attention import controls, measured, scaling_words
+from pages.ui.attention.words import head_called
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+
+
+@section
+def why_divide(run: Run, layer: int, head: int, token: int) -> None:
+    """The switch, the row of the pinned token, and the curves."""
+    code = (*source.heads_source(), scaling.sharpness)
+    heading(_("Why divide by √d_head"), ("scaling",), code, key="scaling")
+    st.info(scaling_words.scaling_sentence(run, layer, head), icon=":material/lightbulb:")
+    controls.scaling_switch()
+    is_scaled = link.value("is_scaled")
+    left, right = st.columns([5, 7])
+    with left:
+        shown = run, layer, head, token, is_scaled
+        show(draw_row, *shown, key="scaled_row", alt=scaling_words.row_alt)
+    with right:
+        shown = run, layer, head, is_scaled
+        show(draw_curves, *shown, key="scaling_curves", alt=scaling_words.scaling_alt)
+    st.caption(scaling_words.random_scaling_note(run))
+
+
+def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):
+    """The weights of the pinned token, and where they would be the other way."""
+    chosen, other = (
+        measured.row_weights(run, layer, head, token, way) for way in (is_scaled, not is_scaled)
+    )
+    title = _("What the pinned token reads")
+    return pictures.row(chosen, other, run.input.labels, title=title, _=_)
+
+
+def draw_curves(run: Run, layer: int, head: int, is_scaled: bool):
+    """Random vectors of every width, and this head."""
+    return pictures.curves(
+        measured.random_sharpness(run),
+        measured.both_ways(run, layer, head),
+        is_scaled=is_scaled,
+        head_name=head_called(layer, head),
+        _=_,
+    )
