@@ -21,14 +21,16 @@ def head_map(
     *,
     head: int,
     pinned: int,
+    first: int = 0,
     _: Translate,
 ) -> Picture:
     """One head, query down and key across; a click on a cell returns its query as customdata.
 
-    `codes` and `weights`: (query, key), the latter NaN where masked; `pinned`: the query outlined.
+    `codes` and `weights`: (query, key), the latter NaN where masked; `pinned`: the query outlined;
+    `first`: which token of the text the picture begins with.
     """
     n = len(tokens)
-    traces = [weight_map(codes, _), *_cells(weights, _)]
+    traces = [weight_map(codes, _), *_cells(weights, first, _)]
     if n <= SUMS_UP_TO:
         traces.append(_row_sums(weights))
     width = [-0.5, n - 0.5 + (0.09 * n if n <= SUMS_UP_TO else 0)]
@@ -52,7 +54,7 @@ def head_map(
         },
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": width},
         yaxis2={**hover_names(tokens), "overlaying": "y", "range": height},
-        shapes=[outline(-0.5, pinned - 0.5, n, 1)],
+        shapes=[outline(-0.5, pinned - first - 0.5, n, 1)],
         annotations=[_key_title(_), *(_numbers(weights) if n <= NUMBERS_UP_TO else [])],
     )
 
@@ -63,18 +65,18 @@ def _key_title(_: Translate) -> dict[str, Any]:
     return {**place, "text": _("key: read from"), "showarrow": False}
 
 
-def _cells(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:
+def _cells(weights: np.ndarray, first: int, _: Translate) -> list[dict[str, Any]]:
     """Invisible markers over the cells: what can be clicked and hovered."""
     query, key = np.nonzero(~np.isnan(weights))
     masked_query, masked_key = np.nonzero(np.isnan(weights))
     seen = {
-        "customdata": np.stack((query, weights[query, key]), axis=1).astype(np.float32),
+        "customdata": np.stack((query + first, weights[query, key]), axis=1).astype(np.float32),
         "hovertemplate": "%{y} → %{x}<br>"
         + _("weight {weight}").format(weight="%{customdata[1]:.3f}")
         + "<extra></extra>",
     }
     masked = {
-        "customdata": masked_query[:, None].astype(np.float32),
+        "customdata": (masked_query + first)[:, None].astype(np.float32),
         "hovertemplate": "%{y} → %{x}<br>" + _("masked") + "<extra></extra>",
     }
     crosses = 0.5 if len(weights) <= CROSSES_UP_TO else 0

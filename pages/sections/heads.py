@@ -4,7 +4,7 @@ import streamlit as st
 
 from blocks.run import Run
 from pages.figures import pattern
-from pages.ui import cached, words
+from pages.ui import cached, labelled, words
 from pages.ui.chart import show
 from pages.ui.language import _
 from pages.ui.views import pin_token
@@ -14,10 +14,14 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
     """Its map, its measures, and the pinned token outlined."""
     shown = run, layer, head, token
     show(draw_one_head, *shown, key="head_map", alt=words.head_alt, on_click=pin_token)
+    if note := words.window_note(run, token):
+        st.caption(note)
     st.markdown(words.head_measures(*shown))
 
 
 def draw_one_head(run: Run, layer: int, head: int, token: int):
-    """Who reads from whom in one head."""
-    codes, weights = cached.head_map(run, layer, head)
-    return pattern.head_map(codes, weights, run.input.labels, head=head, pinned=token, _=_)
+    """Who reads from whom in one head; of a long text the part around the pinned token."""
+    shown = labelled.window(run, token)
+    codes, weights = (cells[shown, shown] for cells in cached.head_map(run, layer, head))
+    labels, first = run.input.labels[shown], shown.start
+    return pattern.head_map(codes, weights, labels, head=head, pinned=token, first=first, _=_)

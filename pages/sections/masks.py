@@ -6,6 +6,8 @@ from pages.ui import cached, words
 from pages.ui.chart import show
 from pages.ui.language import _
 
+CELLS = 128
+
 
 def small_mask(run: Run) -> None:
     """Who may see whom in this run."""
@@ -13,5 +15,7 @@ def small_mask(run: Run) -> None:
 
 
 def draw_mask(run: Run):
-    """Who may see whom."""
-    return masks.mask_picture(cached.mask_codes(run), _=_)
+    """Who may see whom; of a long text every so many-th token."""
+    codes = cached.mask_codes(run)
+    step = -(-len(codes) // CELLS)
+    return masks.mask_picture(codes[::step, ::step], _=_)

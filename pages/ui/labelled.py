@@ -9,6 +9,8 @@ from blocks.text.bpe import MASK
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language
 
+WINDOW = 192
+
 
 def stages(run: Run, layer: int) -> pd.DataFrame:
     """The flow with what each stage is called, what stands in its box, and its live shape."""
@@ -116,6 +118,13 @@ def selected_stage(run: Run, layer: int) -> str:
 def row_share(run: Run, token: int) -> float:
     """Where a token stands among the queries, 0 (first row) to 1."""
     return (token + 0.5) / len(run.input.labels)
+
+
+def window(run: Run, token: int) -> slice:
+    """The tokens that have room in a large picture: of a long text those around the pinned one."""
+    n = len(run.input.labels)
+    first = max(0, min(token - WINDOW // 2, n - WINDOW))
+    return slice(first, min(n, first + WINDOW))
 
 
 def one_stage(run: Run, layer: int, name: str) -> pd.Series:

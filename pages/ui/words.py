@@ -144,6 +144,17 @@ def overview_note(run: Run) -> str:
     return f"{note} " + _("Each cell shows the largest of {k} × {k} weights.").format(k=k)
 
 
+def window_note(run: Run, token: int) -> str:
+    """Which part of a long text is drawn; nothing where all of it is."""
+    shown, n = labelled.window(run, token), len(run.input.labels)
+    if shown.stop - shown.start == n:
+        return ""
+    text = _(
+        "Drawn are tokens {first} to {last} of {n}, around the pinned one; pin another to move."
+    )
+    return text.format(first=shown.start + 1, last=shown.stop, n=n)
+
+
 def heads_alt(run: Run, layer: int, *_marked: int) -> str:
     """All heads in words."""
     rows = "; ".join(labelled.heads(run, layer)["hover"])
