@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 MOST_PAINTED = 64
@@ -110,15 +111,16 @@ def painted(seq_len: int, text: str, device: torch.device | str = "cpu") -> Tens
     return mask.to(device)
 
 
-def painted_text(mask: Tensor) -> str:
+def painted_text(mask: Tensor | NDArray[np.bool_]) -> str:
     """A square mask as text for a link: its side, a dot, its bits row by row in base64url.
 
     Raises ValueError beyond `MOST_PAINTED` tokens.
     """
-    side = len(mask)
-    if mask.shape != (side, side) or not 1 <= side <= MOST_PAINTED:
+    cells = np.asarray(mask, dtype=bool)
+    side = len(cells)
+    if cells.shape != (side, side) or not 1 <= side <= MOST_PAINTED:
         raise ValueError(f"a painted mask has 1 to {MOST_PAINTED} tokens a side")
-    bits = np.packbits(mask.cpu().numpy())
+    bits = np.packbits(cells)
     return f"{side}.{base64.urlsafe_b64encode(bits.tobytes()).decode().rstrip('=')}"
 
 

@@ -1,12 +1,21 @@
-"""Masks: who may see whom."""
+"""Masks: who may see whom, and a test whether it holds."""
 
 import streamlit as st
 
 from blocks.faults import N_
+from blocks.run import Run
 from pages.sections.inputs import what_goes_in
-from pages.ui import words
+from pages.sections.leaks import does_it_hold, draw_gradient, draw_moved
+from pages.sections.mask_edges import another_sequence, draw_blind, nothing_to_see
+from pages.sections.mask_steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
+from pages.ui import cached, labelled, words
+from pages.ui.chart import drawn
+from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
+from pages.ui.masks import controls, measured
+from pages.ui.masks import words as mask_words
+from pages.ui.views import head_choice, layer_choice
 
 TITLE = N_("Masks: who may see whom")
 
@@ -18,7 +27,35 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    layer, head = labelled.selected_layer(run), labelled.selected_head(run)
+    token = labelled.pinned_token(run)
+    does_it_hold(run, layer, head, token)
+    layer_choice(run, layer)
+    head_choice(run, head)
+    what_the_mask_does(run, layer, head, token)
+    nothing_to_see(run, layer, head, token)
+    another_sequence(run)
+    what_to_take(run, layer, head, token)
     close_page(TITLE)
+
+
+def what_to_take(run: Run, layer: int, head: int, token: int) -> None:
+    """Tables, pictures and configuration, to keep."""
+    st.subheader(_("Take it with you"))
+    query, _is_real = measured.blind_query(run, token)
+    tables, figures = {"heads": cached.heads(run, layer)}, []
+    if found := controls.found_so_far(run):
+        tables["leaks"] = mask_words.frame(found)
+        figures.append(drawn(draw_moved, found, token))
+        if found.followed:
+            figures.append(drawn(draw_gradient, found, token))
+    figures += [
+        drawn(draw_mask, run, token),
+        drawn(draw_scores, run, layer, head, token),
+        drawn(draw_pattern, run, layer, head, token),
+        drawn(draw_blind, run, layer, head, query),
+    ]
+    take_away(run.config, tables, figures, words.take_away_caption(run))
 
 
 main()

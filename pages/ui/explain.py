@@ -34,6 +34,8 @@ TITLES = {
     "schedule": N_("Learning-rate schedule"),
     "loss_curve": N_("The loss curve"),
     "induction": N_("Induction heads"),
+    "activations": N_("Activations"),
+    "experts": N_("Mixture of experts"),
     "attention_steps": N_("Attention, step by step"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),
@@ -43,6 +45,10 @@ TITLES = {
     "sharing": N_("MHA, GQA, MQA"),
     "position_claims": N_("Claims about positions"),
     "beyond_length": N_("Beyond the trained length"),
+    "leak_test": N_("The leak test"),
+    "mask_faults": N_("Mistakes with masks"),
+    "norm_axes": N_("What a norm averages over"),
+    "placement_depth": N_("Norm and depth"),
 }
 
 

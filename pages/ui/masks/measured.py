@@ -3,101 +3,52 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from blocks import devices
-from blocks.attention import attention_pattern, attention_scores
-from blocks.inspection import leaks, mask_faults, tiles
-from blocks.inspection.blind_rows import Treatment, spread_of_nan, treated
+from blocks.inspection import leaks, mask_steps
+from blocks.inspection.blind_rows import spread_of_nan
 from blocks.inspection.leaks import AttentionPath, LeakTest, Verdict
-from blocks.inspection.mask_faults import MaskFault, first_mask, open_mask, raw_scores
-from blocks.masks import MaskKind, cross_padding
-from blocks.probe import record
-from blocks.randomness import generator
-from blocks.run import Input, Run
+from blocks.inspection.mask_faults import MaskFault
+from blocks.inspection.mask_steps import Cells, Layer, Lead, Numbers
+from blocks.run import Run
 from pages.ui import cached
 
-Numbers = NDArray[np.float32]
-
-
-class Steps(NamedTuple):
-    """One head of the first sequence, (query, key) each: before the mask, and after it."""
-
-    scores: Numbers
-    pattern: Numbers
-
-
-class Lead(NamedTuple):
-    """How far forbidden scores of layer 1 stand above the allowed ones, and what −1e4 can bear."""
-
-    largest: float
-    bearable: float
-
-    @property
-    def scale(self) -> float:
-        """How many times as large the scores must be for −1e4 to leak; 0 where they cannot."""
-        return self.bearable / self.largest if self.largest > 0 else 0.0
+COLUMNS = 4  # of the small masks
 
 
 @lru_cache(maxsize=32)
-def open_cells(run: Run) -> NDArray[np.bool_]:
+def open_cells(run: Run) -> Cells:
     """The mask of the first sequence, True where a query may see a key: (query, key)."""
-    return open_mask(run).cpu().numpy()
+    return mask_steps.open_cells(run)
 
 
 @lru_cache(maxsize=32)
 def kinds(run: Run) -> NDArray[np.uint8]:
     """The masks of every kind for this input, side by side, one byte a cell."""
-    masks = [open_mask(of_kind(run, kind)) for kind in MaskKind]
-    codes = torch.where(torch.stack(masks), tiles.MOST, tiles.MASKED).to(torch.uint8)
-    return tiles.tile(tiles.shrink(codes), columns=len(MaskKind) // 2 + 1)
-
-
-def of_kind(run: Run, kind: MaskKind) -> Run:
-    """The same run with another mask."""
-    return replace(run, mask=replace(run.mask, mask_kind=kind))
+    return mask_steps.kinds_side_by_side(run, COLUMNS)
 
 
 @lru_cache(maxsize=8)
-def _queries_and_keys(run: Run, layer: int, fault: MaskFault, scale: int):
-    """Scores before the mask and the pattern of a layer: (batch, n_heads, query, key)."""
-    at = f"layers.{layer}."
+def layer_steps(run: Run, layer: int, fault: MaskFault = MaskFault.NONE, scale: int = 1) -> Layer:
+    """One layer before the mask and after it, clean or with a fault."""
     with cached.turn(run.device):
-        model = cached.model(run)
-        faults = mask_faults.planted(run, fault, score_scale=scale)
-        seen = record(
-            model,
-            run.values(),
-            mask=first_mask(run.build_mask()),
-            keep={at + "q", at + "k", at + "pattern"},
-            replace={**run.replacements(model), **faults},
-            training_seed=run.seed if run.training else None,
-        )
-    return raw_scores(run.config, seen.tensor("q", layer), seen.tensor("k", layer)), seen.pattern(
-        layer
-    )
+        return mask_steps.layer_steps(run, cached.model(run), layer, fault, scale)
 
 
 @lru_cache(maxsize=32)
 def steps(
     run: Run, layer: int, head: int, fault: MaskFault = MaskFault.NONE, scale: int = 1
-) -> Steps:
-    """One head before the mask and after it, clean or with a fault."""
-    scores, pattern = _queries_and_keys(run, layer, fault, scale)
-    return Steps(*(each[0, head].float().cpu().numpy() for each in (scores, pattern)))
+) -> tuple[Numbers, Numbers]:
+    """Scores before the mask and pattern after it of one head: (query, key) each."""
+    return layer_steps(run, layer, fault, scale).head(head)
 
 
 @lru_cache(maxsize=32)
 def lead(run: Run) -> Lead:
     """What it would take for a bias of −1e4 to be overwhelmed, in layer 1."""
-    scores, _pattern = _queries_and_keys(run, 0, MaskFault.NONE, 1)
-    exponent = mask_faults.largest_exponent(devices.DTYPES[run.dtype])
-    largest = mask_faults.largest_lead(scores.float(), open_mask(run))
-    return Lead(largest, -mask_faults.FINITE - exponent)
+    return mask_steps.lead(run, layer_steps(run, 0))
 
 
 @lru_cache(maxsize=32)
@@ -234,9 +185,7 @@ def blind_query(run: Run, pinned: int) -> tuple[int, bool]:
 @lru_cache(maxsize=32)
 def blind_rows(run: Run, layer: int, head: int, query: int) -> NDArray[np.float64]:
     """Its weights by each treatment, NaN as they are: (treatment, key)."""
-    scores, _pattern = _queries_and_keys(run, layer, MaskFault.NONE, 1)
-    rows = [treated(scores[0, head, query], treatment) for treatment in Treatment]
-    return torch.stack(rows).double().cpu().numpy()
+    return layer_steps(run, layer).without_a_key(head, query)
 
 
 @lru_cache(maxsize=32)
@@ -247,23 +196,4 @@ def spoiled_outputs(run: Run, layer: int, head: int, query: int) -> int:
         return spread_of_nan(run, model, layer=layer, head=head, query=query)
 
 
-class Cross(NamedTuple):
-    """Queries of one sequence, keys of another that is padded: (query, key) each."""
-
-    open: NDArray[np.bool_]
-    scores: Numbers
-    pattern: Numbers
-
-
-@lru_cache(maxsize=32)
-def cross(n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int) -> Cross:
-    """One head of random queries and keys, each value from N(0, 1), drawn from the seed."""
-    draw = generator(seed, "cross_padding")
-    n_keys = n_tokens + n_padding
-    q = torch.randn(1, 1, n_queries, d_head, generator=draw)
-    k = torch.randn(1, 1, n_keys, d_head, generator=draw)
-    is_token = Input(seq_len=n_tokens, n_padding=n_padding).is_token()
-    mask = cross_padding(n_queries, is_token)
-    scores = attention_scores(q, k)
-    pattern = attention_pattern(attention_scores(q, k, mask), mask)
-    return Cross(*(each[0, 0].numpy() for each in (mask, scores, pattern)))
+cross = lru_cache(maxsize=32)(mask_steps.cross)

@@ -1,0 +1,154 @@
+"""What a mask does to a head, three pictures on the same axes; and a row that may see no key."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.signed import signed_bar, signed_map
+from pages.figures.theme import EDGE, TITLE, Picture, Translate, figure
+from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.token_matrix import Names, hatching, marks, token_matrix
+from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
+
+NUMBERS_UP_TO = 14
+
+
+def mask_map(
+    is_open: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    pinned: int | None = None,
+    can_paint: bool = False,
+    _: Translate,
+) -> Picture:
+    """Who may see whom, (query, key); a click on a cell returns [query, key, 1 where allowed]."""
+    z = np.where(is_open, CODES, MASKED_CODE).astype(np.uint8)
+    to_change = f" · {_('click to change')}" if can_paint else ""
+    return token_matrix(
+        weight_map(z, _, showscale=False, xgap=1, ygap=1),
+        [
+            marks(is_open, is_open, _("may be read") + to_change),
+            hatching(~is_open, is_open, _("forbidden") + to_change),
+        ],
+        _names(_("The mask: allowed or forbidden"), rows, columns, _),
+        pinned=pinned,
+    )
+
+
+def score_map(
+    scores: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    pinned: int | None = None,
+    _: Translate,
+) -> Picture:
+    """Scores before any mask, (query, key); a click returns [query, key, score]."""
+    finite = np.where(np.isfinite(scores), scores, np.nan)
+    return token_matrix(
+        signed_map(finite, showscale=True, colorbar=signed_bar(finite, _("score"))),
+        [marks(np.ones_like(scores, dtype=bool), scores, _said(_("score {x}"), ".3f"))],
+        _names(_("Scores before the mask"), rows, columns, _),
+        pinned=pinned,
+    )
+
+
+def pattern_map(
+    pattern: np.ndarray,
+    is_open: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str = "",
+    pinned: int | None = None,
+    _: Translate,
+) -> Picture:
+    """The pattern after the mask, (query, key); a click returns [query, key, weight].
+
+    A weight in a forbidden cell, which only faulty code makes, is drawn and not hidden.
+    """
+    is_number = np.isfinite(pattern)
+    shown = is_number & (is_open | (pattern > 0))
+    z = np.where(shown, codes(np.clip(np.nan_to_num(pattern), 0, 1)), MASKED_CODE)
+    return token_matrix(
+        weight_map(z.astype(np.uint8), _),
+        [
+            marks(shown, pattern, _said(_("weight {x}"), ".4f")),
+            hatching(is_number & ~shown, pattern, _("forbidden: weight 0")),
+            hatching(~is_number, pattern, _("not a number")),
+        ],
+        _names(title or _("The pattern after the mask"), rows, columns, _),
+        pinned=pinned,
+    )
+
+
+def _names(title: str, rows: Sequence[str], columns: Sequence[str], _: Translate) -> Names:
+    return Names(title, _("query: reads"), _("key: read from"), rows, columns)
+
+
+def _said(template: str, digits: str) -> str:
+    return template.format(x=f"%{{customdata[2]:{digits}}}")
+
+
+def blind_row(
+    weights: np.ndarray,
+    names: Sequence[str],
+    tokens: Sequence[str],
+    *,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """The weights of one query by each treatment, (treatment, key); NaN is said, never coloured."""
+    is_number = np.isfinite(weights).all(axis=1)
+    z = np.where(is_number[:, None], codes(np.nan_to_num(weights)), 0).astype(np.uint8)
+    n = len(tokens)
+    numbers = {"text": _texts(weights), "texttemplate": "%{text}"} if n <= NUMBERS_UP_TO else {}
+    hover = {"hoverinfo": "text", "hovertext": _hovers(weights, names, tokens, _)}
+    return figure(
+        [weight_map(z, _, xgap=1, ygap=4, **hover, **numbers)],
+        title=title,
+        height=TITLE + label_room(tokens) + 44 * len(names) + 30,
+        margin=(TITLE + label_room(tokens), EDGE),
+        xaxis={**token_ticks(tokens, 32), "side": "top", "tickangle": -55, "automargin": False},
+        yaxis={
+            "tickvals": list(range(len(names))),
+            "ticktext": list(names),
+            "range": [len(names) - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        annotations=[_no_number(row, n, _) for row in np.flatnonzero(~is_number)],
+    )
+
+
+def _texts(weights: np.ndarray) -> list[list[str]]:
+    """The weights in their cells."""
+    return [
+        [f"{x:.2f}".removeprefix("0") if x else "0" for x in row]
+        if np.isfinite(row).all()
+        else [""] * len(row)
+        for row in weights
+    ]
+
+
+def _hovers(
+    weights: np.ndarray, names: Sequence[str], tokens: Sequence[str], _: Translate
+) -> list[list[str]]:
+    labels = token_ticks(tokens, len(tokens))["ticktext"]
+    return [
+        [
+            f"{name}<br>{label}: {x:.4f}"
+            if np.isfinite(x)
+            else f"{name}<br>{label}: {_('not a number')}"
+            for x, label in zip(row, labels, strict=True)
+        ]
+        for row, name in zip(weights, names, strict=True)
+    ]
+
+
+def _no_number(row: int, n: int, _: Translate) -> dict[str, Any]:
+    place = {"x": (n - 1) / 2, "y": int(row), "showarrow": False}
+    return {**place, "text": f"<b>{_('not a number')}</b>", "font": {"size": 14}}

@@ -1,0 +1,119 @@
+"""A matrix of tokens against tokens: colours below, marks that are hovered and clicked above."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.theme import RESIDUAL, TITLE, Picture, figure
+from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
+from pages.figures.weights import outline
+
+AXIS_TITLE = 26
+LABELS = 32
+LEAST_HEIGHT, MOST_HEIGHT = 260, 560
+
+
+class Names(NamedTuple):
+    """What a matrix, its axes and each row and column are called, in the reader's language."""
+
+    title: str
+    down: str
+    across: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+
+
+def token_matrix(
+    heatmap: dict[str, Any],
+    marks: Sequence[dict[str, Any]],
+    names: Names,
+    *,
+    pinned: int | None = None,
+    annotations: Sequence[dict[str, Any]] = (),
+) -> Picture:
+    """Rows down and columns across; `pinned`: the row that is outlined."""
+    n_rows, n_columns = len(names.rows), len(names.columns)
+    room = label_room(names.columns)
+    width, height = [-0.5, n_columns - 0.5], [n_rows - 0.5, -0.5]
+    is_pinned = pinned is not None and pinned < n_rows
+    return figure(
+        [heatmap, *marks],
+        title=names.title,
+        height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
+        margin=(TITLE + room, AXIS_TITLE),
+        xaxis={
+            **token_ticks(names.columns, LABELS),
+            "side": "top",
+            "range": width,
+            "tickangle": -55,
+            "automargin": False,
+        },
+        yaxis={
+            **token_ticks(names.rows, LABELS),
+            "title": {"text": names.down},
+            "range": height,
+        },
+        xaxis2={**hover_names(names.columns), "overlaying": "x", "range": width},
+        yaxis2={**hover_names(names.rows), "overlaying": "y", "range": height},
+        shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)] if is_pinned else [],
+        annotations=[_across(names.across), *annotations],
+    )
+
+
+def _across(text: str) -> dict[str, Any]:
+    """Below the matrix, since the tokens stand above it."""
+    place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
+    return {**place, "text": text, "showarrow": False}
+
+
+def marks(
+    where: np.ndarray,
+    values: np.ndarray,
+    said: str,
+    *,
+    symbol: str = "square",
+    color: str = RESIDUAL,
+    opacity: float = 0.0,
+    size: int = 0,
+) -> dict[str, Any]:
+    """Marks on the cells that `where` names; a click returns [row, column, value].
+
+    `said` is the text under the cursor after both names, with `%{customdata[2]}` for the value.
+    """
+    row, column = np.nonzero(where)
+    kept = {"marker": {"opacity": opacity}}
+    numbers = (row, column, np.nan_to_num(values[row, column]))
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "x": column.astype(np.uint16),
+        "y": row.astype(np.uint16),
+        "customdata": np.stack(numbers, axis=1).astype(np.float32),
+        "hovertemplate": f"%{{y}} → %{{x}}<br>{said}<extra></extra>",
+        "marker": {
+            "symbol": symbol,
+            "size": size or max(6, min(26, 300 // max(where.shape))),
+            "color": color,
+            "opacity": opacity,
+            "line": {"width": 1.5, "color": color},
+        },
+        "selected": kept,
+        "unselected": kept,
+    }
+
+
+def hatching(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]:
+    """Cells that are forbidden: hatched where there is room, and hovered in any case."""
+    is_seen = max(where.shape) <= 2 * CROWDED
+    size = max(4, min(11, 200 // max(where.shape)))
+    shown = {"opacity": 0.4 if is_seen else 0.0, "size": size}
+    return marks(where, values, said, symbol="line-ne", **shown)
+
+
+def alarms(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]:
+    """Cells that ought to be exactly 0 and are not: a cross, so that colour is not alone."""
+    shown = {"opacity": 0.9 if max(where.shape) <= 2 * CROWDED else 0.0, "color": "#ffffff"}
+    return marks(where, values, said, symbol="x-thin", size=6, **shown)

@@ -1,0 +1,85 @@
+"""Every mask for this input, and what the chosen one does to a head; painting one by hand."""
+
+import pandas as pd
+import streamlit as st
+
+from blocks import masks as mask_rules
+from blocks.attention import attention_pattern, attention_scores
+from blocks.inspection import mask_faults
+from blocks.masks import MaskKind
+from blocks.run import Run
+from pages.figures import heads, mask_steps
+from pages.ui import labelled
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.masks import controls, measured, painting, words
+from pages.ui.views import pin_token
+
+CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attention_pattern)
+
+
+@section
+def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
+    """All masks small; the chosen one, the scores before it and the pattern after it large."""
+    heading(_("What the mask does"), ("masks", "attention"), CODE, key="mask_steps")
+    left, right = st.columns(2)
+    with left:
+        click = controls.choose_kind
+        show(draw_kinds, run, token, key="mask_kinds", alt=words.kinds_alt, on_click=click)
+        st.caption(words.kinds_note(run))
+        controls.padding_button(run)
+    with right:
+        st.markdown(f"**{_('Paint a mask by hand')}**")
+        st.caption(_("Click a cell of the large mask below, or choose one here."))
+        painting.painting_controls(run)
+    three_pictures(run, layer, head, token)
+    st.info(words.steps_sentence(run, layer, head, token), icon=":material/lightbulb:")
+
+
+def three_pictures(run: Run, layer: int, head: int, token: int) -> None:
+    """Mask, scores, pattern on the same axes."""
+    shown = run, layer, head, token
+    first, second, third = st.columns(3)
+    with first:
+        paint = painting.cell_painter(run) if painting.can_paint(run) else None
+        show(draw_mask, run, token, key="mask_map", alt=words.mask_alt, on_click=paint)
+    with second:
+        show(draw_scores, *shown, key="score_map", alt=words.scores_alt, on_click=pin_token)
+    with third:
+        show(draw_pattern, *shown, key="pattern_map", alt=words.pattern_alt, on_click=pin_token)
+
+
+def draw_kinds(run: Run, token: int):
+    """The mask of every kind for this input."""
+    labels = controls.kind_labels()
+    return heads.overview(
+        measured.kinds(run),
+        pd.DataFrame({"head": range(len(labels)), "label": labels, "hover": labels}),
+        columns=measured.COLUMNS,
+        selected=list(MaskKind).index(run.mask.mask_kind),
+        pinned=labelled.row_share(run, token),
+        title=_("Every mask, for this input"),
+        _=_,
+    )
+
+
+def draw_mask(run: Run, token: int):
+    """Who may see whom, large."""
+    labels = run.input.labels
+    is_open, can_paint = measured.open_cells(run), painting.can_paint(run)
+    return mask_steps.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
+
+
+def draw_scores(run: Run, layer: int, head: int, token: int):
+    """Scores of one head before the mask."""
+    scores, _pattern = measured.steps(run, layer, head)
+    return mask_steps.score_map(scores, run.input.labels, run.input.labels, pinned=token, _=_)
+
+
+def draw_pattern(run: Run, layer: int, head: int, token: int):
+    """Pattern of one head after the mask."""
+    _scores, pattern = measured.steps(run, layer, head)
+    labels, is_open = run.input.labels, measured.open_cells(run)
+    return mask_steps.pattern_map(pattern, is_open, labels, labels, pinned=token, _=_)

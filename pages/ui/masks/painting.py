@@ -1,0 +1,105 @@
+"""Painting a mask: by a click on a cell, or by keyboard."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from blocks.inspection.mask_steps import Cells
+from blocks.masks import MOST_PAINTED, MaskKind, causal, painted_text
+from blocks.run import Run
+from pages.ui import link
+from pages.ui.language import _
+from pages.ui.masks import measured
+
+
+def can_paint(run: Run) -> bool:
+    """A link has room for so many cells."""
+    return len(run.input.labels) <= MOST_PAINTED
+
+
+def cell_painter(run: Run) -> Callable[[list], None]:
+    """What a click on a cell of the mask does: an allowed one is forbidden, and back."""
+
+    def paint(customdata: list) -> None:
+        query, key = int(customdata[0]), int(customdata[1])
+        _paint(run, query, key, open_it=not measured.open_cells(run)[query, key])
+
+    return paint
+
+
+def _paint(run: Run, query, key, *, open_it: bool) -> None:
+    """Open or close cells: of one query, one key, or (slices) all of them."""
+    cells = measured.open_cells(run).copy()
+    cells[query, key] = open_it
+    _keep(cells)
+
+
+def _keep(cells: Cells) -> None:
+    link.change("painted", painted_text(cells))
+    link.change("mask_kind", str(MaskKind.PAINTED))
+    link.redraw_everything()
+
+
+def _start(run: Run, how: str) -> None:
+    n = len(run.input.labels)
+    starts = {
+        "this": measured.open_cells(run),
+        "causal": causal(n).numpy(),
+        "open": np.ones((n, n), dtype=bool),
+        "closed": np.zeros((n, n), dtype=bool),
+    }
+    _keep(starts[how])
+
+
+def painting_controls(run: Run) -> None:
+    """The same by keyboard: choose a query and a key, and what to do there."""
+    if not can_paint(run):
+        text = _("A mask of up to {n} tokens can be painted; this input has {seq_len}.")
+        st.caption(text.format(n=MOST_PAINTED, seq_len=len(run.input.labels)))
+        return
+    query, key = _chosen(run, "paint_query"), _chosen(run, "paint_key")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        _token_choice(run, "paint_query", _("Query (row)"), query)
+        _token_choice(run, "paint_key", _("Key (column)"), key)
+    is_open = bool(measured.open_cells(run)[query, key])
+    everything = slice(None)
+    with st.container(horizontal=True, gap="small"):
+        label = _("Close this cell") if is_open else _("Open this cell")
+        _button(run, "paint_cell", label, query, key, not is_open)
+        _button(run, "open_row", _("Open row"), query, everything, True)
+        _button(run, "close_row", _("Close row"), query, everything, False)
+        _button(run, "open_column", _("Open column"), everything, key, True)
+        _button(run, "close_column", _("Close column"), everything, key, False)
+    with st.container(horizontal=True, gap="small"):
+        starts = {
+            "this": _("Start from this mask"),
+            "causal": _("Start from causal"),
+            "open": _("Open all"),
+            "closed": _("Close all"),
+        }
+        for how, label in starts.items():
+            st.button(label, on_click=_start, args=(run, how), key=f"paint_from_{how}")
+
+
+def _chosen(run: Run, name: str) -> int:
+    return min(link.value(name), len(run.input.labels) - 1)
+
+
+def _token_choice(run: Run, name: str, label: str, shown: int) -> None:
+    labels = run.input.labels
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            range(len(labels)),
+            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            **link.view(name, shown, labels),
+        )
+
+
+def _button(run: Run, key: str, label: str, query, column, open_it: bool) -> None:
+    st.button(
+        label,
+        on_click=lambda: _paint(run, query, column, open_it=open_it),
+        key=key,
+    )
