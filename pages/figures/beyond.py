@@ -11,6 +11,7 @@ from pages.figures.theme import (
     BEFORE,
     EDGE,
     HELD_OUT,
+    TITLE,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
@@ -20,7 +21,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT = 290
-LOOKS = ((0.4, "dot"), (0.7, "dash"), (1.0, "solid"))
+LOOKS = ((0.6, "dot"), (0.8, "dash"), (1.0, "solid"))
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 
 
@@ -95,7 +96,7 @@ def by_length(table: pd.DataFrame, *, title: str, y: str, _: Translate) -> Pictu
         traces,
         title=title,
         height=HEIGHT + TITLE_AND_LEGEND,
-        margin=(TITLE_AND_LEGEND, EDGE),
+        margin=(TITLE + 8, EDGE),
         xaxis={
             "title": {"text": _("tokens in the text")},
             "type": "log",
@@ -105,7 +106,8 @@ def by_length(table: pd.DataFrame, *, title: str, y: str, _: Translate) -> Pictu
             "fixedrange": True,
         },
         yaxis={"title": {"text": y}, "range": [0, 1.04], "tickformat": ".0%", "fixedrange": True},
-        **legend(),
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
     )
 
 

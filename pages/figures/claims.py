@@ -60,7 +60,7 @@ def verdicts(
         "ygap": 3,
         "text": [list(cells["text"][i : i + width]) for i in rows],
         "texttemplate": "%{text}",
-        "textfont": {"size": 12},
+        "textfont": {"size": 11},
         "hoverinfo": "skip",
     }
     unseen = {"marker": {"opacity": 0}}
@@ -82,7 +82,7 @@ def verdicts(
         height=TITLE + 30 + ROW * n,
         margin=(TITLE + 30, EDGE),
         xaxis={**_names(kinds), "side": "top"},
-        yaxis={**_names(claims), "range": [n - 0.5, -0.5]},
+        yaxis={**_names([_in_two_lines(claim) for claim in claims]), "range": [n - 0.5, -0.5]},
         shapes=[] if shown is None else [outline(shown - 0.5, -0.5, 1, n)],
     )
 
@@ -102,7 +102,7 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
 def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
     """How much permuted tokens change the output: label, free, causal (shares of the largest).
 
-    The dashed line is what rounding may do. What is 0 stands at the foot of the axis.
+    The dashed line is `limit`, what rounding may do. What is 0 stands at the foot of the axis.
     """
     bars = [
         {
@@ -119,9 +119,8 @@ def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
             ("causal", _("causal mask"), faint(BEFORE, 0.8)),
         )
     ]
-    level = {"x0": 0, "x1": 1, "xref": "paper", "y0": limit, "y1": limit}
     return figure(
-        bars,
+        [*bars, _limit(table, limit, _)],
         title=_("Permuted tokens: how much else changes"),
         height=TITLE_AND_LEGEND + 280,
         margin=(TITLE_AND_LEGEND, EDGE),
@@ -135,6 +134,27 @@ def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
             "range": [-9, 0.6],
             "fixedrange": True,
         },
-        shapes=[{"type": "line", **level, "line": {"color": BEFORE, "width": 1.5, "dash": "dash"}}],
         **legend(),
     )
+
+
+def _limit(table: pd.DataFrame, limit: float, _: Translate) -> dict[str, Any]:
+    """What rounding may do, named in the legend."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": table["label"].tolist(),
+        "y": [limit] * len(table),
+        "name": _("rounding at most"),
+        "line": {"color": BEFORE, "width": 1.5, "dash": "dash"},
+        "hoverinfo": "skip",
+    }
+
+
+def _in_two_lines(name: str) -> str:
+    """Broken at the space nearest to the middle, so that cells keep room on a small screen."""
+    spaces = [i for i, letter in enumerate(name) if letter == " "]
+    if not spaces:
+        return name
+    middle = min(spaces, key=lambda i: abs(i - len(name) / 2))
+    return f"{name[:middle]}<br>{name[middle + 1 :]}"

@@ -77,6 +77,7 @@ def scale(
         "y": table["length"].tolist(),
         "customdata": [[number] for number in table["number"]],
         "marker": {
+            "opacity": 1,
             "size": [11 if number == chosen else 6 for number in table["number"]],
             "color": [PINNED if number == chosen else EMBEDDING for number in table["number"]],
         },

@@ -59,8 +59,8 @@ def table(
     n, width = values.shape
     shown = [i for i, column in enumerate(columns) if column in chosen]
     marks = [outline(-0.5, pinned - 0.5, width, 1)]
-    if shown and width > len(shown):
-        marks.append(_band(min(shown) - 0.5, len(shown), n))
+    if width > len(shown):
+        marks += [_band(column - 0.5, 1, n) for column in shown]
     return figure(
         [_map(values, most, names.value), _marks(values, columns, names, tokens, _)],
         title=names.title,

@@ -14,7 +14,7 @@ from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import beyond_words, chosen, measured
-from pages.ui.positions.controls import KINDS, trained_length_choice
+from pages.ui.positions.controls import KINDS, open_trained_model, trained_length_choice
 from pages.ui.steps import in_steps
 from pages.ui.views import head_choice, layer_choice
 
@@ -24,10 +24,13 @@ def beyond_the_length(run: Run) -> None:
     """The same weights with every kind, at once, twice and four times the trained length."""
     code = (beyond_length.spread, beyond_length.banded)
     heading(_("Beyond the trained length"), ("beyond_length",), code, key="beyond")
-    trained_length_choice(run)
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
-    layer_choice(run, layer)
-    head_choice(run, head)
+    left, right = st.columns(2)
+    with left:
+        trained_length_choice(run)
+    with right:
+        layer_choice(run, layer)
+        head_choice(run, head)
     length = chosen.trained_len(run)
     if _too_long(run, length):
         return
@@ -88,8 +91,8 @@ def what_it_costs(run: Run) -> None:
         key="costs",
     )
     if not run.weights:
-        text = _("The weights are random: no loss means anything yet. Open a trained model.")
-        st.info(text, icon=":material/info:")
+        st.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
+        open_trained_model()
         return
     length = chosen.trained_len(run)
     n = measured.longest_measured(run, length)

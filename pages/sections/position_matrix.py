@@ -66,19 +66,21 @@ def _four_sides(run: Run, kind: PositionKind, n: int) -> None:
 
 def _scale(run: Run, kind: PositionKind, n: int, pair: int) -> None:
     """All speeds at once; of a learned table, the waves that it is made of."""
-    if kind is PositionKind.LEARNED:
-        show(draw_spectrum, run, kind, n, pair, key="wavelengths", alt=words.scale_alt)
-        st.markdown(words.spectrum_sentence(run, n))
-        return
-    shown = run, kind, n, pair
-    show(draw_scale, *shown, key="wavelengths", alt=words.scale_alt, on_click=choose_pair)
+    is_learned = kind is PositionKind.LEARNED
+    show(
+        draw_spectrum if is_learned else draw_scale,
+        *(run, kind, n, pair),
+        key="wavelengths",
+        alt=words.scale_alt,
+        on_click=None if is_learned else choose_pair,
+    )
+    st.markdown(words.scale_sentence(run, kind, n))
 
 
 def _likeness(run: Run, kind: PositionKind, n: int, pair: int, position: int) -> None:
-    """How alike two positions are: every two where they have vectors, and by distance."""
+    """How alike two positions are: by distance, and every two where they have vectors."""
     show(draw_likeness, run, kind, n, pair, key="likeness", alt=words.similarity_alt)
-    if kind is not PositionKind.ALIBI:
-        st.markdown(words.similarity_sentence(run, kind, n))
+    st.markdown(words.likeness_sentence(run, kind, n, pair))
     if kind.is_added:
         shown = run, kind, n, position
         with st.expander(_("Every two positions"), key="every_two"):
@@ -110,7 +112,9 @@ def _table_names(kind: PositionKind, position: int) -> Names:
             return Names(title, _("key at position"), _("head"), _("bias"))
         case _:
             title = _("What is added to the embedding, {kind}").format(kind=terms.option(kind))
-            return Names(title, rows, _("feature"), _("value"))
+            is_waves = kind is PositionKind.SINUSOIDAL
+            features = _("feature: sines (even), then cosines (odd)")
+            return Names(title, rows, features if is_waves else _("feature"), _("value"))
 
 
 def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int):

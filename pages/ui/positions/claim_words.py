@@ -200,16 +200,24 @@ def _permutation(verdict: Verdict) -> str:
 
 
 def grid_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
-    """How many of the claims hold of the kinds measured."""
-    cells = grid(run, n, shift, token, n_kinds)
-    counts = cells["verdict"].value_counts()
-    text = _(
-        "{true} of {said} claims that can be tested are true. Measured with these weights over "
-        "{n} positions, k = {k}, token {token}; none is taken from a book."
+    """Which kinds bring the order in as distance alone, and under what it was measured."""
+    good = [
+        terms.option(kind) for kind in KINDS[:n_kinds] if _is_relative(run, kind, n, shift, token)
+    ]
+    text = (
+        _("Order matters, and scores know nothing but the distance, with {kinds} here.")
+        if good
+        else _("No kind here makes order matter by distance alone.")
     )
-    true, false = int(counts.get("true", 0)), int(counts.get("false", 0))
-    name = token_name(run, token)
-    return text.format(true=true, said=true + false, n=n, k=shift, token=name)
+    how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
+    found = how.format(n=n, k=shift, token=token_name(run, token))
+    return f"{text.format(kinds=', '.join(good))} {found}"
+
+
+def _is_relative(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> bool:
+    found = measured_here(run, kind, n, shift, token) or ()
+    verdicts = {verdict.claim: verdict.holds for verdict in found}
+    return verdicts.get(Claim.DISTANCE) is True and verdicts.get(Claim.PERMUTATION) is False
 
 
 def grid_alt(run: Run, n: int, shift: int, token: int, n_kinds: int, _shown: int) -> str:

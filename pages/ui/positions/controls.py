@@ -12,6 +12,7 @@ from pages.ui.positions.fields import LENGTHS, TRAINED_LENGTHS
 
 KINDS = tuple(PositionKind)
 MOST_SHIFT = 64
+TRAINED = "stories-en-zh"
 
 
 def kind_choice(run: Run) -> None:
@@ -84,6 +85,21 @@ def run_with_it(run: Run) -> None:
 def _use(kind: PositionKind) -> None:
     link.change("position_kind", str(kind))
     link.restore("shown_position")
+    link.redraw_everything()
+
+
+def open_trained_model() -> None:
+    """The way from random weights to a model whose loss means something."""
+    st.button(
+        _("Open the trained model of stories"),
+        icon=":material/model_training:",
+        on_click=_open_trained,
+        key="open_trained",
+    )
+
+
+def _open_trained() -> None:
+    link.change("preset", TRAINED)
     link.redraw_everything()
 
 

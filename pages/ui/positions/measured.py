@@ -69,9 +69,14 @@ class Table(NamedTuple):
 
 @lru_cache(maxsize=16)
 def table(run: Run, kind: PositionKind, n: int, query: int) -> Table:
-    """What a kind makes of `n` positions; of very many columns evenly chosen pairs."""
+    """What a kind makes of `n` positions; of very many columns evenly chosen pairs.
+
+    Of sinusoidal all sines (even columns) come first, then all cosines, so that waves are seen.
+    """
     found = table_of(run, kind, n, query)
     columns = shown_columns(found.shape[1], in_pairs=kind.is_added)
+    if kind is PositionKind.SINUSOIDAL:
+        columns = tuple(sorted(columns, key=lambda column: column % 2))
     return Table(found[:, list(columns)], columns)
 
 

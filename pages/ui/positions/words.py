@@ -88,6 +88,10 @@ def table_note(run: Run, kind: PositionKind, n: int) -> str:
     if kind is PositionKind.LEARNED and n < link.value("n_positions"):
         text = _("The table ends after {n} rows (max_seq_len): no position beyond it can be told.")
         notes.append(text.format(n=n))
+    if kind is PositionKind.ALIBI:
+        text = _("Full colour: {bias:g} or lower, a weight divided by {factor:,.0f} or more.")
+        deepest = measured.most(run, kind, n, 0)
+        notes.append(text.format(bias=-deepest, factor=math.exp(deepest)))
     width = {
         PositionKind.ROPE: run.config.d_head // 2,
         PositionKind.ALIBI: run.config.n_heads,
@@ -125,6 +129,32 @@ def pair_sentence(run: Run, kind: PositionKind, n: int, pair: int, position: int
     return text.format(
         pair=pair, wave=wave, position=position, turns=position / wave, values=" / ".join(values)
     )
+
+
+def scale_sentence(run: Run, kind: PositionKind, n: int) -> str:
+    """What the wavelengths, half distances or waves of a table mean here."""
+    if kind is PositionKind.LEARNED:
+        return spectrum_sentence(run, n)
+    if kind is PositionKind.ALIBI:
+        half = measured.half_distances(run)["half_distance"]
+        text = _("In {near} of {all} heads a weight halves within the {n} positions shown.")
+        return text.format(near=int((half <= n).sum()), all=len(half), n=n)
+    waves = measured.wavelengths(run, kind)["wavelength"]
+    slow = int((waves > n).sum())
+    text = _(
+        "Pairs below the dashed line repeat within what is shown and tell near positions apart; "
+        "the {slow} above it move on so slowly that they tell only about where."
+    )
+    return text.format(slow=slow)
+
+
+def likeness_sentence(run: Run, kind: PositionKind, n: int, head: int) -> str:
+    """How alike near and far positions are; of ALiBi, what a head takes from the farthest."""
+    if kind is not PositionKind.ALIBI:
+        return similarity_sentence(run, kind, n)
+    slope = float(measured.half_distances(run)["slope"].iloc[head])
+    text = _("At distance {far} head {head} lowers a score by {loss:.2f}; every head is a line.")
+    return text.format(far=n - 1, head=head, loss=slope * (n - 1))
 
 
 def similarity_sentence(run: Run, kind: PositionKind, n: int) -> str:
@@ -187,9 +217,7 @@ def pair_alt(run: Run, kind: PositionKind, n: int, pair: int, position: int) -> 
 
 def scale_alt(run: Run, kind: PositionKind, n: int, _pair: int) -> str:
     """Wavelengths, half distances or spectrum in words."""
-    if kind is PositionKind.LEARNED:
-        return spectrum_sentence(run, n)
-    return kind_sentence(run, kind, n)
+    return scale_sentence(run, kind, n)
 
 
 def similarity_alt(run: Run, kind: PositionKind, n: int, *_more: int) -> str:
