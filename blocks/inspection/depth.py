@@ -3,7 +3,6 @@
 One pass gives all measures of all layers. They are taken on the device, and cross in one transfer.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -172,8 +171,10 @@ def _entropies(
 
 
 def pattern_entropy(pattern: Tensor) -> Tensor:
-    """Σ −p log₂ p of each query's weights: (…, query, key) to (…, query)."""
-    return torch.special.entr(at_least_float32(pattern)).sum(dim=-1) / math.log(2)
+    """Σ −p log₂ p of each query's weights, 0 for p = 0: (…, query, key) to (…, query)."""
+    weights = at_least_float32(pattern)
+    bits = weights.clamp(min=torch.finfo(weights.dtype).tiny).log2_()
+    return 0 - torch.linalg.vecdot(weights, bits)
 
 
 def _even_bits(mask: Tensor | None, share: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import torch
@@ -9,9 +10,13 @@ from torch import Tensor
 
 from blocks.dropout import training_mode
 from blocks.kinds import NormKind
+from blocks.masks import MaskConfig
+from blocks.models import Model
 from blocks.normalization import BatchNorm, LayerNorm, Norm, RMSNorm, at_least_float32
-from blocks.probe import Probe
+from blocks.probe import Probe, record
 from blocks.randomness import generator
+from blocks.run import Run
+from blocks.text.words import PADDING
 
 NORMS: Mapping[NormKind, type[Norm]] = {
     NormKind.LAYER_NORM: LayerNorm,
@@ -20,6 +25,7 @@ NORMS: Mapping[NormKind, type[Norm]] = {
 }
 INPUT, TRAINING, EVALUATION = "input", "batchnorm_training", "batchnorm_evaluation"
 UPDATES = (0, 1, 10, 100)
+N_PADDING = 4
 
 
 def plain_norm(kind: NormKind, d_model: int, eps: float, device: torch.device) -> Norm:
@@ -79,14 +85,55 @@ def _columns(rows: Tensor) -> dict[str, Tensor]:
     return dict(zip(("mean", "std", "rms"), rows, strict=True))
 
 
-def dependence(x: Tensor, others: Tensor, padding: Tensor, eps: float) -> pd.DataFrame:
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """A sequence as a norm reads it, and what else may be in its batch.
+
+    `x`: its tokens, without padding, (1, seq, d_model); `others`: more sequences of that shape;
+    `padding`: (1, n_padding, d_model). `is_own`: whether others, and padding, are of the run.
+    """
+
+    x: Tensor
+    others: Tensor
+    padding: Tensor
+    is_own: tuple[bool, bool]
+
+
+def surroundings(run: Run, model: Model, seen: Tensor, path: str) -> Surroundings:
+    """The first sequence of `seen`, which passed the probe `path` in this run, and its company.
+
+    Where the run has no other sequence, the model runs on the same tokens in reverse order; where
+    it has no padding, on padding alone.
+    """
+    is_token = run.input.is_token()[0]
+    others, padding = seen[1:, is_token], seen[:1, ~is_token]
+    is_own = len(others) > 0, padding.shape[1] > 0
+    if not is_own[0]:
+        mask = run.build_mask()
+        backwards = record(model, run.values().flip(1), mask=mask, keep={path}).tensor(path)
+        others = backwards[:, is_token.flip(0)]
+    if not is_own[1]:
+        alone = _padding_alone(run)
+        mask = alone.build_mask()
+        padding = record(model, alone.values(), mask=mask, keep={path}).tensor(path)
+    return Surroundings(seen[:1, is_token], others, padding, is_own)
+
+
+def _padding_alone(run: Run) -> Run:
+    n = min(N_PADDING, run.config.max_seq_len)
+    ids = (run.input.padding_id,) * n
+    return replace(
+        run, input=replace(run.input, tokens=(PADDING,) * n, token_ids=ids), mask=MaskConfig()
+    )
+
+
+def dependence(around: Surroundings, eps: float) -> pd.DataFrame:
     """How far the output of one sequence moves when only what surrounds it changes.
 
-    `x`: the sequence, (1, seq, d_model); `others`: more sequences of that shape for its batch;
-    `padding`: (1, n_padding, d_model) after it. One row a norm: the largest change of any value
-    when it is in a batch, when padding is in the batch, and between training and evaluation.
+    One row a norm: norm, and the largest change of any value when the sequence is in a `batch`
+    with others, when it has `padding`, and in the other `mode` (training, evaluation).
     """
-    rows = []
+    rows, x, others, padding = [], around.x, around.others, around.padding
     for kind in NORMS:
         for training in (True, False) if kind is NormKind.BATCH_NORM else (True,):
             norm = plain_norm(kind, x.shape[-1], eps, x.device)

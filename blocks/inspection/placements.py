@@ -1,20 +1,21 @@
 """The same weights with the norm in another place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.config import ModelConfig
+from blocks.cost.parameters import count_parameters
 from blocks.inspection import flow, tiles, values
 from blocks.kinds import NormKind, NormPlacement
-from blocks.models import build
 from blocks.probe import record
+from blocks.run import Run
 
 NO_NORM = "none"
+LARGEST_WHOLE = 30_000_000
 PLACEMENTS = (*map(str, NormPlacement), NO_NORM)
 
 
@@ -58,28 +59,34 @@ class Placed:
     codes: NDArray[np.uint8]
 
 
-def measure_placed(
-    config: ModelConfig,
-    x: Tensor,
-    mask: Tensor | None,
-    *,
-    seed: int,
-    dtype: torch.dtype,
-    layer: int,
-    head: int,
-    training_seed: int | None = None,
-) -> Placed:
-    """Build the model of `config` from `seed`, run it on `x`, and keep what is small.
+def placement_run(run: Run) -> Run:
+    """The run in which placements are compared: its weights drawn from the seed.
+
+    A model that is too large to be built in every placement is represented by one layer of it.
+    """
+    n_parameters = int(count_parameters(run.config)["count"].sum())
+    config = run.config if n_parameters <= LARGEST_WHOLE else run.config.one_block()
+    return replace(run, config=config, weights="")
+
+
+def measure_placed(run: Run, placement: str, layer: int, head: int) -> Placed:
+    """Build the model of a run with its norm there, run it, and keep what is small.
 
     Weights are drawn by name, each from its own generator: those that two placements share are
     equal under one seed.
     """
-    model = build(config, seed=seed, device=str(x.device), dtype=dtype)
+    there = replace(run, config=placed(run.config, placement))
     paths = f"layers.{layer}.resid_post", f"layers.{layer}.pattern"
-    seen = record(model, x, mask=mask, keep=paths, training_seed=training_seed)
+    seen = record(
+        there.build(),
+        there.values(),
+        mask=there.build_mask(),
+        keep=paths,
+        training_seed=run.seed if run.training else None,
+    )
     stream, pattern = (seen.tensor(path) for path in paths)
     moments = dict(zip(flow.MOMENTS, flow.moments(stream).tolist(), strict=True))
-    codes = tiles.encode(pattern[:1, head : head + 1].nan_to_num(), mask)[0, 0]
+    codes = tiles.encode(pattern[:1, head : head + 1].nan_to_num(), there.build_mask())[0, 0]
     return Placed(moments, _density(stream, moments), codes.cpu().numpy())
 
 

@@ -1,5 +1,44 @@
 """What a link carries for the page of normalization."""
 
-from pages.ui.readers import Field
+from collections.abc import Callable
 
-FIELDS: dict[str, Field] = {}
+from blocks.inspection.placements import PLACEMENTS
+from blocks.inspection.stack import DEPTHS, WIDTHS
+from pages.ui.readers import Field, UnreadableError, choice, whole
+
+NORM_INPUTS = (
+    "resid_pre",
+    "resid_mid",
+    "attention_out",
+    "feed_forward_out",
+    "attention_sum",
+    "feed_forward_sum",
+)
+ONLY_MINE = "own"
+MOST_SEEDS = 5
+
+
+def several(options: tuple[str, ...], nothing: str) -> Callable[[str], str]:
+    """Read some of several words, with commas between them, or the word for none of them."""
+
+    def read(text: str) -> str:
+        words = set(text.split(","))
+        if text != nothing and not words <= set(options):
+            raise UnreadableError
+        return joined([word for word in options if word in words], nothing)
+
+    return read
+
+
+def joined(words: list[str], nothing: str = ONLY_MINE) -> str:
+    """Several words as one value."""
+    return ",".join(words) or nothing
+
+
+FIELDS: dict[str, Field] = {
+    "norm_input": Field(choice(NORM_INPUTS), "resid_pre"),
+    "depth": Field(whole(1, DEPTHS[-1]), 24),
+    "depth_width": Field(whole(8, WIDTHS[-1]), 128),
+    "n_depth_seeds": Field(whole(1, MOST_SEEDS), 3),
+    "depth_placements": Field(several(PLACEMENTS, ONLY_MINE), "pre,post"),
+}

@@ -1,0 +1,29 @@
+"""The layers of a whole model as they are, on their own loss, forward and back."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from blocks.inspection.depth import DepthPass, measure_depth
+from blocks.models import Encoder
+from blocks.probe import record
+from blocks.run import Run
+from blocks.training.loss import cross_entropy
+
+
+def measure_own(run: Run, model: Encoder, targets: Sequence[int]) -> DepthPass:
+    """Measure the layers of `model` on this run; nothing is left in it.
+
+    `targets`: the right token at each position, IGNORED where none is asked for. The loss is
+    their cross entropy, in nats, in evaluation mode.
+    """
+    mask, wanted = run.build_mask(), torch.tensor([list(targets)], device=run.device)
+    read = "layers.0.resid_pre"
+    x = record(model, run.values(), mask=mask, keep={read}).tensor(read)
+
+    def loss(stream: Tensor) -> Tensor:
+        return cross_entropy(model.unembedded(model.final_norm(stream)), wanted)
+
+    is_token = run.input.is_token()
+    return measure_depth(list(model.layers), x, mask, is_token=is_token, loss_of=loss)

@@ -1,0 +1,130 @@
+"""Over which numbers a norm takes its mean and variance: the cells that share them, coloured."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.theme import (
+    HIDDEN_AXIS,
+    NORM,
+    RESIDUAL,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    token_label,
+)
+from pages.figures.weights import outline
+
+MOST_FEATURES, MOST_TOKENS, MOST_SEQUENCES = 10, 12, 3
+GAP, SEQUENCE_GAP = 1.6, 0.7
+ROW, TOP, BOTTOM = 21, 108, 30
+OTHER, SHARED = 1, 2
+COLORS = {OTHER: faint(RESIDUAL, 0.16), SHARED: faint(NORM, 0.85)}
+
+
+class Grid(NamedTuple):
+    """One norm: `title` and `note` stand above it; `is_per_token`: rows share, else columns."""
+
+    title: str
+    note: str
+    is_per_token: bool
+
+
+class Shape(NamedTuple):
+    """What the norms read: sizes, and the names of the tokens of each sequence."""
+
+    batch: int
+    tokens: Sequence[str]
+    d_model: int
+
+
+def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Translate) -> Picture:
+    """A grid for each norm: sequences above each other, tokens down, features across.
+
+    Coloured are the cells that share their statistics with the first feature of the pinned token
+    of the first sequence; as many are drawn as there is room for, the pinned token among them.
+    """
+    shown = shown_tokens(len(shape.tokens), pinned)
+    n_sequences = min(shape.batch, MOST_SEQUENCES)
+    n_features = min(shape.d_model, MOST_FEATURES)
+    width, height = n_features + GAP, len(shown) + SEQUENCE_GAP
+    rows = [[i * height + j for j in range(len(shown))] for i in range(n_sequences)]
+    pinned_row = shown.index(pinned)
+    cells = [
+        _cells(i * width, rows, n_features, pinned_row if grid.is_per_token else None)
+        for i, grid in enumerate(grids)
+    ]
+    total = (len(grids) * width - GAP, n_sequences * height - SEQUENCE_GAP)
+    return figure(
+        [trace for pair in cells for trace in pair],
+        title=_("Which numbers share one mean and one variance"),
+        height=int(TOP + BOTTOM + ROW * total[1]),
+        margin=(TOP, BOTTOM),
+        xaxis={**HIDDEN_AXIS, "range": [-0.6, total[0] - 0.4]},
+        yaxis={
+            "range": [total[1] - 0.4, -0.6],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "tickvals": [row for sequence in rows for row in sequence],
+            "ticktext": [token_label(shape.tokens[i], 10) for i in shown] * n_sequences,
+        },
+        shapes=[
+            outline(i * width - 0.5, pinned_row - 0.5, n_features, 1) for i in range(len(grids))
+        ],
+        annotations=[
+            *(_above(i * width, grid) for i, grid in enumerate(grids)),
+            _below(n_features, shape.d_model, total, _),
+        ],
+    )
+
+
+def shown_tokens(n_tokens: int, pinned: int) -> list[int]:
+    """The first tokens, and the pinned one if it comes later."""
+    if pinned < MOST_TOKENS:
+        return list(range(min(n_tokens, MOST_TOKENS)))
+    return [*range(MOST_TOKENS - 1), pinned]
+
+
+def _cells(
+    left: float, rows: list[list[float]], n_features: int, pinned: int | None
+) -> list[dict[str, Any]]:
+    """Squares in two colours: those that share, and the rest."""
+    places = {OTHER: [], SHARED: []}
+    for i, sequence in enumerate(rows):
+        for j, y in enumerate(sequence):
+            for feature in range(n_features):
+                is_row = i == 0 and j == pinned
+                is_shared = feature == 0 if pinned is None else is_row
+                places[SHARED if is_shared else OTHER].append((left + feature, y))
+    return [_squares(np.array(found or [(np.nan, np.nan)]), kind) for kind, found in places.items()]
+
+
+def _squares(places: np.ndarray, kind: int) -> dict[str, Any]:
+    """As bars, since these keep their size relative to the axes."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": np.full(len(places), 0.9, dtype=np.float32),
+        "base": (places[:, 0] - 0.45).astype(np.float32),
+        "y": places[:, 1].astype(np.float32),
+        "width": 0.9,
+        "marker": {"color": COLORS[kind], "line": {"width": 0}},
+        "hoverinfo": "skip",
+    }
+
+
+def _above(left: float, grid: Grid) -> dict[str, Any]:
+    place = {"x": left - 0.5, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
+    text = f"<b>{grid.title}</b><br>{grid.note}"
+    return {**place, "text": text, "align": "left", "showarrow": False, "font": {"size": 12}}
+
+
+def _below(
+    n_features: int, d_model: int, total: tuple[float, float], _: Translate
+) -> dict[str, Any]:
+    place = {"x": -0.5, "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
+    text = _("features 1 to {shown} of {d_model}").format(shown=n_features, d_model=d_model)
+    return {**place, "text": f"→ {text}", "showarrow": False, "font": {"size": 12}}

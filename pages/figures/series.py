@@ -1,0 +1,36 @@
+"""Colours and dashes of the curves that compare norms and placements: always the same one."""
+
+from typing import Any
+
+from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL
+
+NORM_LINES: dict[str, dict[str, Any]] = {
+    "input": {"color": BEFORE, "width": 1.5},
+    "layernorm": {"color": NORM, "width": 5},
+    "rmsnorm": {"color": LEARNED, "width": 2.5, "dash": "dash"},
+    "batchnorm_training": {"color": HELD_OUT, "width": 2.5},
+    "batchnorm_evaluation": {"color": HELD_OUT, "width": 1.5, "dash": "dot"},
+}
+PLACEMENT_COLORS = {
+    "pre": LEARNED,
+    "post": HELD_OUT,
+    "sandwich": NORM,
+    "parallel": "#b07f10",
+    "none": RESIDUAL,
+    "trained": NORM,
+    "random": BEFORE,
+}
+DASHES = {
+    "pre": "solid",
+    "post": "dash",
+    "sandwich": "dot",
+    "parallel": "dashdot",
+    "none": "longdash",
+    "trained": "solid",
+    "random": "dash",
+}
+
+
+def placement_line(placement: str) -> dict[str, Any]:
+    """How the curve of a placement is drawn, told apart without colour too."""
+    return {"color": PLACEMENT_COLORS[placement], "width": 2.5, "dash": DASHES[placement]}

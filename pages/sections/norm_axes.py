@@ -1,0 +1,72 @@
+"""What each norm averages over, what comes out, and what that depends on."""
+
+import streamlit as st
+
+from blocks import normalization
+from blocks.inspection import norm_compared
+from blocks.run import Run
+from pages.figures import norm_axes, norm_outputs
+from pages.ui import labelled
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.normalization import controls, measured, tables, words
+
+CODE = (
+    normalization.LayerNorm,
+    normalization.RMSNorm,
+    normalization.BatchNorm,
+    norm_compared.dependence,
+)
+
+
+@section
+def what_norms_see(run: Run, layer: int) -> None:
+    """The three norms on the same values of this run."""
+    title = _("Three norms on the same values")
+    heading(title, ("norm_axes", "normalization"), CODE, key="norms")
+    stage, token = controls.norm_input(run, layer), labelled.pinned_token(run)
+    st.info(words.axes_sentence(run), icon=":material/lightbulb:")
+    show(draw_axes, run, token, key="norm_axes", alt=words.axes_alt)
+    left, right = st.columns(2)
+    shown = run, layer, stage
+    with left:
+        show(draw_tokens, *shown, token, key="norm_tokens", alt=words.outputs_alt)
+    with right:
+        show(draw_features, *shown, key="norm_features", alt=words.outputs_alt)
+    st.info(words.outputs_sentence(*shown), icon=":material/lightbulb:")
+    st.markdown("**" + _("What the output of a token depends on") + "**")
+    st.info(words.dependence_sentence(*shown), icon=":material/lightbulb:")
+    left, right = st.columns([5, 4])
+    with left:
+        tables.dependence(*shown)
+    with right:
+        tables.running(*shown)
+    st.caption(words.dependence_note(*shown))
+
+
+def draw_axes(run: Run, token: int):
+    """The cells that share their statistics."""
+    batch, _seq_len = run.input.shape
+    shape = norm_axes.Shape(batch, run.input.labels, run.config.d_model)
+    n_tokens = batch * len(run.input.labels)
+    grids = [
+        norm_axes.Grid("LayerNorm", *words.grid_note("layernorm", n_tokens, shape.d_model)),
+        norm_axes.Grid("RMSNorm", *words.grid_note("rmsnorm", n_tokens, shape.d_model)),
+        norm_axes.Grid("BatchNorm", *words.grid_note("batchnorm", n_tokens, shape.d_model)),
+    ]
+    return norm_axes.shared_cells(grids, shape, pinned=token, _=_)
+
+
+def draw_tokens(run: Run, layer: int, stage: str, token: int):
+    """Over the features of each token."""
+    found = measured.compared(run, layer, stage).per_token
+    labels = run.input.labels
+    return norm_outputs.of_tokens(found, words.norm_names(), labels, pinned=token, _=_)
+
+
+def draw_features(run: Run, layer: int, stage: str):
+    """Over all tokens, of each feature."""
+    found = measured.compared(run, layer, stage).per_feature
+    return norm_outputs.of_features(found, words.norm_names(), _=_)

@@ -1,0 +1,125 @@
+"""Widgets of the page of normalization."""
+
+import zlib
+
+import streamlit as st
+
+from blocks import Fault
+from blocks.inspection.placements import own_placement, possible_placements
+from blocks.inspection.stack import DEPTHS, WIDTHS
+from blocks.kinds import NormKind
+from blocks.run import Run
+from pages.ui import link, terms
+from pages.ui.controls import slide, slider
+from pages.ui.language import _, current_language, say
+from pages.ui.normalization import measured
+from pages.ui.normalization.fields import MOST_SEEDS, joined
+
+
+def norm_input(run: Run, layer: int) -> str:
+    """Which stage the norms are given: one that a norm of this layer reads; returned too."""
+    options = measured.norm_inputs(run, layer)
+    asked = link.value("norm_input")
+    shown = asked if asked in options else options[0]
+    labels = {name: terms.stage(name, run.config, layer) for name in options}
+    with st.container(key="norm_input"):
+        st.pills(
+            _("What the norms are given"),
+            options,
+            format_func=lambda name: labels.get(name, name),
+            required=True,
+            wrap=True,
+            **link.view("norm_input", shown, (tuple(labels.items()), current_language())),
+        )
+    return shown
+
+
+def depth_controls(run: Run) -> None:
+    """How deep, how wide, how many seeds, and which placements are drawn together."""
+    left, middle, right = st.columns([4, 3, 3])
+    with left:
+        slide("depth", _("Layers in the stack"), DEPTHS, link.value("depth"))
+    with middle:
+        widest = run.config.d_model
+        widths = [*(width for width in WIDTHS if width < widest), widest]
+        slide(
+            "depth_width",
+            _("Width, d_model at most"),
+            widths,
+            min(link.value("depth_width"), widest),
+        )
+    with right:
+        label = _("Seeds · median and range")
+        slider("n_depth_seeds", label, 1, MOST_SEEDS, link.value("n_depth_seeds"))
+    mine = own_placement(run.config)
+    others = tuple(name for name in possible_placements(run.config) if name != mine)
+    several("depth_placements", _("Drawn beside yours"), others)
+
+
+def several(name: str, label: str, options: tuple[str, ...]) -> None:
+    """Some of several words; the state holds them as one, with commas."""
+    chosen = [word for word in link.value(name).split(",") if word in options]
+    key = f"{name}__{zlib.crc32(repr((options, current_language())).encode()):x}"
+    st.session_state[key] = chosen
+    with st.container(key=name):
+        st.pills(
+            label,
+            options,
+            selection_mode="multi",
+            format_func=terms.option,
+            wrap=True,
+            key=key,
+            on_change=_several_chosen,
+            args=(name, key, options),
+        )
+
+
+def _several_chosen(name: str, key: str, options: tuple[str, ...]) -> None:
+    found = st.session_state[key]
+    link.change(name, joined([word for word in options if word in found]))
+
+
+def experiments(run: Run) -> None:
+    """What makes deep stacks fail, one click away; the curves of before stay as a ghost."""
+    has_norm = run.config.norm.norm_kind is not NormKind.NONE
+    residual = (
+        (_("Residual connection off"), "residual", False)
+        if run.config.norm.residual
+        else (_("Residual connection on"), "residual", True)
+    )
+    norm = (
+        (_("Leave the norm out"), "norm_kind", str(NormKind.NONE))
+        if has_norm
+        else (_("Put LayerNorm in"), "norm_kind", str(NormKind.LAYER_NORM))
+    )
+    with st.container(horizontal=True, key="experiments"):
+        for label, name, value in (residual, norm):
+            st.button(label, on_click=_change, args=(name, value), key=f"try_{name}")
+
+
+def _change(name: str, value: object) -> None:
+    link.change(name, value)
+    link.redraw_everything()
+
+
+def refused(fault: Fault) -> None:
+    """What cannot be measured here, and a button with the nearest that can."""
+    st.error(say(fault), icon=":material/block:")
+    if fault.mend:
+        mend = ", ".join(f"{name} = {value}" for name, value in fault.mend.items())
+        label = _("Use {mend}").format(mend=mend)
+        st.button(label, on_click=_apply, args=(fault,), key="mend_depth", type="primary")
+
+
+def _apply(fault: Fault) -> None:
+    for name, value in fault.mend.items():
+        link.change(name, value)
+
+
+def curves_before(current: tuple[measured.Depth, ...]) -> tuple[measured.Depth, ...] | None:
+    """The reader's own curves that this session showed before these."""
+    newest, before = st.session_state.get("depths", (None, None))
+    if current != newest:
+        newest, before = current, newest
+        st.session_state["depths"] = (newest, before)
+    return before

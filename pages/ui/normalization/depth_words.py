@@ -1,0 +1,265 @@
+"""Sentences that read what depth did, beside what is published."""
+
+import numpy as np
+import pandas as pd
+
+from blocks.faults import N_
+from blocks.inspection.stack import N_CLASSES
+from blocks.kinds import NormKind
+from blocks.run import Run
+from pages.ui import starts, terms
+from pages.ui.language import _
+from pages.ui.normalization import measured
+from pages.ui.normalization.measured import Depth
+
+TITLES = {
+    "parameter_gradient": N_("Gradient of each layer's parameters (norm)"),
+    "stream_gradient": N_("Gradient of the stream after each layer (norm)"),
+    "stream_norm": N_("Size of the stream (mean norm of a token)"),
+    "attention_share": N_("Attention's write, relative to the stream"),
+    "feed_forward_share": N_("Feed-forward's write, relative to the stream"),
+    "cosine": N_("Cosine with the layer before"),
+    "similarity": N_("Likeness of tokens (mean cosine of two)"),
+    "entropy_bits": N_("Entropy of attention (bits)"),
+}
+VANISHED, ALIKE, SLOPE_TOLERANCE = 1e-3, 0.99, 0.15
+NAMES = {"trained": N_("trained"), "random": N_("random weights")}
+
+
+def names(placements: list[str]) -> dict[str, str]:
+    """What each curve is called."""
+    return {name: _(NAMES[name]) if name in NAMES else terms.option(name) for name in placements}
+
+
+def setting(passes: tuple[Depth, ...]) -> str:
+    """What was built and measured, with all that is needed to do it again."""
+    depth, config = passes[0], passes[0].config
+    run = depth.run
+    text = _(
+        "{n} layers of d_model {d_model}, {heads} heads, d_ff {d_ff}, {tokens} tokens, {dtype}. "
+        "Weights random (seeds {seeds}), dropout off. They read {read}. Loss: cross entropy of a "
+        "linear probe that guesses one of {classes} random classes at each token, {loss:.2f} nats "
+        "in the first stack, back through all layers."
+    )
+    seeds = ", ".join(map(str, dict.fromkeys(each.seed for each in passes)))
+    said = text.format(
+        n=depth.n_layers,
+        d_model=config.d_model,
+        heads=config.n_heads,
+        d_ff=config.d_ff,
+        tokens=run.input.shape[1] * min(run.input.shape[0], measured.MOST_SEQUENCES),
+        dtype=run.dtype,
+        seeds=seeds,
+        read=_read(depth),
+        classes=N_CLASSES,
+        loss=measured.depth_pass(depth).loss,
+    )
+    return f"{said} {_modes(run)}".strip() if np.isfinite(measured.depth_pass(depth).loss) else ""
+
+
+def _read(depth: Depth) -> str:
+    if measured.reads_own_stream(depth.run, depth.width):
+        return _("what enters this run's first layer")
+    return _("random vectors of its words, since this run's own are wider")
+
+
+def _modes(run: Run) -> str:
+    if run.config.norm.norm_kind is NormKind.BATCH_NORM:
+        return _("BatchNorm uses the statistics of the batch, as in training.")
+    return ""
+
+
+def gradient_sentence(passes: tuple[Depth, ...], own: str) -> str:
+    """What reaches the first layer of the reader's own placement, against the last."""
+    found = of(measured.curves(passes), own, "parameter_gradient")
+    broken = not_finite(passes)
+    if broken:
+        return broken
+    first, last = found["median"].iloc[1], found["median"].iloc[-1]
+    place = terms.option(own)
+    if first == 0 or last == 0:
+        text = _(
+            "Yours ({own}): the gradient of layer {layer} is exactly 0, too small for {dtype}."
+        )
+        at = int(found["layer"][found["median"] == 0].iloc[0])
+        return text.format(own=place, layer=at, dtype=passes[0].run.dtype)
+    text = _("Yours ({own}): layer 1 has {ratio:.3g} times the gradient of layer {n}. {verdict}")
+    verdict = _("It stays of one order of magnitude.")
+    if first / last < VANISHED:
+        verdict = _("It vanishes on the way back.")
+    elif first / last > 1 / VANISHED:
+        verdict = _("It explodes on the way back.")
+    elif not 0.1 < first / last < 10:
+        verdict = _("It changes much on the way back.")
+    ratio, n = first / last, passes[0].n_layers
+    return text.format(own=place, ratio=ratio, n=n, verdict=verdict)
+
+
+def not_finite(passes: tuple[Depth, ...]) -> str:
+    """Where numbers left the number format: which placements, from which layer on."""
+    said = []
+    text = _("{placement}: from layer {layer} on the stream is no finite number in {dtype}.")
+    back = _("{placement}: the stream stays finite, the gradients do not, in {dtype}.")
+    for placement in dict.fromkeys(each.placement for each in passes):
+        layers = [measured.depth_pass(d).layers for d in passes if d.placement == placement]
+        values = {"placement": terms.option(placement), "dtype": passes[0].run.dtype}
+        first = _first_broken(layers, "stream_norm", start=0)
+        if first is not None:
+            said.append(text.format(layer=first, **values))
+        elif _first_broken(layers, "parameter_gradient", start=1) is not None:
+            said.append(back.format(**values))
+    return " ".join(said)
+
+
+def _first_broken(frames: list[pd.DataFrame], column: str, *, start: int) -> int | None:
+    broken = [
+        int(frame["layer"][start + i])
+        for frame in frames
+        for i, value in enumerate(frame[column][start:])
+        if not np.isfinite(value)
+    ]
+    return min(broken, default=None)
+
+
+def of(curves: pd.DataFrame, placement: str, measure: str) -> pd.DataFrame:
+    """One curve."""
+    is_it = (curves["placement"] == placement) & (curves["measure"] == measure)
+    return curves[is_it].reset_index(drop=True)
+
+
+def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
+    """Whether tokens become alike, beside Dong et al. 2021."""
+    found = of(measured.curves(passes), own, "similarity")["median"]
+    if found.isna().all():
+        return _("With one token there is no other to be alike.")
+    if found.isna().any():
+        return ""
+    start, end = found.iloc[0], found.iloc[-1]
+    said = _("Two tokens have a cosine of {start:.2f} going in and {end:.2f} after layer {n}.")
+    said = said.format(start=start, end=end, n=passes[0].n_layers)
+    if passes[0].run.config.norm.residual:
+        theory = _(
+            "Dong et al. 2021: without the residual connection tokens collapse into one; with it "
+            "they need not. Switch it off to see."
+        )
+        return f"{said} {theory}"
+    text = _("Dong et al. 2021 expect collapse without the residual connection: {verdict}.")
+    verdict = _("this run agrees") if end > ALIKE else _("this run does not show it (yet)")
+    return f"{said} {text.format(verdict=verdict)}"
+
+
+def xiong_sentence(passes: tuple[Depth, ...]) -> str:
+    """How the last gradient depends on depth, beside Xiong et al. 2020."""
+    table = measured.last_gradients(passes)
+    said = [
+        _(
+            "Xiong et al. 2020 (theorem 1, at initialisation): the gradient of the last "
+            "feed-forward matrix does not depend on depth for post-norm, and falls as 1/√depth for "
+            "pre-norm."
+        )
+    ]
+    for placement, expected in (("post", 0.0), ("pre", -0.5)):
+        found = measured.slope(table[table["placement"] == placement])
+        if not np.isfinite(found):
+            continue
+        agrees = abs(found - expected) <= SLOPE_TOLERANCE
+        text = _("Measured for {placement}: depth^{slope:.2f}, expected {expected:.1f}; {verdict}.")
+        verdict = (
+            _("agrees within ±{tolerance}") if agrees else _("differs by more than {tolerance}")
+        )
+        said.append(
+            text.format(
+                placement=terms.option(placement),
+                slope=found,
+                expected=expected,
+                verdict=verdict.format(tolerance=SLOPE_TOLERANCE),
+            )
+        )
+    if len(said) == 1:
+        said.append(_("Draw pre or post, and at least 4 layers, to compare."))
+    return " ".join(said)
+
+
+def xiong_why(passes: tuple[Depth, ...]) -> str:
+    """Why theory and this stack may differ."""
+    config = passes[0].config
+    if config.attention_only:
+        return _("There is no feed-forward here: the matrix is attention's out_proj.")
+    if not config.norm.residual:
+        return _("The theorem has a residual connection, and here it is off.")
+    if config.norm.norm_kind is not NormKind.LAYER_NORM:
+        return _("The theorem is about LayerNorm.")
+    if config.initialization != "xavier_uniform":
+        return _(
+            "The theorem takes Xavier initialisation, where writes are as large as the stream; "
+            "here the weights are drawn otherwise, and what enters the stack weighs more."
+        )
+    return _("Initialised as in the theorem, but for attention, which it simplifies.")
+
+
+def panels_alt(passes: tuple[Depth, ...], *_ghost: object) -> str:
+    """The panels in words."""
+    curves = measured.curves(passes)
+    rows = []
+    for placement in dict.fromkeys(each.placement for each in passes):
+        found = of(curves, placement, "parameter_gradient")["median"].iloc[1:]
+        if found.notna().all():
+            text = _("{placement}: gradient {first:.3g} in layer 1, {last:.3g} in the last")
+            values = {"first": found.iloc[0], "last": found.iloc[-1]}
+            rows.append(text.format(placement=terms.option(placement), **values))
+    text = _("Measures of {n} layers on one axis, for each placement. {rows}.")
+    return text.format(n=passes[0].n_layers, rows="; ".join(rows))
+
+
+def last_gradients_alt(passes: tuple[Depth, ...]) -> str:
+    """The gradients of the last matrix in words."""
+    table = measured.last_gradients(passes).dropna()
+    rows = "; ".join(
+        f"{terms.option(row.placement)} {row.n_layers}: {row.median:.3g}"
+        for row in table.itertuples()
+    )
+    text = _("Gradient of the last matrix by placement and layers in the stack: {rows}.")
+    return text.format(rows=rows)
+
+
+def own_sentence(run: Run, targets: tuple[int, ...]) -> str:
+    """Where the trained model's gradient is, and how its loss compares."""
+    trained = measured.own_pass(run, targets)
+    random = measured.own_pass(measured.untrained(run), targets)
+    gradient = trained.layers["parameter_gradient"][1:]
+    text = _(
+        "Loss of this text: {trained:.2f} nats trained, {random:.2f} with random weights (seed "
+        "{seed}). Trained, layer {most} has the largest gradient and layer {least} the smallest."
+    )
+    return text.format(
+        trained=trained.loss,
+        random=random.loss,
+        seed=run.seed,
+        most=int(gradient.idxmax()),
+        least=int(gradient.idxmin()),
+    )
+
+
+def own_note(run: Run) -> str:
+    """What the loss is."""
+    task = terms.option(starts.model(run.weights).card.task)
+    if run.config.architecture == "gpt":
+        text = _("Loss: next-token cross entropy on this text. Learned: {task}.")
+    else:
+        text = _("Loss: cross entropy of what it should say on this text. Learned: {task}.")
+    return text.format(task=task) + " " + _("In evaluation, no update is made.")
+
+
+def no_own_loss() -> str:
+    """Why the trained model's own layers are not shown."""
+    return _(
+        "For this text the trained model has no right answer to be measured against: give a GPT "
+        "two tokens or more, or let the encoder's pinned token be hidden."
+    )
+
+
+def own_alt(run: Run, targets: tuple[int, ...]) -> str:
+    """The trained model's panels in words."""
+    found = measured.own_pass(run, targets).layers["parameter_gradient"][1:]
+    rows = "; ".join(f"{layer}: {value:.3g}" for layer, value in found.items())
+    return _("Gradient of each layer's parameters, trained: {rows}.").format(rows=rows)

@@ -1,0 +1,212 @@
+"""Sentences that read what norms did in this run, and pictures in words."""
+
+from blocks.faults import N_
+from blocks.inspection.norm_compared import EVALUATION, INPUT, TRAINING
+from blocks.inspection.placements import own_placement, placement_run, possible_placements
+from blocks.kinds import NormKind, NormPlacement
+from blocks.run import Run
+from pages.ui import labelled, terms
+from pages.ui.language import _, literal
+from pages.ui.normalization import measured
+
+NORM_NAMES = {
+    INPUT: N_("what goes in"),
+    TRAINING: N_("BatchNorm, training"),
+    EVALUATION: N_("BatchNorm, evaluation"),
+}
+
+
+def norm_name(name: str) -> str:
+    """What a norm is called, BatchNorm with its mode."""
+    return _(NORM_NAMES[name]) if name in NORM_NAMES else terms.option(name)
+
+
+def norm_names() -> dict[str, str]:
+    """All that are compared, in the order in which they are drawn."""
+    kinds = (INPUT, str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM), TRAINING, EVALUATION)
+    return {name: norm_name(name) for name in kinds}
+
+
+def axes_sentence(run: Run) -> str:
+    """How many statistics each norm takes here, each over how many numbers."""
+    batch, seq_len = run.input.shape
+    n_tokens, d_model = batch * seq_len, run.config.d_model
+    text = _(
+        "Here {batch} × {seq_len} × {d_model} numbers come in (batch, seq, d_model). LayerNorm and "
+        "RMSNorm look at each of the {n_tokens} tokens alone, over its {d_model} features. "
+        "BatchNorm looks at each of the {d_model} features alone, over all {n_tokens} tokens."
+    )
+    sizes = {"batch": batch, "seq_len": seq_len, "d_model": d_model, "n_tokens": n_tokens}
+    said = [text.format(**sizes)]
+    if batch == 1:
+        said.append(_("With batch size 1 these are the tokens of this one sequence."))
+    if run.input.n_padding:
+        padding = _("{n} of them are padding, and BatchNorm counts them in.")
+        said.append(padding.format(n=batch * run.input.n_padding))
+    return " ".join(said)
+
+
+def grid_note(kind: str, n_tokens: int, d_model: int) -> tuple[str, bool]:
+    """What stands above the grid of a norm, and whether the rows are what shares."""
+    is_per_token = kind != NormKind.BATCH_NORM
+    n_groups, size = (n_tokens, d_model) if is_per_token else (d_model, n_tokens)
+    statistics = _("mean square") if kind == NormKind.RMS_NORM else _("mean, variance")
+    text = _("{statistics}<br>{n_groups} × over {size}")
+    return text.format(statistics=statistics, n_groups=n_groups, size=size), is_per_token
+
+
+def axes_alt(run: Run, token: int) -> str:
+    """The picture of the cells in words."""
+    text = _(
+        "Grids of tokens by features. For LayerNorm and RMSNorm the row of the token {token} is "
+        "coloured, for BatchNorm the column of one feature through all tokens and sequences."
+    )
+    return text.format(token=run.input.labels[token])
+
+
+def outputs_sentence(run: Run, layer: int, stage: str) -> str:
+    """What is brought to one scale by which norm, and what is not."""
+    found = measured.compared(run, layer, stage)
+    tokens = found.per_token.groupby("norm")["std"].agg(["min", "max"])
+    features = found.per_feature.groupby("norm")["std"].agg(["min", "max"])
+    layernorm = str(NormKind.LAYER_NORM)
+    text = _(
+        "LayerNorm: every token leaves with standard deviation {token_least:.2f} to "
+        "{token_most:.2f}, while that of features runs from {feature_least:.2f} to "
+        "{feature_most:.2f}. BatchNorm in training: every feature {batch_feature_least:.2f} to "
+        "{batch_feature_most:.2f}, tokens {batch_token_least:.2f} to {batch_token_most:.2f}."
+    )
+    said = text.format(
+        token_least=tokens["min"][layernorm],
+        token_most=tokens["max"][layernorm],
+        feature_least=features["min"][layernorm],
+        feature_most=features["max"][layernorm],
+        batch_feature_least=features["min"][TRAINING],
+        batch_feature_most=features["max"][TRAINING],
+        batch_token_least=tokens["min"][TRAINING],
+        batch_token_most=tokens["max"][TRAINING],
+    )
+    return f"{said} {_means(found)}"
+
+
+def _means(found: measured.Compared) -> str:
+    """RMSNorm is the one that leaves the mean of a token where it is."""
+    means = found.per_token.assign(size=found.per_token["mean"].abs())
+    largest = means.groupby("norm")["size"].max()
+    text = _("RMSNorm does not remove a token's mean: up to {rms:.2g} stays, of {before:.2g}.")
+    return text.format(rms=largest[str(NormKind.RMS_NORM)], before=largest[INPUT])
+
+
+def outputs_alt(run: Run, layer: int, stage: str, *_token: int) -> str:
+    """The curves of what comes out in words."""
+    found = measured.compared(run, layer, stage).per_token
+    middle = found.groupby("norm", sort=False)[["mean", "std", "rms"]].median()
+    rows = "; ".join(
+        f"{norm_name(str(row.Index))} {row.mean:.2f}, {row.std:.2f}, {row.rms:.2f}"
+        for row in middle.itertuples()
+    )
+    text = _("Mean, standard deviation and RMS of a token, in the median: {rows}.")
+    return text.format(rows=rows)
+
+
+def dependence_sentence(run: Run, layer: int, stage: str) -> str:
+    """Which norm's output depends on what else is in the batch, as numbers measured here."""
+    found = measured.compared(run, layer, stage).dependence.set_index("norm")
+    alone = found.loc[[str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)]].to_numpy()
+    if alone.max() == 0:
+        said = _("LayerNorm and RMSNorm: nothing around a token changes it, the change is 0.")
+    else:
+        text = _(
+            "LayerNorm and RMSNorm: nothing around a token changes it by more than {most:.1g}."
+        )
+        said = text.format(most=alone.max())
+    batch = found.loc[TRAINING]
+    text = _(
+        "BatchNorm in training moves the same tokens by up to {batch:.2g} when others share their "
+        "batch, by {padding:.2g} when there is padding; evaluation differs by {mode:.2g}."
+    )
+    moved = text.format(batch=batch["batch"], padding=batch["padding"], mode=batch["mode"])
+    return f"{said} {moved}"
+
+
+def dependence_note(run: Run, layer: int, stage: str) -> str:
+    """Where the others and the padding come from."""
+    others_own, padding_own = measured.compared(run, layer, stage).is_own
+    others = (
+        _("the other sequences of this batch")
+        if others_own
+        else _("the same tokens in reverse order")
+    )
+    padding = _("this run's own") if padding_own else _("four padding tokens, read alone")
+    text = _(
+        "The largest change of any value of the first sequence, measured on what really enters "
+        "the norm. Others: {others}. Padding: {padding}; all of it as the model made it. Norms "
+        "without learned scale; BatchNorm's running statistics as they begin, 0 and 1."
+    )
+    return text.format(others=others, padding=padding)
+
+
+def placements_sentence(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
+    """Which placement leaves the widest and which the narrowest stream, and the reader's own."""
+    moments = {name: measured.in_placement(run, name, layer, head).moments for name in shown}
+    sizes = {name: row["rms"] for name, row in moments.items() if row["rms"] < float("inf")}
+    broken = [terms.option(name) for name in shown if name not in sizes]
+    said = []
+    if sizes:
+        widest, narrowest = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
+        text = _(
+            "The stream leaves layer {layer} widest with {wide} (RMS {most:.3g}), narrowest with "
+            "{narrow} (RMS {least:.3g})."
+        )
+        ends = {"wide": terms.option(widest), "narrow": terms.option(narrowest)}
+        extent = {"most": sizes[widest], "least": sizes[narrowest]}
+        said.append(text.format(layer=layer + 1, **ends, **extent))
+    own = own_placement(run.config)
+    if own in sizes:
+        text = _("Yours is {own}: {rms:.3g}.")
+        said.append(text.format(own=terms.option(own), rms=sizes[own]))
+    if broken:
+        said.append(_("Not finite: {names}.").format(names=", ".join(broken)))
+    return " ".join(said)
+
+
+def placements_note(run: Run) -> str:
+    """What was run, and what was left out."""
+    shared = placement_run(run)
+    text = _(
+        "All with the same weights, drawn from seed {seed}; what only some placements have (more "
+        "norms, or fewer) starts as 1 and 0."
+    )
+    said = [text.format(seed=run.seed)]
+    if run.weights:
+        said.append(_("The trained weights fit one placement only, so they are not used here."))
+    if shared.config.n_layers != run.config.n_layers:
+        said.append(_("The whole model is too large for this: one layer of it runs, on vectors."))
+    if NormPlacement.PARALLEL not in possible_placements(run.config):
+        said.append(_("Parallel needs a feed-forward layer, and attention_only leaves it out."))
+    if run.config.norm.norm_kind is NormKind.NONE:
+        said.append(_("Your model has no norm; the other placements use LayerNorm."))
+    return " ".join(said)
+
+
+def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
+    """The overlaid distributions in words."""
+    rows = []
+    for name in shown:
+        row = measured.in_placement(run, name, layer, head).moments
+        rows.append(f"{terms.option(name)} {row['mean']:.2f} ± {row['std']:.2f}")
+    text = _("Values that leave the layer in each placement, mean ± std: {rows}.")
+    return text.format(rows="; ".join(row for row in rows if "nan" not in row and "inf" not in row))
+
+
+def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int) -> str:
+    """The tiles in words."""
+    text = _("Attention pattern of head {head} in layer {layer}, for {names}; pinned: {token}.")
+    names = ", ".join(terms.option(name) for name in shown)
+    token_name = literal(run.input.labels[token])
+    return text.format(head=head, layer=layer + 1, names=names, token=token_name)
+
+
+def shown_layer(run: Run) -> int:
+    """The layer that is looked at, in the model in which placements are compared."""
+    return min(labelled.selected_layer(run), placement_run(run).config.n_layers - 1)
