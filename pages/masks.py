@@ -15,7 +15,6 @@ from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
 from pages.ui.masks import controls, measured
 from pages.ui.masks import words as mask_words
-from pages.ui.views import head_choice, layer_choice
 
 TITLE = N_("Masks: who may see whom")
 
@@ -30,8 +29,6 @@ def main() -> None:
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     token = labelled.pinned_token(run)
     does_it_hold(run, layer, head, token)
-    layer_choice(run, layer)
-    head_choice(run, head)
     what_the_mask_does(run, layer, head, token)
     nothing_to_see(run, layer, head, token)
     another_sequence(run)

@@ -1,5 +1,6 @@
 """Which outputs depend on which tokens: allowed cells in blue, leaks in a colour of their own."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from pages.figures.token_matrix import Names, alarms, hatching, marks, token_mat
 
 LEAK = "194, 24, 91"
 FORBIDDEN, STILL = 0, 1
-ALLOWED, LEAKING = (2, 125), (126, 249)
+ALLOWED, LEAKING = (2, 122), (129, 249)
 MOST_DECADES = 8.0
 
 
@@ -95,13 +96,15 @@ def _scale(*, has_leaks: bool) -> list[tuple[float, str]]:
 
 def _bar(least: float, most: float, unit: str, *, has_leaks: bool, _: Translate) -> dict[str, Any]:
     """Ticks at powers of ten, for the allowed cells and again for the leaks."""
-    step = max(1, int((most - least) / 4))
+    step = max(1, math.ceil((most - least) / (2 if has_leaks else 4)))
     powers = np.arange(most, least - 0.5, -step)[::-1]
-    parts = [(ALLOWED, "")] + ([(LEAKING, f" {_('leak')}")] if has_leaks else [])
+    parts = [(ALLOWED, powers, "")]
+    if has_leaks:
+        parts = [(ALLOWED, powers[:-1], ""), (LEAKING, powers, f" {_('leak')}")]
     ticks = [
         (first + (power - least) / (most - least) * (last - first), f"{10.0**power:g}{what}")
-        for (first, last), what in parts
-        for power in powers
+        for (first, last), shown, what in parts
+        for power in shown
     ]
     return {
         "title": {"text": unit, "side": "right"},

@@ -33,6 +33,7 @@ def mask_map(
             hatching(~is_open, is_open, _("forbidden") + to_change),
         ],
         _names(_("The mask: allowed or forbidden"), rows, columns, _),
+        is_clicked=can_paint,
         pinned=pinned,
     )
 
@@ -51,6 +52,7 @@ def score_map(
         signed_map(finite, showscale=True, colorbar=signed_bar(finite, _("score"))),
         [marks(np.ones_like(scores, dtype=bool), scores, _said(_("score {x}"), ".3f"))],
         _names(_("Scores before the mask"), rows, columns, _),
+        is_clicked=False,
         pinned=pinned,
     )
 
@@ -80,6 +82,7 @@ def pattern_map(
             hatching(~is_number, pattern, _("not a number")),
         ],
         _names(title or _("The pattern after the mask"), rows, columns, _),
+        is_clicked=False,
         pinned=pinned,
     )
 

@@ -1,4 +1,8 @@
-"""A matrix of tokens against tokens: colours below, marks that are hovered and clicked above."""
+"""A matrix of tokens against tokens: colours below, marks that are hovered and clicked above.
+
+A browser draws no more than a handful of charts by WebGL on one page, so marks are SVG as long as
+they are few; where they are many, only charts that are clicked have them.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,6 +15,7 @@ from pages.figures.weights import outline
 
 AXIS_TITLE = 26
 LABELS = 32
+FEW = 1_200
 LEAST_HEIGHT, MOST_HEIGHT = 260, 560
 
 
@@ -29,16 +34,20 @@ def token_matrix(
     marks: Sequence[dict[str, Any]],
     names: Names,
     *,
+    is_clicked: bool = True,
     pinned: int | None = None,
     annotations: Sequence[dict[str, Any]] = (),
 ) -> Picture:
-    """Rows down and columns across; `pinned`: the row that is outlined."""
+    """Rows down and columns across; `pinned`: the row that is outlined.
+
+    Where marks are too many for a chart that is not clicked, the colours themselves are hovered.
+    """
     n_rows, n_columns = len(names.rows), len(names.columns)
     room = label_room(names.columns)
     width, height = [-0.5, n_columns - 0.5], [n_rows - 0.5, -0.5]
     is_pinned = pinned is not None and pinned < n_rows
     return figure(
-        [heatmap, *marks],
+        _traces(heatmap, marks, is_clicked=is_clicked),
         title=names.title,
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
         margin=(TITLE + room, AXIS_TITLE),
@@ -59,6 +68,22 @@ def token_matrix(
         shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)] if is_pinned else [],
         annotations=[_across(names.across), *annotations],
     )
+
+
+def _traces(
+    heatmap: dict[str, Any], marks: Sequence[dict[str, Any]], *, is_clicked: bool
+) -> list[dict[str, Any]]:
+    if sum(len(each["x"]) for each in marks) <= FEW:
+        return [heatmap, *marks]
+    if is_clicked:
+        return [heatmap, *({**each, "type": "scattergl"} for each in marks)]
+    nothing = {"type": "scatter", "x": [None], "y": [None]}  # keeps the axes that have labels
+    said = marks[0]["hovertemplate"].replace("customdata[2]", "customdata")
+    values = np.zeros(heatmap["z"].shape, dtype=np.float32)
+    for each in marks:
+        values[each["y"], each["x"]] = each["customdata"][:, 2]
+    hover = {"hoverinfo": None, "hovertemplate": said, "customdata": values}
+    return [nothing, {**heatmap, **hover, "xaxis": "x2", "yaxis": "y2"}]
 
 
 def _across(text: str) -> dict[str, Any]:
@@ -85,7 +110,7 @@ def marks(
     kept = {"marker": {"opacity": opacity}}
     numbers = (row, column, np.nan_to_num(values[row, column]))
     return {
-        "type": "scattergl",
+        "type": "scatter",
         "mode": "markers",
         "xaxis": "x2",
         "yaxis": "y2",

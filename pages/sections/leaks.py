@@ -40,9 +40,9 @@ def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
         shown = _found(run, fault) or clean
     _verdicts(clean, shown)
     _pictures(shown, token)
+    st.caption(" ".join(filter(None, (words.how(clean.test), words.tested(shown)))))
     if shown.test.fault is not MaskFault.NONE:
         what_the_fault_does(shown, layer, head, token)
-    st.caption(" ".join(filter(None, (words.how(clean.test), words.tested(shown)))))
 
 
 def _found(run: Run, fault: MaskFault) -> Leaks | None:
@@ -164,7 +164,9 @@ def draw_gradient(found: Leaks, token: int):
 def draw_planted(run: Run, layer: int, head: int, fault: MaskFault, scale: int, token: int):
     """The pattern of a head with a fault, or without."""
     _scores, pattern = measured.steps(run, layer, head, fault, scale)
-    title = _("Head {head}: {fault}").format(head=head, fault=words.fault(fault))
+    name = _("as configured") if fault is MaskFault.NONE else words.fault(fault)
+    title = _("Layer {layer}, head {head}: {name}")
+    title = title.format(layer=layer + 1, head=head, name=name)
     labels = run.input.labels
     return mask_steps.pattern_map(
         pattern, measured.open_cells(run), labels, labels, title=title, pinned=token, _=_

@@ -12,15 +12,13 @@ from pages.figures import heads, mask_steps
 from pages.ui import labelled
 from pages.ui.chart import show
 from pages.ui.explain import heading
-from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.masks import controls, measured, painting, words
-from pages.ui.views import pin_token
+from pages.ui.views import head_choice, layer_choice, pin_token
 
 CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attention_pattern)
 
 
-@section
 def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
     heading(_("What the mask does"), ("masks", "attention"), CODE, key="mask_steps")
@@ -34,6 +32,8 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         st.markdown(f"**{_('Paint a mask by hand')}**")
         st.caption(_("Click a cell of the large mask below, or choose one here."))
         painting.painting_controls(run)
+    layer_choice(run, layer)
+    head_choice(run, head)
     three_pictures(run, layer, head, token)
     st.info(words.steps_sentence(run, layer, head, token), icon=":material/lightbulb:")
 

@@ -67,6 +67,7 @@ def painting_controls(run: Run) -> None:
     with st.container(horizontal=True, gap="small"):
         label = _("Close this cell") if is_open else _("Open this cell")
         _button(run, "paint_cell", label, query, key, not is_open)
+    with st.container(horizontal=True, gap="small"):
         _button(run, "open_row", _("Open row"), query, everything, True)
         _button(run, "close_row", _("Close row"), query, everything, False)
         _button(run, "open_column", _("Open column"), everything, key, True)

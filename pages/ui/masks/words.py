@@ -251,15 +251,26 @@ def steps_sentence(run: Run, layer: int, head: int, query: int) -> str:
         return f"{begun} {_('Its row is all zeros: attention writes nothing there.')}"
     if not np.isfinite(scores[query]).all():
         return f"{begun} {_('Some of its scores are too large for this number format.')}"
-    row = np.exp(scores[query].astype(np.float64) - scores[query].max())
-    share = float(row[~is_open].sum() / row.sum())
     key = int(pattern[query].argmax())
+    text = _("Its largest weight, {weight:.3f}, goes to key {key}.")
+    most = text.format(key=token(run, key), weight=float(pattern[query, key]))
+    return f"{begun} {most} {_without_mask(run, layer, head)}"
+
+
+def _without_mask(run: Run, layer: int, head: int) -> str:
+    """What the softmax would have given to keys that are forbidden."""
+    scores, _pattern = measured.steps(run, layer, head)
+    is_open = measured.open_cells(run)
+    if not np.isfinite(scores).all() or is_open.all():
+        return ""
+    rows = np.exp(scores.astype(np.float64) - scores.max(axis=1, keepdims=True))
+    shares = np.where(is_open, 0, rows).sum(axis=1) / rows.sum(axis=1)
     text = _(
-        "Without the mask, forbidden keys would take {share:.1%} of its weight; with it, key {key} "
-        "gets the most, {weight:.3f}."
+        "Without the mask, keys that are forbidden would take {mean:.0%} of the weight of this "
+        "head, and {most:.0%} at query {query}."
     )
-    weight = float(pattern[query, key])
-    return f"{begun} {text.format(share=share, key=token(run, key), weight=weight)}"
+    worst = int(shares.argmax())
+    return text.format(mean=shares.mean(), most=shares[worst], query=token(run, worst))
 
 
 def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -> str:
