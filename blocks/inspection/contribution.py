@@ -74,7 +74,7 @@ def first_token(steps: AttentionSteps) -> pd.DataFrame:
 
     Over the queries after the first that may see it: weight, and even_weight if all keys that a
     query may see had the same. value_ratio: ‖v·W_O‖ of the first token by the mean of the others
-    (1 where there is none). is_sink: weight above 0.3 (Gu et al. 2024, section 3.1) and
+    (1 where there is none). is_sink: weight above 0.3 (the threshold of Gu et al. 2024) and
     value_ratio below 0.5: much attention that moves little. Xiao et al. 2023.
     """
     sees = steps.mask[1:, 0]

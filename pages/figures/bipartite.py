@@ -1,4 +1,7 @@
-"""Attention as lines: tokens left and right, a line for each weight that is large."""
+"""Attention as lines: tokens left and right, a line for each weight that is large.
+
+Lines are paths of the layout: one path holds all lines of a level, however many there are.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pages.figures.theme import ATTENTION, PINNED, TITLE, Picture, Translate, faint, figure
-from pages.figures.token_axis import hover_names, token_ticks
+from pages.figures.token_axis import token_ticks
 
 LEVELS = 8
 LEAST = 0.02
@@ -37,7 +40,7 @@ def lines(
 ) -> Picture:
     """Tokens that read on the left, tokens that are read on the right.
 
-    A line is as strong as its weight, in eight levels, one trace each; those of the `pinned` query
+    A line is as strong as its weight, in eight levels, one path each; those of the `pinned` query
     have the colour of what is pinned. A click on a token on the left returns its number.
     """
     n = len(tokens)
@@ -47,18 +50,17 @@ def lines(
     right = {**token_ticks(tokens, LABELS), "side": "right", "overlaying": "y", "range": height}
     bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     return figure(
-        [
-            *_levels(weights, found[~is_pinned], ATTENTION),
-            *_levels(weights, found[is_pinned], PINNED),
-            *_ends(weights, tokens, pinned, _),
-        ],
+        _ends(weights, tokens, pinned, _),
         title=title,
         height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
         margin=(TITLE + 22, 8),
         xaxis={"range": [-0.02, 1.02], "fixedrange": True, **bare},
         yaxis={**token_ticks(tokens, LABELS), "range": height},
         yaxis2=right,
-        xaxis2={**hover_names(("", "")), "overlaying": "x", "range": [-0.02, 1.02]},
+        shapes=[
+            *_levels(weights, found[~is_pinned], ATTENTION),
+            *_levels(weights, found[is_pinned], PINNED),
+        ],
         annotations=[
             _column(_("query: reads"), 0, "left"),
             _column(_("key: is read"), 1, "right"),
@@ -72,7 +74,7 @@ def _column(text: str, x: float, anchor: str) -> dict[str, Any]:
 
 
 def _levels(weights: np.ndarray, found: np.ndarray, color: str) -> list[dict[str, Any]]:
-    """One trace a level, its lines parted by None."""
+    """One path a level: faint ones first, so that strong ones lie on top."""
     values = weights[found[:, 0], found[:, 1]]
     level = np.minimum((values * LEVELS).astype(int), LEVELS - 1)
     return [
@@ -83,14 +85,10 @@ def _levels(weights: np.ndarray, found: np.ndarray, color: str) -> list[dict[str
 
 
 def _level(found: np.ndarray, color: str, width: float) -> dict[str, Any]:
-    return {
-        "type": "scattergl",
-        "mode": "lines",
-        "x": [x for _edge in found for x in (0, 1, None)],
-        "y": [y for query, key in found.tolist() for y in (query, key, None)],
-        "line": {"color": color, "width": width},
-        "hoverinfo": "skip",
-    }
+    """Curves that leave and arrive level, so that each can be followed."""
+    curves = (f"M 0,{query} C 0.4,{query} 0.6,{key} 1,{key}" for query, key in found.tolist())
+    line = {"color": color, "width": width}
+    return {"type": "path", "path": " ".join(curves), "line": line, "layer": "below"}
 
 
 def _ends(

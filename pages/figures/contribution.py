@@ -19,7 +19,7 @@ from pages.figures.theme import (
     token_label,
 )
 
-ROW, TOP, BOTTOM = 22, 66, 46
+ROW, TOP, BOTTOM = 22, 92, 8
 GAP = 0.05
 COLUMNS = ("weight", "norm", "share")
 
@@ -113,7 +113,7 @@ def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
             "y": row,
             "xref": f"x{i + 1 if i else ''}",
             "yref": "y",
-            "text": f"{value:.3g}" if column == "norm" else f"{value:.1%}",
+            "text": _number(column, float(value)),
             "xanchor": "left",
             "showarrow": False,
             "font": {"size": 10},
@@ -122,6 +122,12 @@ def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
         for row, value in enumerate(rows[column])
         if not pd.isna(value)
     ]
+
+
+def _number(column: str, value: float) -> str:
+    """Lengths as they are, shares in percent; no minus before a nought."""
+    value = value if abs(value) >= 0.0005 else 0.0
+    return f"{value:.3f}" if column == "norm" else f"{value:.1%}"
 
 
 def _targets(rows: pd.DataFrame) -> dict[str, Any]:
@@ -183,7 +189,7 @@ def sinks(
     even = float(heads["even_weight"].iloc[0])
     return figure(
         [points],
-        title=_("The first token: how much weight it gets, how much it could move"),
+        title=_("First token: its weight against its size"),
         height=360,
         margin=(46, 48),
         xaxis={

@@ -5,13 +5,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures.matrix import Matrix, Place, axes, cells, heat, hovered, outlined, titled
+from pages.figures.matrix import (
+    Matrix,
+    Place,
+    axes,
+    cells,
+    heat,
+    hovered,
+    numbered,
+    outlined,
+    titled,
+)
 from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
 from pages.figures.token_axis import label_room, token_ticks
 
-STRIP_HEIGHT, STRIP_TOP = 150, 26
+STRIP_HEIGHT, STRIP_TOP, FAINT = 150, 26, 0.45
 LABELS = 32
-GAP = 0.03
+GAP, SUMS_FROM = 0.03, 0.92
 
 
 class Chosen(NamedTuple):
@@ -41,7 +51,7 @@ def strip(
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for i, ((step, matrix), place) in enumerate(zip(frames, places, strict=True)):
-        opacity = 1 if i <= reached else 0.35
+        opacity = 1 if i <= reached else FAINT
         traces += [{**heat(matrix, place, _), "opacity": opacity}, _target(step, matrix, place)]
         layout |= axes(matrix, place)
     now = [place for (step, _m), place in zip(frames, places, strict=True) if step == current]
@@ -125,15 +135,17 @@ def side_by_side(
     The pinned row is outlined in each, and the chosen cell where the columns are keys.
     """
     n, width = len(matrices), 1 / len(matrices)
+    end = SUMS_FROM if matrices[-1].is_weights else 1
     places = [
-        Place(i + 1, (i * width + (GAP if i else 0), (i + 1) * width), (0, 1)) for i in range(n)
+        Place(i + 1, (end * i * width + (GAP if i else 0), end * (i + 1) * width), (0, 1))
+        for i in range(n)
     ]
     tokens = matrices[0].rows
     is_square = matrices[-1].name in SQUARES
     top = 40 + (label_room(tokens) if is_square else 0)
     traces, layout = [], {}
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
-        traces.append(heat(matrix, place, _, bar=i == n - 1))
+        traces.append({**heat(matrix, place, _, bar=i == n - 1), **numbered(matrix.values)})
         traces += cells(matrix, place, numbers.returns(matrix), _)
         layout |= axes(matrix, place, x=_key_names(matrix), y=_query_names(tokens, i == 0))
     marks = [
@@ -245,7 +257,7 @@ def product(
         for matrix, place in zip(matrices[:2], places[:2], strict=True)
     ]
     results = [
-        heat(result, places[2], _, bar=True),
+        {**heat(result, places[2], _, bar=True), **numbered(result.values)},
         *cells(result, places[2], numbers.returns(result), _),
     ]
     return figure(

@@ -35,9 +35,9 @@ def measures(
         margin=(TOP, BOTTOM),
         xaxis={
             "tickvals": list(range(n_columns)),
-            "ticktext": list(columns),
+            "ticktext": [name.replace(" ", "<br>") for name in columns],
             "side": "top",
-            "tickangle": -25,
+            "tickangle": 0,
             "range": [-0.5, n_columns - 0.5],
             **BARE,
         },

@@ -30,7 +30,8 @@ class Matrix(NamedTuple):
     @property
     def transposed(self) -> "Matrix":
         """Rows as columns."""
-        return self._replace(values=self.values.T, rows=self.columns, columns=self.rows)
+        symbol, values = f"{self.symbol}ᵀ", self.values.T
+        return self._replace(symbol=symbol, values=values, rows=self.columns, columns=self.rows)
 
 
 class Place(NamedTuple):
@@ -47,9 +48,8 @@ class Place(NamedTuple):
 
 
 def heat(matrix: Matrix, place: Place, _: Translate, *, bar: bool = False) -> dict[str, Any]:
-    """Its colours; `bar`: with the scale beside the figure, and numbers in the cells."""
+    """Its colours; `bar`: with the scale beside the figure."""
     on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
-    on |= _numbers(matrix.values) if bar else {}
     if matrix.is_weights:
         z = np.where(np.isnan(matrix.values), 1, codes(np.nan_to_num(matrix.values)))
         return weight_map(z.astype(np.uint8), _, showscale=bar, **on)
@@ -57,12 +57,12 @@ def heat(matrix: Matrix, place: Place, _: Translate, *, bar: bool = False) -> di
     return signed_map(matrix.values, **{**on, **scale, "showscale": bar})
 
 
-def _numbers(values: np.ndarray) -> dict[str, Any]:
-    """The values in their cells, where there is room."""
+def numbered(values: np.ndarray) -> dict[str, Any]:
+    """What writes the values in the cells of a heatmap, where there is room."""
     if max(values.shape) > NUMBERS_UP_TO:
         return {}
     text = [["" if np.isnan(x) else short(x) for x in row] for row in values]
-    return {"text": text, "texttemplate": "%{text}"}
+    return {"text": text, "texttemplate": "%{text}", "textfont": {"size": 10}}
 
 
 def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
@@ -79,7 +79,8 @@ def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
 
 def short(x: float) -> str:
     """A number for a cell."""
-    return f"{x:.2f}" if abs(x) < 10 else f"{x:.1f}" if abs(x) < 100 else f"{x:.0f}"
+    text = f"{x:.2f}" if abs(x) < 10 else f"{x:.1f}" if abs(x) < 100 else f"{x:.0f}"
+    return text.replace("0.", ".", 1) if abs(x) < 1 else text
 
 
 def cells(

@@ -40,12 +40,13 @@ def curves(
             _point(head, column, axis, scaled, scaled == is_scaled, head_name),
         )
     ]
-    ticks = sorted({int(d_head) for d_head in random["d_head"]})
+    ticks = sorted({int(d_head) for d_head in random["d_head"]})[1::2]
     x = {
         "type": "log",
         "tickvals": ticks,
         "ticktext": [f"{tick:,}" for tick in ticks],
         "title": {"text": "d_head"},
+        "tickangle": 0,
         "fixedrange": True,
         "automargin": False,
     }
@@ -56,8 +57,8 @@ def curves(
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + 14, BOTTOM),
         **legend(),
-        xaxis={**x, "domain": [0, 0.44], "anchor": "y"},
-        xaxis2={**x, "domain": [0.56, 1], "anchor": "y2"},
+        xaxis={**x, "domain": [0, 0.42], "anchor": "y"},
+        xaxis2={**x, "domain": [0.6, 1], "anchor": "y2"},
         yaxis={**y, "title": {"text": _("entropy (bits)")}},
         yaxis2={**y, "title": {"text": _("largest weight")}, "anchor": "x2", "tickformat": ".0%"},
     )
@@ -105,6 +106,7 @@ def _point(
         "yaxis": f"y{axis}",
         "name": name,
         "showlegend": is_strong and not axis,
+        "cliponaxis": False,
         "marker": {
             "symbol": "diamond" if is_strong else "diamond-open",
             "size": 13,

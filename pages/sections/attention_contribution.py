@@ -23,9 +23,9 @@ def weight_and_contribution(run: Run, layer: int, head: int, token: int) -> None
     code = (measures.contribution, measures.value_norms, measures.first_token)
     title = _("Attention is not contribution")
     heading(title, ("contribution",), code, key="contribution")
-    controls.counted_choice()
     shown = run, layer, controls.counted_head(head), token
     st.info(contribution_words.contribution_sentence(*shown), icon=":material/lightbulb:")
+    controls.counted_choice()
     left, right = st.columns([7, 5])
     with left:
         show(

@@ -45,24 +45,20 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
         on_click=controls.open_step,
     )
     controls.step_choice(run, step)
+    controls.cell_choice(run, key, step, feature)
     st.markdown(step_words.step_sentence(*shown, step))
-    left, right = st.columns([8, 4])
-    with left:
-        show(
-            draw_step,
-            *shown,
-            key,
-            step,
-            feature,
-            key="step",
-            alt=step_words.step_alt,
-            on_click=controls.open_cell,
-        )
-        if note := step_words.window_note(*shown):
-            st.caption(note)
-    with right:
-        controls.cell_choice(run, key, step, feature)
-        cell_in_numbers(*shown, key, step)
+    cell = key, step, feature
+    show(
+        draw_step,
+        *shown,
+        *cell,
+        key="step",
+        alt=step_words.step_alt,
+        on_click=controls.open_cell,
+    )
+    if note := step_words.window_note(*shown):
+        st.caption(note)
+    cell_in_numbers(*shown, key, step)
 
 
 def cell_in_numbers(run: Run, layer: int, head: int, token: int, key: int, step: str) -> None:
@@ -70,10 +66,12 @@ def cell_in_numbers(run: Run, layer: int, head: int, token: int, key: int, step:
     features = frames.chosen_feature(run, "mix"), frames.chosen_feature(run, "write")
     lines = arithmetic.written_out(run, layer, head, token, key, features)
     with st.container(border=True, key="in_numbers"):
-        for name, line in lines.items():
-            title = _(frames.STEP_TITLES[name])
-            mark = ":orange[▸]" if name == step else ""
-            st.markdown(f"{mark} **{title}**  \n{line}")
+        st.markdown("  \n".join(_line(name, line, name == step) for name, line in lines.items()))
+
+
+def _line(name: str, line: str, is_current: bool) -> str:
+    title = _(frames.STEP_TITLES[name])
+    return f":orange[▸ **{title}**] {line}" if is_current else f"**{title}** {line}"
 
 
 def draw_strip(run: Run, layer: int, head: int, token: int, step: str):

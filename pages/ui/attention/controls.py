@@ -29,8 +29,9 @@ def which_head(run: Run, layer: int, head: int, query: int) -> None:
     left, middle, right = st.columns([3, 3, 5], vertical_alignment="bottom")
     with left:
         layer_choice(run, layer)
-    with middle:
-        st.caption(_("Head"))
+    with middle, st.container(gap="xxsmall"):
+        if run.config.n_heads > 1:
+            st.caption(_("Head"))
         head_choice(run, head)
     with right:
         there = sharpest_for(run, query)[:2]
@@ -98,7 +99,8 @@ def open_cell(customdata: list) -> None:
 def cell_choice(run: Run, key: int, step: str, feature: int) -> None:
     """The key, and in the last steps the feature, that are written out."""
     labels = run.input.labels
-    with st.container(key="key"):
+    left, right = st.columns([2, 3])
+    with left, st.container(key="key"):
         st.selectbox(
             _("Key · the cell that is written out"),
             range(len(labels)),
@@ -107,7 +109,8 @@ def cell_choice(run: Run, key: int, step: str, feature: int) -> None:
         )
     width = {"mix": run.config.d_head, "write": run.config.d_model}.get(step, 1)
     if width > 1:
-        slider("feature", _("Feature · the column that is written out"), 0, width - 1, feature)
+        with right:
+            slider("feature", _("Feature · the column that is written out"), 0, width - 1, feature)
 
 
 def scaling_switch() -> None:

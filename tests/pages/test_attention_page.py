@@ -1,0 +1,212 @@
+"""Attention on its page: every step, every head, every extreme."""
+
+import re
+
+import pytest
+from opened import (
+    assert_works,
+    control,
+    figure,
+    move,
+    opened,
+    press,
+    said,
+    settings,
+    visit,
+    words_in_pictures,
+)
+
+from pages.ui.attention.fields import SORTS, STEPS
+
+ATTENTION = "pages/attention.py"
+SMALL = {"d_model": 32, "n_heads": 4, "n_layers": 2}
+NO_KEY = {"mask_kind": "causal_padding", "n_padding": 64, "padding_side": "left"}
+RANDOM = {"input_kind": "random"}
+LINE = r"{title}\*\*[^*]*\*\*(−?[\d.]+)\*\*"
+
+
+@pytest.fixture(scope="module")
+def at():
+    """One reader, who opens link after link."""
+    return opened(ATTENTION, **SMALL)
+
+
+def number(at, title: str) -> float:
+    """What a step of the chosen cell comes to."""
+    box = next(m.value for m in at.markdown if "Divide by √d_head" in m.value)
+    found = re.search(LINE.format(title=re.escape(title)), box.replace("]", "").replace("▸ ", ""))
+    return float(found[1].replace("−", "-"))
+
+
+def test_the_first_view_reads_a_trained_model_and_says_so():
+    first = opened(ATTENTION, preset=None)
+    assert_works(first)
+    assert settings(first) == {}
+    assert "reads mostly from" in said(first) and "The weights are trained" in said(first)
+    headings = [heading.value for heading in first.subheader]
+    assert headings == [
+        "One head, step by step",
+        "Why divide by √d_head",
+        "Attention is not contribution",
+        "Who reads whom",
+        "All layers, all heads",
+        "Take it with you",
+    ]
+    assert len(first.dataframe[0].value) == 16
+
+
+def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
+    visit(at, **SMALL)
+    assert at.button(key="step_back").disabled
+    for step in ("scores", "scaled", "mask", "softmax", "mix", "write"):
+        press(at, "step_on")
+        assert_works(at)
+        assert settings(at)["attention_step"] == step
+    assert at.button(key="step_on").disabled
+    press(at, "step_back")
+    assert settings(at)["attention_step"] == "mix"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_link_opens_at_a_step(at, step: str):
+    visit(at, **SMALL, attention_step=step, position_kind="alibi")
+    assert_works(at)
+    assert control(at, "attention_step").value == step
+    drawn = figure(at, "step")
+    assert drawn["layout"]["title"]["text"]
+
+
+def test_a_step_that_the_model_does_not_take_is_not_offered(at):
+    visit(at, **SMALL, attention_step="bias", position_kind="rope")
+    assert_works(at)
+    assert "bias" not in control(at, "attention_step").options
+    assert control(at, "attention_step").value == "scaled"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"position_kind": "alibi"},
+        {"position_kind": "rope"},
+        {"n_kv_heads": 1},
+        {"qk_norm": True},
+        {"mask_kind": "causal"},
+        {"attention_bias": False},
+    ],
+    ids=str,
+)
+def test_the_numbers_of_a_cell_hang_together(at, changes: dict):
+    visit(at, **SMALL, **changes, key=1, token=3, head=2)
+    assert_works(at)
+    raw, weight = number(at, "Scores: q · k"), number(at, "Softmax over each row")
+    assert number(at, "Divide by √d_head") == pytest.approx(raw / 8**0.5, abs=2e-3)
+    drawn = figure(at, "head_map")
+    seen = next(trace for trace in drawn["data"] if trace["type"] == "scattergl")
+    assert seen and 0 < weight < 1
+    assert ("slope" in said(at)) is (changes == {"position_kind": "alibi"})
+
+
+def test_a_masked_cell_is_named_and_not_0(at):
+    visit(at, **SMALL, mask_kind="causal", token=1, key=4)
+    assert_works(at)
+    assert "may not see this key: the score becomes −∞" in said(at)
+    assert "a masked key gets no weight at all" in said(at)
+
+
+def test_the_scaling_is_switched_off(at):
+    visit(at, **SMALL)
+    before = figure(at, "scaled_row")
+    move(at, "is_scaled", False)
+    assert settings(at)["is_scaled"] == "false"
+    assert figure(at, "scaled_row") != before
+
+
+def test_one_head_and_all_of_them_are_counted(at):
+    visit(at, **SMALL)
+    assert "other heads" in words_in_pictures(at)
+    move(at, "counted", "all_heads")
+    assert "other heads" not in words_in_pictures(at)
+    assert "output bias" in words_in_pictures(at)
+
+
+@pytest.mark.parametrize("sort_by", SORTS)
+def test_the_heads_are_sorted(at, sort_by: str):
+    visit(at, **SMALL, sort_heads_by=sort_by)
+    assert_works(at)
+    rows = figure(at, "head_measures")["data"][0]["text"]
+    column = SORTS.index(sort_by) - 1
+    numbers = [float(row[column]) for row in rows]
+    if sort_by != "layer":
+        assert numbers == sorted(numbers, reverse=sort_by != "entropy_bits")
+
+
+def test_a_button_goes_to_the_sharpest_head():
+    stories = opened(ATTENTION, preset=None)
+    press(stories, "sharpest")
+    assert_works(stories)
+    assert settings(stories) == {"layer": "1", "head": "2"}
+    assert "(99%)" in said(stories)
+    assert stories.button(key="sharpest").disabled
+
+
+EXTREMES = [
+    {"text": "a"},
+    {"text": ""},
+    {"text": "<b>x</b> $y$ `z` & **k**"},
+    NO_KEY,
+    {**NO_KEY, "token": 0, "attention_step": "softmax"},
+    {**NO_KEY, "token": 0, "is_scaled": False, "counted": "all_heads"},
+    {"norm_kind": "batchnorm", "training": True, "dropout": 0.5},
+    {"residual": False, "norm_placement": "post"},
+    {"norm_placement": "parallel", "norm_kind": "none"},
+    {"norm_placement": "sandwich", "attention_step": "write", "feature": 31},
+    {"attention_only": True},
+    {"initialization": "zero_writes"},
+    {"dtype": "bfloat16"},
+    {"dtype": "float16", "attention_step": "mix"},
+    {"dtype": "float64"},
+    {"mask_kind": "sliding_window", "window_size": 1},
+    {"edges": 16, "mask_kind": "none"},
+    {**RANDOM, "batch": 8, "seq_len": 1},
+    {"d_model": 1, "n_heads": 1, "attention_step": "scores"},
+    {"d_model": 64, "n_heads": 64, "attention_step": "scores"},
+    {"d_model": 128, "n_heads": 1, "attention_step": "mix"},
+    {"layer": 99, "head": 99, "key": 99, "feature": 9999, "token": 99},
+    {"interventions": "head_out.0.1:zero", "counted": "all_heads", "attention_step": "mix"},
+]
+
+
+@pytest.mark.parametrize("link", EXTREMES, ids=str)
+def test_the_page_works_at_extremes(at, link: dict):
+    visit(at, **{**SMALL, **link})
+    assert_works(at)
+
+
+@pytest.mark.parametrize("step", ["qkv", "scores", "softmax", "write"])
+def test_many_tokens_are_shown_through_a_window_that_is_named(at, step: str):
+    visit(at, **SMALL, **RANDOM, seq_len=256, attention_step=step, token=100)
+    assert_works(at)
+    assert "Drawn are tokens 85 to 116 of 256" in said(at)
+    (pinned,) = {shape["y0"] for shape in figure(at, "strip")["layout"]["shapes"][1:]}
+    assert pinned == 100 - 84 - 0.5
+    visit(at, **SMALL, **RANDOM, seq_len=256, attention_step=step, token=100, key=3)
+    assert_works(at)
+
+
+@pytest.mark.parametrize("preset", ["masked-words", "induction", "sort"])
+def test_trained_models_are_read(at, preset: str):
+    visit(at, preset=preset, layer=1, head=1, attention_step="softmax")
+    assert_works(at)
+    assert "The weights are trained" in said(at)
+
+
+def test_an_induction_head_is_named(at):
+    visit(at, preset="induction")
+    assert_works(at)
+    assert "induction 0.9" in "\n".join(at.dataframe[0].value["name"])
+    assert "induction 4" in said(at)
+
+
+def test_the_page_speaks_chinese(at):
+    visit(at, **SMALL, lang="zh")
+    assert_works(at)
