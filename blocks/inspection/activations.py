@@ -1,5 +1,8 @@
 """The bend of the feed-forward layer, its slope, and where the units of a run stand on it."""
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import torch
@@ -11,6 +14,35 @@ from blocks.kinds import Activation
 CLOSED, FLAT = 0.01, 0.01
 RELU_KINDS = (Activation.RELU, Activation.RELU_SQUARED, Activation.REGLU)
 N_POINTS, N_BINS = 401, 80
+LEAST_REACH, MOST_REACH, INSIDE = 4.0, 12.0, 0.999
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the units stand on the bend: shares of all pairs of a token and a unit.
+
+    `below_zero`, `off` and `flat` (see `is_off` and `is_saturated`), the median of z, `reach`: an
+    x axis from −reach to reach shows them well, and `outside` is the share beyond.
+    """
+
+    below_zero: float
+    off: float
+    flat: float
+    median: float
+    outside: float
+    reach: float
+
+
+def standing(activation: Activation, z: Tensor) -> Standing:
+    """Sum up the pre-activations of a layer, any shape, in one transfer."""
+    flat_z = z.float().flatten()
+    size = flat_z.abs()
+    usual = size.kthvalue(1 + int(INSIDE * (len(size) - 1))).values
+    reach = float(math.ceil(min(max(float(usual), LEAST_REACH), MOST_REACH)))
+    marks = (flat_z < 0, is_off(activation, flat_z), is_saturated(activation, flat_z), size > reach)
+    shares = [mark.float().mean() for mark in marks]
+    below, off, flat, outside, median = torch.stack((*shares, flat_z.median())).tolist()
+    return Standing(below, off, flat, median, outside, reach)
 
 
 def slope(activation: Activation, z: Tensor) -> Tensor:

@@ -16,6 +16,32 @@ def permutation(n: int, seed: int) -> Tensor:
     return order.roll(1) if torch.equal(order, torch.arange(n)) else order
 
 
+def orders(n: int, seed: int, count: int) -> list[Tensor]:
+    """Several orders of n tokens: backwards, then as drawn from the seed; each (n,)."""
+    drawn = [permutation(n, seed + i) for i in range(count - 1)]
+    return [torch.arange(n).flip(0), *drawn]
+
+
+def reaching_token(mask: Tensor | None, token: int) -> int:
+    """A token that others may see: this one, or else the first that another query may see.
+
+    `mask` as `blocks.masks` builds it; of several sequences, the first is meant.
+    """
+    if mask is None:
+        return token
+    seen = mask.reshape(-1, mask.shape[-1], mask.shape[-1])[0].clone()
+    by_others = seen.fill_diagonal_(False).any(dim=0)
+    if by_others[token] or not by_others.any():
+        return token
+    return int(by_others.int().argmax())
+
+
+def output(part: Part, x: Tensor) -> Tensor:
+    """What a part makes of x, without gradients."""
+    with torch.no_grad():
+        return part(x)
+
+
 def shuffle_difference(part: Part, x: Tensor, order: Tensor) -> float:
     """max |part(shuffled x) − shuffled part(x)|: 0 where each position is computed alone.
 

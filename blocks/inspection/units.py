@@ -16,21 +16,22 @@ from blocks.kinds import Activation
 def frame(wide: Wide, activation: Activation) -> pd.DataFrame:
     """One row a unit, over the tokens that the layer was given.
 
-    Columns: unit; active_share and flat_share (of the tokens where it is active, or saturated:
-    see `inspection.activations`); mean_size (mean |hidden|); is_dead (active at no token);
-    is_saturated (at every token).
+    Columns: unit; the share of tokens at which it is active (active_share: z > 0), off (off_share)
+    or saturated (flat_share: see `inspection.activations`); mean_size (mean |hidden|); is_dead and
+    is_saturated (off, or saturated, at every token).
     """
     n = max(1, len(wide.token))
-    active = (~is_off(activation, wide.pre)).sum(0) / n
+    active = (wide.pre > 0).sum(0) / n
+    off = is_off(activation, wide.pre).sum(0) / n
     flat = is_saturated(activation, wide.pre).sum(0) / n
     size = wide.hidden.float().abs().sum(0) / n
     table = pd.DataFrame(
-        torch.stack((active, flat, size), 1).cpu().numpy(),
-        columns=["active_share", "flat_share", "mean_size"],
+        torch.stack((active, off, flat, size), 1).cpu().numpy(),
+        columns=["active_share", "off_share", "flat_share", "mean_size"],
     )
     table.insert(0, "unit", range(len(table)))
-    table["is_dead"] = table["active_share"] == 0
-    table["is_saturated"] = (table["flat_share"] == 1) & (len(wide.token) > 0)
+    table["is_dead"] = (table["off_share"] == 1) | (len(wide.token) == 0)
+    table["is_saturated"] = table["flat_share"] == 1
     return table
 
 
@@ -38,7 +39,7 @@ def layer_shares(wides: Sequence[Wide], activation: Activation) -> dict[str, flo
     """Of all units of a layer, experts together: dead, saturated; and how often one is active."""
     table = pd.concat([frame(wide, activation) for wide in wides])
     n_values = sum(wide.pre.numel() for wide in wides)
-    n_active = sum(int((~is_off(activation, wide.pre)).sum()) for wide in wides)
+    n_active = sum(int((wide.pre > 0).sum()) for wide in wides)
     return {
         "dead": float(table["is_dead"].mean()),
         "saturated": float(table["is_saturated"].mean()),

@@ -149,6 +149,21 @@ def test_an_order_is_another_order(n: int, seed: int):
     assert n == 1 or order != [*range(n)]
 
 
+def test_orders_are_backwards_and_others():
+    first, *others = permuted.orders(5, 0, 4)
+    assert first.tolist() == [4, 3, 2, 1, 0]
+    assert all(sorted(order.tolist()) == [*range(5)] for order in others) and len(others) == 3
+
+
+def test_the_token_that_is_changed_is_one_that_others_see():
+    mask = causal(4)
+    assert permuted.reaching_token(None, 3) == 3
+    assert permuted.reaching_token(mask, 2) == 2
+    assert permuted.reaching_token(mask, 3) == 0  # nobody follows the last
+    assert permuted.reaching_token(torch.eye(4, dtype=torch.bool), 3) == 3
+    assert mask.diagonal().all()  # left as it was
+
+
 def test_one_changed_token_reaches_those_who_may_see_it():
     attention, mask, x = scramble(Attention(toy())), causal(SEQ_LEN), toy_input()
     moved = permuted.reach_of(lambda x: attention(x, mask), x, 2, 0)

@@ -1,5 +1,11 @@
 """What a link carries for the page of feed-forward."""
 
-from pages.ui.readers import Field
+from blocks.legal import MOST_EXPERTS
+from pages.ui.readers import Field, whole
 
-FIELDS: dict[str, Field] = {}
+LIKELIEST = -1  # the strongest unit of the pinned token, or the expert it is sent to first
+
+FIELDS: dict[str, Field] = {
+    "unit": Field(whole(LIKELIEST, 10**6), LIKELIEST),
+    "expert": Field(whole(LIKELIEST, MOST_EXPERTS - 1), LIKELIEST),
+}

@@ -1,0 +1,104 @@
+"""The feed-forward layer at widths from 1 to 8 times d_model: what it costs and what it does."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    FEED_FORWARD,
+    LEARNED,
+    PINNED,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+TALL, BOTTOM = 230, 46
+FAR = 10  # times: more than that, and the axis is logarithmic
+
+
+def cost(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
+    """Parameters of the layer and FLOPs for a token; both exact. `table`: ratio, parameters, flops.
+
+    `own`: the ratio of this run, marked.
+    """
+    parameters = {
+        "type": "bar",
+        "x": table["ratio"].tolist(),
+        "y": table["parameters"].tolist(),
+        "name": _("parameters"),
+        "marker": {"color": FEED_FORWARD},
+        "hovertemplate": "%{y:,}<extra></extra>",
+    }
+    flops = _line(table, "flops", _("FLOPs a token"), LEARNED, "%{y:,}")
+    return figure(
+        [parameters, flops],
+        title=_("What the width costs"),
+        **_frame(_("count"), own, _),
+        **legend(),
+    )
+
+
+def written(table: pd.DataFrame, *, own: float, own_rms: float, _: Translate) -> Picture:
+    """RMS of what the layer writes at each ratio, and of what this run's own layer wrote.
+
+    `table`: ratio, write_rms; `own_rms`.
+    """
+    mine = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [own],
+        "y": [own_rms],
+        "name": _("this run"),
+        "marker": {"symbol": "star", "size": 14, "color": PINNED},
+        "hovertemplate": "%{y:.4f}<extra></extra>",
+    }
+    line = _line(table, "write_rms", _("from the seed"), FEED_FORWARD, "%{y:.4f}")
+    values = [*table["write_rms"], own_rms]
+    is_wide = min(values) > 0 and max(values) > FAR * min(values)
+    frame = _frame(_("RMS of feed_forward_out"), own, _, type="log" if is_wide else "linear")
+    return figure([line, mine], title=_("How much it writes"), **frame, **legend())
+
+
+def changed(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
+    """How far the layer's output is from that of this run. `table`: ratio, change."""
+    line = _line(table, "change", _("change"), PINNED, "%{y:.2%}")
+    frame = _frame(_("change / RMS of the output"), own, _, tickformat=".0%")
+    margin = {**frame, "margin": (TITLE, BOTTOM), "height": frame["height"] - 28}
+    return figure([line], title=_("How far the layer's output moves"), **margin)
+
+
+def _line(table: pd.DataFrame, column: str, name: str, color: str, shown: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": table["ratio"].tolist(),
+        "y": table[column].tolist(),
+        "name": name,
+        "line": {"color": color, "width": 2.5},
+        "marker": {"size": 7},
+        "hovertemplate": f"{shown}<extra></extra>",
+    }
+
+
+def _frame(title: str, own: float, _: Translate, **more: Any) -> dict[str, Any]:
+    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
+    place = {"x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper"}
+    return {
+        "height": TITLE_AND_LEGEND + TALL + BOTTOM,
+        "margin": (TITLE_AND_LEGEND, BOTTOM),
+        "xaxis": {
+            "title": {
+                "text": _("d_ff / d_model (this run: {ratio:g})").format(ratio=round(own, 2))
+            },
+            "dtick": 1,
+            "range": [min(0.4, own - 0.3), max(8.6, own + 0.3)],
+            "fixedrange": True,
+        },
+        "yaxis": {"title": {"text": title}, "rangemode": "tozero", "fixedrange": True, **more},
+        "shapes": [{"type": "line", **place, "line": line, "layer": "below"}],
+    }

@@ -1,0 +1,84 @@
+"""How far a change of one token reaches: through the feed-forward layer, through attention."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    FEED_FORWARD,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+    token_label,
+)
+from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.weights import outline
+
+TALL, NAMES, ARROW = 290, 40, 18
+ROWS = {"feed_forward": [0.56, 1.0], "attention": [0.0, 0.44]}
+
+
+def reach(
+    moved: pd.DataFrame, tokens: Sequence[str], *, changed: int, pinned: int, _: Translate
+) -> Picture:
+    """Change of each token's output where the input of one token was changed.
+
+    `moved`: feed_forward, attention, as shares of the output's size, a row each token.
+    """
+    room, n = label_room(tokens), len(tokens)
+    most = {part: max(1e-3, 1.08 * float(moved[part].max())) for part in ROWS}
+    names = {"feed_forward": _("feed-forward"), "attention": _("attention")}
+    traces = []
+    for part, axis, color in (("feed_forward", "y", FEED_FORWARD), ("attention", "y2", ATTENTION)):
+        bars = {"type": "bar", "x": list(range(n)), "y": moved[part].tolist(), "yaxis": axis}
+        traces.append({**bars, "marker": {"color": color}, "hoverinfo": "skip"})
+        hovers = [_hover(i, tokens, moved[part][i], names[part], _) for i in range(n)]
+        traces.append({**columns(hovers, list(range(n)), most[part]), "yaxis": axis})
+    return figure(
+        traces,
+        title=_("Change {token}, and these outputs move").format(
+            token=token_label(tokens[changed])
+        ),
+        height=TITLE + ARROW + TALL + room,
+        margin=(TITLE + ARROW, room),
+        barmode="overlay",
+        bargap=0.1,
+        xaxis={
+            **token_ticks(tokens, NAMES),
+            "tickangle": -55,
+            "range": [-0.6, n - 0.4],
+            "automargin": False,
+            "anchor": "y2",
+        },
+        yaxis=_axis("feed_forward", names, most),
+        yaxis2=_axis("attention", names, most),
+        shapes=[outline(pinned - 0.5, 0, 1, 1) | {"yref": "paper"}],
+        annotations=[_arrow(changed, _)],
+    )
+
+
+def _arrow(changed: int, _: Translate) -> dict[str, Any]:
+    """Where the change was made."""
+    place = {"x": changed, "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "left"}
+    return {**place, "text": "▼ " + _("changed"), "showarrow": False, "xshift": -6}
+
+
+def _axis(part: str, names: dict[str, str], most: dict[str, float]) -> dict[str, Any]:
+    return {
+        "domain": ROWS[part],
+        "title": {"text": names[part]},
+        "tickformat": ".0%",
+        "range": [0, most[part]],
+        "nticks": 4,
+        "fixedrange": True,
+        "anchor": "x",
+    }
+
+
+def _hover(i: int, tokens: Sequence[str], moved: float, part: str, _: Translate) -> str:
+    text = _("{number} · {token}: {part} output moves by {share:.1%}")
+    token = token_label(tokens[i])
+    return text.format(number=i + 1, token=token, part=part, share=moved)

@@ -1,0 +1,311 @@
+"""Units of a feed-forward layer: how many are dead, how often each is active, what excites it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    FEED_FORWARD,
+    PINNED,
+    RESIDUAL,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    small,
+    token_label,
+)
+from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.weights import outline
+
+BARS, BOTTOM, ROW = 220, 44, 22
+NAMES, ROOMY = 40, 64
+# Below zero blue, above it orange; nothing at zero, on light and dark alike.
+DIVERGING = (
+    (0.0, "rgba(0, 114, 178, 1)"),
+    (0.5, "rgba(128, 138, 150, 0.06)"),
+    (1.0, "rgba(230, 159, 0, 1)"),
+)
+WHOLE = {"marker": {"opacity": 1}}
+
+
+def per_layer(layers: pd.DataFrame, *, selected: int, _: Translate) -> Picture:
+    """Share of units that are dead, or saturated, and how often a unit is active, layer by layer.
+
+    `layers`: layer (from 0), dead, saturated, active. A click returns the layer.
+    """
+    kinds = (
+        ("dead", _("dead units"), PINNED),
+        ("saturated", _("saturated units"), BEFORE),
+        ("active", _("active, units × tokens"), FEED_FORWARD),
+    )
+    places = (layers["layer"] + 1).tolist()
+    bars = [
+        {
+            "type": "bar",
+            "x": places,
+            "y": layers[column].tolist(),
+            "name": name,
+            "marker": {"color": color},
+            "customdata": [[int(layer)] for layer in layers["layer"]],
+            "text": [_short(share) for share in layers[column]] if len(layers) <= 8 else None,
+            "textposition": "outside",
+            "cliponaxis": False,
+            "selected": WHOLE,
+            "unselected": WHOLE,
+            "hovertemplate": _("layer {layer}: {share}").format(layer="%{x}", share="%{y:.2%}")
+            + f"<extra>{name}</extra>",
+        }
+        for column, name, color in kinds
+    ]
+    return figure(
+        bars,
+        title=_("Units of each layer, over this input"),
+        height=TITLE_AND_LEGEND + BARS + BOTTOM,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        barmode="group",
+        **legend(),
+        xaxis={"title": {"text": _("layer")}, "tickvals": places, "fixedrange": True},
+        yaxis={
+            "title": {"text": _("share")},
+            "tickformat": ".0%",
+            "range": [0, 1.12],
+            "tickvals": [0, 0.5, 1],
+            "fixedrange": True,
+        },
+        shapes=[outline(selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
+    )
+
+
+def _short(share: float) -> str:
+    return f"{share:.0%}" if share in (0, 1) or share >= 0.1 else f"{share:.1%}"
+
+
+def by_activity(units: pd.DataFrame, marked: Sequence[int], *, selected: int, _) -> Picture:
+    """Every unit, sorted by the share of tokens at which it is active; the silent end is named.
+
+    `units`: unit, active_share, is_dead; `marked`: units to mark; a click on a mark returns it.
+    """
+    table = units.sort_values("active_share", ascending=False, kind="stable").reset_index(drop=True)
+    n_silent, n_dead = int((table["active_share"] == 0).sum()), int(table["is_dead"].sum())
+    place = {unit: i for i, unit in enumerate(table["unit"])}
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(range(1, len(table) + 1)),
+        "y": small(table["active_share"].to_numpy()),
+        "customdata": small(table["unit"].to_numpy()[:, None]),
+        "line": {"color": FEED_FORWARD, "width": 2, "shape": "hvh"},
+        "fill": "tozeroy",
+        "fillcolor": faint(FEED_FORWARD, 0.25),
+        "name": _("all units"),
+        "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
+            unit="%{customdata[0]}", share="%{y:.1%}"
+        )
+        + "<extra></extra>",
+    }
+    return figure(
+        [line, _marks(table, place, marked, selected, _)],
+        title=_("Units, sorted by how often they are active"),
+        height=TITLE_AND_LEGEND + BARS + BOTTOM,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("units, the busiest first")},
+            "range": [0, len(table) + 1],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": _("share of tokens")},
+            "tickformat": ".0%",
+            "range": [-0.03, 1.06],
+            "fixedrange": True,
+        },
+        annotations=_silent_end(n_silent, n_dead, _),
+        shapes=_silent_ground(n_silent, len(table)),
+    )
+
+
+def _marks(table: pd.DataFrame, place: dict, marked: Sequence[int], selected: int, _) -> dict:
+    shown = list(dict.fromkeys((*marked, selected)))
+    rows = [place[unit] for unit in shown]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [row + 1 for row in rows],
+        "y": [float(table["active_share"][row]) for row in rows],
+        "customdata": [[int(unit)] for unit in shown],
+        "name": _("strongest at the pinned token"),
+        "marker": {
+            "size": [13 if unit == selected else 9 for unit in shown],
+            "color": PINNED,
+            "symbol": ["diamond" if unit == selected else "circle" for unit in shown],
+            "line": {"width": 1, "color": "#ffffff"},
+        },
+        "selected": WHOLE,
+        "unselected": WHOLE,
+        "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
+            unit="%{customdata[0]}", share="%{y:.1%}"
+        )
+        + "<extra></extra>",
+    }
+
+
+def _silent_ground(n_silent: int, n: int) -> list[dict[str, Any]]:
+    if not n_silent:
+        return []
+    place = {"x0": n - n_silent + 0.5, "x1": n + 1, "y0": 0, "y1": 1, "yref": "paper"}
+    return [
+        {
+            "type": "rect",
+            **place,
+            "fillcolor": faint(PINNED, 0.14),
+            "line": {"width": 0},
+            "layer": "below",
+        }
+    ]
+
+
+def _silent_end(n_silent: int, n_dead: int, _: Translate) -> list[dict[str, Any]]:
+    if not n_silent:
+        return []
+    text = _("never active: {n:,}, of them dead: {dead:,}").format(n=n_silent, dead=n_dead)
+    place = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0.98, "yref": "paper"}
+    return [{**place, "yanchor": "top", "text": text, "showarrow": False}]
+
+
+def unit_map(
+    hidden: np.ndarray,
+    units: Sequence[int],
+    tokens: Sequence[str],
+    numbers: Sequence[int],
+    *,
+    selected: int,
+    pinned: int,
+    _: Translate,
+) -> Picture:
+    """`hidden` of some units at every token: (unit, token). A click returns unit and token.
+
+    `numbers`: where each token stands in the text, from 0.
+    """
+    room, most = label_room(tokens), float(np.abs(hidden).max()) if hidden.size else 1.0
+    cells = {
+        "type": "heatmap",
+        "z": small(hidden),
+        "zmid": 0,
+        "zmin": -most,
+        "zmax": most,
+        "colorscale": [list(stop) for stop in DIVERGING],
+        "hoverinfo": "skip",
+        "xgap": 1 if len(tokens) <= ROOMY else 0,
+        "ygap": 1,
+        "colorbar": {"title": {"text": "hidden", "side": "right"}, "thickness": 10},
+    }
+    height = [len(units) - 0.5, -0.5]
+    marks = [outline(-0.5, units.index(selected) - 0.5, len(tokens), 1)]
+    marks += [outline(numbers.index(pinned) - 0.5, -0.5, 1, len(units))]
+    return figure(
+        [cells, _cells_to_click(hidden, units, tokens, numbers, _)],
+        title=_("Where else these units are active"),
+        height=TITLE + room + 20 + ROW * len(units),
+        margin=(TITLE, room),
+        xaxis={
+            **token_ticks(tokens, NAMES),
+            "tickangle": -55,
+            "range": [-0.5, len(tokens) - 0.5],
+            "automargin": False,
+        },
+        yaxis={
+            "tickvals": list(range(len(units))),
+            "ticktext": [str(unit) for unit in units],
+            "title": {"text": _("unit")},
+            "range": height,
+            "fixedrange": True,
+            "showgrid": False,
+        },
+        shapes=marks,
+    )
+
+
+def _cells_to_click(hidden, units, tokens, numbers, _: Translate) -> dict[str, Any]:
+    unseen = {"marker": {"opacity": 0}}
+    text = _("unit {unit} at {number} · {token}: {value:.3f}")
+    cells = [(row, column) for row in range(len(units)) for column in range(len(tokens))]
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": [column for _row, column in cells],
+        "y": [row for row, _column in cells],
+        "customdata": [[int(units[row]), int(numbers[column])] for row, column in cells],
+        "hovertext": [
+            text.format(
+                unit=units[row],
+                number=numbers[column] + 1,
+                token=token_label(tokens[column]),
+                value=hidden[row, column],
+            )
+            for row, column in cells
+        ],
+        "hoverinfo": "text",
+        "marker": {"size": 18, "symbol": "square", "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
+def exciting(tokens: pd.DataFrame, *, unit: int, pinned: int, _: Translate) -> Picture:
+    """The tokens at which one unit's `hidden` is largest; a click returns the token's number.
+
+    `tokens`: number (from 0), label, hidden, the largest first.
+    """
+    n = len(tokens)
+    colors = [PINNED if number == pinned else FEED_FORWARD for number in tokens["number"]]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": tokens["hidden"].tolist(),
+        "y": list(range(n)),
+        "marker": {"color": colors},
+        "customdata": [[int(number)] for number in tokens["number"]],
+        "text": [f"{value:.2f}" for value in tokens["hidden"]],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "selected": WHOLE,
+        "unselected": WHOLE,
+        "hovertemplate": "%{x:.3f}<extra></extra>",
+    }
+    names = [
+        f"{row.number + 1} · {token_label(row.label)}" for row in tokens.itertuples(index=False)
+    ]
+    return figure(
+        [bars],
+        title=_("What excites unit {unit} most").format(unit=unit),
+        height=TITLE + BOTTOM + 12 + ROW * n,
+        margin=(TITLE, BOTTOM),
+        xaxis={
+            "title": {"text": "hidden"},
+            "range": _with_room(tokens["hidden"]),
+            "fixedrange": True,
+            "zeroline": True,
+            "zerolinecolor": faint(RESIDUAL, 0.6),
+        },
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": names,
+            "range": [n - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )
+
+
+def _with_room(values: pd.Series) -> list[float]:
+    """An axis from below the least to above the largest, with room for numbers at the bars."""
+    least, most = min(0.0, values.min()), max(0.0, values.max())
+    room = 0.16 * (most - least or 1.0)
+    return [least - (room if least < 0 else 0), most + room]

@@ -1,0 +1,97 @@
+"""Where the units of this run stand on the bend, and what multiplies in a gated layer."""
+
+import streamlit as st
+
+from blocks.inspection import activations as measures
+from blocks.inspection import source, units
+from blocks.run import Run
+from pages.figures import activations, gates
+from pages.ui import terms
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.feed_forward import controls, measured, tables, words
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.views import pin_token
+
+
+@section
+def the_bend(run: Run, layer: int, expert: int) -> None:
+    """All activations and their derivatives, over the real pre-activations."""
+    code = (measures.slope, measures.is_off, measures.is_saturated)
+    heading(_("The activation: where the units live"), ("activations",), code, key="bend")
+    st.info(words.bend_sentence(run, layer, expert), icon=":material/lightbulb:")
+    show(draw_bend, run, layer, expert, key="bend_curves", alt=words.bend_alt)
+    st.caption(
+        _(
+            "Derivatives by autograd. Grey ground: the chosen activation passes hardly any "
+            "gradient, |φ′(z)| < 0.01. A gated kind bends its gate: z is then what goes into it."
+        )
+    )
+
+
+@section
+def the_gate(run: Run, layer: int, expert: int, token: int) -> None:
+    """Gate and value apart, for the strongest units of the pinned token."""
+    is_gated = run.config.feed_forward.activation.is_gated
+    title = _("Gate × value = hidden") if is_gated else _("From z to hidden")
+    code = (*source.part_source(run.config, "feed_forward"), units.strongest)
+    heading(title, ("feed_forward", "activations"), code, key="gate")
+    st.info(words.gate_sentence(run, layer, expert, token), icon=":material/lightbulb:")
+    controls.way_to_a_gate(run)
+    left, right = st.columns([6, 5])
+    shown = run, layer, expert, token
+    with left:
+        if token in measured.given(run, layer, expert):
+            unit = measured.selected_unit(run, layer, expert, token)
+            show(
+                draw_factors,
+                *shown,
+                unit,
+                key="factors",
+                alt=words.factors_alt,
+                on_click=controls.show_unit_everywhere,
+            )
+    with right:
+        if measured.given(run, layer, expert):
+            show(draw_closed, *shown, key="closed", alt=words.closed_alt, on_click=pin_token)
+        tables.strongest(*shown)
+
+
+def draw_bend(run: Run, layer: int, expert: int):
+    """Curves, slopes and pre-activations over one axis."""
+    chosen = measured.activation(run)
+    groups = [
+        (chosen if chosen in group else group[0], ", ".join(terms.option(kind) for kind in group))
+        for group in measures.same_bend()
+    ]
+    found = measured.standing(run, layer, expert)
+    return activations.bends(
+        measured.curves(found.reach),
+        groups,
+        measured.spread(run, layer, expert),
+        chosen=chosen,
+        _=_,
+    )
+
+
+def draw_factors(run: Run, layer: int, expert: int, token: int, unit: int):
+    """What multiplies, side by side."""
+    gated = (("gate", _("gate φ(z)")), ("up", _("× value")), ("hidden", "= hidden"))
+    plain = (("pre", "z"), ("hidden", _("hidden = φ(z)")))
+    is_gated = run.config.feed_forward.activation.is_gated
+    return gates.factors(
+        measured.strongest(run, layer, expert, token),
+        gated if is_gated else plain,
+        token=run.input.labels[token],
+        selected=unit,
+        _=_,
+    )
+
+
+def draw_closed(run: Run, layer: int, expert: int, token: int):
+    """The share of units that are off, token by token."""
+    numbers = measured.given(run, layer, expert)
+    tokens = [run.input.labels[number] for number in numbers]
+    shares = measured.off_shares(run, layer, expert)
+    return gates.closed(shares, tokens, numbers, pinned=token, _=_)
