@@ -143,7 +143,7 @@ def _marks(
 ) -> dict[str, Any]:
     """Invisible marks over the cells, or over evenly chosen ones where there are very many."""
     n, width = values.shape
-    step = -(-n * width // MOST_MARKS)
+    step = -(-width // max(1, MOST_MARKS // n))
     at = np.arange(0, width, step)
     row, column = (axis.ravel() for axis in np.meshgrid(np.arange(n), at, indexing="ij"))
     number = np.asarray(columns, dtype=np.float32)[column]

@@ -1,0 +1,127 @@
+"""The page of positions: every kind on every model, the claims, and beyond the length."""
+
+import re
+
+import pytest
+from opened import assert_works, control, figure, move, opened, press, said, settings
+
+POSITIONS = "pages/positions.py"
+KINDS = ("none", "sinusoidal", "learned", "rope", "alibi")
+QUICK = {"d_model": 16, "n_heads": 2, "trained_len": 8, "n_positions": 16}
+
+
+def keys(at) -> set[str]:
+    """Which charts are drawn."""
+    return {re.sub(r"^.*-", "", chart.proto.id) for chart in at.get("plotly_chart")}
+
+
+def verdicts(at) -> list[str]:
+    """The signs of the grid, row by row."""
+    rows = figure(at, "claim_grid")["data"][0]["text"]
+    return ["".join(cell[0] for cell in row) for row in rows]
+
+
+def test_the_first_view_tests_the_trained_model():
+    at = opened(POSITIONS, preset=None)
+    assert_works(at)
+    assert control(at, "shown_position").value == "rope"
+    assert verdicts(at) == ["✗✓✓✓✓", "–✓✓✓✗", "–✓✗✓–", "✓✗✗✓✓", "✓✗✗✗✗"]
+    assert "does worse: running is not generalising" in said(at)
+    assert "learned at 256, 512 tokens is refused" in said(at)
+
+
+def test_every_kind_is_looked_at_on_one_model():
+    at = opened(POSITIONS, **QUICK)
+    for kind in KINDS:
+        move(at, "shown_position", kind)
+        shown = {"position_table", "position_curves", "wavelengths", "likeness"} & keys(at)
+        assert len(shown) == (0 if kind == "none" else 4)
+        assert ("shift_matrix" in keys(at)) == (kind in ("sinusoidal", "learned", "rope"))
+        assert ("spread_far" in keys(at)) is True
+    assert "This model uses sinusoidal" in said(at)
+
+
+def test_the_model_is_run_with_the_kind_that_is_looked_at():
+    at = opened(POSITIONS, shown_position="alibi", **QUICK)
+    press(at, "use_position")
+    assert_works(at)
+    assert settings(at)["position_kind"] == "alibi" and "shown_position" not in settings(at)
+    assert control(at, "shown_position").value == "alibi"
+
+
+@pytest.mark.parametrize("preset", ["induction", "sort"])
+def test_trained_models_are_told_where_their_table_ends(preset: str):
+    at = opened(POSITIONS, preset=preset)
+    assert_works(at)
+    assert "The learned table has" in said(at)
+    assert "loss_far" in keys(at)
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("n_positions", (8, 512)),
+        ("position_pair", (0, 7)),
+        ("position_shift", (1, 15)),
+        ("trained_len", (8, 256)),
+    ],
+)
+def test_each_control_works_at_both_ends(name: str, ends: tuple[int, int]):
+    at = opened(POSITIONS, **QUICK)
+    for value in ends:
+        move(at, name, value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"text": "a"},
+        {"text": "", "shown_position": "learned"},
+        {"text": "word " * 256, "n_positions": 8},
+        {"mask_kind": "causal_padding", "n_padding": 5, "padding_side": "left"},
+        {"norm_kind": "batchnorm", "training": True},
+        {"dtype": "bfloat16", "position_kind": "alibi"},
+        {"residual": False, "norm_kind": "none", "initialization": "zero_writes"},
+        {"position_kind": "learned", "max_seq_len": 2, "text": "two words"},
+        {"position_kind": "learned", "max_seq_len": 12, "text": "two words"},
+        {"d_model": 8, "n_heads": 8, "shown_position": "sinusoidal"},
+        {"input_kind": "random", "batch": 3, "seq_len": 5},
+        {"n_positions": 2, "shown_position": "learned"},
+        {"mask_kind": "sliding_window", "window_size": 1},
+    ],
+)
+def test_hard_inputs(changes: dict):
+    assert_works(opened(POSITIONS, **(QUICK | changes)))
+
+
+def test_heads_of_odd_width_are_refused_and_mended():
+    at = opened(POSITIONS, **(QUICK | {"n_heads": 16, "shown_position": "rope"}))
+    assert_works(at, warnings=1)
+    assert "rope turns pairs" in at.warning[0].value
+    press(at, "mend_position")
+    assert_works(at)
+
+
+def test_a_length_that_does_not_fit_is_shortened(monkeypatch):
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", "0.02")
+    at = opened(POSITIONS, **(QUICK | {"trained_len": 256}))
+    assert "need about" in at.warning[0].value
+    press(at, "shorter_length")
+    assert_works(at)
+
+
+def test_random_weights_lead_to_trained_ones():
+    at = opened(POSITIONS, **QUICK)
+    assert "no loss means anything yet" in said(at)
+    press(at, "open_trained")
+    assert control(at, "preset").value == "stories-en-zh"
+
+
+def test_a_published_shape_made_small():
+    at = opened(POSITIONS, preset="gpt2-small", n_layers=2, d_model=32, n_heads=4, trained_len=8)
+    assert_works(at)
+    assert control(at, "shown_position").value == "learned"
+
+
+def test_the_same_in_chinese():
+    assert_works(opened(POSITIONS, locale="zh-CN", **QUICK))
