@@ -63,7 +63,7 @@ def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, An
     """Invisible markers over the cells."""
     unseen = {"marker": {"opacity": 0}}
     return {
-        "type": "scattergl",
+        "type": "scatter",
         "mode": "markers",
         "x": list(range(n_columns)) * len(returns),
         "y": [i for i in range(len(returns)) for _column in range(n_columns)],

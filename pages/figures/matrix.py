@@ -10,6 +10,7 @@ from pages.figures.theme import PINNED, RESIDUAL, Translate, small, token_label
 from pages.figures.weights import codes, weight_map
 
 NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
+SVG_UP_TO = 600  # a browser has few WebGL contexts, and a page many pictures
 
 
 class Matrix(NamedTuple):
@@ -121,7 +122,7 @@ def _markers(
     unseen = {"marker": {"opacity": opacity}}
     look = {"symbol": "x-thin" if opacity else "square", "size": 5 if opacity else 12}
     return {
-        "type": "scattergl",
+        "type": "scatter" if matrix.values.size <= SVG_UP_TO else "scattergl",
         "mode": "markers",
         "x": column.astype(np.uint16),
         "y": row.astype(np.uint16),

@@ -16,7 +16,7 @@ from opened import (
     words_in_pictures,
 )
 
-from pages.ui.attention.fields import SORTS, STEPS
+from pages.ui.attention.fields import SORTS
 
 ATTENTION = "pages/attention.py"
 SMALL = {"d_model": 32, "n_heads": 4, "n_layers": 2}
@@ -67,7 +67,7 @@ def test_the_steps_are_walked_by_a_button_and_kept_in_the_link(at):
     assert settings(at)["attention_step"] == "mix"
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["qkv", "bias", "softmax", "write"])
 def test_a_link_opens_at_a_step(at, step: str):
     visit(at, **SMALL, attention_step=step, position_kind="alibi")
     assert_works(at)
@@ -86,12 +86,9 @@ def test_a_step_that_the_model_does_not_take_is_not_offered(at):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"position_kind": "alibi"},
-        {"position_kind": "rope"},
-        {"n_kv_heads": 1},
-        {"qk_norm": True},
-        {"mask_kind": "causal"},
-        {"attention_bias": False},
+        {"position_kind": "alibi", "mask_kind": "causal"},
+        {"position_kind": "rope", "n_kv_heads": 1},
+        {"qk_norm": True, "attention_bias": False},
     ],
     ids=str,
 )
@@ -100,10 +97,8 @@ def test_the_numbers_of_a_cell_hang_together(at, changes: dict):
     assert_works(at)
     raw, weight = number(at, "Scores: q · k"), number(at, "Softmax over each row")
     assert number(at, "Divide by √d_head") == pytest.approx(raw / 8**0.5, abs=2e-3)
-    drawn = figure(at, "head_map")
-    seen = next(trace for trace in drawn["data"] if trace["type"] == "scattergl")
-    assert seen and 0 < weight < 1
-    assert ("slope" in said(at)) is (changes == {"position_kind": "alibi"})
+    assert 0 < weight < 1
+    assert ("− slope" in said(at)) is ("alibi" in changes.values())
 
 
 def test_a_masked_cell_is_named_and_not_0(at):
@@ -129,7 +124,7 @@ def test_one_head_and_all_of_them_are_counted(at):
     assert "output bias" in words_in_pictures(at)
 
 
-@pytest.mark.parametrize("sort_by", SORTS)
+@pytest.mark.parametrize("sort_by", ["layer", "entropy_bits", "first_token"])
 def test_the_heads_are_sorted(at, sort_by: str):
     visit(at, **SMALL, sort_heads_by=sort_by)
     assert_works(at)
@@ -150,23 +145,14 @@ def test_a_button_goes_to_the_sharpest_head():
 
 
 EXTREMES = [
-    {"text": "a"},
-    {"text": ""},
-    {"text": "<b>x</b> $y$ `z` & **k**"},
-    NO_KEY,
-    {**NO_KEY, "token": 0, "attention_step": "softmax"},
-    {**NO_KEY, "token": 0, "is_scaled": False, "counted": "all_heads"},
-    {"norm_kind": "batchnorm", "training": True, "dropout": 0.5},
-    {"residual": False, "norm_placement": "post"},
-    {"norm_placement": "parallel", "norm_kind": "none"},
-    {"norm_placement": "sandwich", "attention_step": "write", "feature": 31},
-    {"attention_only": True},
-    {"initialization": "zero_writes"},
-    {"dtype": "bfloat16"},
-    {"dtype": "float16", "attention_step": "mix"},
-    {"dtype": "float64"},
-    {"mask_kind": "sliding_window", "window_size": 1},
-    {"edges": 16, "mask_kind": "none"},
+    {"text": "a", "n_padding": 0},
+    {"text": "<b>x</b> $y$ `z` & **k**", "edges": 16, "mask_kind": "none"},
+    {**NO_KEY, "token": 0, "attention_step": "softmax", "counted": "all_heads"},
+    {"norm_kind": "batchnorm", "training": True, "dropout": 0.5, "dtype": "bfloat16"},
+    {"norm_placement": "parallel", "norm_kind": "none", "residual": False, "dtype": "float16"},
+    {"norm_placement": "sandwich", "attention_step": "write", "feature": 31, "dtype": "float64"},
+    {"attention_only": True, "initialization": "zero_writes", "attention_bias": False},
+    {"mask_kind": "sliding_window", "window_size": 1, "norm_placement": "post"},
     {**RANDOM, "batch": 8, "seq_len": 1},
     {"d_model": 1, "n_heads": 1, "attention_step": "scores"},
     {"d_model": 64, "n_heads": 64, "attention_step": "scores"},
@@ -182,18 +168,17 @@ def test_the_page_works_at_extremes(at, link: dict):
     assert_works(at)
 
 
-@pytest.mark.parametrize("step", ["qkv", "scores", "softmax", "write"])
+@pytest.mark.parametrize("step", ["scores", "softmax"])
 def test_many_tokens_are_shown_through_a_window_that_is_named(at, step: str):
     visit(at, **SMALL, **RANDOM, seq_len=256, attention_step=step, token=100)
     assert_works(at)
     assert "Drawn are tokens 85 to 116 of 256" in said(at)
     (pinned,) = {shape["y0"] for shape in figure(at, "strip")["layout"]["shapes"][1:]}
     assert pinned == 100 - 84 - 0.5
-    visit(at, **SMALL, **RANDOM, seq_len=256, attention_step=step, token=100, key=3)
-    assert_works(at)
+    move(at, "key", 3)
 
 
-@pytest.mark.parametrize("preset", ["masked-words", "induction", "sort"])
+@pytest.mark.parametrize("preset", ["masked-words", "sort"])
 def test_trained_models_are_read(at, preset: str):
     visit(at, preset=preset, layer=1, head=1, attention_step="softmax")
     assert_works(at)

@@ -92,7 +92,7 @@ def _masked(one: HeadSteps, query: int, key: int) -> str:
 def _softmax(one: HeadSteps, query: int, key: int) -> str:
     row = one.masked[query]
     if np.isnan(row).all():
-        return _("This query may see no key: its whole row is zeros, not NaN.")
+        return _("This query may see no key: its whole row is zeros.")
     found = softmax_of(row, key)
     if found is None:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")

@@ -66,7 +66,7 @@ def _named(run: Run) -> str:
     table = measured.all_heads(run)
     counts = table.loc[table["name"] != "", "name"].value_counts()
     if counts.empty:
-        return _("None puts more than half of its weight on one kind of place, so none has a name.")
+        return _("No head puts more than half of its weight on one kind of place, so there are no names.")
     listed = ", ".join(f"{terms.head_name(name)} {n}" for name, n in counts.items())
     return _("Named, by more than half of the weight: {listed}.").format(listed=listed)
 
