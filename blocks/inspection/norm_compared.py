@@ -102,21 +102,30 @@ class Surroundings:
 def surroundings(run: Run, model: Model, seen: Tensor, path: str) -> Surroundings:
     """The first sequence of `seen`, which passed the probe `path` in this run, and its company.
 
-    Where the run has no other sequence, the model runs on the same tokens in reverse order; where
-    it has no padding, on padding alone.
+    Where the run has no other sequence, the model runs on the second half of its tokens, twice;
+    where it has no padding, on padding alone.
     """
     is_token = run.input.is_token()[0]
     others, padding = seen[1:, is_token], seen[:1, ~is_token]
     is_own = len(others) > 0, padding.shape[1] > 0
     if not is_own[0]:
         mask = run.build_mask()
-        backwards = record(model, run.values().flip(1), mask=mask, keep={path}).tensor(path)
-        others = backwards[:, is_token.flip(0)]
+        others = record(model, _second_half(run, is_token), mask=mask, keep={path}).tensor(path)
+        others = others[:, is_token]
     if not is_own[1]:
         alone = _padding_alone(run)
         mask = alone.build_mask()
         padding = record(model, alone.values(), mask=mask, keep={path}).tensor(path)
     return Surroundings(seen[:1, is_token], others, padding, is_own)
+
+
+def _second_half(run: Run, is_token: Tensor) -> Tensor:
+    """What goes into the model, each token replaced by one of the second half."""
+    values, tokens = run.values(), is_token.nonzero()[:, 0]
+    half = tokens[len(tokens) // 2 :]
+    other = values.clone()
+    other[:, tokens] = values[:, half.repeat(2)[: len(tokens)]]
+    return other
 
 
 def _padding_alone(run: Run) -> Run:

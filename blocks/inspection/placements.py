@@ -16,6 +16,7 @@ from blocks.run import Run
 
 NO_NORM = "none"
 LARGEST_WHOLE = 30_000_000
+SMALLEST_SHOWN = 1e-3
 PLACEMENTS = (*map(str, NormPlacement), NO_NORM)
 
 
@@ -50,12 +51,14 @@ class Placed:
     """What one layer leaves and how one head reads, in one placement.
 
     `moments`: of all values of resid_post, by name as in `flow.MOMENTS`; `spread`: value, density
-    (None where they are not finite, or all alike); `codes`: the pattern of the head in the first
-    sequence, one byte a cell.
+    of the values, and `sizes` the same of log₁₀ of their sizes, but for those under a thousandth
+    of the RMS (both None where values are not finite, or all alike); `codes`: the pattern of the
+    head in the first sequence, one byte a cell.
     """
 
     moments: dict[str, float]
     spread: pd.DataFrame | None
+    sizes: pd.DataFrame | None
     codes: NDArray[np.uint8]
 
 
@@ -87,13 +90,19 @@ def measure_placed(run: Run, placement: str, layer: int, head: int) -> Placed:
     stream, pattern = (seen.tensor(path) for path in paths)
     moments = dict(zip(flow.MOMENTS, flow.moments(stream).tolist(), strict=True))
     codes = tiles.encode(pattern[:1, head : head + 1].nan_to_num(), there.build_mask())[0, 0]
-    return Placed(moments, _density(stream, moments), codes.cpu().numpy())
+    is_drawn = bool(np.isfinite(list(moments.values())).all()) and moments["std"] > 0
+    spread = _density(stream) if is_drawn else None
+    sizes = _density(_sizes(stream, moments["rms"])) if is_drawn else None
+    return Placed(moments, spread, sizes, codes.cpu().numpy())
 
 
-def _density(x: Tensor, moments: dict[str, float]) -> pd.DataFrame | None:
+def _sizes(x: Tensor, rms: float) -> Tensor:
+    sizes = x.float().abs()
+    return sizes[sizes > SMALLEST_SHOWN * rms].log10()
+
+
+def _density(x: Tensor) -> pd.DataFrame | None:
     """Share of all values per unit of value, so that scales can be compared: value, density."""
-    if not np.isfinite(list(moments.values())).all():
-        return None
     found = values.histogram(x)
     width = found["value"][1] - found["value"][0]
     if not width > 0:

@@ -1,5 +1,7 @@
 """A stack of layers that is built only to be measured: how deep, how wide, and with which loss."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
@@ -21,13 +23,15 @@ DEPTHS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
-def stack_config(config: ModelConfig, *, n_layers: int, width: int) -> ModelConfig:
+def stack_config(config: ModelConfig, *, n_layers: int, width: int, **more: Any) -> ModelConfig:
     """This many layers like those of `config` on vectors, no wider than `width`.
 
     A narrower layer keeps d_head and the ratio of d_ff to d_model, as nearly as can be. Positions
-    that are added belong to what goes in, and are left out; so is dropout.
+    that are added belong to what goes in, and are left out; so is dropout. `more`: other fields
+    that differ.
     """
-    changes: dict[str, object] = {
+    changes: dict[str, Any] = {
+        **more,
         "architecture": Architecture.BLOCK,
         "n_layers": n_layers,
         "dropout": 0.0,
@@ -39,7 +43,7 @@ def stack_config(config: ModelConfig, *, n_layers: int, width: int) -> ModelConf
     return config.nearest(**changes)[0]
 
 
-def _narrow(config: ModelConfig, width: int) -> dict[str, object]:
+def _narrow(config: ModelConfig, width: int) -> dict[str, Any]:
     n_heads = max(1, config.n_heads * width // config.d_model)
     group = config.n_heads // config.n_kv_heads
     return {

@@ -22,7 +22,10 @@ from pages.figures.theme import (
 PANEL, GAP, AXIS = 104, 34, 40
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
+LINEAR = ("cosine", "similarity", "entropy_bits")
 BAND = 0.2
+NEAR = 1.6
+MOST_LAYER_TICKS = 16
 
 
 class Panel(NamedTuple):
@@ -85,7 +88,7 @@ def panels(
 def _is_log(found: pd.DataFrame) -> bool:
     values = found["median"].dropna()
     positive = values[values > 0]
-    if (values < 0).any() or positive.empty:
+    if found["measure"].isin(LINEAR).any() or (values < 0).any() or positive.empty:
         return False
     return bool(positive.max() / positive.min() > LOG_ABOVE) or bool((values == 0).any())
 
@@ -182,7 +185,27 @@ def _value_axis(panel: int, n_panels: int, is_log: bool, found: pd.DataFrame) ->
     if not is_log:
         is_share = found["measure"].isin(["cosine", "similarity"]).any()
         return {**axis, "rangemode": "normal" if is_share else "tozero"}
-    return {**axis, "type": "log", "exponentformat": "power", "showexponent": "all", "nticks": 4}
+    values = found["median"].dropna()
+    return {**axis, "type": "log", **log_ticks(values[values > 0].to_numpy(float))}
+
+
+def log_ticks(values: np.ndarray, most: int = 4) -> dict[str, Any]:
+    """Powers of ten, not too many; where they are near each other, what lies between too."""
+    low, high = np.log10(values.min()), np.log10(values.max())
+    first, last = int(np.floor(low)), int(np.ceil(high))
+    if high - low < NEAR:
+        ticks = [m * 10.0**k for k in range(first, last + 1) for m in (1, 2, 5)]
+        ticks = [tick for tick in ticks if low - 0.2 <= np.log10(tick) <= high + 0.2]
+    else:
+        step = max(1, -(-(last - first) // most))
+        ticks = [10.0**k for k in range(first, last + 1, step)]
+    return {"tickvals": ticks, "ticktext": [_power(tick) for tick in ticks]}
+
+
+def _power(tick: float) -> str:
+    if 1e-3 <= tick < 1e5:
+        return f"{tick:g}"
+    return f"10<sup>{round(np.log10(tick))}</sup>"
 
 
 def _layer_axis(n_layers: int, n_panels: int, _: Translate) -> dict[str, Any]:
@@ -192,9 +215,9 @@ def _layer_axis(n_layers: int, n_panels: int, _: Translate) -> dict[str, Any]:
         "anchor": f"y{n_panels}" if n_panels > 1 else "y",
         "fixedrange": True,
         "zeroline": False,
-        "tickformat": "d",
+        "tick0": 0,
+        "dtick": max(1, -(-n_layers // MOST_LAYER_TICKS)),
         "automargin": False,
-        "nticks": 13,
     }
 
 
@@ -249,6 +272,7 @@ def last_gradients(
         }
         traces += [line, *_expected(kept, str(placement), _)]
     depths = sorted(set(table["n_layers"]))
+    positive = table["median"][table["median"] > 0].to_numpy(float)
     return figure(
         traces,
         title=title,
@@ -265,9 +289,8 @@ def last_gradients(
         yaxis={
             "title": {"text": _("size of the gradient")},
             "type": "log",
-            "exponentformat": "power",
             "fixedrange": True,
-            "nticks": 6,
+            **log_ticks(positive),
         },
     )
 

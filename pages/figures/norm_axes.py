@@ -62,6 +62,7 @@ def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Transla
         title=_("Which numbers share one mean and one variance"),
         height=int(TOP + BOTTOM + ROW * total[1]),
         margin=(TOP, BOTTOM),
+        barmode="overlay",
         xaxis={**HIDDEN_AXIS, "range": [-0.6, total[0] - 0.4]},
         yaxis={
             "range": [total[1] - 0.4, -0.6],

@@ -21,48 +21,49 @@ from pages.figures.theme import (
 )
 from pages.figures.weights import outline, weight_map
 
-MANY_STDS = 4.0
-TILES_WIDTH, TILE_GAP, TITLE_SHARE = 620, 0.08, 0.16
+TILES_WIDTH, TILE_GAP, TITLE_SHARE = 470, 0.08, 0.16
 
 
 def spreads(
     found: Mapping[str, pd.DataFrame],
-    stds: Mapping[str, float],
     names: Mapping[str, str],
     *,
     own: str,
+    of_sizes: bool,
     _: Translate,
 ) -> Picture:
     """How the values are spread in each placement. `found`: value, density, by placement.
 
-    The axis shows four standard deviations of all but the widest, which may run out of it.
+    `of_sizes`: the values are log₁₀ of the sizes of the values, for scales that lie far apart.
     """
     traces = [
         {
             "type": "scatter",
             "mode": "lines",
-            "x": small(table["value"].to_numpy()),
+            "x": small(10 ** table["value"].to_numpy() if of_sizes else table["value"].to_numpy()),
             "y": small(table["density"].to_numpy()),
             "name": names[placement],
             "line": {**placement_line(placement), "width": 4 if placement == own else 2},
-            "hovertemplate": f"{names[placement]}<br>%{{x:.3f}}: %{{y:.3f}}<extra></extra>",
+            "hovertemplate": f"{names[placement]}<br>%{{x:.3g}}: %{{y:.3g}}<extra></extra>",
         }
         for placement, table in found.items()
     ]
-    widest = sorted(stds[placement] for placement in found)[-2:]
-    half = MANY_STDS * widest[0] if widest else 1.0
+    plain_axis = {"title": {"text": _("value")}}
+    log_axis = {
+        "title": {"text": _("size of the value, without its sign")},
+        "type": "log",
+        "exponentformat": "power",
+        "dtick": 1,
+    }
+    per = _("share of values per decade") if of_sizes else _("share of values per unit")
     return figure(
         traces,
         title=_("The values that leave the layer"),
         height=380,
         margin=(TITLE_AND_LEGEND, EDGE),
         **legend(),
-        xaxis={"title": {"text": _("value")}, "fixedrange": True, "range": [-half, half]},
-        yaxis={
-            "title": {"text": _("share of values per unit")},
-            "fixedrange": True,
-            "rangemode": "tozero",
-        },
+        xaxis={"fixedrange": True, **(log_axis if of_sizes else plain_axis)},
+        yaxis={"title": {"text": per}, "fixedrange": True, "rangemode": "tozero"},
     )
 
 
@@ -71,6 +72,7 @@ def patterns(
     labels: Sequence[str],
     *,
     columns: int,
+    head: int,
     own: int,
     pinned: float,
     _: Translate,
@@ -92,7 +94,7 @@ def patterns(
     height, width = grid.shape
     return figure(
         [weight_map(grid, _)],
-        title=_("How one head reads in each placement"),
+        title=_("How head {head} reads in each placement").format(head=head),
         height=TITLE + 12 + int(TILES_WIDTH * height / width),
         xaxis={**HIDDEN_AXIS, "range": [-0.5 - 0.06 * side, width - 0.5], "constrain": "domain"},
         yaxis={

@@ -6,8 +6,8 @@ from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL
 
 NORM_LINES: dict[str, dict[str, Any]] = {
     "input": {"color": BEFORE, "width": 1.5},
-    "layernorm": {"color": NORM, "width": 5},
-    "rmsnorm": {"color": LEARNED, "width": 2.5, "dash": "dash"},
+    "layernorm": {"color": NORM, "width": 3.5},
+    "rmsnorm": {"color": LEARNED, "width": 2, "dash": "dash"},
     "batchnorm_training": {"color": HELD_OUT, "width": 2.5},
     "batchnorm_evaluation": {"color": HELD_OUT, "width": 1.5, "dash": "dot"},
 }

@@ -68,8 +68,11 @@ def stacks(run: Run, n_layers: int) -> tuple[Depth, ...]:
     placements = [own, *(name for name in possible if name in beside and name != own)]
     seeds = range(run.seed, run.seed + link.value("n_depth_seeds"))
     width = min(link.value("depth_width"), run.config.d_model)
+    drawn = link.value("depth_initialization")
     return tuple(
-        Depth(run, placement, n_layers, width, seed) for seed in seeds for placement in placements
+        Depth(run, placement, n_layers, width, drawn, seed)
+        for seed in seeds
+        for placement in placements
     )
 
 

@@ -18,7 +18,7 @@ from pages.ui.steps import in_steps
 from pages.ui.views import head_choice
 
 CODE = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, measures.placed)
-TILE_COLUMNS = 5
+TILE_COLUMNS = 3
 
 
 @section
@@ -55,10 +55,12 @@ def measured_placements(run: Run, layer: int, head: int) -> tuple[str, ...]:
 def draw_spreads(run: Run, layer: int, head: int, shown: tuple[str, ...]):
     """The values that leave the layer."""
     found = {name: measured.in_placement(run, name, layer, head) for name in shown}
-    spreads = {name: each.spread for name, each in found.items() if each.spread is not None}
-    stds = {name: found[name].moments["std"] for name in spreads}
-    names = {name: terms.option(name) for name in spreads}
-    return placements.spreads(spreads, stds, names, own=own_placement(run.config), _=_)
+    of_sizes = measured.are_far_apart(list(found.values()))
+    tables = {name: each.sizes if of_sizes else each.spread for name, each in found.items()}
+    drawn = {name: table for name, table in tables.items() if table is not None}
+    names = {name: terms.option(name) for name in drawn}
+    own = own_placement(run.config)
+    return placements.spreads(drawn, names, own=own, of_sizes=of_sizes, _=_)
 
 
 def draw_patterns(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int):
@@ -69,6 +71,7 @@ def draw_patterns(run: Run, layer: int, head: int, shown: tuple[str, ...], token
         codes,
         [terms.option(name) for name in shown],
         columns=min(TILE_COLUMNS, len(shown)),
+        head=head,
         own=shown.index(own) if own in shown else 0,
         pinned=labelled.row_share(run, token),
         _=_,

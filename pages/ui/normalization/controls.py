@@ -7,10 +7,10 @@ import streamlit as st
 from blocks import Fault
 from blocks.inspection.placements import own_placement, possible_placements
 from blocks.inspection.stack import DEPTHS, WIDTHS
-from blocks.kinds import NormKind
+from blocks.kinds import Initialization, NormKind
 from blocks.run import Run
 from pages.ui import link, terms
-from pages.ui.controls import slide, slider
+from pages.ui.controls import pick, slide, slider
 from pages.ui.language import _, current_language, say
 from pages.ui.normalization import measured
 from pages.ui.normalization.fields import MOST_SEEDS, joined
@@ -51,6 +51,7 @@ def depth_controls(run: Run) -> None:
     with right:
         label = _("Seeds · median and range")
         slider("n_depth_seeds", label, 1, MOST_SEEDS, link.value("n_depth_seeds"))
+    pick("depth_initialization", _("How the stack's weights are drawn"), Initialization)
     mine = own_placement(run.config)
     others = tuple(name for name in possible_placements(run.config) if name != mine)
     several("depth_placements", _("Drawn beside yours"), others)

@@ -34,12 +34,12 @@ def names(placements: list[str]) -> dict[str, str]:
 def setting(passes: tuple[Depth, ...]) -> str:
     """What was built and measured, with all that is needed to do it again."""
     depth, config = passes[0], passes[0].config
-    run = depth.run
+    run, loss = depth.run, measured.depth_pass(depth).loss
     text = _(
         "{n} layers of d_model {d_model}, {heads} heads, d_ff {d_ff}, {tokens} tokens, {dtype}. "
-        "Weights random (seeds {seeds}), dropout off. They read {read}. Loss: cross entropy of a "
-        "linear probe that guesses one of {classes} random classes at each token, {loss:.2f} nats "
-        "in the first stack, back through all layers."
+        "Weights random ({drawn}, seeds {seeds}), dropout off. They read {read}. Loss: cross "
+        "entropy of a linear probe that guesses one of {classes} random classes at each token "
+        "({loss} in the first stack)."
     )
     seeds = ", ".join(map(str, dict.fromkeys(each.seed for each in passes)))
     said = text.format(
@@ -50,11 +50,12 @@ def setting(passes: tuple[Depth, ...]) -> str:
         tokens=run.input.shape[1] * min(run.input.shape[0], measured.MOST_SEQUENCES),
         dtype=run.dtype,
         seeds=seeds,
+        drawn=terms.option(config.initialization),
         read=_read(depth),
         classes=N_CLASSES,
-        loss=measured.depth_pass(depth).loss,
+        loss=_("{nats:.2f} nats").format(nats=loss) if np.isfinite(loss) else _("not finite"),
     )
-    return f"{said} {_modes(run)}".strip() if np.isfinite(measured.depth_pass(depth).loss) else ""
+    return f"{said} {_modes(run)}".strip()
 
 
 def _read(depth: Depth) -> str:
@@ -70,29 +71,35 @@ def _modes(run: Run) -> str:
 
 
 def gradient_sentence(passes: tuple[Depth, ...], own: str) -> str:
-    """What reaches the first layer of the reader's own placement, against the last."""
-    found = of(measured.curves(passes), own, "parameter_gradient")
-    broken = not_finite(passes)
-    if broken:
-        return broken
-    first, last = found["median"].iloc[1], found["median"].iloc[-1]
-    place = terms.option(own)
-    if first == 0 or last == 0:
-        text = _(
-            "Yours ({own}): the gradient of layer {layer} is exactly 0, too small for {dtype}."
-        )
-        at = int(found["layer"][found["median"] == 0].iloc[0])
-        return text.format(own=place, layer=at, dtype=passes[0].run.dtype)
-    text = _("Yours ({own}): layer 1 has {ratio:.3g} times the gradient of layer {n}. {verdict}")
-    verdict = _("It stays of one order of magnitude.")
-    if first / last < VANISHED:
-        verdict = _("It vanishes on the way back.")
-    elif first / last > 1 / VANISHED:
-        verdict = _("It explodes on the way back.")
-    elif not 0.1 < first / last < 10:
-        verdict = _("It changes much on the way back.")
-    ratio, n = first / last, passes[0].n_layers
-    return text.format(own=place, ratio=ratio, n=n, verdict=verdict)
+    """What reaches the first layer against the last, in every placement that is drawn."""
+    curves = measured.curves(passes)
+    said = []
+    for placement in dict.fromkeys(each.placement for each in passes):
+        found = of(curves, placement, "parameter_gradient")["median"][1:]
+        if found.isna().any():
+            continue
+        name = terms.option(placement)
+        if placement == own:
+            name = _("{placement} (yours)").format(placement=name)
+        said.append(f"{name}: {_way_back(found.iloc[0], found.iloc[-1], passes)}")
+    text = _("Gradient in layer 1 against layer {n}: {listed}.")
+    whole = text.format(n=passes[0].n_layers, listed="; ".join(said)) if said else ""
+    return f"{whole} {not_finite(passes)}".strip()
+
+
+def _way_back(first: float, last: float, passes: tuple[Depth, ...]) -> str:
+    """What becomes of a gradient between the last layer and the first."""
+    if first == 0:
+        text = _("vanishes to exactly 0, below the smallest number of {dtype}")
+        return text.format(dtype=passes[0].run.dtype)
+    if last == 0:
+        return _("0 in the last layer")
+    ratio = first / last
+    if ratio < VANISHED:
+        return _("vanishes to {ratio:.1e} of it").format(ratio=ratio)
+    if ratio > 1 / VANISHED:
+        return _("explodes to {ratio:.1e} times").format(ratio=ratio)
+    return _("{ratio:.2g} times as large").format(ratio=ratio)
 
 
 def not_finite(passes: tuple[Depth, ...]) -> str:
@@ -163,7 +170,9 @@ def xiong_sentence(passes: tuple[Depth, ...]) -> str:
         if not np.isfinite(found):
             continue
         agrees = abs(found - expected) <= SLOPE_TOLERANCE
-        text = _("Measured for {placement}: depth^{slope:.2f}, expected {expected:.1f}; {verdict}.")
+        text = _(
+            "Measured for {placement}: depth^({slope:.2f}), expected {expected:.1f}; {verdict}."
+        )
         verdict = (
             _("agrees within ±{tolerance}") if agrees else _("differs by more than {tolerance}")
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from blocks.inspection.placements import PLACEMENTS
 from blocks.inspection.stack import DEPTHS, WIDTHS
+from blocks.kinds import Initialization
 from pages.ui.readers import Field, UnreadableError, choice, whole
 
 NORM_INPUTS = (
@@ -37,8 +38,9 @@ def joined(words: list[str], nothing: str = ONLY_MINE) -> str:
 
 FIELDS: dict[str, Field] = {
     "norm_input": Field(choice(NORM_INPUTS), "resid_pre"),
-    "depth": Field(whole(1, DEPTHS[-1]), 24),
+    "depth": Field(whole(1, DEPTHS[-1]), 16),
     "depth_width": Field(whole(8, WIDTHS[-1]), 128),
+    "depth_initialization": Field(choice(Initialization), str(Initialization.XAVIER_UNIFORM)),
     "n_depth_seeds": Field(whole(1, MOST_SEEDS), 3),
     "depth_placements": Field(several(PLACEMENTS, ONLY_MINE), "pre,post"),
 }

@@ -21,6 +21,7 @@ from pages.ui import cached, starts, tokens
 from pages.ui.settings import memory_budget
 
 MOST_SEQUENCES = 4
+FAR_APART = 6.0
 SORTING = ("sorting letters", "sort")
 
 
@@ -35,19 +36,25 @@ class Compared(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """A stack to measure: the run whose layers it has, how deep, how wide, from which seed."""
+    """A stack to measure: the run whose layers it has, how deep, how wide, how it is drawn."""
 
     run: Run
     placement: str
     n_layers: int
     width: int
+    initialization: str
     seed: int
 
     @property
     def config(self) -> ModelConfig:
         """What is built."""
         config = placed(self.run.config, self.placement)
-        return stack.stack_config(config, n_layers=self.n_layers, width=self.width)
+        return stack.stack_config(
+            config,
+            n_layers=self.n_layers,
+            width=self.width,
+            initialization=self.initialization,
+        )
 
 
 def norm_inputs(run: Run, layer: int) -> list[str]:
@@ -81,6 +88,12 @@ def in_placement(run: Run, placement: str, layer: int, head: int) -> Placed:
     """What a layer leaves and how a head reads with the norm there, weights from the seed."""
     with cached.turn(run.device):
         return _guarded(measure_placed, placement_run(run), placement, layer, head)
+
+
+def are_far_apart(found: list[Placed]) -> bool:
+    """Whether one axis of values would show one placement only."""
+    stds = [each.moments["std"] for each in found if each.spread is not None]
+    return bool(stds) and max(stds) > FAR_APART * min(stds)
 
 
 def depth_fault(depth: Depth) -> Fault | None:

@@ -135,7 +135,7 @@ def dependence_note(run: Run, layer: int, stage: str) -> str:
     others = (
         _("the other sequences of this batch")
         if others_own
-        else _("the same tokens in reverse order")
+        else _("the second half of the tokens, twice")
     )
     padding = _("this run's own") if padding_own else _("four padding tokens, read alone")
     text = _(
