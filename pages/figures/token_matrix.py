@@ -108,7 +108,7 @@ def marks(
     """
     row, column = np.nonzero(where)
     kept = {"marker": {"opacity": opacity}}
-    numbers = (row, column, np.nan_to_num(values[row, column]))
+    numbers = (row, column, np.nan_to_num(values[row, column], posinf=0.0, neginf=0.0))
     return {
         "type": "scatter",
         "mode": "markers",

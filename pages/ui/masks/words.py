@@ -198,7 +198,7 @@ def no_matter(run: Run, name: MaskFault) -> str:
     if name is MaskFault.PADDING_ATTENDED:
         return _("This mask hides no padding that anyone could read: the fault changes nothing.")
     if name is MaskFault.ADDITIVE:
-        return lead(run)
+        return _("At this size of the scores −10,000 is enough: nothing gets through.")
     return _("In this setting the fault lets nothing through.")
 
 
