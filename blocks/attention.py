@@ -7,9 +7,9 @@ from torch.nn import functional as F  # noqa: N812
 from blocks.config import ModelConfig
 from blocks.dropout import Dropout
 from blocks.kinds import PositionKind
-from blocks.kv_cache import LayerCache
+from blocks.kv_cache import CrossCache, LayerCache
 from blocks.normalization import rms_normal
-from blocks.positions import NoPosition, Rotary, alibi_bias
+from blocks.positions import NoPosition, RelativeBias, Rotary, alibi_bias
 from blocks.probe import Probe
 
 
@@ -36,6 +36,7 @@ class Attention(nn.Module):
         self.qk_norm_eps = config.norm.norm_eps if config.attention.qk_norm else None
         self.rotate = _rotation(config)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
+        self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
         self.dropout = Dropout(config.dropout)
         self.q, self.k, self.v = Probe("q"), Probe("k"), Probe("v")
         self.scores, self.pattern = Probe("scores"), Probe("pattern")
@@ -54,6 +55,10 @@ class Attention(nn.Module):
         v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
         if past is not None:
             k, v = past.extend(k, v)
+        return self.joined(q, k, v, mask)
+
+    def joined(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """What the heads read, joined: (batch, query, d_model)."""
         bias = self.bias(q, k)
         if self.is_seen or is_slower_fused(q):
             head_out = self.attend_in_steps(q, k, v, mask, bias)
@@ -73,7 +78,9 @@ class Attention(nn.Module):
         return self.rotate(x, start)
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
-        """What ALiBi adds to the scores."""
+        """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
+        if self.relative:
+            return self.relative[0](q.shape[-2], k.shape[-2])
         if not self.is_alibi:
             return None
         return alibi_bias(self.n_heads, k.shape[-2], k.device, n_queries=q.shape[-2]).to(k)
@@ -85,6 +92,47 @@ class Attention(nn.Module):
         scores = self.scores(attention_scores(q, k, mask, bias))
         pattern = self.pattern(attention_pattern(scores, mask))
         return self.dropout(pattern) @ share_among_queries(v, self.n_heads)
+
+
+class CrossAttention(Attention):
+    """softmax(QKᵀ/√d_head + mask)·V: queries from the decoder, keys and values from the encoder.
+
+    (batch, target, d_model) and (batch, source, d_model) to the first. Vaswani et al. 2017,
+    section 3.2.3. Positions of two texts have no distance, so none is told here. The probes are
+    those of `Attention`, named cross_q, cross_k, and so on.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.rotate, self.is_alibi = NoPosition(), False
+        for probe in self.children():
+            if isinstance(probe, Probe):
+                probe.path = f"cross_{probe.path}"
+
+    def forward(  # type: ignore[override]  # it reads a second text
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        past: CrossCache | None = None,
+    ) -> Tensor:
+        """Read from `memory`, the encoder's output; `mask` is (…, query, key).
+
+        With a `past`, keys and values are computed once and then come from there.
+        """
+        q = self.q(self.turned(split_heads(self.q_proj(x), self.n_heads), 0))
+        k, v = (each.expand(len(q), -1, -1, -1) for each in self.remembered(memory, past))
+        return self.joined(q, k, v, mask)
+
+    def remembered(self, memory: Tensor, past: CrossCache | None) -> tuple[Tensor, Tensor]:
+        """Keys and values of the memory, each (batch, n_kv_heads, source, d_head)."""
+        if past is not None and past.keys is not None and past.values is not None:
+            return past.keys, past.values
+        k = self.k(self.turned(split_heads(self.k_proj(memory), self.n_kv_heads), 0))
+        v = self.v(split_heads(self.v_proj(memory), self.n_kv_heads))
+        if past is not None:
+            past.keys, past.values = k, v
+        return k, v
 
 
 def is_slower_fused(q: Tensor) -> bool:

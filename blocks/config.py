@@ -78,6 +78,22 @@ class VocabularyConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EncoderDecoderConfig:
+    """What an encoder–decoder alone has; other architectures leave it aside.
+
+    `n_decoder_layers` of None follows n_layers, which counts those of the encoder. With
+    `share_embeddings` one table reads source and target. `embedding_norm`: a norm after embedding
+    and position, as in BART. `relative_bias`: scores of self-attention learn what to add for each
+    distance, as in T5.
+    """
+
+    n_decoder_layers: int | None = None
+    share_embeddings: bool = True
+    embedding_norm: bool = False
+    relative_bias: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelConfig:
     """Everything that decides the shape and the maths of a model.
 
@@ -97,6 +113,7 @@ class ModelConfig:
     norm: NormConfig = NormConfig()
     position: PositionConfig = PositionConfig()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    encoder_decoder: EncoderDecoderConfig = EncoderDecoderConfig()
 
     def __post_init__(self) -> None:
         values = {path[-1]: value for path, value in _leaves(self)}
@@ -106,6 +123,13 @@ class ModelConfig:
     def one_block(self) -> "ModelConfig":
         """One block of this model, on vectors."""
         return self.replace(architecture=Architecture.BLOCK, n_layers=1)
+
+    @property
+    def n_decoder_layers(self) -> int:
+        """Layers of the decoder of an encoder–decoder; no other architecture has one."""
+        if self.architecture is not Architecture.ENCODER_DECODER:
+            return 0
+        return self.encoder_decoder.n_decoder_layers or self.n_layers
 
     @property
     def n_heads(self) -> int:

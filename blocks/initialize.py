@@ -37,7 +37,7 @@ def _draw(
         return _draw_linear(values, module.in_features, path, config, random)
     if isinstance(module, nn.Embedding):
         return values.normal_(0, _embedding_std(config), generator=random)
-    if parameter.dim() == 2:  # a table of positions
+    if parameter.dim() == 2:  # a table of positions or of distances
         return values.normal_(0, GPT2_STD, generator=random)
     return values.fill_(1.0 if path.endswith("weight") else 0.0)  # norms
 
@@ -45,11 +45,12 @@ def _draw(
 def _embedding_std(config: ModelConfig) -> float:
     """So that the stream begins at about 1 where the scheme asks for no size of its own.
 
-    An encoder scales its embedding by √d_model; a row that also serves as unembedding stays small.
+    Encoders and encoder–decoders scale their embedding by √d_model; a row that also serves as
+    unembedding stays small.
     """
     if config.initialization is Initialization.NORMAL:
         return GPT2_STD
-    is_scaled = config.architecture is Architecture.ENCODER
+    is_scaled = config.architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
     is_shared = config.vocabulary.tie_embeddings
     return config.d_model**-0.5 if is_scaled or is_shared else 1.0
 
@@ -63,7 +64,8 @@ def _draw_linear(
 ) -> Tensor:
     """PyTorch: U(±1/√fan_in). Xavier: U(±√(6/(fan_in+fan_out))). Normal: N(0, 0.02²), as GPT-2.
 
-    GPT-2 divides what writes to the residual stream by √(2·n_layers), the number of writes.
+    GPT-2 divides what writes to the residual stream by √(2·n_layers), the number of writes; a
+    decoder writes three times a layer.
     Zero writes: as PyTorch, but what writes to the stream (and the head) starts at zero, so that
     every layer begins as the identity (Goyal et al. 2017, section 5.1; Yang et al. 2022).
     """
@@ -80,5 +82,11 @@ def _draw_linear(
         case Initialization.XAVIER_UNIFORM:
             return nn.init.xavier_uniform_(values, generator=random)
         case Initialization.NORMAL:
-            n_writes = 2 * config.n_layers if is_write else 1
+            n_writes = _n_writes(path, config) if is_write else 1
             return values.normal_(0, GPT2_STD / math.sqrt(n_writes), generator=random)
+
+
+def _n_writes(path: str, config: ModelConfig) -> int:
+    """How often the layers write to the stream that this weight writes to."""
+    is_decoder = path.startswith("decoder.")
+    return 3 * config.n_decoder_layers if is_decoder else 2 * config.n_layers

@@ -9,6 +9,7 @@ class Architecture(StrEnum):
     BLOCK = "block"
     ENCODER = "encoder"
     GPT = "gpt"
+    ENCODER_DECODER = "encoder-decoder"
 
     @property
     def reads_tokens(self) -> bool:

@@ -1,5 +1,7 @@
 """Keys and values of the tokens read so far, so that none is computed twice."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -58,17 +60,39 @@ class LayerCache:
         """Tokens whose keys and values are here."""
         return 0 if self.keys is None else self.keys.shape[2]
 
+    def choose_rows(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch, some of them more than once."""
+        if self._room is None or self.keys is None or self.values is None:
+            return
+        first = self._end - self.n_kept
+        keys, values = self._room = self._room[0][rows], self._room[1][rows]
+        self.keys, self.values = (each[:, :, first : self._end] for each in (keys, values))
+
+
+@dataclass
+class CrossCache:
+    """One layer's keys and values of the encoder's output, computed once.
+
+    Each (batch, n_kv_heads, source, d_head), or None before the first token.
+    """
+
+    keys: Tensor | None = None
+    values: Tensor | None = None
+
 
 class KVCache:
     """The caches of all layers of a model. It belongs to one text and one reader.
 
-    `window_size` is that of a sliding-window mask. Shazeer 2019, section 2.4 (incremental
-    decoding).
+    `window_size` is that of a sliding-window mask; `cross` is empty where there is no encoder.
+    Shazeer 2019, section 2.4 (incremental decoding).
     """
 
     def __init__(self, config: ModelConfig, *, window_size: int | None = None):
         self.window_size = window_size
-        self.layers = tuple(LayerCache(window_size) for _ in range(config.n_layers))
+        n_decoder_layers = config.n_decoder_layers
+        n_layers = n_decoder_layers or config.n_layers
+        self.layers = tuple(LayerCache(window_size) for _ in range(n_layers))
+        self.cross = tuple(CrossCache() for _ in range(n_decoder_layers))
 
     @property
     def seen(self) -> int:
@@ -82,8 +106,17 @@ class KVCache:
 
     def nbytes(self) -> int:
         """Bytes that the keys and values of the kept tokens take."""
-        tensors = (t for layer in self.layers for t in (layer.keys, layer.values))
+        caches: tuple[LayerCache | CrossCache, ...] = (*self.layers, *self.cross)
+        tensors = (t for cache in caches for t in (cache.keys, cache.values))
         return sum(t.numel() * t.itemsize for t in tensors if t is not None)
+
+    def choose_rows(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch; what was read of one source serves all of them."""
+        for layer in self.layers:
+            layer.choose_rows(rows)
+        for cross in self.cross:
+            if cross.keys is not None and cross.values is not None and len(cross.keys) > 1:
+                cross.keys, cross.values = cross.keys[rows], cross.values[rows]
 
     def mask(self, n_new: int, device: torch.device | str) -> Tensor | None:
         """Who may see whom where `n_new` tokens come: (n_new, kept + n_new).
@@ -98,5 +131,9 @@ class KVCache:
 
 
 def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
-    """2 · n_layers · n_kv_heads · d_head · bytes: keys and values of one token in all layers."""
-    return 2 * config.n_layers * config.n_kv_heads * config.d_head * itemsize
+    """2 · n_layers · n_kv_heads · d_head · bytes: keys and values of one token in all layers.
+
+    Of an encoder–decoder it is the layers of the decoder that keep them.
+    """
+    n_layers = config.n_decoder_layers or config.n_layers
+    return 2 * n_layers * config.n_kv_heads * config.d_head * itemsize

@@ -4,12 +4,12 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from blocks.attention import Attention
+from blocks.attention import Attention, CrossAttention
 from blocks.config import ModelConfig
 from blocks.dropout import Dropout
 from blocks.experts import build_wide_layer
 from blocks.kinds import NormPlacement
-from blocks.kv_cache import LayerCache
+from blocks.kv_cache import CrossCache, LayerCache
 from blocks.normalization import build_norm
 from blocks.probe import Stage
 from blocks.residual import RESIDUALS
@@ -102,3 +102,45 @@ class ParallelLayer(nn.Module):
         feed_forward = self.feed_forward_out(self.dropout(self.feed_forward(h)))
         write = attention + feed_forward
         return self.resid_post(x + write if self.is_connected else write)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, cross-attention, then feed-forward, each joined to the residual stream.
+
+    (batch, target, d_model) and the encoder's output (batch, source, d_model) to the first.
+    Vaswani et al. 2017, figure 1, right; with `attention_only` without the feed-forward layer.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        residual, is_narrow = RESIDUALS[config.norm.norm_placement], config.attention_only
+        self.resid_pre = Stage("resid_pre")
+        self.attention = Attention(config)
+        self.attention_residual = residual(config, "attention", "resid_mid")
+        self.cross_attention = CrossAttention(config)
+        cross_stream = "resid_post" if is_narrow else "resid_cross"
+        self.cross_attention_residual = residual(config, "cross_attention", cross_stream)
+        if not is_narrow:
+            self.feed_forward = build_wide_layer(config)
+            self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
+        self.is_narrow = is_narrow
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        past: LayerCache | None = None,
+        cross_past: CrossCache | None = None,
+    ) -> Tensor:
+        """Read from the target so far, then from the source, then each thinks alone.
+
+        `mask` is (…, target, target), `memory_mask` (…, target, source), both True where a query
+        may see a key.
+        """
+        x = self.resid_pre(x)
+        x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
+        read = partial(self.cross_attention, memory=memory, mask=memory_mask, past=cross_past)
+        x = self.cross_attention_residual(x, read)
+        return x if self.is_narrow else self.feed_forward_residual(x, self.feed_forward)

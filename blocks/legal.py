@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from blocks.faults import N_, Fault
-from blocks.kinds import NormPlacement, PositionKind
+from blocks.kinds import Architecture, NormPlacement, PositionKind
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY = 64, 64.0
 SHARES = ("dropout", "norm_eps", "rope_base", "expert_capacity")
 PAIRS = (
+    "architecture",
     "d_model",
     "n_heads",
     "n_kv_heads",
@@ -94,6 +95,7 @@ def _share_faults(
 
 
 def _pair_faults(
+    architecture: Architecture,
     d_model: int,
     n_heads: int,
     n_kv_heads: int | None,
@@ -111,6 +113,9 @@ def _pair_faults(
         yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
+        yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
+    elif architecture is Architecture.ENCODER_DECODER and norm_placement is NormPlacement.PARALLEL:
+        text = N_("parallel joins two sub-layers, and a decoder layer has three: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     yield from _expert_faults(n_experts, n_active_experts)
 

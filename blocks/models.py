@@ -1,18 +1,22 @@
 """Whole models, and the one way to build them."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
+from blocks.attention import Attention, CrossAttention
 from blocks.config import ModelConfig
 from blocks.initialize import initialize
 from blocks.kinds import Architecture, NormKind, NormPlacement
 from blocks.kv_cache import KVCache
-from blocks.layers import encoder_layer
+from blocks.layers import DecoderLayer, encoder_layer
 from blocks.masks import causal
 from blocks.normalization import build_norm
-from blocks.positions import added_position
+from blocks.positions import RelativeBias, added_position
 from blocks.probe import Probe, Stage, name_probes
+from blocks.source_target import SourceTarget, SourceTargetMask
 
 
 class Block(nn.Module):
@@ -101,11 +105,138 @@ class GPT(Encoder):
         return self.unembedded(self.final_norm(x))
 
 
-Model = Block | Encoder
+class Stack(nn.Module):
+    """One of the two halves of an encoder–decoder: position, layers, and a final norm.
+
+    What both have; (batch, seq, d_model) to the same.
+    """
+
+    def __init__(self, config: ModelConfig, layers: Sequence[nn.Module], *, is_causal: bool):
+        super().__init__()
+        self.embedding = Stage("embedding")
+        self.position = added_position(config)
+        has_norm = config.encoder_decoder.embedding_norm
+        self.embedding_norm = (
+            build_norm(config, Stage("embedding_norm")) if has_norm else nn.Identity()
+        )
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = _final_norm(config)
+        if config.encoder_decoder.relative_bias:
+            self.relative_bias = RelativeBias(config.n_heads, is_causal=is_causal)
+            for module in self.modules():
+                if isinstance(module, Attention) and not isinstance(module, CrossAttention):
+                    module.relative = (self.relative_bias,)
+
+    def placed(self, x: Tensor, start: int = 0) -> Tensor:
+        """What the first layer reads: embeddings that know where they stand."""
+        return self.embedding_norm(self.position(self.embedding(x), start))
+
+
+class EncoderStack(Stack):
+    """The half that reads the source, both ways. Vaswani et al. 2017, figure 1, left."""
+
+    def __init__(self, config: ModelConfig):
+        layers = [encoder_layer(config) for _ in range(config.n_layers)]
+        super().__init__(config, layers, is_causal=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
+        x = self.placed(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.final_norm(x)
+
+
+class DecoderStack(Stack):
+    """The half that writes the target. Vaswani et al. 2017, figure 1, right."""
+
+    def __init__(self, config: ModelConfig):
+        layers = [DecoderLayer(config) for _ in range(config.n_decoder_layers)]
+        super().__init__(config, layers, is_causal=True)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """`memory` is the encoder's output. With a `cache`, x are the next tokens."""
+        x = self.placed(x, 0 if cache is None else cache.seen)
+        for i, layer in enumerate(self.layers):
+            past = (None, None) if cache is None else (cache.layers[i], cache.cross[i])
+            x = layer(x, memory, mask, memory_mask, *past)
+        return self.final_norm(x)
+
+
+class EncoderDecoder(nn.Module):
+    """A source is read whole, and a target is written token by token.
+
+    Token ids (batch, source) and (batch, target) to logits (batch, target, vocab_size): what
+    comes after each token of the target. Vaswani et al. 2017; embeddings scaled by √d_model and
+    shared as in section 3.4.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        is_shared = config.encoder_decoder.share_embeddings
+        sizes = config.vocab_size, config.d_model
+        self.embed = nn.Embedding(*sizes)
+        self.source_embed = None if is_shared else nn.Embedding(*sizes)
+        self.embed_scale = config.d_model**0.5
+        self.encoder = EncoderStack(config)
+        self.decoder = DecoderStack(config)
+        self.unembed = _unembed(config)
+        self.logits = Probe("logits")
+
+    @property
+    def layers(self) -> tuple[nn.Module, ...]:
+        """All layers, those of the encoder first."""
+        return (*self.encoder.layers, *self.decoder.layers)
+
+    def forward(self, ids: SourceTarget, mask: SourceTargetMask | None = None) -> Tensor:
+        """Both halves at once. Without a `mask` the source is seen whole, the target is causal."""
+        mask = SourceTargetMask() if mask is None else mask
+        memory = self.encode(ids.source, mask.source)
+        return self.decode(ids.target, memory, mask=mask.target, memory_mask=mask.cross)
+
+    def encode(self, source_ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The memory that the decoder reads: (batch, source) to (batch, source, d_model)."""
+        embed = self.embed if self.source_embed is None else self.source_embed
+        return self.encoder(self.embed_scale * embed(source_ids), mask)
+
+    def decode(
+        self,
+        target_ids: Tensor,
+        memory: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Logits after each token of the target: (batch, target) to (batch, target, vocab_size).
+
+        `mask` is among the target, causal unless it says otherwise; `memory_mask` from target to
+        source. With a `cache` the ids are those that follow, and the cache remembers them too.
+        """
+        n_new = target_ids.shape[-1]
+        if cache is not None:
+            mask = cache.mask(n_new, target_ids.device)
+        elif mask is None:
+            mask = causal(n_new, target_ids.device)
+        x = self.embed_scale * self.embed(target_ids)
+        x = self.decoder(x, memory, mask, memory_mask, cache)
+        weight = self.embed.weight if self.unembed is None else self.unembed.weight
+        return self.logits(F.linear(x, weight))
+
+
+Model = Block | Encoder | EncoderDecoder
 ARCHITECTURES: dict[Architecture, type[Model]] = {
     Architecture.BLOCK: Block,
     Architecture.ENCODER: Encoder,
     Architecture.GPT: GPT,
+    Architecture.ENCODER_DECODER: EncoderDecoder,
 }
 
 

@@ -1,7 +1,8 @@
 """How a token learns where it stands.
 
 Two kinds are added to the input once (sinusoidal, learned); two act inside attention
-(RoPE turns queries and keys, ALiBi lowers the scores of distant keys).
+(RoPE turns queries and keys, ALiBi lowers the scores of distant keys). An encoder–decoder may
+also learn what each distance adds to the scores.
 """
 
 import math
@@ -14,6 +15,7 @@ from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import PositionKind
 
 WAVE_BASE = 10_000.0
+N_BUCKETS, LARGEST_DISTANCE = 32, 128
 
 
 def added_position(config: ModelConfig) -> nn.Module:
@@ -138,3 +140,35 @@ def alibi_slopes(n_heads: int) -> list[float]:
     slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
     between = [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * power, 2)]
     return slopes + between[: n_heads - power]
+
+
+class RelativeBias(nn.Module):
+    """What is added to the scores at each distance, learned; one table for all layers of a stack.
+
+    Raffel et al. 2019, section 2.1 (T5).
+    """
+
+    def __init__(self, n_heads: int, *, is_causal: bool):
+        super().__init__()
+        self.is_causal = is_causal
+        self.weight = nn.Parameter(torch.empty(N_BUCKETS, n_heads))
+
+    def forward(self, n_queries: int, n_keys: int) -> Tensor:
+        """Of the last `n_queries` of as many positions as keys: (n_heads, query, key)."""
+        positions = torch.arange(n_keys, device=self.weight.device)
+        distance = positions - positions[n_keys - n_queries :, None]  # key − query
+        return self.weight[distance_buckets(distance, is_causal=self.is_causal)].permute(2, 0, 1)
+
+
+def distance_buckets(distance: Tensor, *, is_causal: bool) -> Tensor:
+    """The row of the table for each distance key − query; any shape to the same.
+
+    Half of the rows are for one distance each, the other half for ranges that grow geometrically
+    up to `LARGEST_DISTANCE`. Where keys come after queries too, they have a half of their own.
+    """
+    n_rows, first = (N_BUCKETS, 0) if is_causal else (N_BUCKETS // 2, N_BUCKETS // 2)
+    n_exact = n_rows // 2
+    far = (-distance).clamp(min=0) if is_causal else distance.abs()
+    share = (far.clamp(min=1) / n_exact).log() / math.log(LARGEST_DISTANCE / n_exact)
+    range_row = (n_exact + (share * (n_rows - n_exact)).long()).clamp(max=n_rows - 1)
+    return first * (distance > 0) + torch.where(far < n_exact, far, range_row)

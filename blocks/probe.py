@@ -4,6 +4,7 @@ A `Probe` is an identity with a name, put at every tensor worth seeing. `record(
 while this thread's recorder listens; all other threads, sharing the same model, see nothing of it.
 """
 
+import re
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,8 +20,10 @@ from blocks.cost.peak_memory import peak_memory
 from blocks.dropout import training_mode
 from blocks.inspection import flow, heads
 from blocks.randomness import generator
+from blocks.source_target import SourceTarget, SourceTargetMask
 
 Replacement = Callable[[Tensor], Tensor]
+PLACE = re.compile(r"((encoder|decoder)\.)?(layers\.\d+\.)?")  # may be empty
 
 
 class Probe(nn.Module):
@@ -47,10 +50,14 @@ class Stage(Probe):
 
 
 def name_probes(model: nn.Module) -> None:
-    """Give every probe inside `model.layers` its layer: `pattern` becomes `layers.0.pattern`."""
+    """Give every probe inside `model.layers` its layer: `pattern` becomes `layers.0.pattern`.
+
+    In an encoder–decoder it becomes `encoder.layers.0.pattern` or `decoder.layers.0.pattern`.
+    """
     for path, module in model.named_modules():
-        if isinstance(module, Probe) and path.startswith("layers."):
-            module.path = ".".join((*path.split(".")[:2], module.path))
+        place = PLACE.match(path)
+        if isinstance(module, Probe) and place is not None:
+            module.path = place[0] + module.path
 
 
 class Recorder:
@@ -111,16 +118,23 @@ class Recording:
     milliseconds: float
     peak_bytes: int
 
-    def tensor(self, name: str, layer: int = 0) -> Tensor:
-        """What passed the probe `name`, whole path or name within a layer."""
-        return self.tensors[name if name in self.tensors else f"layers.{layer}.{name}"]
+    def tensor(self, name: str, layer: int = 0, *, stack: str = "") -> Tensor:
+        """What passed the probe `name`, whole path or name within a layer.
 
-    def pattern(self, layer: int = 0) -> Tensor:
+        `stack` is the half of an encoder–decoder: encoder or decoder.
+        """
+        half = f"{stack}." if stack else ""
+        return self.tensors[name if name in self.tensors else f"{half}layers.{layer}.{name}"]
+
+    def pattern(self, layer: int = 0, *, stack: str = "") -> Tensor:
         """Attention pattern of a layer: (batch, n_heads, query, key)."""
-        return self.tensor("pattern", layer)
+        return self.tensor("pattern", layer, stack=stack)
 
     def flow(self) -> pd.DataFrame:
-        """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share."""
+        """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share.
+
+        Of an encoder–decoder the column `stack` says first in which half.
+        """
         return flow.frame(self.stages, self.moments)
 
     def heads(
@@ -132,9 +146,9 @@ class Recording:
 
 def record(
     model: Callable[..., Tensor],
-    x: Tensor,
+    x: Tensor | SourceTarget,
     *,
-    mask: Tensor | None = None,
+    mask: Tensor | SourceTargetMask | None = None,
     keep: Collection[str] | None = None,
     replace: Mapping[str, Replacement] | None = None,
     training_seed: int | None = None,

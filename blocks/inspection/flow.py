@@ -1,5 +1,6 @@
 """Information flow: what the values look like at each stage."""
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -8,6 +9,7 @@ from torch import Tensor
 
 MOMENTS = ("mean", "std", "min", "max", "rms", "outlier_share")
 OUTLIER_STDS = 3
+PATH = re.compile(r"(?:(encoder|decoder)\.)?(?:layers\.(\d+)\.)?(.+)")
 
 
 def moments(x: Tensor) -> Tensor:
@@ -29,13 +31,17 @@ def moments(x: Tensor) -> Tensor:
 def frame(stages: Sequence[str], values: Tensor) -> pd.DataFrame:
     """One row a stage in the order of passing: layer, stage, and its moments.
 
-    `layer` is missing where a stage lies outside the layers.
+    `layer` is missing where a stage lies outside the layers. Of an encoder–decoder the first
+    column is `stack`, which says in which half.
     """
-    names = pd.DataFrame([_split(path) for path in stages], columns=["layer", "stage"])
+    rows = [_split(path) for path in stages]
+    names = pd.DataFrame(rows, columns=["stack", "layer", "stage"]).astype({"layer": "Int64"})
+    if not names["stack"].any():
+        names = names.drop(columns="stack")
     numbers = pd.DataFrame(values.cpu().numpy(), columns=list(MOMENTS))
-    return pd.concat([names.astype({"layer": "Int64"}), numbers], axis=1)
+    return pd.concat([names, numbers], axis=1)
 
 
-def _split(path: str) -> tuple[int | None, str]:
-    layer, _, stage = path.removeprefix("layers.").partition(".")
-    return (int(layer), stage) if stage else (None, path)
+def _split(path: str) -> tuple[str, int | None, str]:
+    stack, layer, stage = PATH.fullmatch(path).groups()  # type: ignore[union-attr]  # any matches
+    return stack or "", None if layer is None else int(layer), stage

@@ -53,6 +53,10 @@ RIGHT = {
     "position_kind": st.sampled_from(PositionKind),
     "max_seq_len": SIZES,
     "rope_base": st.floats(2, 1e6) | st.integers(2, 10**6),
+    "n_decoder_layers": st.none() | SIZES,
+    "share_embeddings": st.booleans(),
+    "embedding_norm": st.booleans(),
+    "relative_bias": st.booleans(),
 }
 WRONG = st.one_of(
     st.none(),
@@ -159,6 +163,11 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ({"dropout": -0.5}, "dropout (-0.5) is the share that is dropped", {"dropout": 0.0}),
         ({"norm_eps": 0.0}, "norm_eps (0.0) must be above 0", {"norm_eps": 1e-5}),
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
+        (
+            {"architecture": "encoder-decoder", "norm_placement": "parallel"},
+            "parallel joins two sub-layers, and a decoder layer has three: use pre",
+            {"norm_placement": "pre"},
+        ),
         ({"n_experts": 65}, "n_experts (65) is more than are built here", {"n_experts": 64}),
         (
             {"n_experts": 4, "n_active_experts": 6},
