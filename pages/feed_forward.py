@@ -42,6 +42,7 @@ def the_wide_layer(run: Run, layer: int) -> None:
     token = labelled.pinned_token(run)
     expert = measured.selected_expert(run, layer, token)
     controls.expert_choice(run, expert)
+    st.caption(wide_words.shape(run))
     if measured.n_given(run, layer, expert):
         inside(run, layer, expert, token)
     else:

@@ -35,7 +35,7 @@ def reach(
     for part, axis, color in (("feed_forward", "y", FEED_FORWARD), ("attention", "y2", ATTENTION)):
         bars = {"type": "bar", "x": list(range(n)), "y": moved[part].tolist(), "yaxis": axis}
         traces.append({**bars, "marker": {"color": color}, "hoverinfo": "skip"})
-        hovers = [_hover(i, tokens, moved[part][i], names[part], _) for i in range(n)]
+        hovers = [_hover(i, tokens, moved[part][i], names[part]) for i in range(n)]
         traces.append({**columns(hovers, list(range(n)), most[part]), "yaxis": axis})
     return figure(
         traces,
@@ -78,7 +78,5 @@ def _axis(part: str, names: dict[str, str], most: dict[str, float]) -> dict[str,
     }
 
 
-def _hover(i: int, tokens: Sequence[str], moved: float, part: str, _: Translate) -> str:
-    text = _("{number} · {token}: {part} output moves by {share:.1%}")
-    token = token_label(tokens[i])
-    return text.format(number=i + 1, token=token, part=part, share=moved)
+def _hover(i: int, tokens: Sequence[str], moved: float, part: str) -> str:
+    return f"{i + 1} · {token_label(tokens[i])} · {part}: {moved:.1%}"

@@ -25,7 +25,7 @@ from pages.figures.token_axis import label_room, token_ticks
 from pages.figures.weights import outline
 
 BARS, BOTTOM, ROW = 220, 44, 22
-NAMES, ROOMY = 40, 64
+NAMES, ROOMY, FEW_CELLS = 40, 64, 1200
 # Below zero blue, above it orange; nothing at zero, on light and dark alike.
 DIVERGING = (
     (0.0, "rgba(0, 114, 178, 1)"),
@@ -36,14 +36,14 @@ WHOLE = {"marker": {"opacity": 1}}
 
 
 def per_layer(layers: pd.DataFrame, *, selected: int, _: Translate) -> Picture:
-    """Share of units that are dead, or saturated, and how often a unit is active, layer by layer.
+    """Share of units that are dead, or saturated, and of all pairs with a token that are active.
 
     `layers`: layer (from 0), dead, saturated, active. A click returns the layer.
     """
     kinds = (
-        ("dead", _("dead units"), PINNED),
-        ("saturated", _("saturated units"), BEFORE),
-        ("active", _("active, units × tokens"), FEED_FORWARD),
+        ("dead", _("dead"), PINNED),
+        ("saturated", _("saturated"), BEFORE),
+        ("active", _("active"), FEED_FORWARD),
     )
     places = (layers["layer"] + 1).tolist()
     bars = [
@@ -209,7 +209,8 @@ def unit_map(
     }
     height = [len(units) - 0.5, -0.5]
     marks = [outline(-0.5, units.index(selected) - 0.5, len(tokens), 1)]
-    marks += [outline(numbers.index(pinned) - 0.5, -0.5, 1, len(units))]
+    if pinned in numbers:
+        marks.append(outline(numbers.index(pinned) - 0.5, -0.5, 1, len(units)))
     return figure(
         [cells, _cells_to_click(hidden, units, tokens, numbers, _)],
         title=_("Where else these units are active"),
@@ -238,7 +239,7 @@ def _cells_to_click(hidden, units, tokens, numbers, _: Translate) -> dict[str, A
     text = _("unit {unit} at {number} · {token}: {value:.3f}")
     cells = [(row, column) for row in range(len(units)) for column in range(len(tokens))]
     return {
-        "type": "scattergl",
+        "type": "scatter" if len(cells) <= FEW_CELLS else "scattergl",
         "mode": "markers",
         "x": [column for _row, column in cells],
         "y": [row for row, _column in cells],

@@ -51,12 +51,13 @@ def inside(run: Run, layer: int) -> list[wide.Wide]:
 
 
 def selected_expert(run: Run, layer: int, token: int) -> int:
-    """The expert that is looked at: the reader's, or the pinned token's first."""
+    """The expert that is looked at: the reader's, or the first with room for the pinned token."""
     if run.config.n_experts == 1:
         return 0
     chosen = link.value("expert")
     if chosen == LIKELIEST:
-        return int(routes(run, layer).index[token, 0])
+        found = routes(run, layer)
+        return int(found.index[token, found.kept[token].argmax()])
     return min(chosen, run.config.n_experts - 1)
 
 
@@ -271,6 +272,13 @@ def chosen(run: Run, layer: int) -> pd.DataFrame:
 def first_probs(run: Run, layer: int) -> np.ndarray:
     """The router's probabilities for the first sequence: (token, expert)."""
     return routes(run, layer).probs[: run.input.shape[1]]
+
+
+@lru_cache(maxsize=64)
+def share_of_model(run: Run) -> float:
+    """The share of all parameters that stand in feed-forward layers."""
+    table = cached.parameters(run.config)
+    return run.config.n_layers * count_wide(run.config) / table["count"].sum()
 
 
 def own_ratio(run: Run) -> float:

@@ -30,6 +30,24 @@ def weights(run: Run) -> str:
     return _("trained weights") if run.weights else _("random weights, seed {n}").format(n=run.seed)
 
 
+def shape(run: Run) -> str:
+    """What the layer is, in a line."""
+    config = run.config
+    text = _(
+        "{d_model:,} → {d_ff:,} → {d_model:,} · {activation} · {n:,} parameters in each layer; all "
+        "feed-forward layers together hold {share} of the model."
+    )
+    kind = terms.option(measured.activation(run))
+    experts = _("{n} experts, {k} active").format(n=config.n_experts, k=config.n_active_experts)
+    return text.format(
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        activation=kind if config.n_experts == 1 else f"{kind} · {experts}",
+        n=measured.count_wide(config),
+        share=percent(measured.share_of_model(run)),
+    )
+
+
 def definition(run: Run, layer: int, expert: int) -> str:
     """What dead and saturated mean here, exactly."""
     is_relu = measured.activation(run) in RELU_KINDS

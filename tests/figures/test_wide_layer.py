@@ -1,0 +1,246 @@
+"""Pictures of the wide layer: what is drawn, and that all words are translated."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
+
+from pages.figures import activations, experts, gates, ratios, reach, units
+
+N, N_UNITS = len(TOKENS), 6
+
+
+def curve_table() -> pd.DataFrame:
+    z = np.linspace(-4, 4, 41)
+    rows = {
+        "relu": (z.clip(0), (z > 0).astype(float)),
+        "glu": (1 / (1 + np.exp(-z)), np.exp(-z) / (1 + np.exp(-z)) ** 2),
+        "gelu": (z, 0.5 + z / 4),  # its slope crosses zero at -2
+    }
+    return pd.concat(
+        pd.DataFrame({"activation": name, "z": z, "value": value, "slope": slope})
+        for name, (value, slope) in rows.items()
+    )
+
+
+def bends(chosen: str = "relu", _=same):
+    groups = [("relu", "given"), ("glu", "given 2"), ("gelu", "given 3")]
+    spread = pd.DataFrame({"value": [-1.0, 1.0], "share": [0.25, 0.5]})
+    return activations.bends(curve_table(), groups, spread, chosen=chosen, _=_)
+
+
+def strongest(n: int = N_UNITS) -> pd.DataFrame:
+    number = np.arange(n, dtype=float)
+    table = {"unit": 10 * np.arange(n), "pre": number, "gate": number, "up": -number}
+    return pd.DataFrame({**table, "hidden": -number * number})
+
+
+PARTS = (("gate", "given"), ("up", "given"), ("hidden", "given"))
+
+
+def factors(selected: int = 20, _=same):
+    return gates.factors(strongest(), PARTS, token=TOKENS[1], selected=selected, _=_)
+
+
+def closed(pinned: int = 1, _=same):
+    shares = [0.1, 0.2, 0.3, 0.4, 1.0]
+    return gates.closed(shares, TOKENS, tuple(range(N)), pinned=pinned, _=_)
+
+
+def per_layer(n: int = 3, _=same):
+    table = pd.DataFrame({"layer": range(n), "dead": 0.1, "saturated": 0.2, "active": 0.5})
+    return units.per_layer(table, selected=1, _=_)
+
+
+def unit_table() -> pd.DataFrame:
+    shares = [0.0, 1.0, 0.5, 0.0, 0.25, 0.75]
+    return pd.DataFrame({"unit": range(6), "active_share": shares, "is_dead": [True] + [False] * 5})
+
+
+def by_activity(_=same):
+    return units.by_activity(unit_table(), (2, 4), selected=5, _=_)
+
+
+def unit_map(pinned: int = 2, numbers=tuple(range(N)), _=same):
+    hidden = np.arange(2 * N, dtype=float).reshape(2, N) - 3
+    given = (hidden, (7, 9), TOKENS, numbers)
+    return units.unit_map(*given, selected=9, pinned=pinned, _=_)
+
+
+def exciting(_=same):
+    table = pd.DataFrame({"number": [4, 0], "label": [TOKENS[4], TOKENS[0]], "hidden": [2.0, -1.0]})
+    return units.exciting(table, unit=7, pinned=0, _=_)
+
+
+def ratio_table() -> pd.DataFrame:
+    n = np.arange(1, 4)
+    return pd.DataFrame(
+        {"ratio": n, "parameters": 100 * n, "flops": 200 * n, "write_rms": n / 10, "change": n / 9}
+    )
+
+
+def chosen_table() -> pd.DataFrame:
+    table = {"token": [0, 0, 1], "expert": [1, 0, 1], "rank": [0, 1, 0]}
+    more = {"weight": [0.7, 0.3, 0.0], "is_kept": [True, True, False], "hover": ["given"] * 3}
+    return pd.DataFrame({**table, **more})
+
+
+def routes(chosen=None, selected: int = 1, _=same):
+    table = chosen_table() if chosen is None else chosen
+    probs = np.full((N, 2), 0.5)
+    return experts.routes(probs, table, TOKENS, selected=selected, pinned=0, _=_)
+
+
+def load(room: int = 2, _=same):
+    table = pd.DataFrame({"expert": [0, 1], "kept": [1, 2], "dropped": [0, 1], "mean_prob": 0.5})
+    return experts.load(table, even=1.5, room=room, _=_)
+
+
+def totals(_=same):
+    table = {"label": ["given <b>", "given"], "total": [900, 300], "active": [400, 300]}
+    return experts.totals(pd.DataFrame(table), _=_)
+
+
+def reached(_=same):
+    moved = pd.DataFrame({"feed_forward": [0, 1.2, 0, 0, 0], "attention": [0, 1, 0.5, 0.3, 0.1]})
+    return reach.reach(moved, TOKENS, changed=1, pinned=3, _=_)
+
+
+def widths(_=same):
+    return ratios.written(ratio_table(), own=2.5, own_rms=9.0, _=_)
+
+
+PICTURES = {
+    "bends": bends,
+    "factors": factors,
+    "closed": closed,
+    "per_layer": per_layer,
+    "by_activity": by_activity,
+    "unit_map": unit_map,
+    "exciting": exciting,
+    "cost": lambda _=same: ratios.cost(ratio_table(), own=2, _=_),
+    "written": widths,
+    "changed": lambda _=same: ratios.changed(ratio_table(), own=2, _=_),
+    "routes": routes,
+    "load": load,
+    "totals": totals,
+    "reach": reached,
+}
+TERMS = {"hidden", "d_ff", "d_model", "ratio"}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_all_words_are_translated_and_all_properties_are_plotlys(name: str):
+    assert words_that_slipped_by(PICTURES[name](_=marked)) <= TERMS
+    checked(PICTURES[name]())
+
+
+@pytest.mark.parametrize("name", ["factors", "closed", "unit_map", "exciting", "routes", "reach"])
+def test_tokens_are_text_and_no_markup(name: str):
+    assert not any("<b>球" in text for text in visible(PICTURES[name]()))
+
+
+def test_the_chosen_activation_is_strong_and_its_flat_ground_grey():
+    picture = bends("relu")
+    strong = [t for t in picture.data if t.type == "scatter" and t.line.width > 3]
+    assert {(t.name, t.yaxis) for t in strong} == {("given", "y"), ("given", "y2")}
+    (ground,) = picture.layout.shapes
+    assert (ground.x0, ground.x1) == (-4, pytest.approx(0.2))  # to where the slope is 1
+    assert bends("glu").layout.shapes == ()
+
+
+def test_where_a_slope_only_crosses_zero_there_is_no_ground():
+    assert bends("gelu").layout.shapes == ()
+
+
+def test_all_three_parts_share_one_axis():
+    picture = bends()
+    assert {trace.xaxis for trace in picture.data} == {None}
+    assert picture.layout.xaxis.anchor == "y3"
+
+
+def test_what_multiplies_stands_in_one_row():
+    picture = factors()
+    assert [list(trace.x) for trace in picture.data][2] == strongest()["hidden"].tolist()
+    assert [trace.customdata[3][0] for trace in picture.data] == [30, 30, 30]
+    assert picture.layout.shapes[0].y0 == 1.5
+    assert factors(selected=99).layout.shapes == ()
+
+
+def test_a_token_that_went_elsewhere_is_not_outlined():
+    assert len(closed(pinned=1).layout.shapes) == 1 and closed(pinned=77).layout.shapes == ()
+    assert len(unit_map(pinned=2).layout.shapes) == 2
+    assert len(unit_map(pinned=77).layout.shapes) == 1
+
+
+def test_a_click_on_the_map_returns_unit_and_token():
+    marks = unit_map(numbers=(3, 4, 5, 8, 9)).data[1]
+    assert marks.customdata[N + 3] == [9, 8]
+    assert (marks.x[N + 3], marks.y[N + 3]) == (3, 1)
+
+
+def test_many_cells_are_drawn_by_the_graphics_card():
+    many = ["given"] * 256
+    hidden = np.zeros((8, 256))
+    picture = units.unit_map(
+        hidden, tuple(range(8)), many, range(256), selected=0, pinned=0, _=same
+    )
+    assert (picture.data[1].type, unit_map().data[1].type) == ("scattergl", "scatter")
+
+
+def test_units_are_sorted_and_the_silent_end_is_named():
+    picture = by_activity()
+    assert list(picture.data[0].y) == [1, 0.75, 0.5, 0.25, 0, 0]
+    assert picture.data[1].customdata == ([2], [4], [5])
+    assert list(picture.data[1].x) == [3, 4, 2]
+    assert picture.layout.annotations[0].text == "never active: 2, of them dead: 1"
+    assert picture.layout.shapes[0].x0 == 4.5
+
+
+def test_a_layer_of_one_is_not_outlined():
+    assert per_layer(3).layout.shapes[0].x0 == 1.5
+    assert per_layer(1).layout.shapes == ()
+
+
+def test_the_pinned_token_has_its_colour_among_the_exciting():
+    first, second = exciting().data[0].marker.color
+    assert first != second
+    low, high = exciting().layout.xaxis.range
+    assert low < -1 and high > 2
+
+
+def test_far_apart_writes_are_on_a_logarithmic_axis():
+    assert widths().layout.yaxis.type == "log"
+    near = ratios.written(ratio_table(), own=2, own_rms=0.2, _=same)
+    assert near.layout.yaxis.type == "linear"
+    none = ratios.written(ratio_table().assign(write_rms=0.0), own=2, own_rms=0.0, _=same)
+    assert none.layout.yaxis.type == "linear"
+
+
+def test_dropped_choices_are_crossed():
+    picture = routes()
+    kept, dropped = picture.data[1:]
+    assert kept.customdata == ([1, 0], [0, 0])
+    assert dropped.customdata == ([1, 1],) or list(dropped.customdata) == [[1, 1]]
+    assert kept.marker.size[0] > kept.marker.size[1]
+    assert len(routes(chosen_table().iloc[:2]).data) == 2
+    assert len(routes(selected=-1).layout.shapes) == 1
+
+
+def test_the_load_has_its_even_share_and_its_room():
+    picture = load()
+    assert list(picture.data[0].x) == [1, 2] and list(picture.data[1].x) == [None, 1]
+    assert [trace.x[0] for trace in picture.data[2:]] == [1.5, 2]
+    assert len(load(room=0).data) == 3
+
+
+def test_experts_differ_in_colour():
+    assert len({experts.color_of(i) for i in range(16)}) == 16
+
+
+def test_every_token_can_be_hovered():
+    picture = reached()
+    hovers = [trace.hovertext for trace in picture.data if trace.hovertext]
+    assert [len(each) for each in hovers] == [N, N]
+    assert picture.layout.annotations[0].x == 1
+    assert picture.layout.shapes[0].x0 == 2.5

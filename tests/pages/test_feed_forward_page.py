@@ -1,0 +1,192 @@
+"""The page of the wide layer: every kind of model, both ends of each control, all its ways."""
+
+import pytest
+from opened import assert_works, control, figure, move, opened, press, said, settings, visit
+
+PAGE = "pages/feed_forward.py"
+RANDOM = {"input_kind": "random"}
+SMALL = {"d_model": 32, "n_heads": 4}
+NO_KEY = {"mask_kind": "causal_padding", "n_padding": 64, "padding_side": "left"}
+
+
+def page(**query):
+    return opened(PAGE, **query)
+
+
+def table(at, column: str):
+    """The table that has this column."""
+    return next(t.value for t in at.dataframe if column in t.value)
+
+
+def test_the_first_view_shows_all_parts_of_a_trained_model():
+    at = page(preset=None)
+    assert_works(at)
+    keys = ("bend_curves", "factors", "closed", "layer_units", "activity", "unit_map", "exciting")
+    keys += ("ratio_cost", "ratio_written", "ratio_changed", "routes", "load", "expert_totals")
+    assert all(figure(at, key)["data"] for key in (*keys, "reach"))
+    assert "Layer 1, trained weights" in said(at)
+    assert "This model is dense" in said(at)
+
+
+@pytest.mark.parametrize("preset", ["masked-words", "sort", "course"])
+def test_each_kind_of_model_is_shown(preset: str):
+    assert_works(page(preset=preset))
+
+
+def test_a_model_of_attention_alone_has_a_way_to_a_wide_layer():
+    at = page(preset="induction")
+    assert_works(at)
+    assert "attention only" in said(at)
+    press(at, "with_feed_forward")
+    assert_works(at)
+    assert settings(at)["attention_only"] == "false" and figure(at, "bend_curves")
+
+
+CASES = {
+    "activations": [{"activation": kind} for kind in ("relu", "relu_squared", "silu", "glu")],
+    "gates": [{"activation": kind} for kind in ("reglu", "geglu", "swiglu")],
+    "placements": [{"norm_placement": kind} for kind in ("post", "sandwich", "parallel")],
+    "no norm, no residual": [{"norm_kind": "none"}, {"residual": False}],
+    "batch norm": [{"norm_kind": "batchnorm", "training": True, "dropout": 0.5}],
+    "positions": [{"position_kind": kind} for kind in ("alibi", "rope", "none")],
+    "start": [{"initialization": kind} for kind in ("zero_writes", "normal")],
+    "number formats": [{"dtype": kind} for kind in ("bfloat16", "float16", "float64")],
+    "batch": [{**RANDOM, "batch": 3, "seq_len": 5}],
+    "long": [{**RANDOM, "seq_len": 256}],
+    "rows without a key": [NO_KEY],
+    "narrow": [{"d_ff": 1}, {"d_model": 1, "n_heads": 1}],
+    "one token": [{"text": "a"}, {"text": "a", "n_experts": 4}, {"text": ""}],
+    "experts": [
+        {"n_experts": 2, "n_active_experts": 1},
+        {"n_experts": 16, "n_active_experts": 16, "activation": "swiglu"},
+        {"n_experts": 8, "expert_capacity": 0.25, "dtype": "bfloat16"},
+        {"n_experts": 4, "expert_capacity": 1.0, **RANDOM, "batch": 2, "seq_len": 7},
+        {"n_experts": 4, "norm_placement": "parallel", "training": True, "dropout": 0.1},
+    ],
+    "views": [{"unit": 10**6, "expert": 63, "token": 10**6, "layer": 9, "n_experts": 2}],
+    "Chinese": [{"lang": "zh", "n_experts": 4}],
+    "markup": [{"text": "<b>x</b> & <s> `a`", "n_experts": 4}],
+}
+
+
+@pytest.mark.parametrize("links", CASES.values(), ids=CASES)
+def test_the_page_runs_at_every_choice_and_both_ends(links: list[dict[str, object]]):
+    at = page(**SMALL)
+    for link in links:
+        visit(at, **{**SMALL, **link})
+        assert_works(at)
+
+
+def test_a_gated_layer_shows_gate_value_and_product():
+    at = page(**SMALL)
+    assert len(figure(at, "factors")["data"]) == 2
+    press(at, "with_gate")
+    assert settings(at)["activation"] == "swiglu"
+    assert len(figure(at, "factors")["data"]) == 3
+    assert "the gate is closed at" in said(at)
+    rows = table(at, "gate")
+    assert (rows["gate"] * rows["value"]).to_numpy() == pytest.approx(rows["hidden"], abs=2e-4)
+    press(at, "without_gate")
+    assert "gate" not in table(at, "z").columns
+
+
+def test_relu_has_dead_units_and_says_how_many():
+    at = page(activation="relu", text="a", **SMALL)
+    assert_works(at)
+    assert "φ(z) = 0" in said(at)
+    assert " 0 of 128 units are dead" not in said(at)  # of one token, about half
+
+
+def test_a_unit_is_chosen_by_number_and_given_back():
+    at = page(**SMALL)
+    first = control(at, "unit").value
+    move(at, "unit", 7)
+    assert "Unit 7 is active" in said(at) and settings(at)["unit"] == "7"
+    press(at, "strongest_unit")
+    assert control(at, "unit").value == first and "unit" not in settings(at)
+
+
+def test_the_width_sweep_is_exact():
+    at = page(**SMALL)
+    rows = table(at, "d_ff / d_model")
+    d = 32
+    assert rows["d_ff / d_model"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert rows["parameters"].tolist() == [2 * d * d * r + d * r + d for r in range(1, 9)]
+    assert rows["FLOPs a token"].tolist() == [4 * d * d * r for r in range(1, 9)]
+    assert rows["change of the output"][3] == 0  # the run's own width: the same weights
+
+
+def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    at = page(**SMALL)
+    monkeypatch.setattr("pages.ui.feed_forward.measured.memory_budget", lambda: 60_000)
+    visit(at, seed=5, **SMALL)
+    assert_works(at)
+    assert "need more memory" in said(at)
+    assert len(table(at, "d_ff / d_model")) < 8
+
+
+def test_experts_are_tried_limited_and_left_again():
+    at = page(**SMALL)
+    press(at, "try_experts")
+    assert_works(at)
+    assert settings(at)["n_experts"] == "8"
+    assert "Router: linear without bias" in said(at) and "There is no capacity limit" in said(at)
+    press(at, "with_capacity")
+    assert settings(at)["expert_capacity"] == "1.0" and "Choices dropped:" in said(at)
+    load = table(at, "mean probability")
+    assert load["taken"].max() <= 3 and load["asked"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
+    press(at, "one_active")
+    assert table(at, "mean probability")["asked"].sum() == 12
+    press(at, "dense_again")
+    assert_works(at)
+    assert "n_experts" not in settings(at)
+
+
+def test_the_sidebar_has_the_controls_of_experts_only_where_there_are_some():
+    at = page(**SMALL)
+    assert control(at, "n_experts").value == 1
+    move(at, "n_experts", 4)
+    move(at, "n_active_experts", 4)
+    move(at, "expert_capacity", 0.5)
+    move(at, "n_experts", 1)
+    with pytest.raises(StopIteration):
+        control(at, "n_active_experts")
+
+
+def test_too_many_active_experts_are_mended():
+    at = page(n_experts=2, n_active_experts=4, **SMALL)
+    assert_works(at, warnings=1)
+    assert settings(at)["n_experts"] == "2" and "n_active_experts" not in settings(at)
+
+
+def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
+    at = page(n_experts=16, n_active_experts=1, text="a", expert=0, **SMALL)
+    for expert in range(16):
+        visit(at, n_experts=16, n_active_experts=1, text="a", expert=expert, **SMALL)
+        if "No token of this input was sent" in said(at):
+            break
+    assert_works(at)
+    press(at, "busiest_expert")
+    assert_works(at)
+    assert figure(at, "bend_curves")
+
+
+def test_position_by_position_is_measured():
+    at = page(position_kind="none", **SMALL)
+    rows = table(at, "tokens shuffled")["tokens shuffled"].tolist()
+    assert rows == ["same outputs", "same outputs", "changes"]
+    assert "it sees a set" in said(at)
+    assert "Feed-forward outputs that moved: 1 of 12" in said(at)
+    visit(at, mask_kind="none", position_kind="rope", **SMALL)
+    assert "since RoPE tells it the positions" in said(at)
+
+
+def test_one_token_has_no_other_order():
+    assert "One token has no other order" in said(page(text="a", **SMALL))
+
+
+def test_the_text_with_its_experts_is_text():
+    at = page(n_experts=4, text="<script>alert(1)</script>", **SMALL)
+    assert_works(at)
+    html = "".join(str(each.value if hasattr(each, "value") else each) for each in at.get("html"))
+    assert "<script" not in html
