@@ -28,13 +28,15 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     """Estimate the bytes of one recorded pass; weights exact, activations from above.
 
     While building, two weights more are alive in float32; while recording, stages and heads stay,
-    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32.
+    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32. Of an
+    encoder–decoder `seq_len` is the length of the longer text.
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     tokens = batch * seq_len
-    stages = (8 * config.n_layers + 4) * tokens * config.d_model
+    stages = _n_stages(config) * tokens * config.d_model
     heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
-    patterns = (config.n_layers + 7) * tokens * config.n_heads * seq_len
+    n_patterns = config.n_layers + 2 * config.n_decoder_layers
+    patterns = (n_patterns + 7) * tokens * config.n_heads * seq_len
     hidden = 5 * tokens * config.n_active_experts * config.d_ff
     if config.n_experts > 1:
         hidden += _routed(config, tokens)
@@ -49,13 +51,24 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     )
 
 
+def _n_stages(config: ModelConfig) -> int:
+    """Stages that are kept of a whole pass, and some that are alive meanwhile.
+
+    A layer of two sub-layers has eight at most, one of three twelve; each stack has its own end.
+    """
+    if config.n_decoder_layers == 0:
+        return 8 * config.n_layers + 4
+    return 8 * config.n_layers + 12 * config.n_decoder_layers + 8
+
+
 def _routed(config: ModelConfig, tokens: int) -> int:
     """What a mixture of experts holds beside their hidden values, of all layers.
 
     Probabilities, choices and queues of each token; what goes to the experts and comes back.
     """
-    routes = config.n_layers * tokens * (6 * config.n_experts + 8 * config.n_active_experts)
-    kept = 4 * (config.n_layers - 1) * tokens * config.n_active_experts * config.d_ff
+    n_layers = config.n_layers + config.n_decoder_layers
+    routes = n_layers * tokens * (6 * config.n_experts + 8 * config.n_active_experts)
+    kept = 4 * (n_layers - 1) * tokens * config.n_active_experts * config.d_ff
     queues = 6 * tokens * config.n_active_experts * config.n_experts
     return routes + kept + queues + 4 * tokens * config.d_model
 

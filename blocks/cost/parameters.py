@@ -1,13 +1,14 @@
 """Exact parameter counts, by formula, without building anything."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import pandas as pd
 
 from blocks.config import ModelConfig
-from blocks.kinds import NormKind, NormPlacement, PositionKind
+from blocks.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.positions import N_BUCKETS
 
 Product = tuple[str | int, ...]
 
@@ -42,8 +43,10 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
     Nothing is allocated, whatever the size.
     """
     sizes = _sizes(config)
-    layer = [*_attention(config), *_feed_forward(config), *_norms(config)]
-    parts = [*_embedding(config), *_layers(config, layer), *_head(config)]
+    if config.architecture is Architecture.ENCODER_DECODER:
+        parts = [*_encoder_decoder(config)]
+    else:
+        parts = [*_embedding(config), *_layers(config, _layer(config)), *_head(config)]
     return pd.DataFrame(
         [
             (part.name, part.group, part.formula(), part.numbers(sizes), part.count(sizes))
@@ -63,12 +66,13 @@ def active_parameters(config: ModelConfig) -> int:
     if config.attention_only:
         return total
     one_expert = sum(part.count(_sizes(config)) for part in _dense(config))
-    return total - config.n_layers * n_idle * one_expert
+    return total - (config.n_layers + config.n_decoder_layers) * n_idle * one_expert
 
 
 def _sizes(config: ModelConfig) -> dict[str, int]:
     return {
         "n_layers": config.n_layers,
+        "n_decoder_layers": config.n_decoder_layers,
         "vocab_size": config.vocab_size,
         "d_model": config.d_model,
         "n_heads": config.n_heads,
@@ -91,12 +95,48 @@ def _embedding(config: ModelConfig) -> Iterator[Part]:
         yield Part("position", "embedding", (("max_seq_len", "d_model"),))
 
 
+def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
+    """Both stacks; parts are named after the stack that they belong to."""
+    table: Product = ("vocab_size", "d_model")
+    yield Part("embed", "embedding", (table,))
+    if not config.encoder_decoder.share_embeddings:
+        yield Part("source_embed", "embedding", (table,))
+    yield from _stack(config, "encoder", ("n_layers",), _layer(config))
+    decoder_layer = [*_layer(config, n_attentions=2), *_cross_attention(config)]
+    yield from _stack(config, "decoder", ("n_decoder_layers",), decoder_layer)
+    if not config.vocabulary.tie_embeddings:
+        yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
+
+
+def _stack(config: ModelConfig, name: str, n_layers: Product, layer: list[Part]) -> Iterator[Part]:
+    """One half of an encoder–decoder."""
+    extra = config.encoder_decoder
+    vectors = _vectors_per_norm(config)
+    if config.position.position_kind is PositionKind.LEARNED:
+        yield Part(f"{name}.position", "embedding", (("max_seq_len", "d_model"),))
+    if extra.embedding_norm and vectors:
+        yield Part(f"{name}.embedding_norm", "norm", ((vectors, "d_model"),))
+    for part in _repeated(layer, n_layers):
+        yield replace(part, name=f"{name}.{part.name}")
+    if extra.relative_bias:
+        yield Part(f"{name}.relative_bias", "attention", ((N_BUCKETS, "n_heads"),))
+    yield from (replace(part, name=f"{name}.{part.name}") for part in _final_norm(config))
+
+
+def _layer(config: ModelConfig, n_attentions: int = 1) -> list[Part]:
+    """The parts of one layer: of a block, of an encoder, or what a decoder's has in common."""
+    return [*_attention(config), *_feed_forward(config), *_norms(config, n_attentions)]
+
+
 def _layers(config: ModelConfig, parts: list[Part]) -> Iterator[Part]:
     """The parts of one layer, as often as there are layers."""
     is_one_block = config.n_layers == 1 and not config.architecture.reads_tokens
-    n_layers: Product = () if is_one_block else ("n_layers",)
+    yield from _repeated(parts, () if is_one_block else ("n_layers",))
+
+
+def _repeated(parts: list[Part], times: Product) -> Iterator[Part]:
     for part in parts:
-        products = tuple((*n_layers, *product) for product in part.products)
+        products = tuple((*times, *product) for product in part.products)
         yield Part(part.name, part.group, products)
 
 
@@ -104,11 +144,21 @@ def _head(config: ModelConfig) -> Iterator[Part]:
     """What stands between the last layer and the logits."""
     if not config.architecture.reads_tokens:
         return
+    yield from _final_norm(config)
+    if not config.vocabulary.tie_embeddings:
+        yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
+
+
+def _final_norm(config: ModelConfig) -> Iterator[Part]:
     is_post = config.norm.norm_placement is NormPlacement.POST
     if not is_post and (vectors := _vectors_per_norm(config)):
         yield Part("final_norm", "norm", ((vectors, "d_model"),))
-    if not config.vocabulary.tie_embeddings:
-        yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
+
+
+def _cross_attention(config: ModelConfig) -> Iterator[Part]:
+    """As large as self-attention: both texts have the same width."""
+    for part in _attention(config):
+        yield replace(part, name=f"cross_{part.name}", group="cross_attention")
 
 
 def _attention(config: ModelConfig) -> Iterator[Part]:
@@ -161,10 +211,11 @@ VECTORS_PER_NORM = {
 }
 
 
-def _norms(config: ModelConfig) -> Iterator[Part]:
+def _norms(config: ModelConfig, n_attentions: int) -> Iterator[Part]:
     if n_vectors := _vectors_per_norm(config):
         n_norms = NORMS_PER_LAYER[config.norm.norm_placement]
-        n_norms = n_norms // 2 if config.attention_only else n_norms
+        n_sublayers = n_attentions if config.attention_only else n_attentions + 1
+        n_norms = n_norms * n_sublayers // 2  # the table is of two
         yield Part("norms", "norm", ((n_norms, n_vectors, "d_model"),))
 
 
