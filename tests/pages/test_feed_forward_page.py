@@ -58,7 +58,7 @@ CASES = {
     "one token": [{"text": "a"}, {"text": "a", "n_experts": 4}, {"text": ""}],
     "experts": [
         {"n_experts": 2, "n_active_experts": 1},
-        {"n_experts": 16, "n_active_experts": 16, "activation": "swiglu"},
+        {"n_experts": 8, "n_active_experts": 8, "activation": "swiglu"},
         {"n_experts": 8, "expert_capacity": 0.25, "dtype": "bfloat16"},
         {"n_experts": 4, "expert_capacity": 1.0, **RANDOM, "batch": 2, "seq_len": 7},
         {"n_experts": 4, "norm_placement": "parallel", "training": True, "dropout": 0.1},

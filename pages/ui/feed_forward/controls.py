@@ -113,7 +113,7 @@ def ways_among_experts(run: Run) -> None:
         if run.config.n_active_experts == 1:
             way(_("2 active experts"), "two_active", n_active_experts=2)
         else:
-            way(_("1 active expert (Switch)"), "one_active", n_active_experts=1)
+            way(_("1 active expert"), "one_active", n_active_experts=1)
         if run.config.feed_forward.expert_capacity:
             way(_("No capacity limit"), "no_capacity", expert_capacity=0.0)
         else:
