@@ -33,8 +33,7 @@ def another_sequence(run: Run) -> None:
     st.caption(
         _(
             "In cross attention queries come from one sequence and keys from another, so the mask "
-            "is a rectangle. The models here have no cross attention: one head of random queries "
-            "and keys shows it."
+            "is a rectangle. One head of random queries and keys shows it here."
         )
     )
     controls.cross_controls()
