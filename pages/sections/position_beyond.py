@@ -14,6 +14,7 @@ from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import beyond_words, chosen, measured
+from pages.ui.positions.beyond_words import Done
 from pages.ui.positions.controls import KINDS, open_trained_model, trained_length_choice
 from pages.ui.steps import in_steps
 from pages.ui.views import head_choice, layer_choice
@@ -34,29 +35,31 @@ def beyond_the_length(run: Run) -> None:
     length = chosen.trained_len(run)
     if _too_long(run, length):
         return
-    steps = [_step(run, kind, layer, length, factor) for kind in KINDS for factor in FACTORS]
-    n_done = len(in_steps(steps, what=(run, layer, length), key="beyond_steps").found)
+    work = [(kind, factor) for kind in chosen.order(run) for factor in FACTORS]
+    steps = [_step(run, kind, layer, length, factor) for kind, factor in work]
+    what = run, layer, length, chosen.kind(run)
+    n_done = len(in_steps(steps, what=what, key="beyond_steps").found)
     if not n_done:
         return
+    done = tuple((kind, factor) for kind in KINDS for factor in FACTORS)
+    done = tuple(each for each in done if each in work[:n_done])
     st.caption(beyond_words.input_note(run, length))
-    _pictures(run, chosen.kind(run), layer, head, length, n_done)
+    _pictures(run, chosen.kind(run), layer, head, length, done)
 
 
-def _pictures(
-    run: Run, kind: PositionKind, layer: int, head: int, length: int, n_done: int
-) -> None:
-    shown = run, kind, layer, head, length, n_done
+def _pictures(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done) -> None:
+    shown = run, kind, layer, head, length, done
     st.info(beyond_words.spread_sentence(*shown), icon=":material/lightbulb:")
     left, right = st.columns(2)
     with left:
-        if beyond_words.has_spread(run, kind, layer, length, n_done):
+        if beyond_words.has_spread(run, kind, layer, length, done):
             show(draw_spread, *shown, key="spread_far", alt=beyond_words.by_distance_alt)
-        for sentence in beyond_words.refusals(run, layer, length, n_done):
+        for sentence in beyond_words.refusals(run, layer, length, done):
             st.markdown(f":material/block: {sentence}")
     with right:
         show(draw_entropies, *shown, key="entropy_far", alt=beyond_words.by_length_alt)
         st.markdown(beyond_words.entropy_sentence(*shown))
-    beyond_words.spread_table(run, layer, head, length, n_done)
+    beyond_words.spread_table(run, layer, head, length, done)
 
 
 def _step(run: Run, kind: PositionKind, layer: int, length: int, factor: int):
@@ -113,18 +116,18 @@ def _bits_step(run: Run, n: int, step: int):
     return lambda: measured.bits(run, n, step)
 
 
-def draw_spread(run: Run, kind: PositionKind, layer: int, head: int, length: int, n_done: int):
+def draw_spread(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done):
     """Weight by distance in texts of all lengths."""
-    found = beyond_words.curves(run, kind, layer, head, length, n_done)
+    found = beyond_words.curves(run, kind, layer, head, length, done)
     curves = [beyond.Curve(*each) for each in found]
     title = _("{kind}, head {head}: where the last query looks")
     title = title.format(kind=terms.option(kind), head=head)
     return beyond.by_distance(curves, trained_len=length, title=title, _=_)
 
 
-def draw_entropies(run: Run, kind: PositionKind, layer: int, head: int, length: int, n_done: int):
+def draw_entropies(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done):
     """How spread the last query is, by kind and length."""
-    table = beyond_words.entropies(run, kind, layer, head, length, n_done)
+    table = beyond_words.entropies(run, kind, layer, head, length, done)
     title = _("Entropy of the last query, head {head}").format(head=head)
     return beyond.by_length(table, title=title, y=_("share of even weights"), _=_)
 

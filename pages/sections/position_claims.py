@@ -13,6 +13,7 @@ from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import chosen, claim_words, measured
+from pages.ui.positions.claim_words import Kinds
 from pages.ui.positions.controls import KINDS, choose_kind, shift_choice
 from pages.ui.steps import in_steps
 
@@ -29,11 +30,12 @@ def claims_tested(run: Run) -> None:
     )
     heading(_("Claims, tested"), ("position_claims",), code, key="claims")
     asked = chosen.n_asked(), chosen.shift(run), labelled.pinned_token(run)
-    steps = [_step(run, kind, *asked) for kind in KINDS]
-    n_kinds = len(in_steps(steps, what=(run, *asked), key="claims_steps").found)
-    if not n_kinds:
+    order = chosen.order(run)
+    steps = [_step(run, kind, *asked) for kind in order]
+    n_done = len(in_steps(steps, what=(run, *asked, order), key="claims_steps").found)
+    if not n_done:
         return
-    measured_claims = run, *asked, n_kinds
+    measured_claims = run, *asked, tuple(kind for kind in KINDS if kind in order[:n_done])
     st.info(claim_words.grid_sentence(*measured_claims), icon=":material/lightbulb:")
     shown = KINDS.index(chosen.kind(run))
     shift_choice(run)
@@ -45,7 +47,7 @@ def claims_tested(run: Run) -> None:
         alt=claim_words.grid_alt,
         on_click=choose_kind,
     )
-    if shown < n_kinds:
+    if chosen.fits(run):
         claim_words.sentences(run, chosen.kind(run), *asked)
     _drawn(run, measured_claims)
 
@@ -73,20 +75,20 @@ def _drawn(run: Run, measured_claims: tuple) -> None:
             st.markdown(claim_words.matrix_sentence(run, kind, n, shift))
 
 
-def draw_verdicts(run: Run, n: int, shift: int, token: int, n_kinds: int, shown: int):
+def draw_verdicts(run: Run, n: int, shift: int, token: int, kinds: Kinds, shown: int):
     """Claims down, kinds across."""
     return claims.verdicts(
-        claim_words.grid(run, n, shift, token, n_kinds),
+        claim_words.grid(run, n, shift, token, kinds),
         claim_words.claim_names(),
-        claim_words.kind_names(n_kinds),
-        shown=shown if shown < n_kinds else None,
+        claim_words.kind_names(),
+        shown=shown,
         _=_,
     )
 
 
-def draw_moved(run: Run, n: int, shift: int, token: int, n_kinds: int):
+def draw_moved(run: Run, n: int, shift: int, token: int, kinds: Kinds):
     """What permuted tokens change."""
-    table = claim_words.moved(run, n, shift, token, n_kinds)
+    table = claim_words.moved(run, n, shift, token, kinds)
     return claims.moved(table, limit=position_claims.OUTPUT_ERROR, _=_)
 
 

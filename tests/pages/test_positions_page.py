@@ -1,9 +1,13 @@
 """The page of positions: every kind on every model, the claims, and beyond the length."""
 
+import itertools
 import re
+from types import SimpleNamespace
 
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings
+
+from pages.ui import steps
 
 POSITIONS = "pages/positions.py"
 KINDS = ("none", "sinusoidal", "learned", "rope", "alibi")
@@ -15,6 +19,13 @@ def keys(at) -> set[str]:
     return {re.sub(r"^.*-", "", chart.proto.id) for chart in at.get("plotly_chart")}
 
 
+def completed(at):
+    """The same page when all that it stopped before (on a busy machine) is done."""
+    while waiting := [b.key for b in at.button if str(b.key).endswith("_steps_go_on")]:
+        press(at, waiting[0])
+    return at
+
+
 def verdicts(at) -> list[str]:
     """The signs of the grid, row by row."""
     rows = figure(at, "claim_grid")["data"][0]["text"]
@@ -22,7 +33,7 @@ def verdicts(at) -> list[str]:
 
 
 def test_the_first_view_tests_the_trained_model():
-    at = opened(POSITIONS, preset=None)
+    at = completed(opened(POSITIONS, preset=None))
     assert_works(at)
     assert control(at, "shown_position").value == "rope"
     assert verdicts(at) == ["✗✓✓✓✓", "–✓✓✓✗", "–✓✗✓–", "✓✗✗✓✓", "✓✗✗✗✗"]
@@ -108,6 +119,20 @@ def test_a_length_that_does_not_fit_is_shortened(monkeypatch):
     assert "need about" in at.warning[0].value
     press(at, "shorter_length")
     assert_works(at)
+
+
+def test_the_kind_that_is_looked_at_is_measured_first(monkeypatch):
+    begun = itertools.count()
+    slow = SimpleNamespace(monotonic=lambda: 3.0 * next(begun))  # stops after one step
+    monkeypatch.setattr(steps, "time", slow)
+    at = opened(POSITIONS, seed=5, **(QUICK | {"shown_position": "rope"}))
+    assert_works(at)
+    assert verdicts(at)[0] == "…" * 3 + "✓…"
+    assert "RoPE, head 0: the last query looks" in said(at)
+    monkeypatch.undo()
+    at = completed(at)
+    assert_works(at)
+    assert "…" not in "".join(verdicts(at)) and "Stopped" not in said(at)
 
 
 def test_random_weights_lead_to_trained_ones():

@@ -13,33 +13,28 @@ from blocks.run import Run
 from pages.ui import terms
 from pages.ui.language import _, say
 from pages.ui.positions import measured
-from pages.ui.positions.controls import KINDS
+
+Done = tuple[tuple[PositionKind, int], ...]  # kinds and factors that were run
 
 
-def spreads(run: Run, layer: int, trained_len: int, n_done: int) -> pd.DataFrame:
-    """A row for each of the first `n_done` kinds and lengths: kind, factor, seq_len, found."""
+def spreads(run: Run, layer: int, trained_len: int, done: Done) -> pd.DataFrame:
+    """A row for each kind and length that was run: kind, factor, seq_len, found."""
     rows = [
-        {
-            "kind": kind,
-            "factor": factor,
-            "seq_len": factor * trained_len,
-            "found": measured.spread(run, kind, layer, trained_len, factor),
-        }
-        for kind in KINDS
-        for factor in FACTORS
+        (kind, factor, factor * trained_len, measured.spread(run, kind, layer, trained_len, factor))
+        for kind, factor in done
     ]
-    return pd.DataFrame(rows[:n_done], columns=["kind", "factor", "seq_len", "found"])
+    return pd.DataFrame(rows, columns=["kind", "factor", "seq_len", "found"])
 
 
-def worked(run: Run, layer: int, trained_len: int, n_done: int) -> pd.DataFrame:
+def worked(run: Run, layer: int, trained_len: int, done: Done) -> pd.DataFrame:
     """Those that ran."""
-    table = spreads(run, layer, trained_len, n_done)
+    table = spreads(run, layer, trained_len, done)
     return table[[not isinstance(found, Fault) for found in table["found"]]]
 
 
-def refusals(run: Run, layer: int, trained_len: int, n_done: int) -> list[str]:
+def refusals(run: Run, layer: int, trained_len: int, done: Done) -> list[str]:
     """A sentence for each kind that cannot be so long, or does not fit at all."""
-    table = spreads(run, layer, trained_len, n_done)
+    table = spreads(run, layer, trained_len, done)
     refused = table[[isinstance(found, Fault) for found in table["found"]]]
     text = _("{kind} at {lengths} tokens is refused: {why}.")
     return [
@@ -57,16 +52,16 @@ def longest(trained_len: int) -> int:
     return FACTORS[-1] * trained_len
 
 
-def has_spread(run: Run, kind: PositionKind, layer: int, trained_len: int, n_done: int) -> bool:
+def has_spread(run: Run, kind: PositionKind, layer: int, trained_len: int, done: Done) -> bool:
     """Whether a kind ran at any length."""
-    return kind in set(worked(run, layer, trained_len, n_done)["kind"])
+    return kind in set(worked(run, layer, trained_len, done)["kind"])
 
 
 def curves(
-    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, n_done: int
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
 ) -> list[tuple[str, pd.DataFrame]]:
     """Weight by distance of one kind: what each length is called, and its bands."""
-    table = worked(run, layer, trained_len, n_done)
+    table = worked(run, layer, trained_len, done)
     text = _("{n} tokens ({factor}×)")
     return [
         (
@@ -79,10 +74,10 @@ def curves(
 
 
 def entropies(
-    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, n_done: int
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
 ) -> pd.DataFrame:
     """Entropy as a share of even weights, by kind and length, ready to be drawn."""
-    table = worked(run, layer, trained_len, n_done)
+    table = worked(run, layer, trained_len, done)
     return table.assign(
         label=[terms.option(each) for each in table["kind"]],
         value=[float(found.entropy_share[head]) for found in table["found"]],
@@ -91,10 +86,10 @@ def entropies(
 
 
 def spread_sentence(
-    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, n_done: int
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
 ) -> str:
     """How far the last query looks in short and in long texts."""
-    table = worked(run, layer, trained_len, n_done)
+    table = worked(run, layer, trained_len, done)
     rows = table[table["kind"] == kind]
     if rows.empty:
         return _("{kind} gives nothing to see here.").format(kind=terms.option(kind))
@@ -124,12 +119,12 @@ def spread_sentence(
 
 
 def entropy_sentence(
-    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, n_done: int
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
 ) -> str:
     """Which kind stays the sharpest in the longest texts."""
-    table = entropies(run, kind, layer, head, trained_len, n_done)
+    table = entropies(run, kind, layer, head, trained_len, done)
     longest = table[table["factor"] == table["factor"].max()]
-    if longest.empty:
+    if len(longest) < 2:
         return ""
     values = longest["value"]
     sharpest, widest = longest.loc[values.idxmin()], longest.loc[values.idxmax()]
@@ -165,9 +160,9 @@ def input_note(run: Run, trained_len: int) -> str:
     return f"{begin} {random} {need}"
 
 
-def spread_table(run: Run, layer: int, head: int, trained_len: int, n_done: int) -> None:
+def spread_table(run: Run, layer: int, head: int, trained_len: int, done: Done) -> None:
     """Exact numbers of one head."""
-    table = worked(run, layer, trained_len, n_done)
+    table = worked(run, layer, trained_len, done)
 
     def column(name: str) -> list[float]:
         return [float(getattr(found, name)[head]) for found in table["found"]]

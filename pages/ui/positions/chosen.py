@@ -11,6 +11,11 @@ def kind(run: Run) -> PositionKind:
     return PositionKind(link.value("shown_position") or run.config.position.position_kind)
 
 
+def order(run: Run) -> tuple[PositionKind, ...]:
+    """All kinds in the order in which they are measured: the one looked at, then none, and all."""
+    return tuple(dict.fromkeys((kind(run), PositionKind.NONE, *PositionKind)))
+
+
 def is_own(run: Run) -> bool:
     """Whether that is how this run tells positions."""
     return kind(run) is run.config.position.position_kind

@@ -30,7 +30,7 @@ MEASURES = {
     Claim.PERMUTATION: N_("change / largest output"),
 }
 SIGNS = {True: "✓", False: "✗", None: "–"}
-Asked = tuple[Run, int, int, int]  # run, positions, shift, token
+Kinds = tuple[PositionKind, ...]  # those that are measured
 
 
 def number(value: float) -> str:
@@ -46,23 +46,25 @@ def measured_here(run: Run, kind: PositionKind, n: int, shift: int, token: int):
     return measured.verdicts(run, kind, rows, min(shift, max(1, rows - 1)), token)
 
 
-def grid(run: Run, n: int, shift: int, token: int, n_kinds: int) -> pd.DataFrame:
-    """A row a claim and kind, of the first `n_kinds` kinds: verdict, text, hover."""
-    return _grid(run, n, shift, token, n_kinds, current_language())
+def grid(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> pd.DataFrame:
+    """A row a claim and kind, measured or not yet: verdict, text, hover."""
+    return _grid(run, n, shift, token, kinds, current_language())
 
 
 @lru_cache(maxsize=32)
-def _grid(run: Run, n: int, shift: int, token: int, n_kinds: int, language: str) -> pd.DataFrame:
-    found = {kind: measured_here(run, kind, n, shift, token) for kind in KINDS[:n_kinds]}
+def _grid(run: Run, n: int, shift: int, token: int, kinds: Kinds, language: str) -> pd.DataFrame:
+    found = {kind: measured_here(run, kind, n, shift, token) for kind in kinds}
+    found = {kind: found.get(kind, ()) for kind in KINDS}
     rows = []
     for i, claim in enumerate(NAMES):
         for kind, verdicts in found.items():
             verdict = verdicts[i] if verdicts else Verdict(claim, None, 0.0)
+            is_due = kind not in kinds
             rows.append(
                 {
                     "verdict": str(verdict.holds).lower(),
-                    "text": _cell(verdict),
-                    "hover": _hover(claim, kind, verdict),
+                    "text": "…" if is_due else _cell(verdict),
+                    "hover": _("not measured yet") if is_due else _hover(claim, kind, verdict),
                 }
             )
     return pd.DataFrame(rows)
@@ -89,9 +91,9 @@ def claim_names() -> list[str]:
     return [_(name) for name in NAMES.values()]
 
 
-def kind_names(n_kinds: int) -> list[str]:
+def kind_names() -> list[str]:
     """What the kinds are called."""
-    return [terms.option(kind) for kind in KINDS[:n_kinds]]
+    return [terms.option(kind) for kind in KINDS]
 
 
 def sentences(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> None:
@@ -199,16 +201,12 @@ def _permutation(verdict: Verdict) -> str:
     return f"{text} {knows}".format(**said)
 
 
-def grid_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+def grid_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
     """Which kinds bring the order in as distance alone, and under what it was measured."""
-    good = [
-        terms.option(kind) for kind in KINDS[:n_kinds] if _is_relative(run, kind, n, shift, token)
-    ]
-    text = (
-        _("Order matters, and scores know nothing but the distance, with {kinds} here.")
-        if good
-        else _("No kind here makes order matter by distance alone.")
-    )
+    good = [terms.option(kind) for kind in kinds if _is_relative(run, kind, n, shift, token)]
+    text = _("Order matters, and scores know nothing but the distance, with {kinds} here.")
+    if not good:
+        text = _("No kind measured here makes order matter by distance alone.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=n, k=shift, token=token_name(run, token))
     return f"{text.format(kinds=', '.join(good))} {found}"
@@ -220,37 +218,32 @@ def _is_relative(run: Run, kind: PositionKind, n: int, shift: int, token: int) -
     return verdicts.get(Claim.DISTANCE) is True and verdicts.get(Claim.PERMUTATION) is False
 
 
-def grid_alt(run: Run, n: int, shift: int, token: int, n_kinds: int, _shown: int) -> str:
+def grid_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds, _shown: int) -> str:
     """The grid in words."""
-    cells = grid(run, n, shift, token, n_kinds)
-    rows = [
-        f"{claim}: "
-        + ", ".join(
-            f"{kind} {text}"
-            for kind, text in zip(
-                kind_names(n_kinds), cells["text"][i * n_kinds : (i + 1) * n_kinds], strict=True
-            )
-        )
-        for i, claim in enumerate(claim_names())
-    ]
-    return "; ".join(rows) + "."
+    texts, names, width = list(grid(run, n, shift, token, kinds)["text"]), kind_names(), len(KINDS)
+    rows = [zip(names, texts[i * width : (i + 1) * width], strict=True) for i in range(len(NAMES))]
+    said = [", ".join(f"{kind} {text}" for kind, text in row) for row in rows]
+    claims = zip(claim_names(), said, strict=True)
+    return "; ".join(f"{claim}: {row}" for claim, row in claims) + "."
 
 
-def moved(run: Run, n: int, shift: int, token: int, n_kinds: int) -> pd.DataFrame:
+def moved(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> pd.DataFrame:
     """How much permuting changes the output of each kind: label, free, causal."""
     rows = []
-    for kind in KINDS[:n_kinds]:
+    for kind in kinds:
         verdict = (measured_here(run, kind, n, shift, token) or [None])[-1]
         if verdict is not None and verdict.measured is not None:
             rows.append((terms.option(kind), verdict.measured, verdict.extra))
     return pd.DataFrame(rows, columns=["label", "free", "causal"])
 
 
-def moved_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+def moved_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
     """What permuting does without positions, and with them."""
-    table = moved(run, n, shift, token, n_kinds)
+    table = moved(run, n, shift, token, kinds)
     if table.empty:
         return _("There is one token: nothing to permute.")
+    if PositionKind.NONE not in kinds:
+        return _("What no position at all does is not measured yet: go on above.")
     row = table.iloc[0]
     text = _(
         "Without positions and mask, permuted tokens give permuted outputs up to {free}; under a "
@@ -265,9 +258,9 @@ def moved_sentence(run: Run, n: int, shift: int, token: int, n_kinds: int) -> st
     return text.format(**said)
 
 
-def moved_alt(run: Run, n: int, shift: int, token: int, n_kinds: int) -> str:
+def moved_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
     """The bars in words."""
-    rows = moved(run, n, shift, token, n_kinds).itertuples()
+    rows = moved(run, n, shift, token, kinds).itertuples()
     text = _("{kind}: {free} without a mask, {causal} under a causal one")
     return "; ".join(
         text.format(kind=row.label, free=number(row.free), causal=number(row.causal))
