@@ -16,16 +16,17 @@ LEAST = 0.02
 LABELS = 64
 
 
-def edges(weights: np.ndarray, most: int) -> np.ndarray:
-    """The `most` largest weights of each query that are at least 0.02: (n, 2), query and key.
+def edges(weights: np.ndarray, most: int, pinned: int) -> np.ndarray:
+    """The `most` largest weights of each query: (n, 2), query and key.
 
-    `weights`: (query, key), NaN where masked.
+    Those under 0.02 are left out, but for the `pinned` query. `weights`: (query, key), NaN where
+    masked.
     """
     found = np.nan_to_num(weights)
     largest = np.argsort(-found, axis=1, kind="stable")[:, :most]
     query = np.repeat(np.arange(len(found)), largest.shape[1])
     key = largest.ravel()
-    is_drawn = found[query, key] >= LEAST
+    is_drawn = (found[query, key] >= LEAST) | ((query == pinned) & (found[query, key] > 0))
     return np.stack((query[is_drawn], key[is_drawn]), axis=1)
 
 
@@ -35,22 +36,24 @@ def lines(
     *,
     most: int,
     pinned: int,
+    first: int = 0,
     title: str,
     _: Translate,
 ) -> Picture:
     """Tokens that read on the left, tokens that are read on the right.
 
     A line is as strong as its weight, in eight levels, one path each; those of the `pinned` query
-    have the colour of what is pinned. A click on a token on the left returns its number.
+    have the colour of what is pinned. Of a long text tokens from `first` on are drawn; `pinned` is
+    counted within them. A click on a token returns its number in the text.
     """
     n = len(tokens)
-    found = edges(weights, most)
+    found = edges(weights, most, pinned)
     is_pinned = found[:, 0] == pinned
     height = [n - 0.5, -0.5]
     right = {**token_ticks(tokens, LABELS), "side": "right", "overlaying": "y", "range": height}
     bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     return figure(
-        _ends(weights, tokens, pinned, _),
+        _ends(weights, tokens, pinned, first, _),
         title=title,
         height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
         margin=(TITLE + 22, 8),
@@ -92,7 +95,7 @@ def _level(found: np.ndarray, color: str, width: float) -> dict[str, Any]:
 
 
 def _ends(
-    weights: np.ndarray, tokens: Sequence[str], pinned: int, _: Translate
+    weights: np.ndarray, tokens: Sequence[str], pinned: int, first: int, _: Translate
 ) -> list[dict[str, Any]]:
     """What is clicked and hovered: each token on the left, and each on the right."""
     n = len(tokens)
@@ -107,18 +110,19 @@ def _ends(
     ]
     right = [f"{names[i]}<br>{is_read.format(weight=row[i], total=received[i])}" for i in range(n)]
     colors = [PINNED if i == pinned else ATTENTION for i in range(n)]
-    return [_dots(0, left, colors, n), _dots(1, right, [ATTENTION] * n, n)]
+    numbers = range(first, first + n)
+    return [_dots(0, left, colors, numbers), _dots(1, right, [ATTENTION] * n, numbers)]
 
 
-def _dots(x: float, hovers: list[str], colors: list[str], n: int) -> dict[str, Any]:
-    kept = {"marker": {"opacity": 1}}
+def _dots(x: float, hovers: list[str], colors: list[str], numbers: range) -> dict[str, Any]:
+    kept, n = {"marker": {"opacity": 1}}, len(numbers)
     return {
         "type": "scatter",
         "mode": "markers",
         "x": [x] * n,
         "y": list(range(n)),
         "yaxis": "y2" if x else "y",
-        "customdata": [[i] for i in range(n)],
+        "customdata": [[i] for i in numbers],
         "hovertext": hovers,
         "hoverinfo": "text",
         "marker": {"size": 8 if n <= 64 else 4, "color": colors},

@@ -14,9 +14,10 @@ from pages.figures.matrix import (
     hovered,
     numbered,
     outlined,
+    short,
     titled,
 )
-from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
+from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure, token_label
 from pages.figures.token_axis import label_room, token_ticks
 
 STRIP_HEIGHT, STRIP_TOP, FAINT = 150, 26, 0.45
@@ -266,11 +267,27 @@ def product(
         height=_height(len(left.rows)) + 170 + top,
         margin=(top + 26, 8),
         shapes=shapes,
-        annotations=_product_titles(matrices, places, top),
+        annotations=[
+            *_product_titles(matrices, places, top),
+            *_corner(left, result, chosen.query, column, (split / 2, (1 + floor) / 2)),
+        ],
         **axes(left, places[0], y=_query_names(left.rows, True)),
         **axes(right, places[1], x=_key_names(result)),
         **axes(result, places[2]),
     )
+
+
+def _corner(
+    left: Matrix, result: Matrix, row: int, column: int | None, place: tuple[float, float]
+) -> list[dict[str, Any]]:
+    """What is done, in the corner that is free: the outlined row times the outlined column."""
+    if column is None:
+        return []
+    names = f"{token_label(left.rows[row])} × {token_label(result.columns[column])}"
+    value = result.values[row, column]
+    x, y = place
+    at = {"x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False}
+    return [{**at, "text": f"{names}<br>= <b>{short(value)}</b>", "font": {"size": 14}}]
 
 
 def _product_titles(
@@ -293,4 +310,4 @@ def _split(left: Matrix, result: Matrix) -> float:
 def _floor(right: Matrix, result: Matrix) -> float:
     """Where the upper matrix begins, in shares of the height."""
     a, b = right.values.shape[0], result.values.shape[0]
-    return 1 - float(np.clip(a / (a + b), 0.26, 0.4))
+    return 1 - float(np.clip(a / (a + b), 0.26, 0.34))

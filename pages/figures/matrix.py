@@ -63,7 +63,7 @@ def numbered(values: np.ndarray) -> dict[str, Any]:
     if max(values.shape) > NUMBERS_UP_TO:
         return {}
     text = [["" if np.isnan(x) else short(x) for x in row] for row in values]
-    return {"text": text, "texttemplate": "%{text}", "textfont": {"size": 10}}
+    return {"text": text, "texttemplate": "%{text}"}
 
 
 def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import bipartite, head_table, heads
 from pages.sections.heads import one_head
 from pages.ui import encoder_words, labelled, layers, words
-from pages.ui.attention import controls, measured, pattern_words, tables
+from pages.ui.attention import controls, frames, measured, pattern_words, tables
 from pages.ui.attention.words import head_called
 from pages.ui.chart import show
 from pages.ui.explain import heading
@@ -29,7 +29,7 @@ def lines_and_map(run: Run, layer: int, head: int, token: int) -> None:
         n_edges = controls.edges_choice(run)
         shown = run, layer, head, token, n_edges
         show(draw_lines, *shown, key="bipartite", alt=pattern_words.edges_alt, on_click=pin_token)
-        st.caption(pattern_words.edges_note(n_edges, bipartite.LEAST))
+        st.caption(pattern_words.edges_note(run, layer, head, token, n_edges, bipartite.LEAST))
     with right:
         one_head(run, layer, head, token)
 
@@ -70,12 +70,15 @@ def all_heads(run: Run, layer: int, head: int, token: int) -> None:
 
 
 def draw_lines(run: Run, layer: int, head: int, token: int, n_edges: int):
-    """Tokens left and right."""
+    """Tokens left and right; of a long text the part around the pinned token."""
+    shown = frames.window(run, token, frames.MOST_LINES)
+    rows = slice(*shown)
     return bipartite.lines(
-        measured.head(run, layer, head).pattern,
-        run.input.labels,
+        measured.head(run, layer, head).pattern[rows, rows],
+        run.input.labels[rows],
         most=n_edges,
-        pinned=token,
+        pinned=shown.inside(token),
+        first=shown.first,
         title=_("Lines of {head}").format(head=head_called(layer, head)),
         _=_,
     )

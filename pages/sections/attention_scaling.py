@@ -6,7 +6,7 @@ from blocks.inspection import scaling, source
 from blocks.run import Run
 from pages.figures import scaling as pictures
 from pages.ui import link
-from pages.ui.attention import controls, measured, scaling_words
+from pages.ui.attention import controls, frames, measured, scaling_words, step_words
 from pages.ui.attention.words import head_called
 from pages.ui.chart import show
 from pages.ui.explain import heading
@@ -29,16 +29,21 @@ def why_divide(run: Run, layer: int, head: int, token: int) -> None:
     with right:
         shown = run, layer, head, is_scaled
         show(draw_curves, *shown, key="scaling_curves", alt=scaling_words.scaling_alt)
+    shown = frames.window(run, token, frames.MOST_LINES)
+    if note := step_words.drawn_note(run, layer, head, token, shown):
+        st.caption(note)
     st.caption(scaling_words.random_scaling_note(run))
 
 
 def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):
     """The weights of the pinned token, and where they would be the other way."""
+    keys = slice(*frames.window(run, token, frames.MOST_LINES))
     chosen, other = (
-        measured.row_weights(run, layer, head, token, way) for way in (is_scaled, not is_scaled)
+        measured.row_weights(run, layer, head, token, way)[keys]
+        for way in (is_scaled, not is_scaled)
     )
     title = _("What the pinned token reads")
-    return pictures.row(chosen, other, run.input.labels, title=title, _=_)
+    return pictures.row(chosen, other, run.input.labels[keys], title=title, _=_)
 
 
 def draw_curves(run: Run, layer: int, head: int, is_scaled: bool):

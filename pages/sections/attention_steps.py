@@ -71,7 +71,7 @@ def cell_in_numbers(run: Run, layer: int, head: int, token: int, key: int, step:
 
 def _line(name: str, line: str, is_current: bool) -> str:
     title = _(frames.STEP_TITLES[name])
-    return f":orange[▸ **{title}**] {line}" if is_current else f"**{title}** {line}"
+    return f":orange[▸ **{title}** →] {line}" if is_current else f"**{title}** → {line}"
 
 
 def draw_strip(run: Run, layer: int, head: int, token: int, step: str):

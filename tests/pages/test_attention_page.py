@@ -95,7 +95,7 @@ def test_a_step_that_the_model_does_not_take_is_not_offered(at):
 def test_the_numbers_of_a_cell_hang_together(at, changes: dict):
     visit(at, **SMALL, **changes, key=1, token=3, head=2)
     assert_works(at)
-    raw, weight = number(at, "Scores: q · k"), number(at, "Softmax over each row")
+    raw, weight = number(at, "Scores q · k"), number(at, "Softmax over each row")
     assert number(at, "Divide by √d_head") == pytest.approx(raw / 8**0.5, abs=2e-3)
     assert 0 < weight < 1
     assert ("− slope" in said(at)) is ("alibi" in changes.values())

@@ -15,14 +15,15 @@ from pages.ui.attention.fields import STEPS
 from pages.ui.language import _, current_language
 
 MOST_TOKENS, MOST_FEATURES = 32, 64
+MOST_LINES = 64  # tokens in pictures that are long and not square
 SYMBOLS = {
     "q": "Q",
     "k": "K",
     "v": "V",
     "raw": "QKᵀ",
     "scaled": "÷ √d",
-    "biased": "+ ALiBi",
-    "masked": N_("+ mask"),
+    "biased": "ALiBi",
+    "masked": N_("mask"),
     "pattern": "softmax",
     "mixed": "· V",
     "written": "· W_O",
@@ -43,7 +44,7 @@ TITLES = {
 }
 STEP_TITLES = {
     "qkv": N_("Queries, keys, values"),
-    "scores": N_("Scores: q · k"),
+    "scores": N_("Scores q · k"),
     "scaled": N_("Divide by √d_head"),
     "bias": N_("Add the ALiBi bias"),
     "mask": N_("Apply the mask"),
@@ -77,11 +78,11 @@ class Window(NamedTuple):
         return token - self.first if token in self else None
 
 
-def window(run: Run, token: int) -> Window:
+def window(run: Run, token: int, most: int = MOST_TOKENS) -> Window:
     """So many tokens around the pinned one."""
     n = len(run.input.labels)
-    first = max(0, min(token - MOST_TOKENS // 2, n - MOST_TOKENS))
-    return Window(first, min(n, first + MOST_TOKENS))
+    first = max(0, min(token - most // 2, n - most))
+    return Window(first, min(n, first + most))
 
 
 def steps(run: Run) -> tuple[str, ...]:

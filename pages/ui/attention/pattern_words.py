@@ -4,7 +4,8 @@ import numpy as np
 
 from blocks.run import Run
 from pages.ui import terms
-from pages.ui.attention import measured
+from pages.ui.attention import frames, measured
+from pages.ui.attention.step_words import drawn_note
 from pages.ui.attention.words import head_called, token
 from pages.ui.language import _
 from pages.ui.numbers import percent
@@ -28,12 +29,15 @@ def edges_sentence(run: Run, layer: int, head: int, query: int) -> str:
     )
 
 
-def edges_note(n_edges: int, least: float) -> str:
+def edges_note(run: Run, layer: int, head: int, query: int, n_edges: int, least: float) -> str:
     """Which lines are drawn."""
     text = _(
-        "Drawn are the {n} largest weights of each token; those under {least:.0%} are left out."
+        "Drawn are the {n} largest weights of each token; those under {least:.0%} are left out, "
+        "but for the pinned token."
     )
-    return text.format(n=n_edges, least=least)
+    shown = frames.window(run, query, frames.MOST_LINES)
+    note = drawn_note(run, layer, head, query, shown)
+    return " ".join(filter(None, (text.format(n=n_edges, least=least), note)))
 
 
 def edges_alt(run: Run, layer: int, head: int, query: int, _n_edges: int) -> str:
@@ -66,7 +70,9 @@ def _named(run: Run) -> str:
     table = measured.all_heads(run)
     counts = table.loc[table["name"] != "", "name"].value_counts()
     if counts.empty:
-        return _("No head puts more than half of its weight on one kind of place, so there are no names.")
+        return _(
+            "No head puts more than half of its weight on one kind of place, so there are no names."
+        )
     listed = ", ".join(f"{terms.head_name(name)} {n}" for name, n in counts.items())
     return _("Named, by more than half of the weight: {listed}.").format(listed=listed)
 

@@ -83,18 +83,23 @@ def _spread(row: np.ndarray) -> str:
     return _("{least} to {most}").format(least=number(least), most=number(most))
 
 
+def drawn_note(run: Run, layer: int, head: int, query: int, shown: frames.Window) -> str:
+    """Which tokens are drawn and how much of the pinned row they hold; nothing where all are."""
+    n = len(run.input.labels)
+    if shown.end - shown.first == n:
+        return ""
+    row = np.nan_to_num(measured.head(run, layer, head).pattern[query])
+    text = _(
+        "Drawn are tokens {first} to {last} of {n}, around the pinned one; they hold {share} of "
+        "its weight. All numbers are made with all tokens."
+    )
+    share = percent(float(row[slice(*shown)].sum()))
+    return text.format(first=shown.first + 1, last=shown.end, n=n, share=share)
+
+
 def window_note(run: Run, layer: int, head: int, query: int) -> str:
-    """What is not drawn: tokens beyond the window and their weight, features beyond the first."""
-    shown, n = frames.window(run, query), len(run.input.labels)
-    notes = []
-    if shown.end - shown.first < n:
-        row = np.nan_to_num(measured.head(run, layer, head).pattern[query])
-        inside = float(row[slice(*shown)].sum())
-        text = _(
-            "Drawn are tokens {first} to {last} of {n}, around the pinned one; they hold {share} "
-            "of its weight. All numbers are made with all tokens."
-        )
-        notes.append(text.format(first=shown.first + 1, last=shown.end, n=n, share=percent(inside)))
+    """What is not drawn: tokens beyond the window, features beyond the first, dropout."""
+    notes = [drawn_note(run, layer, head, query, frames.window(run, query))]
     if max(run.config.d_head, run.config.d_model) > frames.MOST_FEATURES:
         text = _("Of long vectors the first {n} features are drawn.")
         notes.append(text.format(n=frames.MOST_FEATURES))
@@ -102,7 +107,7 @@ def window_note(run: Run, layer: int, head: int, query: int) -> str:
         notes.append(_("Training mode: shown is what comes before dropout."))
     if run.input.shape[0] > 1:
         notes.append(_("Shown is the first sequence of the batch."))
-    return " ".join(notes)
+    return " ".join(filter(None, notes))
 
 
 def strip_alt(run: Run, layer: int, head: int, query: int, _step: str) -> str:

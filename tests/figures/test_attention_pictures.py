@@ -1,0 +1,299 @@
+"""The pictures of the page of attention: every number at its place, every word translated."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import (
+    N_TOKENS,
+    TOKENS,
+    bytes_sent,
+    checked,
+    marked,
+    pattern,
+    raw,
+    same,
+    visible,
+    weights_of,
+    words_that_slipped_by,
+)
+
+from pages.figures import bipartite, contribution, filmstrip, head_table, heads, scaling
+from pages.figures.filmstrip import Chosen, Numbers
+from pages.figures.matrix import Matrix
+from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
+from pages.figures.theme import MASKED, PINNED
+
+WEIGHTS = weights_of(pattern(), 3)
+FEATURES = tuple(f"[{i}]" for i in range(4))
+CHOSEN = Chosen(query=3, key=1, feature=2)
+
+
+def numbers(n_columns: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(N_TOKENS, n_columns))
+
+
+def matrix(name: str, values: np.ndarray, is_square: bool = False) -> Matrix:
+    columns = TOKENS if is_square else FEATURES
+    return Matrix(name, "given", "given", values, TOKENS, columns, name == "pattern")
+
+
+Q, K, V = (matrix(name, numbers(4, i)) for i, name in enumerate("qkv"))
+RAW = matrix("raw", Q.values @ K.values.T, True)
+OPEN = np.where(np.isnan(WEIGHTS), np.nan, RAW.values)
+SOFTMAX = matrix("pattern", WEIGHTS, True)
+MASKED_SCORES = matrix("masked", OPEN, True)
+MIXED = matrix("mixed", np.nan_to_num(WEIGHTS) @ V.values)
+
+
+def strip(_: Any = same, current: str = "scores") -> Any:
+    frames = [("qkv", Q), ("qkv", K), ("qkv", V), ("scores", RAW), ("softmax", SOFTMAX)]
+    return filmstrip.strip(frames, current=current, pinned=3, _=_)
+
+
+def side_by_side(_: Any = same, *matrices: Matrix) -> Any:
+    found = matrices or (MASKED_SCORES, SOFTMAX)
+    return filmstrip.side_by_side(found, CHOSEN, Numbers(range(10, 15)), title="given", _=_)
+
+
+def product(_: Any = same, chosen: Chosen = CHOSEN) -> Any:
+    return filmstrip.product(
+        Q, K.transposed, RAW, chosen, Numbers(range(10, 15)), title="given", _=_
+    )
+
+
+def row(_: Any = same) -> Any:
+    return scaling.row(
+        np.nan_to_num(WEIGHTS[3]), np.nan_to_num(WEIGHTS[2]), TOKENS, title="given", _=_
+    )
+
+
+def sharp(d_heads: tuple[int, ...]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"d_head": d, "is_scaled": way, "entropy_bits": 2.0, "largest_weight": 0.4}
+        for d in d_heads
+        for way in (True, False)
+    )
+
+
+def curves(_: Any = same) -> Any:
+    return scaling.curves(sharp((1, 2, 4, 8)), sharp((4,)), is_scaled=True, head_name="given", _=_)
+
+
+def parts(n: int = N_TOKENS) -> pd.DataFrame:
+    keys = {
+        "label": [*TOKENS, *TOKENS * n][:n],
+        "kind": "key",
+        "weight": np.linspace(0, 1, n),
+        "norm": np.linspace(2, 0, n),
+        "value_norm": 1.0,
+        "share": np.linspace(-0.2, 0.8, n),
+        "number": range(n),
+        "is_pinned": [i == 3 for i in range(n)],
+    }
+    rest = {"label": "given", "kind": "rest", "share": 0.1, "number": -1, "is_pinned": False}
+    return pd.DataFrame([*pd.DataFrame(keys).to_dict("records"), rest])
+
+
+def bars(_: Any = same, n: int = N_TOKENS) -> Any:
+    return contribution.bars(parts(n), title="given", _=_)
+
+
+def sinks(_: Any = same) -> Any:
+    table = pd.DataFrame(
+        {
+            "layer": [0, 0, 1],
+            "head": [0, 1, 0],
+            "weight": [0.9, 0.9, 0.1],
+            "even_weight": 0.2,
+            "value_ratio": [0.1, 0.9, 0.1],
+            "is_sink": [True, False, False],
+            "hover": ["given"] * 3,
+        }
+    )
+    return contribution.sinks(table, above=0.3, below=0.5, selected=(0, 1), _=_)
+
+
+def lines(_: Any = same, most: int = 2, pinned: int = 3, n: int = N_TOKENS) -> Any:
+    weights = WEIGHTS if n == N_TOKENS else weights_of(pattern(1, n), 0)
+    tokens = TOKENS if n == N_TOKENS else tuple(f"given {i}" for i in range(n))
+    return bipartite.lines(weights, tokens, most=most, pinned=pinned, first=10, title="given", _=_)
+
+
+def table(_: Any = same) -> Any:
+    return head_table.measures(
+        np.arange(6.0).reshape(3, 2),
+        np.arange(6.0).reshape(3, 2) / 5,
+        heads=["given"] * 3,
+        columns=["given", "given"],
+        returns=[(0, 0), (0, 1), (1, 0)],
+        selected=1,
+        _=_,
+    )
+
+
+PICTURES = [strip, side_by_side, product, row, curves, bars, sinks, lines, table]
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_word_is_translated_and_every_property_is_plotlys(picture: Any):
+    assert words_that_slipped_by(picture(marked)) - {"head"} == set()  # of d_head
+    checked(picture())
+
+
+def test_numbers_of_either_sign_diverge_around_nought():
+    codes = signed_codes(np.array([[-2.0, 0, 1, 2, np.nan]]))
+    assert codes.tolist() == [[LEAST, ZERO, ZERO + (MOST - ZERO) / 2, MOST, 1]]
+    assert signed_codes(np.zeros((1, 2))).tolist() == [[ZERO, ZERO]]
+    scale = signed_map(np.array([[1.0]]))["colorscale"]
+    assert scale[0] == (0, MASKED) and len({color for _at, color in scale}) == 6
+
+
+def heatmaps(picture: Any) -> list[dict[str, Any]]:
+    return [trace for trace in raw(picture)["data"] if trace["type"] == "heatmap"]
+
+
+def test_the_strip_has_every_frame_and_tells_its_step():
+    data = raw(strip())["data"]
+    assert [np.asarray(z["z"]).shape for z in heatmaps(strip())] == [(5, 4)] * 3 + [(5, 5)] * 2
+    targets = [trace["customdata"][0][0] for trace in data if trace["type"] == "scatter"]
+    assert targets == ["qkv", "qkv", "qkv", "scores", "softmax"]
+    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, filmstrip.FAINT]
+
+
+def test_frames_that_are_current_are_framed_and_bold():
+    frame = raw(strip(current="qkv"))["layout"]["shapes"][0]
+    other = raw(strip(current="softmax"))["layout"]["shapes"][0]
+    assert frame["x0"] < 0.01 and frame["x1"] == pytest.approx(0.6, abs=0.02)
+    assert other["x0"] > 0.78
+    titles = [a["text"] for a in raw(strip())["layout"]["annotations"]]
+    assert [text.startswith("<b>") for text in titles] == [False, False, False, True, False]
+
+
+def cells(picture: Any) -> list[dict[str, Any]]:
+    return [trace for trace in raw(picture)["data"] if trace["type"] in ("scatter", "scattergl")]
+
+
+def test_each_cell_says_its_value_and_returns_its_tokens():
+    seen = cells(side_by_side())[2]
+    for (query, key, is_key, value), x, y in zip(
+        seen["customdata"], seen["x"], seen["y"], strict=True
+    ):
+        assert (query, key, is_key) == (10 + y, 10 + x, 1)
+        assert value == pytest.approx(WEIGHTS[y, x])
+
+
+def test_masked_cells_are_crossed_and_named_and_have_no_number():
+    picture = side_by_side()
+    masked = [trace for trace in cells(picture) if "masked" in trace["hovertemplate"]]
+    assert len(masked) == 2
+    for trace in masked:
+        places = set(zip(trace["x"].tolist(), trace["y"].tolist(), strict=True))
+        assert places == {(key, query) for query, key in np.argwhere(np.isnan(WEIGHTS)).tolist()}
+        assert trace["marker"]["symbol"] == "x-thin" and trace["marker"]["opacity"] > 0
+    text = heatmaps(picture)[1]["text"]
+    assert all((text[q][k] == "") == np.isnan(WEIGHTS[q, k]) for q in range(5) for k in range(5))
+
+
+def test_rows_of_weights_show_their_sums():
+    assert [text for text in visible(side_by_side()) if text.startswith("Σ")] == ["Σ 1.000"] * 5
+    assert not [text for text in visible(side_by_side(same, RAW, RAW)) if text.startswith("Σ")]
+
+
+def outlines(picture: Any) -> list[tuple[str, list[float], list[float]]]:
+    return [
+        (s["xref"], [s["x0"], s["x1"]], [s["y0"], s["y1"]])
+        for s in raw(picture)["layout"]["shapes"]
+        if s["line"]["color"] == PINNED
+    ]
+
+
+def test_a_row_of_q_and_a_column_of_k_meet_in_the_cell():
+    found = outlines(product())
+    assert ("x", [-0.5, 3.5], [2.5, 3.5]) in found  # row 3 of Q
+    assert ("x2", [0.5, 1.5], [-0.5, 3.5]) in found  # column 1 of Kᵀ
+    assert ("x3", [0.5, 1.5], [2.5, 3.5]) in found  # the cell
+    value = f"{RAW.values[3, 1]:.2f}".replace("0.", ".", 1)
+    assert any(value in text for text in visible(product()))
+
+
+def test_a_cell_that_is_not_drawn_is_not_outlined():
+    found = outlines(product(same, Chosen(3, None, None)))
+    assert {ref for ref, _x, _y in found} == {"x", "x3"}
+
+
+def test_the_source_rows_of_q_k_and_v_are_outlined():
+    found = outlines(side_by_side(same, Q, K, V))
+    assert [y for _ref, _x, y in found] == [[2.5, 3.5], [0.5, 1.5], [0.5, 1.5]]
+
+
+def test_lines_are_the_largest_weights_and_those_of_the_pinned_token_stand_out():
+    found = bipartite.edges(WEIGHTS, 2, pinned=3)
+    for query in range(N_TOKENS):
+        keys = found[found[:, 0] == query, 1]
+        largest = np.sort(np.nan_to_num(WEIGHTS[query]))[::-1][:2]
+        expected = largest[largest >= (bipartite.LEAST if query != 3 else 1e-12)]
+        assert np.nan_to_num(WEIGHTS[query])[keys] == pytest.approx(expected)
+    shapes = raw(lines())["layout"]["shapes"]
+    drawn = sum(shape["path"].count("M") for shape in shapes)
+    assert drawn == len(found)
+    assert "rgba(213, 94, 0" in " ".join(shape["line"]["color"] for shape in shapes)
+
+
+def test_lines_of_many_tokens_are_few_paths():
+    picture = raw(lines(most=16, pinned=5, n=64))
+    assert len(picture["layout"]["shapes"]) <= 2 * bipartite.LEVELS
+    assert bytes_sent(lines(most=16, pinned=5, n=64)) < 150_000
+    assert len(picture["layout"]["yaxis"]["tickvals"]) == 64
+
+
+def test_a_token_of_a_long_text_returns_its_number_in_the_text():
+    left = raw(lines())["data"][0]
+    assert [row[0] for row in left["customdata"]] == [10, 11, 12, 13, 14]
+
+
+def test_weight_length_and_share_stand_side_by_side():
+    data = raw(bars())["data"]
+    assert [trace["xaxis"] for trace in data[:3]] == ["x", "x2", "x3"]
+    assert data[0]["x"][:5] == parts()["weight"].tolist()[:5] and data[0]["x"][5] is None
+    assert [row[0] for row in data[3]["customdata"]] == [i for i in range(5) for _third in "123"]
+    assert {"80.0%", "2.000"} <= set(visible(bars()))
+
+
+@pytest.mark.parametrize("n", [1, 32])
+def test_any_number_of_keys_is_drawn(n: int):
+    assert len(checked(bars(n=n)).data[0].y) == n + 1
+
+
+def test_sinks_are_told_apart_and_the_chosen_head_is_pinned():
+    (points,) = raw(sinks())["data"]
+    assert points["marker"]["symbol"] == ["diamond", "circle", "circle"]
+    assert points["marker"]["color"][1] == PINNED
+    assert points["customdata"] == [[0, 0], [0, 1], [1, 0]]
+
+
+def test_both_ways_are_drawn_against_d_head():
+    data = raw(curves())["data"]
+    drawn = [trace for trace in data if "lines" in trace["mode"]]
+    assert [trace["x"] for trace in drawn] == [[1, 2, 4, 8]] * 4
+    assert [trace["x"] for trace in data if trace["mode"] == "markers"] == [[4]] * 4
+    assert sum(trace["showlegend"] for trace in data) == 3
+
+
+def test_a_row_of_the_table_returns_its_head():
+    targets = raw(table())["data"][1]
+    assert targets["customdata"] == [[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0]]
+    (outline,) = raw(table())["layout"]["shapes"]
+    assert (outline["y0"], outline["y1"]) == (0.5, 1.5)
+
+
+def test_twelve_times_twelve_heads_are_one_picture_of_less_than_a_megabyte():
+    from blocks.inspection import tiles
+
+    seen = pattern(144, 128)
+    codes = tiles.tile(tiles.shrink(tiles.encode(seen, seen[0, 0] > 0)[0]), 12)
+    told = pd.DataFrame({"head": range(144), "label": "given", "hover": "given"})
+    picture = heads.overview(codes, told, columns=12, selected=0, pinned=0.5, _=same)
+    assert bytes_sent(picture) < 1_000_000
+    assert len([z for z in raw(picture)["data"] if z["type"] == "heatmap"]) == 1
