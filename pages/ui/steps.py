@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.ui.language import _
 
-A_MOMENT = 0.3
+A_MOMENT, A_WHILE = 0.3, 5.0
 T = TypeVar("T")
 
 
@@ -23,13 +23,19 @@ def in_steps(steps: Sequence[Callable[[], T]], *, what: Hashable, key: str) -> D
     """What each step gives. A step is kept by whoever made it: a second time it costs nothing.
 
     `what` says which work this is: another one starts anew where this one was stopped. A step
-    should take less than a second, since the reader can stop between two of them.
+    should take less than a second, since the reader can stop between two of them. After a while
+    it stops by itself, and the reader says whether it goes on.
     """
     place, found, begun = st.empty(), [], time.monotonic()
     n_steps = _n_until_stopped(what, key, len(steps))
     bar = None
+    may_go_on = st.session_state.get(f"{key}_goes_on") == what
     for i, step in enumerate(steps[:n_steps]):
         elapsed = time.monotonic() - begun
+        if elapsed > A_WHILE and not may_go_on:
+            n_steps = i
+            st.session_state[f"{key}_stopped"] = (what, i)
+            break
         if bar is None and elapsed > A_MOMENT:
             bar = _progress(place, what, key)
         if bar is not None:
@@ -38,7 +44,7 @@ def in_steps(steps: Sequence[Callable[[], T]], *, what: Hashable, key: str) -> D
         st.session_state[f"{key}_done"] = (what, i + 1)
     place.empty()
     if n_steps < len(steps):
-        _offer_the_rest(n_steps, len(steps), key)
+        _offer_the_rest(n_steps, len(steps), what, key)
     return Done(found, n_steps < len(steps))
 
 
@@ -72,13 +78,18 @@ def _stop(what: Hashable, key: str) -> None:
     st.session_state[f"{key}_stopped"] = (what, n_done if known == what else 0)
 
 
-def _offer_the_rest(n_done: int, n_steps: int, key: str) -> None:
+def _go_on(what: Hashable, key: str) -> None:
+    st.session_state.pop(f"{key}_stopped", None)
+    st.session_state[f"{key}_goes_on"] = what
+
+
+def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Stopped after {done} of {all}.").format(done=n_done, all=n_steps))
         st.button(
             _("Go on"),
             icon=":material/play_arrow:",
-            on_click=st.session_state.pop,
-            args=(f"{key}_stopped", None),
+            on_click=_go_on,
+            args=(what, key),
             key=f"{key}_go_on",
         )

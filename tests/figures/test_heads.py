@@ -15,6 +15,7 @@ from drawn import (
     head_table,
     marked,
     pattern,
+    raw,
     same,
     visible,
     weights_of,
@@ -161,6 +162,16 @@ def test_a_row_without_a_key_sums_to_nothing():
     picture = checked(head_map(codes, weights, ("a", "b"), head=0, pinned=0, _=same))
     assert "Σ 0.000" in list(visible(picture))
     assert len(cells(picture)[0].x) == 0
+
+
+def test_a_part_of_a_long_text_tells_which_query_it_is():
+    seen = pattern(1)
+    cells = codes_of(seen)[0], weights_of(seen, 0)
+    picture = raw(head_map(*cells, TOKENS, head=0, pinned=12, first=10, _=same))
+    seen_cells, masked = picture["data"][1:3]
+    queries = {int(row[0]) for row in (*seen_cells["customdata"], *masked["customdata"])}
+    assert queries == {10, 11, 12, 13, 14}
+    assert picture["layout"]["shapes"][0]["y0"] == 1.5
 
 
 @pytest.mark.parametrize("pinned", range(N_TOKENS))

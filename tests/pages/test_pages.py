@@ -14,8 +14,9 @@ from pages.ui import starts
 from pages.ui.language import LANGUAGES
 
 
-@pytest.mark.parametrize("preset", starts.names())
+# Page after page of one preset, so that they share its model.
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("preset", starts.names())
 def test_every_page_shows_every_preset_in_every_language(page: str, preset: str):
     at = opened(page)
     for lang in LANGUAGES:
