@@ -50,17 +50,19 @@ def overview(
             "constrain": "domain",
         },
         shapes=[
-            *(_pinned_mark(x, y, side, pinned) for x, y in corner),
+            _pinned_marks(corner, side, pinned),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
         annotations=titles if len(heads) <= TITLES_UP_TO else [],
     )
 
 
-def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]:
-    """A short mark at the left of the pinned query, in every tile."""
-    line, at = {"color": PINNED, "width": 3}, y + pinned * side
-    return {"type": "line", "x0": x - 0.06 * side, "x1": x, "y0": at, "y1": at, "line": line}
+def _pinned_marks(
+    corner: Sequence[tuple[float, float]], side: int, pinned: float
+) -> dict[str, Any]:
+    """A short mark at the left of the pinned query, in every tile: one path for all of them."""
+    marks = (f"M {x - 0.06 * side},{y + pinned * side} H {x}" for x, y in corner)
+    return {"type": "path", "path": " ".join(marks), "line": {"color": PINNED, "width": 3}}
 
 
 def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
@@ -69,11 +71,14 @@ def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
 
 
 def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame) -> dict[str, Any]:
-    """Nine invisible markers a tile, so that a click anywhere in it finds its head."""
+    """Nine invisible markers a tile, so that a click anywhere in it finds its head.
+
+    Those of many heads are drawn by WebGL, which adds no nodes to the page.
+    """
     thirds = [(i, j) for i in (1 / 6, 3 / 6, 5 / 6) for j in (1 / 6, 3 / 6, 5 / 6)]
     invisible = {"marker": {"opacity": 0}}
     return {
-        "type": "scatter",
+        "type": "scatter" if len(heads) <= TITLES_UP_TO else "scattergl",
         "mode": "markers",
         "x": [x + i * side for x, _y in corner for i, _j in thirds],
         "y": [y + j * side for _x, y in corner for _i, j in thirds],
