@@ -34,12 +34,15 @@ NASTY = {
     "other digits": "٣",
     "underscore": "1_0",
 }
+# Where a link is silent, the page decides.
+WHOLE = ("token", "at_step", "key", "position_pair", "trained_len")
+OPEN = {"lang": str, **dict.fromkeys(WHOLE, int)}
 
 
 def type_of(name: str) -> type:
     """What a field holds: an enum is carried as its word."""
     kind = CONFIG_TYPES.get(name, type(link.value_in({}, name)))
-    kind = {"lang": str, "token": int, "at_step": int}.get(name, next(iter(get_args(kind)), kind))
+    kind = OPEN.get(name, next(iter(get_args(kind)), kind))
     return str if issubclass(kind, StrEnum) else kind
 
 
