@@ -105,9 +105,12 @@ def sentences(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> N
 
 
 def _badge(holds: bool | None) -> str:
-    if holds is None:
-        return f":gray-badge[{_('not said')}]"
-    return f":green-badge[✓ {_('true')}]" if holds else f":orange-badge[✗ {_('false')}]"
+    word, color = {
+        True: (_("true"), "green"),
+        False: (_("false"), "orange"),
+        None: (_("not said"), "gray"),
+    }[holds]
+    return f":{color}-badge[{SIGNS[holds]} {word}]"
 
 
 def sentence(run: Run, kind: PositionKind, verdict: Verdict, *, shift: int, token: int) -> str:
