@@ -9,6 +9,7 @@ from pages.sections.attention_contribution import (
     draw_sinks,
     weight_and_contribution,
 )
+from pages.sections.attention_kinds import how_else
 from pages.sections.attention_pattern import (
     all_heads,
     draw_lines,
@@ -17,7 +18,9 @@ from pages.sections.attention_pattern import (
     lines_and_map,
 )
 from pages.sections.attention_scaling import draw_curves, why_divide
+from pages.sections.attention_sharing import who_shares
 from pages.sections.attention_steps import draw_step, draw_strip, steps_of_a_head
+from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head
 from pages.sections.inputs import what_goes_in
 from pages.ui import cached, labelled, link, words
@@ -46,6 +49,9 @@ def main() -> None:
     weight_and_contribution(run, *chosen)
     lines_and_map(run, *chosen)
     all_heads(run, *chosen)
+    what_if(run)
+    who_shares(run, chosen[0])
+    how_else(run, *chosen[:2])
     what_to_take(run, *chosen)
     close_page(TITLE)
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from blocks.faults import N_
 from blocks.run import Run
+from pages.sections.changes import what_if
 from pages.sections.experts import mixture_of_experts
 from pages.sections.ff_bend import the_bend, the_gate
 from pages.sections.ff_positions import each_position_alone
@@ -34,6 +35,7 @@ def main() -> None:
         controls.way_to_a_wide_layer()
     else:
         the_wide_layer(run, layer)
+    what_if(run)
     close_page(TITLE)
 
 

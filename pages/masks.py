@@ -4,6 +4,7 @@ import streamlit as st
 
 from blocks.faults import N_
 from blocks.run import Run
+from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.leaks import does_it_hold, draw_gradient, draw_moved
 from pages.sections.mask_edges import another_sequence, draw_blind, nothing_to_see
@@ -32,6 +33,7 @@ def main() -> None:
     what_the_mask_does(run, layer, head, token)
     nothing_to_see(run, layer, head, token)
     another_sequence(run)
+    what_if(run)
     what_to_take(run, layer, head, token)
     close_page(TITLE)
 

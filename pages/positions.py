@@ -3,6 +3,7 @@
 import streamlit as st
 
 from blocks.faults import N_
+from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.position_beyond import beyond_the_length, what_it_costs
 from pages.sections.position_claims import claims_tested
@@ -25,6 +26,7 @@ def main() -> None:
     claims_tested(run)
     beyond_the_length(run)
     what_it_costs(run)
+    what_if(run)
     close_page(TITLE)
 
 
