@@ -6,11 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pages.figures.series import PLACEMENT_COLORS, placement_line
+from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
 from pages.figures.theme import (
     BEFORE,
     EDGE,
-    TITLE_AND_LEGEND,
     Picture,
     Translate,
     faint,
@@ -22,6 +21,7 @@ from pages.figures.theme import (
 PANEL, GAP, AXIS = 104, 34, 40
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
+LOGARITHMIC = ("parameter_gradient", "stream_gradient")
 LINEAR = ("cosine", "similarity", "entropy_bits")
 BAND = 0.2
 NEAR = 1.6
@@ -51,8 +51,8 @@ def panels(
 ) -> Picture:
     """Every measure over the layers. `curves`: placement, measure, layer, median, least, most.
 
-    A panel turns to a logarithmic scale where its values are positive and far apart. What is no
-    finite number (or, on a logarithmic scale, zero) is left out. `ghost`: the same of the setting
+    Gradients have a logarithmic scale, and so has what is positive and far apart. What is no finite
+    number (or, on a logarithmic scale, zero) is left out. `ghost`: the same of the setting
     before, one curve a measure.
     """
     by_measure = {panel.measure: curves[curves["measure"] == panel.measure] for panel in shown}
@@ -72,8 +72,8 @@ def panels(
     return figure(
         traces,
         title=title,
-        height=height + TITLE_AND_LEGEND + AXIS,
-        margin=(TITLE_AND_LEGEND, AXIS),
+        height=height + legend_room(names) + AXIS,
+        margin=(legend_room(names), AXIS),
         **legend(),
         xaxis=_layer_axis(n_layers, len(shown), _),
         **axes,
@@ -90,6 +90,8 @@ def _is_log(found: pd.DataFrame) -> bool:
     positive = values[values > 0]
     if found["measure"].isin(LINEAR).any() or (values < 0).any() or positive.empty:
         return False
+    if found["measure"].isin(LOGARITHMIC).any():
+        return True
     return bool(positive.max() / positive.min() > LOG_ABOVE) or bool((values == 0).any())
 
 
@@ -191,6 +193,8 @@ def _value_axis(panel: int, n_panels: int, is_log: bool, found: pd.DataFrame) ->
 
 def log_ticks(values: np.ndarray, most: int = 4) -> dict[str, Any]:
     """Powers of ten, not too many; where they are near each other, what lies between too."""
+    if not len(values):
+        return {}
     low, high = np.log10(values.min()), np.log10(values.max())
     first, last = int(np.floor(low)), int(np.ceil(high))
     if high - low < NEAR:
@@ -277,7 +281,7 @@ def last_gradients(
         traces,
         title=title,
         height=380,
-        margin=(TITLE_AND_LEGEND, EDGE),
+        margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={
             "title": {"text": _("layers in the stack")},
@@ -312,8 +316,9 @@ def _expected(found: pd.DataFrame, placement: str, _: Translate) -> list[dict[st
             "x": x.tolist(),
             "y": y.tolist(),
             "name": text[placement],
+            "showlegend": False,
             "line": {"color": PLACEMENT_COLORS[placement], "width": 1, "dash": "longdash"},
             "opacity": 0.7,
-            "hoverinfo": "skip",
+            "hovertemplate": text[placement] + "<extra></extra>",
         }
     ]

@@ -17,11 +17,12 @@ from pages.figures.theme import (
 )
 from pages.figures.weights import outline
 
-MOST_FEATURES, MOST_TOKENS, MOST_SEQUENCES = 10, 12, 3
+MOST_FEATURES, MOST_SEQUENCES = 10, 3
+MOST_TOKENS, MOST_TOKENS_OF_SEVERAL = 12, 6
 GAP, SEQUENCE_GAP = 1.6, 0.7
 ROW, TOP, BOTTOM = 21, 108, 30
 OTHER, SHARED = 1, 2
-COLORS = {OTHER: faint(RESIDUAL, 0.16), SHARED: faint(NORM, 0.85)}
+COLORS = {OTHER: faint(RESIDUAL, 0.24), SHARED: faint(NORM, 0.85)}
 
 
 class Grid(NamedTuple):
@@ -46,7 +47,8 @@ def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Transla
     Coloured are the cells that share their statistics with the first feature of the pinned token
     of the first sequence; as many are drawn as there is room for, the pinned token among them.
     """
-    shown = shown_tokens(len(shape.tokens), pinned)
+    most = MOST_TOKENS if shape.batch == 1 else MOST_TOKENS_OF_SEVERAL
+    shown = shown_tokens(len(shape.tokens), pinned, most)
     n_sequences = min(shape.batch, MOST_SEQUENCES)
     n_features = min(shape.d_model, MOST_FEATURES)
     width, height = n_features + GAP, len(shown) + SEQUENCE_GAP
@@ -82,11 +84,11 @@ def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Transla
     )
 
 
-def shown_tokens(n_tokens: int, pinned: int) -> list[int]:
+def shown_tokens(n_tokens: int, pinned: int, most: int) -> list[int]:
     """The first tokens, and the pinned one if it comes later."""
-    if pinned < MOST_TOKENS:
-        return list(range(min(n_tokens, MOST_TOKENS)))
-    return [*range(MOST_TOKENS - 1), pinned]
+    if pinned < most:
+        return list(range(min(n_tokens, most)))
+    return [*range(most - 1), pinned]
 
 
 def _cells(

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.figures.series import placement_line
+from pages.figures.series import legend_room, placement_line
 from pages.figures.theme import (
     EDGE,
     HIDDEN_AXIS,
     PINNED,
     TITLE,
-    TITLE_AND_LEGEND,
     Picture,
     Translate,
     figure,
@@ -60,7 +59,7 @@ def spreads(
         traces,
         title=_("The values that leave the layer"),
         height=380,
-        margin=(TITLE_AND_LEGEND, EDGE),
+        margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={"fixedrange": True, **(log_axis if of_sizes else plain_axis)},
         yaxis={"title": {"text": per}, "fixedrange": True, "rangemode": "tozero"},

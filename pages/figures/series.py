@@ -1,9 +1,11 @@
 """Colours and dashes of the curves that compare norms and placements: always the same one."""
 
+from collections.abc import Sized
 from typing import Any
 
-from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL
+from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL, TITLE_AND_LEGEND
 
+SHORT_LEGEND = 3
 NORM_LINES: dict[str, dict[str, Any]] = {
     "input": {"color": BEFORE, "width": 1.5},
     "layernorm": {"color": NORM, "width": 3.5},
@@ -34,3 +36,8 @@ DASHES = {
 def placement_line(placement: str) -> dict[str, Any]:
     """How the curve of a placement is drawn, told apart without colour too."""
     return {"color": PLACEMENT_COLORS[placement], "width": 2.5, "dash": DASHES[placement]}
+
+
+def legend_room(names: Sized) -> int:
+    """Pixels above a picture with this many curves, whose names may need a second line."""
+    return TITLE_AND_LEGEND + (20 if len(names) > SHORT_LEGEND else 0)

@@ -18,9 +18,7 @@ from pages.ui.normalization.fields import MOST_SEEDS, joined
 
 def norm_input(run: Run, layer: int) -> str:
     """Which stage the norms are given: one that a norm of this layer reads; returned too."""
-    options = measured.norm_inputs(run, layer)
-    asked = link.value("norm_input")
-    shown = asked if asked in options else options[0]
+    options, shown = measured.norm_inputs(run, layer), shown_norm_input(run, layer)
     labels = {name: terms.stage(name, run.config, layer) for name in options}
     with st.container(key="norm_input"):
         st.pills(
@@ -34,9 +32,15 @@ def norm_input(run: Run, layer: int) -> str:
     return shown
 
 
+def shown_norm_input(run: Run, layer: int) -> str:
+    """The stage that was asked for, where a norm of this layer reads it."""
+    options, asked = measured.norm_inputs(run, layer), link.value("norm_input")
+    return asked if asked in options else options[0]
+
+
 def depth_controls(run: Run) -> None:
     """How deep, how wide, how many seeds, and which placements are drawn together."""
-    left, middle, right = st.columns([4, 3, 3])
+    left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
         slide("depth", _("Layers in the stack"), DEPTHS, link.value("depth"))
     with middle:
@@ -51,7 +55,8 @@ def depth_controls(run: Run) -> None:
     with right:
         label = _("Seeds · median and range")
         slider("n_depth_seeds", label, 1, MOST_SEEDS, link.value("n_depth_seeds"))
-    pick("depth_initialization", _("How the stack's weights are drawn"), Initialization)
+    with last:
+        pick("depth_initialization", _("Weights are drawn as"), Initialization)
     mine = own_placement(run.config)
     others = tuple(name for name in possible_placements(run.config) if name != mine)
     several("depth_placements", _("Drawn beside yours"), others)

@@ -74,7 +74,7 @@ def gradient_sentence(passes: tuple[Depth, ...], own: str) -> str:
     """What reaches the first layer against the last, in every placement that is drawn."""
     curves = measured.curves(passes)
     said = []
-    for placement in dict.fromkeys(each.placement for each in passes):
+    for placement in _drawn(passes):
         found = of(curves, placement, "parameter_gradient")["median"][1:]
         if found.isna().any():
             continue
@@ -102,12 +102,17 @@ def _way_back(first: float, last: float, passes: tuple[Depth, ...]) -> str:
     return _("{ratio:.2g} times as large").format(ratio=ratio)
 
 
+def _drawn(passes: tuple[Depth, ...]) -> list[str]:
+    """The placements, in the order in which they are drawn."""
+    return list(dict.fromkeys(each.placement for each in passes))
+
+
 def not_finite(passes: tuple[Depth, ...]) -> str:
     """Where numbers left the number format: which placements, from which layer on."""
     said = []
     text = _("{placement}: from layer {layer} on the stream is no finite number in {dtype}.")
     back = _("{placement}: the stream stays finite, the gradients do not, in {dtype}.")
-    for placement in dict.fromkeys(each.placement for each in passes):
+    for placement in _drawn(passes):
         layers = [measured.depth_pass(d).layers for d in passes if d.placement == placement]
         values = {"placement": terms.option(placement), "dtype": passes[0].run.dtype}
         first = _first_broken(layers, "stream_norm", start=0)
@@ -136,14 +141,16 @@ def of(curves: pd.DataFrame, placement: str, measure: str) -> pd.DataFrame:
 
 def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
     """Whether tokens become alike, beside Dong et al. 2021."""
-    found = of(measured.curves(passes), own, "similarity")["median"]
-    if found.isna().all():
-        return _("With one token there is no other to be alike.")
-    if found.isna().any():
-        return ""
-    start, end = found.iloc[0], found.iloc[-1]
-    said = _("Two tokens have a cosine of {start:.2f} going in and {end:.2f} after layer {n}.")
-    said = said.format(start=start, end=end, n=passes[0].n_layers)
+    curves = measured.curves(passes)
+    found = of(curves, own, "similarity")["median"]
+    if pd.isna(found.iloc[0]):
+        return _("There is one token, and no other that it could be alike.")
+    ends = {name: of(curves, name, "similarity")["median"].iloc[-1] for name in _drawn(passes)}
+    listed = ", ".join(
+        f"{terms.option(name)} {value:.2f}" for name, value in ends.items() if value == value
+    )
+    text = _("Two tokens have a cosine of {start:.2f} going in; after layer {n}: {listed}.")
+    said = text.format(start=found.iloc[0], n=passes[0].n_layers, listed=listed) if listed else ""
     if passes[0].run.config.norm.residual:
         theory = _(
             "Dong et al. 2021: without the residual connection tokens collapse into one; with it "
@@ -151,7 +158,8 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
         )
         return f"{said} {theory}"
     text = _("Dong et al. 2021 expect collapse without the residual connection: {verdict}.")
-    verdict = _("this run agrees") if end > ALIKE else _("this run does not show it (yet)")
+    is_alike = ends[own] > ALIKE
+    verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")
     return f"{said} {text.format(verdict=verdict)}"
 
 
@@ -210,7 +218,7 @@ def panels_alt(passes: tuple[Depth, ...], *_ghost: object) -> str:
     """The panels in words."""
     curves = measured.curves(passes)
     rows = []
-    for placement in dict.fromkeys(each.placement for each in passes):
+    for placement in _drawn(passes):
         found = of(curves, placement, "parameter_gradient")["median"].iloc[1:]
         if found.notna().all():
             text = _("{placement}: gradient {first:.3g} in layer 1, {last:.3g} in the last")

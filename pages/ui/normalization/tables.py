@@ -18,9 +18,9 @@ def dependence(run: Run, layer: int, stage: str) -> None:
     shown = pd.DataFrame(
         {
             _("norm"): [words.norm_name(name) for name in found["norm"]],
-            _("alone or in a batch"): found["batch"].map(change),
-            _("without or with padding"): found["padding"].map(change),
-            _("training or evaluation"): found["mode"].map(change),
+            _("in a batch"): found["batch"].map(change),
+            _("with padding"): found["padding"].map(change),
+            _("in the other mode"): found["mode"].map(change),
         }
     )
     st.dataframe(shown, hide_index=True, key="dependence_table", height="content")
@@ -31,8 +31,8 @@ def running(run: Run, layer: int, stage: str) -> None:
     found = measured.compared(run, layer, stage).running
     shown = pd.DataFrame(
         {
-            _("passes in training before"): found["updates"],
-            _("evaluation differs from training by"): found["change"].map(change),
+            _("training passes before"): found["updates"],
+            _("evaluation differs by"): found["change"].map(change),
         }
     )
     st.dataframe(shown, hide_index=True, key="running_table", height="content")

@@ -139,9 +139,10 @@ def dependence_note(run: Run, layer: int, stage: str) -> str:
     )
     padding = _("this run's own") if padding_own else _("four padding tokens, read alone")
     text = _(
-        "The largest change of any value of the first sequence, measured on what really enters "
-        "the norm. Others: {others}. Padding: {padding}; all of it as the model made it. Norms "
-        "without learned scale; BatchNorm's running statistics as they begin, 0 and 1."
+        "The largest change of any value of the first sequence against the sequence alone, "
+        "measured on what really enters the norm. Others: {others}. Padding: {padding}; all of it "
+        "as the model made it. Norms without learned scale; BatchNorm's running statistics as they "
+        "begin, 0 and 1."
     )
     return text.format(others=others, padding=padding)
 
@@ -184,6 +185,8 @@ def placements_note(run: Run) -> str:
         said.append(_("The whole model is too large for this: one layer of it runs, on vectors."))
     if NormPlacement.PARALLEL not in possible_placements(run.config):
         said.append(_("Parallel needs a feed-forward layer, and attention_only leaves it out."))
+    if run.config.norm.norm_kind is NormKind.BATCH_NORM and not run.training:
+        said.append(_("BatchNorm in evaluation changes next to nothing before training."))
     if run.config.norm.norm_kind is NormKind.NONE:
         said.append(_("Your model has no norm; the other placements use LayerNorm."))
     return " ".join(said)

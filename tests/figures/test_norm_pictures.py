@@ -1,0 +1,188 @@
+"""Pictures of norms, placements and depth: the numbers given are the numbers drawn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import TOKENS, checked, codes_of, marked, pattern, same, words_that_slipped_by
+
+from blocks.inspection.placements import PLACEMENTS
+from pages.figures import depth, norm_axes, norm_outputs, placements
+from pages.figures.norm_axes import COLORS, OTHER, SHARED, Grid, Shape
+from pages.figures.theme import PINNED
+
+NAMES = {name: f"given {name}" for name in ("input", "layernorm", "rmsnorm")}
+PLACES = {name: f"given{i}" for i, name in enumerate((*PLACEMENTS, "trained", "random"))}
+MEASURES = ("parameter_gradient", "similarity", "stream_norm")
+
+
+def axes(batch: int = 2, pinned: int = 1, _=same):
+    grids = [
+        Grid("given", "given", True),
+        Grid("given", "given", True),
+        Grid("given", "given", False),
+    ]
+    shape = Shape(batch, TOKENS, 16)
+    return norm_axes.shared_cells(grids, shape, pinned=pinned, _=_)
+
+
+def curves(n_layers: int = 4, **values: float) -> pd.DataFrame:
+    """Two placements, three measures, a value that grows with the layer."""
+    rows = [
+        (placement, measure, layer, values.get(measure, 1.0) * (layer + 1) * (1 + i))
+        for i, placement in enumerate(("pre", "post"))
+        for measure in MEASURES
+        for layer in range(n_layers + 1)
+    ]
+    table = pd.DataFrame(rows, columns=["placement", "measure", "layer", "median"])
+    return table.assign(least=table["median"] * 0.9, most=table["median"] * 1.1)
+
+
+def panels(table: pd.DataFrame, ghost: pd.DataFrame | None = None, _=same):
+    shown = [
+        depth.Panel(measure, "given", (1.0, "given") if measure == "similarity" else None)
+        for measure in MEASURES
+    ]
+    more = {"n_layers": int(table["layer"].max()), "title": "given"}
+    return depth.panels(table, shown, PLACES, ghost=ghost, _=_, **more)
+
+
+def outputs(n: int = 5) -> pd.DataFrame:
+    frames = [
+        pd.DataFrame({"norm": name, "token": range(n), "feature": range(n)}).assign(
+            mean=np.arange(n) - i, std=1.0 + i, rms=np.arange(n)[::-1] + i
+        )
+        for i, name in enumerate(NAMES)
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def spread(scale: float) -> pd.DataFrame:
+    return pd.DataFrame({"value": np.linspace(-scale, scale, 9), "density": 1 / scale})
+
+
+def all_pictures(_):
+    codes = list(codes_of(pattern(5)))
+    last = curves().rename(columns={"layer": "n_layers"}).query("measure == 'stream_norm'")
+    found = {name: spread(i + 1) for i, name in enumerate(PLACEMENTS)}
+    tiles = {"columns": 3, "head": 0, "own": 2, "pinned": 0.5}
+    yield axes(_=_)
+    yield panels(curves(), curves(), _=_)
+    yield depth.last_gradients(last[last["n_layers"] > 0], PLACES, title="given", _=_)
+    yield norm_outputs.of_tokens(outputs(), NAMES, TOKENS, pinned=1, _=_)
+    yield norm_outputs.of_features(outputs(), NAMES, _=_)
+    yield placements.spreads(found, PLACES, own="pre", of_sizes=False, _=_)
+    yield placements.spreads(found, PLACES, own="pre", of_sizes=True, _=_)
+    yield placements.patterns(codes, ["given"] * 5, **tiles, _=_)
+
+
+def test_all_is_legal_for_plotly_and_translated():
+    for picture in all_pictures(marked):
+        checked(picture)
+        rest = words_that_slipped_by(picture)
+        assert rest == set()
+
+
+def shared_cells(picture, first: float, last: float) -> list[tuple[float, float]]:
+    """Coloured cells whose left side lies between two places: (x, y)."""
+    return [
+        (round(float(base + 0.45), 2), round(float(y), 2))
+        for trace in picture.data
+        if trace.marker.color == COLORS[SHARED]
+        for base, y in zip(trace.base, trace.y, strict=True)
+        if first <= base + 0.45 < last
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 9])
+def test_a_row_shares_for_layernorm_and_a_column_for_batchnorm(batch: int):
+    picture = axes(batch, pinned=3)
+    width = norm_axes.MOST_FEATURES + norm_axes.GAP
+    row = shared_cells(picture, 0, width - 1)
+    assert len(row) == norm_axes.MOST_FEATURES and {y for _x, y in row} == {3}
+    column = shared_cells(picture, 2 * width, 3 * width)
+    assert len({x for x, _y in column}) == 1
+    assert len(column) == len(TOKENS) * min(batch, norm_axes.MOST_SEQUENCES)
+    others = sum(len(t.x) for t in picture.data if t.marker.color == COLORS[OTHER])
+    n_cells = 3 * norm_axes.MOST_FEATURES * len(column)
+    assert others == n_cells - 2 * len(row) - len(column)
+    assert all(shape.line.color == PINNED for shape in picture.layout.shapes)
+
+
+def test_a_pinned_token_far_behind_is_among_those_drawn():
+    assert norm_axes.shown_tokens(100, 70, 12)[-1] == 70
+    assert len(norm_axes.shown_tokens(100, 70, 12)) == 12
+    assert norm_axes.shown_tokens(3, 1, 12) == [0, 1, 2]
+
+
+def test_features_stand_in_the_order_of_the_inputs_own():
+    picture = norm_outputs.of_features(outputs(), NAMES, _=same)
+    rms = next(t for t in picture.data if t.yaxis == "y3" and t.legendgroup == "input")
+    assert list(rms.y) == sorted(rms.y) and rms.text[0] == "feature 5"
+
+
+def test_curves_are_drawn_as_given_with_their_band():
+    table = curves()
+    picture = panels(table)
+    line = next(t for t in picture.data if t.legendgroup == "post" and t.name == PLACES["post"])
+    expected = table[(table["placement"] == "post") & (table["measure"] == MEASURES[0])]
+    assert list(line.y) == list(expected["median"])
+    band = next(t for t in picture.data if t.fill == "toself" and t.legendgroup == "post")
+    n = len(expected)
+    assert list(band.y[:n]) == list(expected["most"])
+    assert list(band.y[n:]) == list(expected["least"])[::-1]
+
+
+def test_gradients_are_logarithmic_and_likeness_never_is():
+    layout = panels(curves(similarity=1e-4)).layout
+    assert layout.yaxis.type == "log" and layout.yaxis2.type != "log"
+    assert layout.yaxis3.type != "log"
+    wide = curves(20)
+    wide.loc[wide["measure"] == "stream_norm", ["median", "least", "most"]] **= 4
+    assert panels(wide).layout.yaxis3.type == "log"
+
+
+def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
+    table = curves()
+    numbers = ["median", "least", "most"]
+    table.loc[(table["layer"] == 2), numbers] = np.nan
+    table.loc[(table["layer"] == 3) & (table["measure"] == "parameter_gradient"), numbers] = 0
+    picture = panels(table)
+    lines = [t for t in picture.data if t.fill is None]
+    assert all(np.isfinite(t.y).all() for t in lines)
+    gradient = next(t for t in lines if t.legendgroup == "pre" and t.yaxis == "y")
+    assert list(gradient.x) == [0, 1, 4]
+    nothing = table.assign(median=0.0, least=0.0, most=0.0)
+    assert panels(nothing).layout.yaxis.type != "log"
+    empty = table.assign(median=np.nan).rename(columns={"layer": "n_layers"})
+    assert depth.last_gradients(empty, PLACES, title="given", _=same).layout.yaxis.type == "log"
+
+
+def test_the_setting_before_is_a_ghost():
+    names = [t.name for t in panels(curves(), curves()).data]
+    assert names.count("before") == len(MEASURES)
+
+
+@pytest.mark.parametrize("powers", [(-30, 0), (0, 1), (-2, 2), (0, 38)])
+def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
+    ticks = depth.log_ticks(10.0 ** np.array(powers, dtype=float))
+    assert 2 <= len(ticks["tickvals"]) <= 8
+    assert len(ticks["tickvals"]) == len(ticks["ticktext"])
+
+
+def test_theory_is_a_line_of_its_slope():
+    table = pd.DataFrame({"placement": "pre", "n_layers": [1, 4, 16], "median": [2.0, 1.5, 1.0]})
+    table = table.assign(least=table["median"], most=table["median"])
+    picture = depth.last_gradients(table, PLACES, title="given", _=same)
+    assert list(picture.data[1].y) == [2.0, 1.0, 0.5]
+
+
+def test_each_placement_has_its_tile_and_the_readers_own_is_outlined():
+    codes = [np.full((4, 4), 10 * (i + 1), dtype=np.uint8) for i in range(5)]
+    tiles = {"columns": 3, "head": 0, "own": 4, "pinned": 0.5}
+    picture = placements.patterns(codes, ["given"] * 5, **tiles, _=same)
+    z = np.asarray(picture.data[0].z)
+    assert [int((z == 10 * (i + 1)).sum()) for i in range(5)] == [16] * 5
+    own = next(shape for shape in picture.layout.shapes if shape.type == "rect")
+    assert (
+        z[int(own.y0 + 0.5) : int(own.y1 + 0.5), int(own.x0 + 0.5) : int(own.x1 + 0.5)] == 50
+    ).all()
