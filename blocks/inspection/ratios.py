@@ -1,14 +1,15 @@
 """The same feed-forward layer at other widths: what it costs, and what it writes."""
 
-from collections.abc import Callable
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from blocks.config import ModelConfig
 from blocks.cost.parameters import count_parameters
 from blocks.inspection.wide import layer_alone
-from blocks.probe import record
+from blocks.layers import ParallelLayer
+from blocks.residual import Residual
 
 RATIOS = (1, 2, 3, 4, 5, 6, 7, 8)
 
@@ -39,15 +40,18 @@ def at_width(
         return wide(x)
 
 
-def with_write(
-    block: Callable[..., Tensor], layer: int, x: Tensor, mask: Tensor | None, write: Tensor | None
-) -> Tensor:
-    """What one layer of a model makes of its input if its feed-forward part wrote `write`.
+def with_write(block: nn.Module, x: Tensor, attention: Tensor, write: Tensor) -> Tensor:
+    """What a layer would give if its feed-forward part wrote `write`, in evaluation.
 
-    None: what it writes itself. All (batch, seq, d_model).
+    `x` is the stream that the part's write is added to; `attention`, what attention wrote, counts
+    where both parts write at once. All (batch, seq, d_model).
     """
-    replace = {} if write is None else {f"layers.{layer}.feed_forward_out": lambda _: write}
-    return record(block, x, mask=mask, keep=("pattern",), replace=replace).output
+    with torch.no_grad():
+        if not isinstance(block, ParallelLayer):
+            residual = cast(Residual, block.feed_forward_residual)
+            return residual(x, lambda _: write)
+        both = attention + write
+        return x + both if block.is_connected else both
 
 
 def rms(x: Tensor) -> float:

@@ -55,7 +55,8 @@ def the_gate(run: Run, layer: int, expert: int, token: int) -> None:
     with right:
         if measured.given(run, layer, expert):
             show(draw_closed, *shown, key="closed", alt=words.closed_alt, on_click=pin_token)
-        tables.strongest(*shown)
+        if token in measured.given(run, layer, expert):
+            tables.strongest(*shown)
 
 
 def draw_bend(run: Run, layer: int, expert: int):

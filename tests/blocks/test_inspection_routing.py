@@ -89,12 +89,15 @@ def test_the_runs_own_width_writes_what_the_run_writes():
 
 @pytest.mark.parametrize("placement", ["pre", "post", "sandwich", "parallel"])
 def test_a_layer_with_another_write(placement: str):
-    model = build(toy(norm_placement=placement))
-    seen = record(model, toy_input())
-    x, own = seen.tensor("resid_pre"), seen.tensor("feed_forward_out")
-    run = (model.layers[0], 0, x, None)
-    assert torch.equal(ratios.with_write(*run, own), ratios.with_write(*run, None))
-    assert ratios.relative_change(ratios.with_write(*run, own + 1), seen.output) > 0
+    for residual in (True, False):
+        model = build(toy(norm_placement=placement, residual=residual))
+        seen = record(model, toy_input())
+        stream = seen.tensor("resid_pre" if placement == "parallel" else "resid_mid")
+        run = (model.layers[0], stream, seen.tensor("attention_out"))
+        own = seen.tensor("feed_forward_out")
+        assert torch.equal(ratios.with_write(*run, own), seen.output)
+        other = draw(*own.shape, seed=9)
+        assert ratios.relative_change(ratios.with_write(*run, other), seen.output) > 0
 
 
 def test_relative_change():

@@ -43,14 +43,14 @@ def test_a_model_of_attention_alone_has_a_way_to_a_wide_layer():
 
 
 CASES = {
-    "activations": [{"activation": kind} for kind in ("relu", "relu_squared", "silu", "glu")],
-    "gates": [{"activation": kind} for kind in ("reglu", "geglu", "swiglu")],
+    "activations": [{"activation": kind} for kind in ("relu", "glu")],
+    "gates": [{"activation": kind} for kind in ("reglu", "swiglu")],
     "placements": [{"norm_placement": kind} for kind in ("post", "sandwich", "parallel")],
     "no norm, no residual": [{"norm_kind": "none"}, {"residual": False}],
     "batch norm": [{"norm_kind": "batchnorm", "training": True, "dropout": 0.5}],
-    "positions": [{"position_kind": kind} for kind in ("alibi", "rope", "none")],
-    "start": [{"initialization": kind} for kind in ("zero_writes", "normal")],
-    "number formats": [{"dtype": kind} for kind in ("bfloat16", "float16", "float64")],
+    "positions": [{"position_kind": kind} for kind in ("alibi",)],
+    "start": [{"initialization": kind} for kind in ("zero_writes",)],
+    "number formats": [{"dtype": kind} for kind in ("bfloat16", "float16")],
     "batch": [{**RANDOM, "batch": 3, "seq_len": 5}],
     "long": [{**RANDOM, "seq_len": 256}],
     "rows without a key": [NO_KEY],

@@ -180,12 +180,12 @@ def affordable_ratios(run: Run) -> tuple[int, ...]:
 def at_ratio(run: Run, layer: int, ratio: int) -> dict[str, float]:
     """Cost by formula, and a real run of the layer at this ratio with weights from the seed."""
     config, x, before = ratio_config(run, ratio), layer_input(run, layer), base(run, layer)
-    entering, stream = _tensors(run, layer)
+    stream, attention = _tensors(run, layer)
     place = {"seed": run.seed, "device": run.device, "dtype": devices.DTYPES[run.dtype]}
     with cached.turn(run.device):
         write = ratios.at_width(config, layer, x, **place)
         block = cached.model(run).layers[layer]
-        after = ratios.with_write(block, layer, entering, run.build_mask(), write)
+        after = ratios.with_write(block, stream, attention, write)
         return {
             "ratio": ratio,
             "parameters": count_wide(config),
@@ -199,19 +199,19 @@ def at_ratio(run: Run, layer: int, ratio: int) -> dict[str, float]:
 @lru_cache(maxsize=4)
 def base(run: Run, layer: int):
     """What the run's own layer gives, in evaluation: (batch, seq, d_model)."""
-    entering, _stream = _tensors(run, layer)
+    x, (stream, attention) = layer_input(run, layer), _tensors(run, layer)
     with cached.turn(run.device):
         block = cached.model(run).layers[layer]
-        return ratios.with_write(block, layer, entering, run.build_mask(), None)
+        write = permuted.output(block.feed_forward, x)
+        return ratios.with_write(block, stream, attention, write)
 
 
 def _tensors(run: Run, layer: int):
-    """What enters the layer, and the stream to which the feed-forward part adds."""
+    """The stream to which the feed-forward part adds, and what attention wrote."""
     found = cached.recording(run)  # takes a turn of its own
     is_parallel = run.config.norm.norm_placement == "parallel"
-    return found.tensor("resid_pre", layer), found.tensor(
-        "resid_pre" if is_parallel else "resid_mid", layer
-    )
+    stream = found.tensor("resid_pre" if is_parallel else "resid_mid", layer)
+    return stream, found.tensor("attention_out", layer)
 
 
 def mixture(run: Run) -> ModelConfig:

@@ -259,8 +259,10 @@ def route_sentence(run: Run, layer: int, token: int) -> str:
     found, config = measured.routes(run, layer), measured.mixture(run)
     experts = [int(expert) for expert in found.index[token]]
     listed = ", ".join(
-        f"{expert} ({weight:.0%})"
-        for expert, weight in zip(experts, found.weight[token], strict=True)
+        f"{expert} ({weight:.0%})" if is_kept else f"{expert} ({_('no room')})"
+        for expert, weight, is_kept in zip(
+            experts, found.weight[token], found.kept[token], strict=True
+        )
     )
     text = _(
         "{token} goes to {listed} of {n} experts. The busiest expert is asked {most} times, an "
