@@ -48,6 +48,7 @@ def overview(
             "range": [codes.shape[0], -0.5],
             "scaleanchor": "x",
             "constrain": "domain",
+            "constraintoward": "top",
         },
         shapes=[
             _pinned_marks(corner, side, pinned),

@@ -1,0 +1,33 @@
+"""The page of attention in front of a reader: steps by key, cells and frames by a click."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, click_mark, expect_query, plot, settle
+
+
+def test_the_steps_are_walked_by_key_and_a_cell_is_written_out(reader: Reader):
+    page = reader.open("/attention?preset=sort&text=transform&layer=1")
+    page.get_by_role("heading", name="One head, step by step").click()
+    page.keyboard.press("n")
+    expect_query(page, attention_step="scores")
+    page.keyboard.press("n")
+    expect_query(page, attention_step="scaled")
+    page.keyboard.press("b")
+    expect_query(page, attention_step="scores")
+    page.goto(f"{reader.server}/attention?preset=sort&text=transform&attention_step=softmax")
+    settle(page)
+    click_mark(page, "step", 2, 4)
+    expect_query(page, token="4", key="2")
+    box = at(page, "in_numbers").inner_text()
+    assert "q(s) · k(a)" in box and "RoPE" not in box
+    labels = plot(page, "step", "chart._fullLayout.xaxis.ticktext")
+    assert "".join(labels) == "transform"
+
+
+def test_a_click_on_a_head_opens_it_everywhere(reader: Reader):
+    page = reader.open("/attention?preset=sort&text=transform")
+    y = plot(page, "head_measures", "chart.data[1].y[6 * 7]")
+    click_mark(page, "head_measures", 2, y)
+    expect_query(page, layer="1", head="3")
+    expect(at(page, "bipartite").get_by_text("Lines of layer 2, head 3")).to_be_visible()
+    expect(at(page, "filmstrip_heading")).to_be_visible()
