@@ -10,7 +10,7 @@ from pages.figures import depth, norm_axes, norm_outputs, placements
 from pages.figures.norm_axes import COLORS, OTHER, SHARED, Grid, Shape
 from pages.figures.theme import PINNED
 
-NAMES = {name: f"given {name}" for name in ("input", "layernorm", "rmsnorm")}
+NAMES = {name: f"given{i}" for i, name in enumerate(("input", "layernorm", "rmsnorm"))}
 PLACES = {name: f"given{i}" for i, name in enumerate((*PLACEMENTS, "trained", "random"))}
 MEASURES = ("parameter_gradient", "similarity", "stream_norm")
 

@@ -1,0 +1,150 @@
+"""The page of norms: three norms on one input, every placement, and depth."""
+
+import pytest
+from opened import assert_works, control, figure, move, opened, press, said, settings
+
+PAGE = "pages/normalization.py"
+SMALL = {"d_model": 32, "n_heads": 4, "depth": 2, "n_depth_seeds": 1}
+BLOCK = {"preset": "course", "text": "a b c d", **SMALL}
+WHOLE = {"vocab_size": 2048, "n_layers": 2, "text": "a small owl", **SMALL}
+
+
+def column(at, name: str) -> list[str]:
+    """The values of a column, whichever table has it."""
+    return next(list(t.value[name]) for t in at.dataframe if name in t.value)
+
+
+def curve_names(at, key: str = "depth_panels") -> set[str]:
+    """The curves that are drawn."""
+    return {trace["name"] for trace in figure(at, key)["data"] if "name" in trace}
+
+
+def test_the_first_view_has_the_trained_model_and_its_layers():
+    at = opened(PAGE, preset=None, depth=2, n_depth_seeds=1)
+    assert_works(at)
+    text = said(at)
+    assert "the change is 0" in text and "Xiong et al. 2020" in text
+    assert "The trained weights fit one placement only" in text
+    assert "nats trained" in text
+    assert curve_names(at, "own_panels") == {"trained", "random weights"}
+    assert column(at, "in a batch")[:2] == ["0", "0"] and column(at, "in a batch")[2] != "0"
+
+
+def test_every_placement_has_its_row_its_curve_and_its_tile():
+    at = opened(PAGE, **BLOCK)
+    assert_works(at)
+    names = ["pre", "post", "sandwich", "parallel", "none"]
+    assert column(at, "placement") == names
+    own = names.index("pre")
+    assert column(at, "Δ RMS")[own] == "0" and column(at, "Δ RMS")[1] != "0"
+    tiles = [note["text"] for note in figure(at, "placement_patterns")["layout"]["annotations"]]
+    assert tiles == names
+    assert curve_names(at) == {"pre", "post"}
+
+
+def test_the_reader_chooses_how_deep_how_wide_and_what_is_drawn_together():
+    at = opened(PAGE, **BLOCK)
+    for depth in (1, 6):
+        move(at, "depth", depth)
+        assert f"{depth} layers of d_model 32" in said(at)
+    move(at, "n_depth_seeds", 2)
+    assert "seeds 0, 1)" in said(at)
+    move(at, "depth_initialization", "pytorch")
+    assert "(PyTorch default, seeds" in said(at)
+    move(at, "depth_placements", ["post", "none"])
+    assert settings(at)["depth_placements"] == "post,none"
+    assert curve_names(at) == {"pre", "post", "none", "before"}
+    move(at, "depth_placements", [])
+    assert settings(at)["depth_placements"] == "own"
+    assert curve_names(at) == {"pre", "before"}
+
+
+def test_a_narrower_stack_reads_words_and_says_so():
+    at = opened(PAGE, preset="course", text="a b", depth=1, n_depth_seeds=1, depth_width=32)
+    assert_works(at)
+    assert "random vectors of its words" in said(at)
+
+
+def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
+    at = opened(PAGE, **{**BLOCK, "depth": 48}, depth_placements="own")
+    press(at, "try_residual")
+    assert_works(at)
+    assert "this run agrees" in said(at) and "before" in curve_names(at)
+    press(at, "try_norm_kind")
+    assert_works(at)
+    assert "vanishes" in said(at)
+
+
+@pytest.mark.parametrize("norm_kind", ["rmsnorm", "batchnorm", "none"])
+@pytest.mark.parametrize("norm_placement", ["post", "sandwich", "parallel"])
+def test_every_norm_in_every_place(norm_kind: str, norm_placement: str):
+    at = opened(PAGE, **BLOCK, norm_kind=norm_kind, norm_placement=norm_placement)
+    assert_works(at)
+    if norm_kind == "none":
+        assert "Your model has no norm" in said(at)
+
+
+def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
+    at = opened(PAGE, **BLOCK, attention_only=True)
+    assert_works(at)
+    assert "parallel" not in column(at, "placement")
+    assert "Parallel needs a feed-forward layer" in said(at)
+
+
+@pytest.mark.parametrize("preset", ["gpt2-small", "bert-base"])
+def test_a_whole_model_with_random_weights(preset: str):
+    at = opened(PAGE, **{**WHOLE, "preset": preset}, layer=1)
+    assert_works(at)
+    assert "own layers" not in said(at)
+
+
+@pytest.mark.parametrize("preset", ["masked-words", "sort", "induction"])
+def test_other_trained_models_have_their_own_loss(preset: str):
+    at = opened(PAGE, preset=preset, depth=1, n_depth_seeds=1)
+    assert_works(at)
+    assert "nats trained" in said(at)
+
+
+def test_a_text_without_a_right_answer_is_said_to_have_none():
+    at = opened(PAGE, preset="masked-words", hide_token=False, depth=1, n_depth_seeds=1)
+    assert_works(at)
+    assert "no right answer" in said(at)
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        {"text": "a"},
+        {"mask_kind": "causal_padding", "padding_side": "left", "n_padding": 3},
+        {
+            "input_kind": "random",
+            "batch": 5,
+            "seq_len": 3,
+            "n_padding": 2,
+            "norm_kind": "batchnorm",
+        },
+        {"dtype": "bfloat16"},
+        {"dtype": "float16", "norm_kind": "none", "depth": 32},
+        {"training": True, "dropout": 0.5, "norm_kind": "batchnorm"},
+        {"n_heads": 1, "d_model": 8},
+        {"initialization": "zero_writes", "depth_initialization": "zero_writes", "residual": False},
+        {"depth": 1, "depth_width": 8, "depth_placements": "own"},
+    ],
+    ids=lambda extreme: "-".join(map(str, extreme)),
+)
+def test_extremes(extreme: dict):
+    assert_works(opened(PAGE, **{**BLOCK, **extreme}))
+
+
+def test_what_leaves_the_number_format_is_said_in_words():
+    at = opened(PAGE, **{**BLOCK, "depth": 32}, dtype="float16", norm_kind="none")
+    assert "no finite number in float16" in said(at) or "the gradients do not" in said(at)
+
+
+def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
+    monkeypatch.setenv("BLOCKSCOPE_MEMORY_GIB", "0.05")
+    at = opened(PAGE, preset="course", text="a b c", depth=64, n_depth_seeds=1)
+    assert "64 layers need" in at.error[0].value
+    press(at, "mend_depth")
+    assert_works(at)
+    assert control(at, "depth").value < 64
