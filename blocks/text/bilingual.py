@@ -20,13 +20,13 @@ _TIGHT = (".", "?", OF)
 _HAN = regex.compile(r"\p{Han}")
 _CHUNK = regex.compile(
     r"\p{Han}+"
-    r"|can(?=['’]t\b)|won(?=['’]t\b)"  # whose n is not that of "not"
-    r"|[\p{L}\p{N}--\p{Han}]+?(?=n['’]t\b)|n?['’]t\b|['’](?:s|m|re|ll)\b"
+    r"|can['’]t\b"  # which is written in one word, cannot
+    r"|[\p{L}\p{N}--\p{Han}]+?(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ll)\b"
     r"|[\p{L}\p{N}--\p{Han}]+|[^\s]",
     regex.VERSION1 | regex.IGNORECASE,
 )
-_SHORT = {"n't": "not", "'m": "am", "'re": "are", "'ll": "will", "won": "will", "'t": "not"}
-_NEVER_OWNERS = frozenset("he she it that this there here who what where when why how let".split())
+_SHORT = {"can't": "cannot", "wo": "will", "n't": "not", "'m": "am", "'re": "are", "'ll": "will"}
+_NEVER_OWNERS = ("he", "she", "it", "that", "this", "there", "who", "what", "where", "when", "how")
 _MARKS = {".": "。", "?": "？"}
 _WESTERN = {full: half for half, full in _MARKS.items()} | {"．": "."}
 
@@ -125,24 +125,33 @@ class SentenceTokenizer:
                 yield from self._cut_chinese(match[0], start)
                 continue
             small = match[0].lower().replace("’", "'")
-            if small == OF and before in _NEVER_OWNERS:
-                small = "is"
-            if small == "can" and text[end : end + 1] in ("'", "’"):
-                small = "cannot"
-            elif small == "'t" and before == "cannot":
-                continue
-            before = small = _SHORT.get(small, small) if _is_short(small, text, end) else small
-            small = marks.get(small, small)
-            yield self._spelt.get(small, small if small in self._ids else match[0]), start, end
+            is_verb = small == OF and before in _NEVER_OWNERS
+            before = "is" if is_verb else _SHORT.get(small, small)
+            written = marks.get(before, before)
+            yield (
+                self._spelt.get(written, written if written in self._ids else match[0]),
+                start,
+                end,
+            )
 
     def _cut_chinese(self, text: str, offset: int) -> Iterator[tuple[str, int, int]]:
-        start = 0
-        while start < len(text):
-            lengths = range(min(self._longest, len(text) - start), 0, -1)
-            known = (n for n in lengths if text[start : start + n] in self._ids)
-            length = next(known, 1)
-            yield text[start : start + length], offset + start, offset + start + length
-            start += length
+        """The longest words that are known, and whole stretches that are not."""
+        start = place = 0
+        while place < len(text):
+            length = self._known_from(text, place)
+            if length:
+                if start < place:
+                    yield text[start:place], offset + start, offset + place
+                yield text[place : place + length], offset + place, offset + place + length
+                start = place + length
+            place += length or 1
+        if start < place:
+            yield text[start:place], offset + start, offset + place
+
+    def _known_from(self, text: str, start: int) -> int:
+        """How many characters the longest known word from here on has; 0 where there is none."""
+        lengths = range(min(self._longest, len(text) - start), 0, -1)
+        return next((n for n in lengths if text[start : start + n] in self._ids), 0)
 
 
 def is_chinese(text: str) -> bool:
@@ -153,8 +162,3 @@ def is_chinese(text: str) -> bool:
 def _is_chinese(text: str) -> bool:
     """Whether one of the characters is Chinese, marks included."""
     return is_chinese(text) or any(mark in text for mark in _WESTERN)
-
-
-def _is_short(word: str, text: str, end: int) -> bool:
-    """Whether a word is a short form; "won" is one only before 't."""
-    return word != "won" or text[end : end + 1] in ("'", "’")

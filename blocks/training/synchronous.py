@@ -57,6 +57,11 @@ class Rule:
     slots: Mapping[str, str]
     core: tuple[str, ...]
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each slot stands among the slots."""
+        return {slot: place for place, slot in enumerate(self.slots)}
+
     def template(self, side: int, form: str) -> Template:
         """The words and slots of a side in this form, or in the plain one."""
         return self.sides[side].get(form, self.sides[side][""])
@@ -71,7 +76,7 @@ class Tree:
 
     def part(self, slot: str) -> "Tree":
         """What fills a slot."""
-        return self.parts[tuple(self.rule.slots).index(slot)]
+        return self.parts[self.rule.places[slot]]
 
     def core(self) -> tuple[str, ...]:
         """The words on the right that say what this is about; the same in every form."""
@@ -81,7 +86,14 @@ class Tree:
 
     def words(self, side: int, form: str = "") -> list[str]:
         """The words of one side."""
-        return [word for word, _ in self._written(side, form, ())]
+        found = []
+        for item in self.rule.template(side, form):
+            if item.slot:
+                wanted = form if item.form is None else item.form
+                found += self.part(item.slot).words(side, wanted)
+            else:
+                found.append(item.word)
+        return found
 
     def links(self) -> Links:
         """Which words of the two sides stand for each other."""

@@ -23,6 +23,15 @@ LENGTHS = range(3, 15)
 HELD_OUT_EVERY = 8
 _SIDES = {Language.ENGLISH: 0, Language.CHINESE: 1}
 _VOWELS = tuple("aeiou")
+_MARKS = (".", "?", "。", "？")
+_ASKING = frozenset(
+    (
+        *("do", "does", "did", "am", "is", "are", "was", "were", "will", "can"),
+        *("what", "who", "whose", "which", "where", "why", "how"),
+        *("吗", "什么", "谁", "哪", "哪里", "几", "为什么"),
+    )
+)
+"""Words that begin a question in English, and words that make one in Chinese."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,15 @@ def translations(words: Sequence[str], source: Language) -> tuple[Pair, ...]:
         known = ["a" if word == "an" else word for word in words]
     found = (_pair(tree) for tree in grammar().read(known, _SIDES[source]))
     return tuple(each for each in found if each.words(source) == tuple(words))
+
+
+def with_mark(words: Sequence[str]) -> tuple[str, ...]:
+    """A reader's words with the full stop or question mark that he left out."""
+    if not words or words[-1] in _MARKS:
+        return tuple(words)
+    is_english = words[0] in tokenizer().english
+    asks = words[0] in _ASKING if is_english else not _ASKING.isdisjoint(words)
+    return *words, _MARKS[2 * (not is_english) + asks]
 
 
 def n_pairs() -> int:

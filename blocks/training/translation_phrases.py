@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from blocks.training.synchronous import MEASURE, Rule, rule
 
-HUMANS = ("human", "friend")
+HUMANS = ("human", "friend", "sibling")
 OWNERS = {
     "my": "我 的",
     "your": "你 的",
@@ -310,7 +310,9 @@ def _deeds(subject: Subject) -> Iterator[Rule]:
     yield from (_deed(known, verb, f"{kind}_def_{name}") for verb, kind in verbs)
     yield _deed(found, "perceive", f"animal_def_{name}")
     idle, new, bare = "rest", "animal_deed", "animal_bare"
-    if not subject.is_animal:
+    if subject.is_animal:
+        yield from same(f"moved_{name}", "meal")
+    else:
         yield from (_deed(known, verb, f"person_{name}") for verb in ("await", "help"))
         yield _deed(found, "meet", f"person_{name}")
         yield _deed(found, "perceive", f"thing_def_{name}")
@@ -331,7 +333,7 @@ def _gift(name: str) -> Iterator[Rule]:
         {"": "{verb} {whom:} {what:}", "le": "{verb} 了/v {whom:} {what:}"},
         verb="give",
         whom=f"person_{name}",
-        what="small_indef",
+        what="present",
     )
     yield from same(f"errand_{name}", "outing_deed", "trip", f"gift_{name}")
     yield from same(f"moved_{name}", f"errand_{name}", "disposal")
@@ -342,11 +344,12 @@ def _states(subject: Subject) -> Iterator[Rule]:
     name = subject.name
     state, firm = f"state_{name}", f"firm_state_{name}"
     yield _deed(firm, "like", "food_plural")
+    yield _deed(firm, "like", "animal_plural")
+    yield _deed(firm, "like", f"animal_def_{name}")
     if subject.is_animal:
         yield _deed(firm, "like", f"person_{name}")
     else:
         yield _deed(firm, "know", f"person_{name}")
-        yield _deed(firm, "like", "animal_plural")
         yield _deed(firm, "like", "liquid_plural")
         yield _deed(firm, "want", f"thing_def_{name}")
         yield _deed(firm, "like", "thing_bought")
@@ -377,7 +380,7 @@ def _deeds_of_all() -> Iterator[Rule]:
     for verb, kind in LASTING:
         yield _deed("deed", verb, f"{kind}_indef")
         yield _deed("bare_deed", verb, f"{kind}_plural")
-    for kind in (*MEASURED, "liquid", "friend"):
+    for kind in (*MEASURED, "liquid", "friend", "sibling"):
         yield rule(f"{kind}_plural", "{noun:pl}", "{noun:}", noun=kind)
     yield _deed("animal_deed", "eat", "food_indef")
     yield _deed("animal_bare", "drink", "liquid")
@@ -385,6 +388,8 @@ def _deeds_of_all() -> Iterator[Rule]:
     yield _deed("sudden_deed", "perceive", "animal_indef")
     yield _deed("sudden_animal_deed", "perceive", "animal_indef")
     yield from same("going", "outing_deed", "trip")
+    yield from same("present", "small_indef", "food_indef")
+    yield from same("disposal", "meal")
     yield from _trips()
     yield from _disposals()
     for verb, kind in (("wear_hat", "headwear"), ("wear_coat", "clothing")):
@@ -414,6 +419,7 @@ def _disposals() -> Iterator[Rule]:
         ("break", "breakable"),
         ("open", "openable"),
     ):
+        category = "meal" if (verb, kind) in FOR_ANIMALS else "disposal"
         yield rule(
-            "disposal", "{verb}/v the {object:}", "把 {object:} {verb} 了/v", verb=verb, object=kind
+            category, "{verb}/v the {object:}", "把 {object:} {verb} 了/v", verb=verb, object=kind
         )

@@ -52,10 +52,12 @@ def rules() -> Iterator[Rule]:
     yield from same(SENTENCE, *KINDS)
     for subject in SUBJECTS:
         yield from _events(subject)
+        yield from _moves(subject)
         yield from _state(subject)
         yield from _location(subject)
         if not subject.is_animal:
-            yield from _travels(subject)
+            yield from _can(subject)
+            yield from _dress(subject)
             yield from _owns_and_lives(subject)
             yield from _mood(subject)
             yield from _profession(subject)
@@ -75,7 +77,7 @@ def _said(
     *,
     must: str = "",
     may: str = "",
-    core: tuple[str, ...] = ("subject", "deed"),
+    core: str = "subject deed",
     **slots: str,
 ) -> Iterator[Rule]:
     """A sentence with and without each slot of `may`, and with `must`, if need be in front.
@@ -93,11 +95,17 @@ def _said(
         texts = [left, right]
         for name in absent:
             texts = [text.replace(f"{{{name}}}", "") for text in texts]
-        yield rule(category, f"{texts[0]} {end[0]}", f"{texts[1]} {end[1]}", core=core, **filled)
+        yield rule(
+            category, f"{texts[0]} {end[0]}", f"{texts[1]} {end[1]}", core=core.split(), **filled
+        )
         if time and not is_asked:
             fronted = [f"{{time}} {text.replace('{time}', '')}" for text in texts]
             yield rule(
-                category, f"{fronted[0]} {end[0]}", f"{fronted[1]} {end[1]}", core=core, **filled
+                category,
+                f"{fronted[0]} {end[0]}",
+                f"{fronted[1]} {end[1]}",
+                core=core.split(),
+                **filled,
             )
 
 
@@ -258,16 +266,17 @@ def _state(subject: Subject) -> Iterator[Rule]:
     asked = f"{do}/q {{subject}} {{deed:}} ?", "{subject} {deed:} 吗/q"
     yield from _said("state_denied", *denied, **firm)
     yield from _said("state_asked", *asked, **firm)
-    yield from _said(
-        "why", f"why/w {do} {{subject}} {{deed:}} ?", "{subject} 为什么/w {deed:}", **firm
-    )
+    why = f"why/w {do} {{subject}} {{deed:}} ?", "{subject} 为什么/w {deed:}"
+    why_not = f"why/w {do}/n {{subject}} not/n {{deed:}} ?", "{subject} 为什么/w 不/n {deed:}"
+    yield from _said("why", *why, **firm)
+    yield from _said("why", *why_not, **firm)
 
 
 def _owns_and_lives(subject: Subject) -> Iterator[Rule]:
     """What somebody has, and where his home is."""
     do, present = subject.do, subject.present
-    one = {"subject": f"subject_{subject.name}", "core": ("subject", "verb", "thing")}
-    for kind in ("thing", "animal", "friend"):
+    one = {"subject": f"subject_{subject.name}", "core": "subject verb thing"}
+    for kind in ("thing", "animal", "friend", "sibling"):
         owner = {**one, "verb": "have"}
         has = f"{{subject}} {{verb:{present}}} {{thing:}}", "{subject} {verb} {thing:}"
         lacks = f"{{subject}} {do}/n not/n have/n {{thing:}}", "{subject} 没有/n {thing:}"
@@ -277,7 +286,7 @@ def _owns_and_lives(subject: Subject) -> Iterator[Rule]:
             "{subject} {verb} 几/w {thing:m}/w {thing:}",
         )
         yield from _said("possession", *has, thing=f"{kind}_indef", **owner)
-        lacking = {**one, "core": ("subject", "thing")}
+        lacking = {**one, "core": "subject thing"}
         yield from _said("possession", *lacks, thing=f"{kind}_plural", **lacking)
         yield from _said("possession", *asked, thing=f"{kind}_one", **owner)
         yield from _said("which", *how_many, thing=kind, **owner)
@@ -291,7 +300,7 @@ def _owns_and_lives(subject: Subject) -> Iterator[Rule]:
         (f"{do}/q {{subject}} {{verb:}} in/p {{thing}} ?", "{subject} {verb} 在/p {thing} 吗/q"),
     ):
         yield from _said("home", left, right, **home)
-    where = {"subject": one["subject"], "core": ("subject", "verb"), "verb": "live"}
+    where = {"subject": one["subject"], "core": "subject verb", "verb": "live"}
     yield from _said(
         "where", f"where/w {do} {{subject}} {{verb:}} ?", "{subject} {verb} 在/w 哪里/w", **where
     )
@@ -329,15 +338,16 @@ def _looks() -> Iterator[Rule]:
         yield from _described("looks", animals, "nature", be)
         one = {"subject": things, "deed": "excess"}
         yield from _said(
-            "looks", f"{{subject}} {be} too/t {{deed}}", "{subject} 太/t {deed} 了", **one
+            "looks", f"{{subject}} {be} too/t {{deed}}", "{subject} 太/t {deed} 了/t", **one
         )
-        one["deed"] = "colour"
-        for left, right in (
-            (f"{{subject}} {be}/b {{deed}}/c", "{subject} 是/b {deed} 的/c"),
-            (f"{{subject}} {be}/b not/n {{deed}}/c", "{subject} 不/n 是/b {deed} 的/c"),
-            (f"{be}/b {{subject}} {{deed}}/c ?", "{subject} 是/b {deed} 的/c 吗/q"),
-        ):
-            yield from _said("looks", left, right, **one)
+        for who, colour in ((things, "colour"), (animals, "fur")):
+            one = {"subject": who, "deed": colour}
+            for left, right in (
+                (f"{{subject}} {be}/b {{deed}}/c", "{subject} 是/b {deed} 的/c"),
+                (f"{{subject}} {be}/b not/n {{deed}}/c", "{subject} 不/n 是/b {deed} 的/c"),
+                (f"{be}/b {{subject}} {{deed}}/c ?", "{subject} 是/b {deed} 的/c 吗/q"),
+            ):
+                yield from _said("looks", left, right, **one)
 
 
 def _profession(subject: Subject) -> Iterator[Rule]:
@@ -378,7 +388,7 @@ def _identity() -> Iterator[Rule]:
         ("these", "这些", "are", "pl"),
         ("those", "那些", "are", "pl"),
     ):
-        slots = {"whose": "owner", "thing": "thing", "core": ("whose", "thing")}
+        slots = {"whose": "owner", "thing": "thing", "core": "whose thing"}
         owned = f"{{whose}} {{thing:{form}}}"
         here, there = f"{near}/h", f"{right_near}/h"
         for left, right in (
@@ -387,7 +397,7 @@ def _identity() -> Iterator[Rule]:
             (f"{be}/b {here} {owned} ?", f"{there} 是/b {{whose}} {{thing:}} 吗/q"),
         ):
             yield from _said("identity", left, right, **slots)
-        of_whom = {"thing": "thing", "core": ("thing",)}
+        of_whom = {"thing": "thing", "core": "thing"}
         yield from _said(
             "identity",
             f"whose/w {{thing:{form}}} {be}/b {here} ?",
@@ -400,14 +410,14 @@ def _identity() -> Iterator[Rule]:
                 left, right = f"{here} {be}/b {{thing:}}", f"{there} 是/b {{thing:}}"
                 yield from _said("identity", left, right, **of_whom)
     for who, be in (("someone", "is"), ("human_this", "is"), ("relative", "is"), ("couple", "are")):
-        one = {"subject": who, "core": ("subject",)}
+        one = {"subject": who, "core": "subject"}
         yield from _said("identity", f"who/w {be}/b {{subject}} ?", "{subject} 是/b 谁/w", **one)
 
 
 def _existence() -> Iterator[Rule]:
     """There is a cat under the table: 桌子下面有一只猫, the place first."""
     for kind, where in (("small", "any_place"), ("animal", "any_place"), ("human", "site_place")):
-        slots = {"deed": where, "core": ("deed", "thing")}
+        slots = {"deed": where, "core": "deed thing"}
         for number, be in (("one", "is"), ("some", "are")):
             thing = {**slots, "thing": f"{kind}_{number}"}
             yield from _said(
@@ -443,7 +453,7 @@ def _located(category: str, subject: str, place: str, be: str, **when: str) -> I
         (f"{be}/q {{subject}} {{deed}} {{time}} ?", "{subject} {time} {deed:} 吗/q"),
     ):
         yield from _said(category, left, right, **one)
-    where = {"subject": subject, "core": ("subject",), **when}
+    where = {"subject": subject, "core": "subject", **when}
     yield from _said(
         "where", f"where/w {be} {{subject}} {{time}} ?", "{subject} {time} 在/w 哪里/w", **where
     )
@@ -462,21 +472,24 @@ def _items() -> Iterator[Rule]:
     yield from _located("location", "subject_items", "any_place", "are")
 
 
-def _travels(subject: Subject) -> Iterator[Rule]:
-    """Where somebody went, and what he did that changed its place or its state."""
-    name = subject.name
-    who = {"subject": f"subject_{name}", "time": "past_time", "may": "t"}
+def _moves(subject: Subject) -> Iterator[Rule]:
+    """What somebody did that changed his place, or the state of a thing."""
+    who = {"subject": f"subject_{subject.name}", "time": "past_time", "may": "t"}
+    moved = {**who, "deed": f"moved_{subject.name}"}
     said = "{subject} {deed:past} {time}", "{subject} {time} {deed:le}"
     denied = "{subject} did/n not/n {deed:} {time}", "{subject} {time} 没/n {deed:}"
     asked = "did/q {subject} {deed:} {time} ?", "{subject} {time} {deed:le} 吗/q"
-    yield from _said("past", *said, deed=f"moved_{name}", **who)
-    yield from _said("past_denied", *denied, deed="going", **who)
-    yield from _said("past_asked", *asked, deed=f"moved_{name}", **who)
-    yield from _can(subject)
-    dressed = {"subject": who["subject"], "deed": "dress_deed"}
-    yield from _said(
-        "progress", f"{{subject}} {subject.be}/w {{deed:ing}}/w", "{subject} {deed:}/w", **dressed
-    )
+    yield from _said("past", *said, **moved)
+    yield from _said("past_asked", *asked, **moved)
+    if not subject.is_animal:
+        yield from _said("past_denied", *denied, deed="going", **who)
+
+
+def _dress(subject: Subject) -> Iterator[Rule]:
+    """What somebody is wearing; 着 says that it lasts."""
+    one = {"subject": f"subject_{subject.name}", "deed": "dress_deed"}
+    said = f"{{subject}} {subject.be} {{deed:ing}}", "{subject} {deed:}"
+    yield from _said("progress", *said, **one)
 
 
 def _onlookers() -> Iterator[Rule]:
@@ -500,7 +513,7 @@ def _onlookers() -> Iterator[Rule]:
 def _questions(subject: Subject) -> Iterator[Rule]:
     """What, whom, which, how many, where to and why; Chinese leaves the word in its place."""
     who, do, be = f"subject_{subject.name}", subject.do, subject.be
-    past = {"subject": who, "time": "past_time", "may": "t", "core": ("subject", "deed")}
+    past = {"subject": who, "time": "past_time", "may": "t", "core": "subject deed"}
     for category, left, right, verb in (
         ("what", "what", "什么", "make"),
         ("whom", "who", "谁", "greet"),
@@ -551,7 +564,7 @@ def _questions(subject: Subject) -> Iterator[Rule]:
 
 
 def _which(past: dict[str, str]) -> Iterator[Rule]:
-    asked = {**past, "core": ("subject", "deed", "thing"), "deed": "get"}
+    asked = {**past, "core": "subject deed thing", "deed": "get"}
     for left, form, right in (("which/w", "", "哪/w"), ("how/w many/w", "pl", "几/w")):
         for kind in ("thing", "animal"):
             yield from _said(
@@ -608,7 +621,7 @@ def _where_and_why(subject: Subject) -> Iterator[Rule]:
 
 def _who() -> Iterator[Rule]:
     """Who did it: the question word is the subject."""
-    core = {"core": ("deed",)}
+    core = {"core": "deed"}
     past = {"time": "past_time", "place": "site_place", "may": "tp", **core}
     yield from _said(
         "who",
