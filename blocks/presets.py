@@ -46,6 +46,7 @@ _PAPER   = ("post", "layernorm", "relu",      "sinusoidal", "xavier_uniform")
 _BERT    = ("post", "layernorm", "gelu",      "learned",    "normal")
 _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
+_T5      = ("pre",  "rmsnorm",   "relu",      "none",       "normal")
 _COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
 
 # name: title, architecture, (n_layers, d_model, n_heads, n_kv_heads, d_ff, vocab_size), parts,
@@ -83,6 +84,32 @@ PRESET_TABLE: dict[str, Preset] = {
                max_seq_len=2048, tie_embeddings=False, **_NO_BIAS),
         MaskKind.CAUSAL, "Zhang et al. 2024, table 1"),
 }
+
+# Encoder–decoders; the mask is that of the target.
+ENCODER_DECODER_TABLE: dict[str, Preset] = {
+    "vaswani-base": Preset(
+        "Attention is all you need, base",
+        _model("encoder-decoder", (6, 512, 8, 8, 2048, 37000), _PAPER, attention_bias=False),
+        MaskKind.CAUSAL, "Vaswani et al. 2017, table 3; projections without bias, section 3.2.2"),
+    "vaswani-big": Preset(
+        "Attention is all you need, big",
+        _model("encoder-decoder", (6, 1024, 16, 16, 4096, 37000), _PAPER,
+               attention_bias=False, dropout=0.3),
+        MaskKind.CAUSAL, "Vaswani et al. 2017, table 3"),
+    "t5-small": Preset(
+        "T5-small",
+        _model("encoder-decoder", (6, 512, 8, 8, 2048, 32128), _T5,
+               relative_bias=True, norm_eps=1e-6, attention_bias=False, feed_forward_bias=False),
+        MaskKind.CAUSAL, "Raffel et al. 2019, section 2.1; the model's config.json"),
+    "bart-base": Preset(
+        "BART-base",
+        _model("encoder-decoder", (6, 768, 12, 12, 3072, 50265), _BERT,
+               embedding_norm=True, max_seq_len=1024),
+        MaskKind.CAUSAL, "Lewis et al. 2019, section 2; the model's config.json"),
+}
 # fmt: on
 
 PRESETS: dict[str, ModelConfig] = {name: preset.config for name, preset in PRESET_TABLE.items()}
+ENCODER_DECODER_PRESETS: dict[str, ModelConfig] = {
+    name: preset.config for name, preset in ENCODER_DECODER_TABLE.items()
+}
