@@ -10,14 +10,17 @@ from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, Po
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from blocks.weights.pocket import pocket_names
-from pages.ui import starts
+from pages.ui import starts, steps
 from pages.ui.language import LANGUAGES
 
 
 # Page after page of one preset, so that they share its model.
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("preset", starts.names())
-def test_every_page_shows_every_preset_in_every_language(page: str, preset: str):
+def test_every_page_shows_every_preset_in_every_language(
+    page: str, preset: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(steps, "A_WHILE", 0.2)  # what takes long asks before it goes on
     at = opened(page)
     for lang in LANGUAGES:
         visit(at, preset=preset, lang=lang)
