@@ -19,6 +19,7 @@ OWNERS = {
 }
 OBJECTS = {"me": "我", "you": "你", "him": "他", "her": "她", "us": "我们", "them": "他们"}
 MEASURED = ("readable", "watchable", "writable", "food", "thing", "washable", "animal")
+UNADORNED = {"human": "folk", "thing": "object", "animal": "beast"}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def phrases() -> Iterator[Rule]:
     """All rules between the words and the sentences."""
     yield from _described()
     yield from _counted()
+    yield from _pointed()
     yield from _places()
     yield from _owners()
     yield from _subjects()
@@ -121,11 +123,13 @@ def _adjective(category: str, adjective: str, noun: str, right: str) -> Rule:
 
 
 def _counted() -> Iterator[Rule]:
-    """A cat, two cats, many cats; this cat and these two cats."""
-    for kind in (*MEASURED, *HUMANS, "small", "headwear", "clothing"):
+    """A cat, two cats, many cats."""
+    for kind in ("headwear", "clothing"):
+        yield _one(kind, kind)
+    for kind in (*MEASURED, *HUMANS, "small"):
         noun = f"{kind}_any" if kind in (*MEASURED, *HUMANS) else kind
         one, some = f"{kind}_one", f"{kind}_some"
-        yield _noun_phrase(one, "a/d {noun}", "一/d {noun:m}/d {noun}", noun=noun)
+        yield _one(kind, noun)
         yield _noun_phrase(
             some,
             "{number}/d {noun:pl}",
@@ -136,21 +140,6 @@ def _counted() -> Iterator[Rule]:
         for left, right in (("many/d", "很多/d"), ("some/d", "一些/d")):
             yield _noun_phrase(some, f"{left} {{noun:pl}}", f"{right} {{noun}}", noun=noun)
         yield from same(f"{kind}_indef", one, some)
-        for left, right in (("this/d", "这/d"), ("that/d", "那/d")):
-            yield _noun_phrase(
-                f"{kind}_this", f"{left} {{noun}}", f"{right} {{noun:m}}/d {{noun}}", noun=noun
-            )
-        for left, right in (("these", "这"), ("those", "那")):
-            yield _noun_phrase(
-                f"{kind}_these", f"{left}/d {{noun:pl}}", f"{right}些/d {{noun}}", noun=noun
-            )
-            yield _noun_phrase(
-                f"{kind}_these",
-                f"{left}/d {{number}}/n {{noun:pl}}",
-                f"{right}/d {{number}}/n {{noun:m}}/n {{noun}}",
-                noun=noun,
-                number="number",
-            )
     yield _noun_phrase("liquid_indef", "some/d {noun}", "一些/d {noun}", noun="liquid")
     yield _noun_phrase(
         "liquid_indef",
@@ -167,6 +156,31 @@ def _counted() -> Iterator[Rule]:
         number="number",
         cup="vessel",
     )
+
+
+def _pointed() -> Iterator[Rule]:
+    """This cat and these two cats; the unadorned ones are those that a sentence describes."""
+    described = {f"{kind}_any": kind for kind in (*MEASURED, "human")}
+    for noun, kind in (described | UNADORNED | {"small": "small"}).items():
+        for left, right in (("this/d", "这/d"), ("that/d", "那/d")):
+            yield _noun_phrase(
+                f"{kind}_this", f"{left} {{noun}}", f"{right} {{noun:m}}/d {{noun}}", noun=noun
+            )
+        for left, right in (("these", "这"), ("those", "那")):
+            yield _noun_phrase(
+                f"{kind}_these", f"{left}/d {{noun:pl}}", f"{right}些/d {{noun}}", noun=noun
+            )
+            yield _noun_phrase(
+                f"{kind}_these",
+                f"{left}/d {{number}}/n {{noun:pl}}",
+                f"{right}/d {{number}}/n {{noun:m}}/n {{noun}}",
+                noun=noun,
+                number="number",
+            )
+
+
+def _one(kind: str, noun: str) -> Rule:
+    return _noun_phrase(f"{kind}_one", "a/d {noun}", "一/d {noun:m}/d {noun}", noun=noun)
 
 
 def _places() -> Iterator[Rule]:
@@ -229,18 +243,24 @@ def _subjects() -> Iterator[Rule]:
     yield _noun_phrase(
         "human_all", "{owner} {noun:pl}/s", "{owner} {noun} 们/s", noun="friend", owner="owner"
     )
-    yield _pronoun("subject_creature", "it", "它")
-    yield _noun_phrase("subject_creature", "the {noun}", "{noun}", noun="animal")
-    yield _owned("subject_creature", "owner", "animal")
-    yield from same("subject_creature", "animal_this")
+    yield _pronoun("creature", "it", "它")
+    yield _noun_phrase("creature", "the {noun}", "{noun}", noun="animal")
+    yield _owned("creature", "owner", "animal")
+    yield from same("subject_creature", "creature", "animal_this")
     yield from same("subject_creatures", "animal_these")
     yield _noun_phrase("subject_item", "the {noun}", "{noun}", noun="small")
     yield _owned("subject_item", "owner", "small")
     yield from same("subject_item", "small_this")
     yield from same("subject_items", "small_these")
-    yield _owned("subject_thing", "owner", "thing")
-    yield from same("subject_thing", "thing_this", "thing_bought")
-    yield from same("subject_things", "thing_these")
+    yield _owned("owned_thing", "owner", "thing")
+    yield from same("described_thing", "owned_thing", "object_this", "thing_bought")
+    yield from same("described_things", "object_these")
+    yield from same("described_creature", "creature", "beast_this")
+    yield from same("described_creatures", "beast_these")
+    yield from same("described_one", "somebody", "human_the", "folk_this")
+    yield from same("described_many", "couple", "human_all", "folk_these")
+    for name in ("i", "you", "we", "boy", "girl"):
+        yield from same(f"described_{name}", f"subject_{name}")
     yield from _relative_clause()
 
 
@@ -268,7 +288,7 @@ def _definite(subject: Subject) -> Iterator[Rule]:
         yield _pronoun(f"person_{name}", pronoun, OBJECTS[pronoun])
     yield from same(f"person_{name}", *subject.names, "human_this", "human_these")
     yield from (_owned(f"person_{name}", owner, kind) for kind in ("friend", "family"))
-    for kind in MEASURED:
+    for kind in ("food", "animal") if subject.is_animal else MEASURED:
         known = f"{kind}_def_{name}"
         yield from same(known, f"{kind}_this", f"{kind}_these")
         yield _owned(known, owner, f"{kind}_own")
@@ -386,6 +406,7 @@ def _deeds_of_all() -> Iterator[Rule]:
     yield _deed("animal_bare", "drink", "liquid")
     yield _deed("sudden_deed", "perceive", "thing_indef")
     yield _deed("sudden_deed", "perceive", "animal_indef")
+    yield _deed("sudden_deed", "meet", "human_indef")
     yield _deed("sudden_animal_deed", "perceive", "animal_indef")
     yield from same("going", "outing_deed", "trip")
     yield from same("present", "small_indef", "food_indef")

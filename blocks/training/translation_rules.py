@@ -323,7 +323,7 @@ def _mood(subject: Subject) -> Iterator[Rule]:
     who, be = f"subject_{subject.name}", subject.be
     yield from _described("mood", who, "feeling", be, time="today", may="t")
     yield from _described("mood", who, "feeling", subject.was, time="past_time", must="t")
-    yield from _described("looks", who, "trait", be)
+    yield from _described("looks", f"described_{subject.name}", "trait", be)
     one = {"subject": who, "deed": "feeling"}
     yield from _said(
         "why", f"why/w {be} {{subject}} {{deed}} ?", "{subject} 为什么/w {deed}", **one
@@ -333,7 +333,7 @@ def _mood(subject: Subject) -> Iterator[Rule]:
 def _looks() -> Iterator[Rule]:
     """What things and animals are like."""
     for number, be in (("", "is"), ("s", "are")):
-        things, animals = f"subject_thing{number}", f"subject_creature{number}"
+        things, animals = f"described_thing{number}", f"described_creature{number}"
         yield from _described("looks", things, "quality", be)
         yield from _described("looks", animals, "nature", be)
         one = {"subject": things, "deed": "excess"}
