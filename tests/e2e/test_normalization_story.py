@@ -1,0 +1,26 @@
+"""Depth in a browser: the residual connection goes, and the curves of before stay as a ghost."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, expect_query, query, settle
+
+LINK = "/normalization?preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4"
+
+
+def test_a_press_takes_the_residual_connection_away_and_leaves_a_ghost(reader: Reader):
+    page = reader.open(LINK)
+    curves = at(page, "depth_panels")
+    expect(curves.get_by_text("post", exact=True)).to_be_visible()
+    expect(curves.get_by_text("before", exact=True)).to_have_count(0)
+    at(page, "try_residual").get_by_role("button").click()
+    expect_query(page, residual="false")
+    settle(page)
+    expect(curves.get_by_text("before", exact=True)).to_be_visible()
+
+
+def test_placements_are_drawn_together_as_chosen_and_the_link_says_so(reader: Reader):
+    page = reader.open(LINK)
+    at(page, "depth_placements").get_by_role("button", name="sandwich").click()
+    settle(page)
+    expect(at(page, "depth_panels").get_by_text("sandwich", exact=True)).to_be_visible()
+    assert query(page)["depth_placements"] == "post,sandwich"
