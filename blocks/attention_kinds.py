@@ -69,7 +69,8 @@ def strided(q: Tensor, k: Tensor, v: Tensor, stride: int) -> Tensor:
 
     One softmax over both. Child et al. 2019, section 4.3.
     """
-    n, (q, k, v) = q.shape[-2], _in_blocks(stride, q, k, v)  # (batch, n_heads, block, place, d_head)
+    n = q.shape[-2]
+    q, k, v = _in_blocks(stride, q, k, v)  # (batch, n_heads, block, place, d_head)
     near = _scaled(q) @ _with_block_before(k).mT
     near = near.masked_fill(~_local(n, stride, q.device), -torch.inf)
     far = (_scaled(q).transpose(2, 3) @ k.transpose(2, 3).mT).transpose(2, 3)
