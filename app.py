@@ -15,6 +15,7 @@ from pages.ui.language import _
 TITLE = N_("See a Transformer work")
 BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
 TRAINING = "pages/training.py"
+COURSE = {"preset": "course"}
 INTRODUCTION = {
     True: N_(
         "A small Transformer that learned to tell stories runs on this machine; everything you see "
@@ -28,23 +29,22 @@ INTRODUCTION = {
 EXPERIMENTS = (
     (N_("What comes next? A small GPT tells a story"), GPT, {}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {}),
+    (N_("Where does a word read from? Step by step"), PAGE_OF_PART["attention"], {}),
     (
         N_("How does a head find what came before? Induction"),
         BLOCK,
         {"preset": "induction", "layer": "1", "token": "26"},
     ),
     (N_("Train one yourself, and watch it learn"), TRAINING, {}),
+    (N_("Why does pre-norm train deeper?"), PAGE_OF_PART["norm"], COURSE),
+    (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {}),
+    (N_("How does the order of the words get in?"), PAGE_OF_PART["position"], {}),
     (
-        N_("Pre-norm or post-norm: what does the stream do?"),
-        BLOCK,
-        {"preset": "course", "norm_placement": "post"},
+        N_("Mixture of experts: which token goes where?"),
+        PAGE_OF_PART["feed_forward"],
+        {**COURSE, "n_experts": "8", "n_active_experts": "2"},
     ),
-    (N_("Do more heads cost more parameters?"), BLOCK, {"preset": "course", "n_heads": "16"}),
-    (
-        N_("Share keys and values among heads: GQA"),
-        BLOCK,
-        {"preset": "course", "n_kv_heads": "2"},
-    ),
+    (N_("Do more heads cost more parameters?"), BLOCK, {**COURSE, "n_heads": "16"}),
     (N_("A block of GPT-2's shape on your sentence"), BLOCK, {"preset": "gpt2-small"}),
 )
 
