@@ -141,6 +141,8 @@ def sharing_row(run: Run, layer: int) -> dict:
 @lru_cache(maxsize=3)
 def _pattern(run: Run, layer: int):
     """The pattern of one layer; nothing else of the run is kept."""
+    if layer == 0:  # which reads nothing that later layers wrote: they need not be drawn
+        run = replace(run, config=run.config.replace(n_layers=1))
     model = run.build()
     with cached.turn(run.device):
         seen = record(model, run.values(), mask=run.build_mask(), keep={f"layers.{layer}.pattern"})
