@@ -205,7 +205,7 @@ def test_any_text_is_read(text: str):
 
 
 def test_a_text_of_100_000_characters_is_cut_and_said():
-    at = opened(GPT, **SMALL, text="word " * 20_000, n_new_tokens=2)
+    at = opened(GPT, **SMALL, text="a " * 50_000, n_new_tokens=2)
     assert_works(at, warnings=1)
     assert len(at.query_params["text"]) == MAX_CHARACTERS
     assert len(tokens_read(at)) == MAX_TOKENS

@@ -51,7 +51,7 @@ def test_any_text_runs_and_its_link_keeps_it(text: str):
 
 
 def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
-    at = opened(text="word " * 20_000)
+    at = opened(text="a " * 50_000)
     assert_works(at, warnings=1)
     assert len(settings(at)["text"]) == MAX_CHARACTERS
     assert f"first {MAX_TOKENS} are used" in said(at)
@@ -59,7 +59,7 @@ def test_a_text_of_100_000_characters_is_cut_in_the_link_and_said():
 
 def test_a_text_of_100_000_characters_in_the_field_is_cut():
     at = opened()
-    at.text_area(key="text").set_value("word " * 20_000)
+    at.text_area(key="text").set_value("a " * 50_000)
     run(at)
     assert_works(at, warnings=None)
     assert f"first {MAX_TOKENS} are used" in said(at)
