@@ -1,8 +1,8 @@
 """Small screens and nasty links."""
 
-from itertools import product
 from urllib.parse import quote
 
+import pytest
 from conftest import ROOT, Reader
 from playwright.sync_api import expect
 from told import at, labels_cut_off, settle
@@ -15,14 +15,15 @@ FITS = """() => [document.documentElement, ...document.querySelectorAll('[data-t
 MARKUP = "<img src=x onerror=alert(1)> **bold** $x^2$ [a](javascript:x) :material/home:"
 
 
-def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader):
-    for name, lang in product(PAGES, LANGUAGES):
-        page = reader.open(f"/{name}?lang={lang}")
-        for width in (390, 1400):
-            page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_function(FITS)
-        settle(page)
-        assert labels_cut_off(page) == [], (name, lang)
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader, name: str, lang: str):
+    page = reader.open(f"/{name}?lang={lang}")
+    for width in (390, 1400):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.wait_for_function(FITS)
+    settle(page)
+    assert labels_cut_off(page) == []
 
 
 def test_markup_in_a_link_stays_text(reader: Reader):

@@ -1,5 +1,6 @@
 """Every page runs: with each preset, in each language, at both ends of each control."""
 
+from collections.abc import Iterable
 from itertools import product
 
 import pytest
@@ -20,10 +21,14 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "A_WHILE", 0.2)
 
 
-# Page after page of one preset, so that they share its model.
+def of_one_process(presets: Iterable[str]) -> list:
+    """Page after page of one preset in one process, so that they share its model."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in presets]
+
+
 @pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", starts.names())
+@pytest.mark.parametrize("preset", of_one_process(starts.names()))
 def test_every_page_shows_every_preset(page: str, preset: str):
     languages = [*LANGUAGES]
     place = PAGES.index(page) + starts.names().index(preset)
@@ -37,7 +42,7 @@ def test_every_page_shows_every_preset(page: str, preset: str):
 
 @pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", pocket_names())
+@pytest.mark.parametrize("preset", of_one_process(pocket_names()))
 def test_every_page_shows_every_trained_model_in_every_language(page: str, preset: str):
     at = opened(page)
     for lang in LANGUAGES:
