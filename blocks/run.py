@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,13 +13,17 @@ from blocks.config import ModelConfig
 from blocks.cost.memory import memory_fault
 from blocks.embedding import embed_words, random_tensor
 from blocks.faults import N_, ConfigError, Fault
-from blocks.inspection.wiring import wiring
+from blocks.inspection.wiring import kept_stages
 from blocks.interventions import Intervention, patched_paths, replacements
 from blocks.kinds import Architecture
-from blocks.masks import MaskConfig, build_mask, everyone
+from blocks.masks import MaskConfig, build_mask, cross_padding, everyone, padding
 from blocks.models import Model, build
 from blocks.probe import Recording, Replacement, record
+from blocks.source_target import SourceTarget, SourceTargetMask
 from blocks.text.words import PADDING
+
+
+START = "[BEGIN]"
 
 
 class PaddingSide(StrEnum):
@@ -91,6 +96,8 @@ class Run:
 
     `weights` names those that were learned; where it is empty they are drawn from the seed.
     `interventions` change something inside; those that patch take it from the `other` input.
+    Of an encoder–decoder `input` is the source and `target` what is written so far, its first
+    token the start token; the mask is that among the target, and no one sees padding.
     """
 
     config: ModelConfig
@@ -103,6 +110,7 @@ class Run:
     weights: str = ""
     interventions: tuple[Intervention, ...] = ()
     other: Input | None = None
+    target: Input | None = None
 
     @property
     def untouched(self) -> "Run":
@@ -111,11 +119,11 @@ class Run:
 
     def fault(self, budget: int) -> Fault | None:
         """What forbids this run, given a memory budget in bytes; with the mend."""
-        if self.config.architecture.reads_tokens and self.input.token_ids:
-            largest = max(self.input.padded_ids)
-            if largest >= self.config.vocab_size:
-                return vocabulary_fault(largest, self.config.vocab_size)
-        batch, seq_len = self.input.shape
+        texts = [text for text in (self.input, self.target) if text is not None]
+        read = [token_id for text in texts for token_id in text.padded_ids]
+        if self.config.architecture.reads_tokens and read and max(read) >= self.config.vocab_size:
+            return vocabulary_fault(max(read), self.config.vocab_size)
+        batch, seq_len = self.input.shape[0], max(text.shape[1] for text in texts)
         dtype = devices.DTYPES[self.dtype]
         return memory_fault(self.config, batch=batch, seq_len=seq_len, dtype=dtype, budget=budget)
 
@@ -124,15 +132,44 @@ class Run:
         dtype = devices.DTYPES[self.dtype]
         return build(self.config, seed=self.seed, device=self.device, dtype=dtype)
 
-    def build_mask(self) -> Tensor | None:
-        """The mask of this run, on its device."""
+    @property
+    def has_target(self) -> bool:
+        """Whether two texts go in."""
+        return self.config.architecture is Architecture.ENCODER_DECODER
+
+    def build_mask(self) -> Any:
+        """The mask of this run, on its device: a tensor or None; of two texts three of them."""
+        if self.has_target:
+            return self._source_target_mask()
         mask = build_mask(self.mask, self.input.is_token().to(self.device))
         if mask is None and self.config.architecture is Architecture.GPT:
             return everyone(self.input.shape[1], self.device)  # without one a GPT is causal
         return mask
 
-    def values(self) -> Tensor:
-        """What goes into the model: token ids (batch, seq), or vectors (batch, seq, d_model)."""
+    def _source_target_mask(self) -> SourceTargetMask:
+        is_source = self.input.is_token().to(self.device)
+        is_target = self.target_or_start.is_token().to(self.device)
+        target = build_mask(self.mask, is_target)
+        n_target = is_target.shape[1]
+        return SourceTargetMask(
+            source=padding(is_source),
+            target=everyone(n_target, self.device) if target is None else target,
+            cross=cross_padding(n_target, is_source),
+        )
+
+    @property
+    def target_or_start(self) -> Input:
+        """The target, or a start token alone where none was named."""
+        return self.target or Input(tokens=(START,), token_ids=(0,))
+
+    def values(self) -> Any:
+        """What goes into the model: token ids (batch, seq), or vectors (batch, seq, d_model).
+
+        Of an encoder–decoder a `SourceTarget`.
+        """
+        if self.has_target:
+            texts = (self.input, self.target_or_start)
+            return SourceTarget(*(torch.tensor([t.padded_ids], device=self.device) for t in texts))
         if self.config.architecture.reads_tokens:
             return torch.tensor([self.input.padded_ids], device=self.device)
         x = self.input.vectors(self.config.d_model, self.seed)
@@ -144,7 +181,7 @@ class Run:
             model,
             self.values(),
             mask=self.build_mask(),
-            keep={"pattern", *(step.stage for step in wiring(self.config))},
+            keep=kept_stages(self.config),
             replace=self.replacements(model),
             training_seed=self.seed if self.training else None,
         )
@@ -155,7 +192,11 @@ class Run:
         if not paths or self.other is None:
             return replacements(self.interventions)
         run = replace(self.untouched, input=self.other)
-        keep = {"pattern", *paths}  # so that attention takes the same steps as in this run
+        keep = {
+            "pattern",
+            "cross_pattern",
+            *paths,
+        }  # so that attention takes the same steps as in this run
         seen = record(model, run.values(), mask=run.build_mask(), keep=keep)
         return replacements(self.interventions, seen)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 import pandas as pd
 
 from blocks.config import ModelConfig
-from blocks.kinds import NormKind, NormPlacement
+from blocks.kinds import Architecture, NormKind, NormPlacement
 
 
 class PartKind(StrEnum):
@@ -18,6 +18,7 @@ class PartKind(StrEnum):
     POSITION = "position"
     NORM = "norm"
     ATTENTION = "attention"
+    CROSS_ATTENTION = "cross_attention"
     FEED_FORWARD = "feed_forward"
     RESIDUAL = "residual"
 
@@ -31,14 +32,27 @@ class Step:
     reads: tuple[str, ...]
 
 
-def wiring(config: ModelConfig, layer: int = 0) -> tuple[Step, ...]:
-    """The stages of one layer in the order in which they pass, as `record` sees them."""
-    return tuple(_Wiring(config, layer).steps())
+def wiring(config: ModelConfig, layer: int = 0, *, stack: str = "") -> tuple[Step, ...]:
+    """The stages of one layer in the order in which they pass, as `record` sees them.
+
+    `stack` is the half of an encoder–decoder: a layer of its decoder has three sub-layers.
+    """
+    return tuple(_Wiring(config, layer, is_decoder=stack == "decoder").steps())
 
 
-def frame(config: ModelConfig, layer: int = 0) -> pd.DataFrame:
+def kept_stages(config: ModelConfig) -> set[str]:
+    """What a recording keeps by name: every stage of every layer, and what the heads see."""
+    if config.architecture is not Architecture.ENCODER_DECODER:
+        return {"pattern", *(step.stage for step in wiring(config))}
+    steps = (*wiring(config), *wiring(config, stack="decoder"))
+    ends = {"embedding", "embedding_norm", "final_norm"}
+    return {"pattern", "cross_pattern", *ends, *(step.stage for step in steps)}
+
+
+def frame(config: ModelConfig, layer: int = 0, *, stack: str = "") -> pd.DataFrame:
     """The same as a frame, one row a stage: stage, part, reads."""
-    steps = [(step.stage, str(step.part), step.reads) for step in wiring(config, layer)]
+    found = wiring(config, layer, stack=stack)
+    steps = [(step.stage, str(step.part), step.reads) for step in found]
     return pd.DataFrame(steps, columns=["stage", "part", "reads"])
 
 
@@ -46,6 +60,7 @@ def frame(config: ModelConfig, layer: int = 0) -> pd.DataFrame:
 class _Wiring:
     config: ModelConfig
     layer: int
+    is_decoder: bool = False
 
     def steps(self) -> Iterator[Step]:
         yield from self.entry()
@@ -66,12 +81,14 @@ class _Wiring:
             yield Step("resid_pre", PartKind.POSITION, ("input",))
 
     def sublayers(self) -> Iterator[Step]:
-        """One after the other."""
-        if self.config.attention_only:
-            yield from self.sublayer("attention", "resid_pre", "resid_post")
-            return
-        yield from self.sublayer("attention", "resid_pre", "resid_mid")
-        yield from self.sublayer("feed_forward", "resid_mid", "resid_post")
+        """One after the other; the last one writes `resid_post`."""
+        names = ["attention", "cross_attention"] if self.is_decoder else ["attention"]
+        streams = ["resid_mid", "resid_cross"][: len(names)]
+        if not self.config.attention_only:
+            names.append("feed_forward")
+        streams = [*streams[: len(names) - 1], "resid_post"]
+        for name, x, stream in zip(names, ("resid_pre", *streams), streams, strict=False):
+            yield from self.sublayer(name, x, stream)
 
     def sublayer(self, name: str, x: str, stream: str) -> Iterator[Step]:
         """One sub-layer, its norms, and its addition to the stream."""

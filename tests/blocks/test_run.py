@@ -4,10 +4,11 @@ import dataclasses
 
 import pytest
 import torch
-from toy import D_MODEL, N_HEADS, toy
+from toy import D_MODEL, N_HEADS, assert_near, toy
 
 from blocks import ConfigError, build, record
 from blocks.devices import is_out_of_memory
+from blocks.inspection.wiring import wiring
 from blocks.masks import MaskConfig
 from blocks.run import Input, PaddingSide, Run, guarded_record
 from blocks.text.words import PADDING
@@ -107,3 +108,38 @@ def test_a_guarded_recording_is_a_recording():
 def test_the_number_format_is_that_of_the_run():
     run = dataclasses.replace(toy_run(), dtype="bfloat16")
     assert run.record(run.build()).output.dtype is torch.bfloat16
+
+
+@pytest.mark.parametrize("placement", ["pre", "post", "sandwich"])
+@pytest.mark.parametrize("attention_only", [False, True])
+def test_a_run_of_two_texts_keeps_every_stage_and_sees_no_padding(placement, attention_only):
+    config = toy(
+        architecture="encoder-decoder",
+        norm_placement=placement,
+        attention_only=attention_only,
+        n_decoder_layers=2,
+        vocab_size=9,
+    )
+    source = Input(tokens=TOKENS, token_ids=(3, 4, 5), n_padding=2)
+    target = Input(tokens=("[BEGIN]", "x"), token_ids=(0, 7))
+    run = toy_run(config=config, input=source, target=target, mask=MaskConfig(mask_kind="causal"))
+    model = run.build()
+    seen = guarded_record(run, model)
+    for stack in ("encoder", "decoder"):
+        first = f"{stack}.layers.0."
+        names = [path.removeprefix(first) for path in seen.stages if path.startswith(first)]
+        assert names == [step.stage for step in wiring(config, stack=stack)]
+        assert {*names} <= {path.removeprefix(first) for path in seen.tensors}
+    assert seen.tensor("cross_pattern", 1, stack="decoder").shape == (1, N_HEADS, 2, 5)
+    bare = dataclasses.replace(run, input=dataclasses.replace(source, n_padding=0))
+    assert_near(seen.output, guarded_record(bare, model).output)
+
+
+def test_a_target_outside_the_vocabulary_or_too_long_for_memory_is_a_fault():
+    config = toy(architecture="encoder-decoder", vocab_size=9)
+    source = Input(tokens=TOKENS, token_ids=(3, 4, 5))
+    outside = Input(tokens=("x",), token_ids=(9,))
+    fault = toy_run(config=config, input=source, target=outside).fault(HUGE)
+    assert fault.mend == {"vocab_size": 10}
+    long = Input(tokens=("x",) * 4096, token_ids=(0,) * 4096)
+    assert toy_run(config=config, input=source, target=long).fault(2**28) is not None
