@@ -14,6 +14,7 @@ from functools import partial
 from torch import Tensor
 
 from blocks.config import ModelConfig
+from blocks.kinds import Architecture
 from blocks.probe import Recording, Replacement
 
 
@@ -30,16 +31,29 @@ class Part(StrEnum):
 
     HEAD = "head_out"
     ATTENTION = "attention_out"
+    CROSS_HEAD = "cross_head_out"
+    CROSS_ATTENTION = "cross_attention_out"
     FEED_FORWARD = "feed_forward_out"
     STREAM = "resid_post"
+
+    @property
+    def is_head(self) -> bool:
+        """Whether it is one of several heads."""
+        return self in (Part.HEAD, Part.CROSS_HEAD)
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether only a decoder that reads a source has it."""
+        return self in (Part.CROSS_HEAD, Part.CROSS_ATTENTION)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
     """One change: of which part of which layer, at one token or (None) at all of them.
 
-    `head` belongs to `Part.HEAD`. As text, which a link carries: "head_out.2.3:zero" is head 3 of
-    layer 2 (both from 0), "attention_out.0:mean@5" what attention writes at token 5.
+    `head` belongs to parts that are heads, `stack` (encoder or decoder) to a model that has both.
+    As text, which a link carries: "head_out.2.3:zero" is head 3 of layer 2 (both from 0),
+    "decoder.attention_out.0:mean@5" what attention of the decoder writes at token 5.
     """
 
     part: Part
@@ -47,23 +61,30 @@ class Intervention:
     kind: InterventionKind = InterventionKind.ZERO
     head: int | None = None
     token: int | None = None
+    stack: str = ""
 
     @property
     def path(self) -> str:
         """The probe whose tensor is changed."""
-        return f"layers.{self.layer}.{self.part}"
+        return f"{self._stack}layers.{self.layer}.{self.part}"
+
+    @property
+    def _stack(self) -> str:
+        return f"{self.stack}." if self.stack else ""
 
     def __str__(self) -> str:
         head = "" if self.head is None else f".{self.head}"
         token = "" if self.token is None else f"@{self.token}"
-        return f"{self.part}.{self.layer}{head}:{self.kind}{token}"
+        return f"{self._stack}{self.part}.{self.layer}{head}:{self.kind}{token}"
 
     def fits(self, config: ModelConfig, seq_len: int) -> bool:
         """Whether this model, on that many tokens, has the place that is changed."""
-        has_part = not (config.attention_only and self.part is Part.FEED_FORWARD)
+        has_stack = self.stack in stacks(config)
+        has_part = self.part in part_choices(config, self.stack)
         has_head = self.head is None or self.head < config.n_heads
         has_token = self.token is None or self.token < seq_len
-        return has_part and has_head and has_token and self.layer < config.n_layers
+        is_below = self.layer < n_layers(config, self.stack)
+        return has_stack and has_part and has_head and has_token and is_below
 
     def changed(self, x: Tensor, other: Tensor | None = None) -> Tensor:
         """What passes instead of `x`: (batch, seq, d_model), or (batch, n_heads, seq, d_head).
@@ -72,7 +93,7 @@ class Intervention:
         """
         place = (slice(None), slice(None) if self.head is None else self.head, ...)
         tokens = slice(None) if self.token is None else slice(self.token, self.token + 1)
-        is_head = self.part is Part.HEAD
+        is_head = self.part.is_head
         new = x.clone()
         target = new[place] if is_head else new
         source = None if other is None else (other[place] if is_head else other)
@@ -91,7 +112,7 @@ def _fill(target: Tensor, kind: InterventionKind, tokens: slice, source: Tensor 
         target[:, :met][:, tokens] = source[:, :met][:, tokens]
 
 
-TEXT = re.compile(r"(\w+)\.(\d{1,4})(?:\.(\d{1,5}))?:(\w+)(?:@(\d{1,5}))?")
+TEXT = re.compile(r"(?:(encoder|decoder)\.)?(\w+)\.(\d{1,4})(?:\.(\d{1,5}))?:(\w+)(?:@(\d{1,5}))?")
 
 
 def read_interventions(text: str) -> tuple[Intervention, ...]:
@@ -104,8 +125,8 @@ def _read(text: str) -> Intervention:
     match = TEXT.fullmatch(text)
     if match is None:
         raise ValueError(text)
-    part, layer, head, kind, token = match.groups()
-    if (Part(part) is Part.HEAD) is (head is None):
+    stack, part, layer, head, kind, token = match.groups()
+    if Part(part).is_head is (head is None) or (Part(part).is_cross and stack != "decoder"):
         raise ValueError(text)
     return Intervention(
         part=Part(part),
@@ -113,6 +134,7 @@ def _read(text: str) -> Intervention:
         head=None if head is None else int(head),
         kind=InterventionKind(kind),
         token=None if token is None else int(token),
+        stack=stack or "",
     )
 
 
@@ -149,21 +171,41 @@ def _after(first: Replacement, second: Callable[[Tensor], Tensor]) -> Replacemen
     return lambda x: second(first(x))
 
 
-def part_choices(config: ModelConfig) -> tuple[Part, ...]:
+def stacks(config: ModelConfig) -> tuple[str, ...]:
+    """The halves of an encoder–decoder; any other model is one, without a name."""
+    is_two = config.architecture is Architecture.ENCODER_DECODER
+    return ("encoder", "decoder") if is_two else ("",)
+
+
+def n_layers(config: ModelConfig, stack: str) -> int:
+    """Layers of one of the `stacks`."""
+    return config.n_decoder_layers if stack == "decoder" else config.n_layers
+
+
+def part_choices(config: ModelConfig, stack: str = "") -> tuple[Part, ...]:
     """The parts that a layer of this configuration has."""
-    return tuple(p for p in Part if not (config.attention_only and p is Part.FEED_FORWARD))
+    absent = {part for part in Part if part.is_cross and stack != "decoder"}
+    if config.attention_only:
+        absent.add(Part.FEED_FORWARD)
+    return tuple(part for part in Part if part not in absent)
 
 
-def heads_of(config: ModelConfig) -> tuple[Intervention, ...]:
+def heads_of(config: ModelConfig, stack: str = "") -> tuple[Intervention, ...]:
     """Every head and every sub-layer switched off, one at a time; layer by layer."""
-    found = []
-    for layer in range(config.n_layers):
-        found += [
-            Intervention(part=Part.HEAD, layer=layer, head=head) for head in range(config.n_heads)
-        ]
-        found += [
-            Intervention(part=part, layer=layer)
-            for part in (Part.ATTENTION, Part.FEED_FORWARD)
-            if part in part_choices(config)
-        ]
-    return tuple(found)
+    parts = [part for part in part_choices(config, stack) if part is not Part.STREAM]
+    parts.sort(key=lambda part: not part.is_head)
+    return tuple(
+        Intervention(part=part, layer=layer, head=head, stack=stack)
+        for layer in range(n_layers(config, stack))
+        for part in parts
+        for head in (range(config.n_heads) if part.is_head else (None,))
+    )
+
+
+def without_cross_attention(
+    config: ModelConfig, layers: Iterable[int] | None = None
+) -> tuple[Intervention, ...]:
+    """Cross-attention writes nothing: in these layers of the decoder, or in all of them."""
+    chosen = range(config.n_decoder_layers) if layers is None else layers
+    part = Part.CROSS_ATTENTION
+    return tuple(Intervention(part=part, layer=layer, stack="decoder") for layer in chosen)

@@ -22,7 +22,6 @@ from blocks.probe import Recording, Replacement, record
 from blocks.source_target import SourceTarget, SourceTargetMask
 from blocks.text.words import PADDING
 
-
 START = "[BEGIN]"
 
 
@@ -192,11 +191,8 @@ class Run:
         if not paths or self.other is None:
             return replacements(self.interventions)
         run = replace(self.untouched, input=self.other)
-        keep = {
-            "pattern",
-            "cross_pattern",
-            *paths,
-        }  # so that attention takes the same steps as in this run
+        patterns = {"pattern", "cross_pattern"}  # so that attention takes the same steps
+        keep = {*patterns, *paths}
         seen = record(model, run.values(), mask=run.build_mask(), keep=keep)
         return replacements(self.interventions, seen)
 

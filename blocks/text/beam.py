@@ -5,7 +5,8 @@ tree, with what became of each. Sutskever et al. 2014, section 3.2; the length p
 Wu et al. 2016, eq. 14.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 
@@ -18,6 +19,7 @@ from blocks.faults import N_, ConfigError, Fault
 from blocks.kv_cache import KVCache
 from blocks.legal import LARGEST_SIZE
 from blocks.models import EncoderDecoder
+from blocks.probe import Recorder, Replacement, listening
 
 MOST_BEAMS, LARGEST_PENALTY = 4096, 10.0
 
@@ -75,7 +77,8 @@ class TargetReader:
     """An encoder–decoder that has read its source, asked again and again what comes next.
 
     `source_ids` is (batch, source), `is_source` the same, False on padding. With `use_cache` off
-    everything is computed anew for each token; the answers are the same.
+    everything is computed anew for each token; the answers are the same. `replace` changes what
+    passes at some probes, as `record` does.
     """
 
     def __init__(
@@ -86,20 +89,25 @@ class TargetReader:
         is_source: Tensor | None = None,
         *,
         use_cache: bool = True,
+        replace: Mapping[str, Replacement] | None = None,
     ):
-        self.model = model
+        self.model, self.replace = model, replace or {}
         self.cache = KVCache(config) if use_cache else None
         self.mask = None if is_source is None else is_source[:, None, None, :]
-        with torch.inference_mode():
+        with torch.inference_mode(), self._changed():
             self.memory = model.encode(source_ids, self.mask)
 
     def log_probs(self, target_ids: Tensor) -> Tensor:
         """Of every token after each target so far: (rows, target) to (rows, vocab_size)."""
         unread = target_ids[:, 0 if self.cache is None else self.cache.seen :]
-        with torch.inference_mode():
+        with torch.inference_mode(), self._changed():
             logits = self.model.decode(unread, self.memory, memory_mask=self.mask, cache=self.cache)
             last = logits[:, -1]
             return last.to(torch.promote_types(last.dtype, torch.float32)).log_softmax(-1)
+
+    def _changed(self) -> AbstractContextManager[None]:
+        """What is changed inside while the model runs."""
+        return listening(Recorder((), self.replace)) if self.replace else nullcontext()
 
     def choose_rows(self, rows: Tensor) -> None:
         """Go on with these rows, all of them of one source."""
@@ -112,7 +120,7 @@ class BeamSearch:
 
     `tree` holds every hypothesis that was looked at, in the order of the steps: at each step the
     2 · beam_width likeliest, of which up to beam_width are kept. One that ends is finished where
-    it is among the first beam_width.
+    it is among the first beam_width. Where a token is `forced`, it alone is kept or finishes.
     """
 
     def __init__(
@@ -122,12 +130,18 @@ class BeamSearch:
         source_ids: Sequence[int],
         search: BeamConfig,
         *,
+        is_source: Sequence[bool] | None = None,
+        forced: Sequence[int] = (),
         use_cache: bool = True,
+        replace: Mapping[str, Replacement] | None = None,
     ):
-        self.search = search
+        self.search, self.forced = search, tuple(forced)
         self.device = next(model.parameters()).device
         source = torch.tensor([list(source_ids)], device=self.device)
-        self.reader = TargetReader(model, config, source, use_cache=use_cache)
+        seen = None if is_source is None else torch.tensor([list(is_source)], device=self.device)
+        self.reader = TargetReader(
+            model, config, source, seen, use_cache=use_cache, replace=replace
+        )
         self.n_steps = min(search.max_new_tokens, config.max_seq_len)
         self.tree: list[Hypothesis] = []
         self.alive: list[int | None] = [None]  # places in the tree; None is the start token alone
@@ -216,7 +230,17 @@ class BeamSearch:
             for place, values, token_ids in rows
             for value, token_id in zip(values, token_ids, strict=True)
         ]
-        return sorted(found, key=lambda each: -each.log_prob)[:n_wanted]
+        found = sorted(found, key=lambda each: -each.log_prob)[:n_wanted]
+        token_id = self.forced_id
+        if token_id is None or any(each.token_id == token_id for each in found):
+            return found
+        value = log_probs[0, token_id].item()
+        return [*found, self._lengthened(self.alive[0], token_id, value)]
+
+    @property
+    def forced_id(self) -> int | None:
+        """The token that must come at this step, where one must."""
+        return self.forced[self.step - 1] if self.step <= len(self.forced) else None
 
     def _lengthened(self, place: int | None, token_id: int, token_log_prob: float) -> Hypothesis:
         log_prob = self.log_prob(place) + token_log_prob
@@ -225,10 +249,12 @@ class BeamSearch:
 
     def _judged(self, candidates: Sequence[Hypothesis]) -> Iterator[Hypothesis]:
         """The same with their fates."""
-        width, n_kept = self.search.beam_width, 0
+        width, n_kept, forced = self.search.beam_width, 0, self.forced_id
         for rank, each in enumerate(candidates):
             is_end, fate = each.token_id == self.search.stop_id, Fate.DROPPED
-            if is_end and rank < width:
+            if forced is not None and each.token_id != forced:
+                pass
+            elif is_end and (rank < width or forced is not None):
                 fate = Fate.FINISHED
             elif not is_end and n_kept < width:
                 fate = Fate.KEPT

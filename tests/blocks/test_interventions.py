@@ -1,5 +1,7 @@
 """Changing something inside: what passes, what comes out, and nothing else."""
 
+import dataclasses
+
 import pytest
 import torch
 from hypothesis import given
@@ -13,8 +15,10 @@ from blocks.interventions import (
     InterventionKind,
     Part,
     heads_of,
+    part_choices,
     read_interventions,
     replacements,
+    without_cross_attention,
     written,
 )
 from blocks.kinds import NormPlacement
@@ -41,7 +45,14 @@ places = st.tuples(st.sampled_from(Part), st.integers(0, 9999), st.integers(0, 9
 
 
 @given(
-    st.lists(st.tuples(places, st.sampled_from(InterventionKind), st.none() | st.integers(0, 9)))
+    st.lists(
+        st.tuples(
+            places,
+            st.sampled_from(InterventionKind),
+            st.none() | st.integers(0, 9),
+            st.sampled_from(("", "encoder", "decoder")),
+        )
+    )
 )
 def test_what_a_link_carries_is_read_back(drawn):
     made = tuple(
@@ -49,10 +60,11 @@ def test_what_a_link_carries_is_read_back(drawn):
             part=part,
             layer=layer,
             kind=kind,
-            head=head if part is Part.HEAD else None,
+            head=head if part.is_head else None,
             token=token,
+            stack="decoder" if part.is_cross else stack,
         )
-        for (part, layer, head), kind, token in drawn
+        for (part, layer, head), kind, token, stack in drawn
     )
     assert read_interventions(written(made)) == tuple(dict.fromkeys(made))
 
@@ -121,7 +133,7 @@ def test_a_shorter_text_patches_the_tokens_it_has():
 
 
 def test_the_same_text_patches_nothing():
-    patches = [Intervention(part=part, layer=0, kind=PATCH, head=None) for part in list(Part)[1:]]
+    patches = [Intervention(part=part, layer=0, kind=PATCH) for part in part_choices(toy())[1:]]
     assert torch.equal(output(run()), output(run(*patches, other=WORDS)))
 
 
@@ -176,3 +188,48 @@ def test_the_tokens_that_moved_most_hold_the_likeliest_of_both():
     table = moved_most(before, after, 2)
     assert set(table["token_id"]) == {0, 3}
     assert sorted(table["delta_logit"]) == [-9, 9]
+
+
+TWO = {"architecture": "encoder-decoder", "n_layers": 2, "n_decoder_layers": 3, "vocab_size": 9}
+
+
+@pytest.mark.parametrize("attention_only", [False, True])
+def test_every_part_of_both_halves_can_be_switched_off(attention_only):
+    config = toy(**TWO, attention_only=attention_only)
+    source, target = (Input(tokens=("x",) * n, token_ids=(3, 4, 5)[:n]) for n in (3, 2))
+    whole = Run(config=config, input=source, target=target, mask=MaskConfig(mask_kind="causal"))
+    model = scramble(whole.build())
+    before = whole.record(model).output
+    for stack, n_layers in (("encoder", 2), ("decoder", 3)):
+        every = heads_of(config, stack)
+        assert len(every) % n_layers == 0
+        for part in every:
+            assert part.fits(config, 2)
+            changed = dataclasses.replace(whole, interventions=(part,)).record(model).output
+            assert not torch.equal(before, changed), part
+
+
+def test_without_cross_attention_the_source_is_never_read():
+    config = toy(**TWO)
+    off = without_cross_attention(config)
+    target = Input(tokens=("x",) * 2, token_ids=(1, 2))
+    outputs = []
+    for ids in ((3, 4, 5), (6,)):
+        source = Input(tokens=("x",) * len(ids), token_ids=ids)
+        mask = MaskConfig(mask_kind="causal")
+        made = Run(config=config, input=source, target=target, mask=mask, interventions=off)
+        outputs.append(output_of(made))
+    assert torch.equal(*outputs)
+
+
+def output_of(a_run: Run) -> torch.Tensor:
+    return a_run.record(scramble(a_run.build())).output
+
+
+def test_a_stack_that_is_not_there_does_not_fit():
+    there = without_cross_attention(toy(**TWO), [0])[0]
+    assert str(there) == "decoder.cross_attention_out.0:zero"
+    assert not there.fits(toy(n_layers=2), 5)
+    assert not Intervention(part=Part.HEAD, layer=0, head=0).fits(toy(**TWO), 5)
+    with pytest.raises(ValueError, match="cross"):
+        read_interventions("encoder.cross_attention_out.0:zero")

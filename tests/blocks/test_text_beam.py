@@ -11,6 +11,7 @@ from seq2seq_references import hugging_face_bart, hugging_face_t5
 from test_encoder_decoder import BART, T5, small
 
 from blocks import ConfigError, build
+from blocks.interventions import replacements, without_cross_attention
 from blocks.kinds import PositionKind
 from blocks.text.beam import BeamConfig, BeamSearch, Fate, greedy
 
@@ -215,3 +216,49 @@ def test_what_cannot_be_is_refused_with_its_mend(changes: dict[str, Any], mend: 
     (fault,) = refusal.value.faults
     assert fault.mend == mend and "{" not in str(fault)
     search_config(**changes | mend)
+
+
+@few
+@given(st.integers(0, 10**6), st.integers(1, 3), st.lists(st.integers(0, 6), max_size=4))
+def test_what_is_forced_comes_first_and_the_rest_is_searched(seed, width, forced):
+    model, config = model_and_config(seed, vocab_size=7)
+    forced = forced[: forced.index(STOP) + 1] if STOP in forced else forced
+    config_of = search_config(beam_width=width)
+    search = BeamSearch(model, config, SOURCE, config_of, forced=forced).run()
+    for place in search.results():
+        assert search.token_ids(place)[: len(forced)] == forced
+    kept = [each for each in search.tree if each.step <= len(forced) and each.fate != Fate.DROPPED]
+    assert [each.token_id for each in kept] == forced
+    if kept:
+        memory = model.encode(torch.tensor([SOURCE]))
+        logits = model.decode(torch.tensor([[START, *forced[:-1]]]), memory)
+        chances = logits.log_softmax(-1)[0, range(len(forced)), forced]
+        assert kept[-1].log_prob == pytest.approx(float(chances.sum()), abs=1e-4)
+
+
+def test_forcing_what_is_chosen_anyway_changes_nothing():
+    model, config = model_and_config(3)
+    whole = BeamSearch(model, config, SOURCE, search_config(beam_width=1)).run()
+    token_ids = whole.token_ids(whole.results()[0])
+    again = BeamSearch(model, config, SOURCE, search_config(beam_width=1), forced=token_ids).run()
+    assert again.token_ids(again.results()[0]) == token_ids
+
+
+def test_a_search_without_cross_attention_does_not_read_its_source():
+    model, config = model_and_config(1)
+    off = replacements(without_cross_attention(config))
+    found = [
+        BeamSearch(model, config, source, search_config(), replace=off).run().frame()
+        for source in (SOURCE, [3, 3])
+    ]
+    assert found[0].equals(found[1])
+    untouched = BeamSearch(model, config, SOURCE, search_config()).run().frame()
+    assert not untouched.equals(found[0])
+
+
+def test_padding_of_the_source_changes_no_hypothesis():
+    model, config = model_and_config(2)
+    bare = BeamSearch(model, config, SOURCE, search_config()).run().frame()
+    is_source = [True] * len(SOURCE) + [False] * 2
+    padded = BeamSearch(model, config, [*SOURCE, 0, 0], search_config(), is_source=is_source)
+    assert padded.run().frame()["token_id"].tolist() == bare["token_id"].tolist()
