@@ -4,7 +4,7 @@ Lines are paths of the layout: one path holds all lines of a level, however many
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,18 +16,36 @@ LEAST = 0.02
 LABELS = 64
 
 
-def edges(weights: np.ndarray, most: int, pinned: int) -> np.ndarray:
+class Keys(NamedTuple):
+    """The tokens that are read where they are those of another text.
+
+    `first`: the number of the first that is drawn; `pinned`: the one whose readers stand out.
+    """
+
+    tokens: Sequence[str]
+    first: int = 0
+    pinned: int | None = None
+
+
+def edges(
+    weights: np.ndarray, most: int, pinned: int | None, pinned_key: int | None = None
+) -> np.ndarray:
     """The `most` largest weights of each query: (n, 2), query and key.
 
-    Those under 0.02 are left out, but for the `pinned` query. `weights`: (query, key), NaN where
-    masked.
+    Those under 0.02 are left out, but for the `pinned` query; all of the `pinned_key` from there
+    on are drawn. `weights`: (query, key), NaN where masked.
     """
     found = np.nan_to_num(weights)
     largest = np.argsort(-found, axis=1, kind="stable")[:, :most]
     query = np.repeat(np.arange(len(found)), largest.shape[1])
     key = largest.ravel()
     is_drawn = (found[query, key] >= LEAST) | ((query == pinned) & (found[query, key] > 0))
-    return np.stack((query[is_drawn], key[is_drawn]), axis=1)
+    drawn = np.stack((query[is_drawn], key[is_drawn]), axis=1)
+    if pinned_key is None:
+        return drawn
+    readers = np.flatnonzero(found[:, pinned_key] >= LEAST)
+    arriving = np.stack((readers, np.full(len(readers), pinned_key)), axis=1)
+    return np.concatenate((drawn[drawn[:, 1] != pinned_key], arriving))
 
 
 def lines(
@@ -35,8 +53,9 @@ def lines(
     tokens: Sequence[str],
     *,
     most: int,
-    pinned: int,
+    pinned: int | None,
     first: int = 0,
+    keys: Keys | None = None,
     title: str,
     _: Translate,
 ) -> Picture:
@@ -44,25 +63,30 @@ def lines(
 
     A line is as strong as its weight, in eight levels, one path each; those of the `pinned` query
     have the colour of what is pinned. Of a long text tokens from `first` on are drawn; `pinned` is
-    counted within them. A click on a token returns its number in the text.
+    counted within them. Without `keys` a text reads itself. A click on a token returns its number
+    in its text, and 1 if it stands on the right.
     """
-    n = len(tokens)
-    found = edges(weights, most, pinned)
-    is_pinned = found[:, 0] == pinned
-    height = [n - 0.5, -0.5]
-    right = {**token_ticks(tokens, LABELS), "side": "right", "overlaying": "y", "range": height}
+    keys = Keys(tokens, first) if keys is None else keys
+    found = edges(weights, most, pinned, keys.pinned)
+    is_pinned = (found[:, 0] == pinned) | (found[:, 1] == keys.pinned)
+    n = max(len(tokens), len(keys.tokens))
     bare = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     return figure(
-        _ends(weights, tokens, pinned, first, _),
+        _ends(weights, tokens, pinned, first, keys, _),
         title=title,
         height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
         margin=(TITLE + 22, 8),
         xaxis={"range": [-0.02, 1.02], "fixedrange": True, **bare},
-        yaxis={**token_ticks(tokens, LABELS), "range": height},
-        yaxis2=right,
+        yaxis={**token_ticks(tokens, LABELS), "range": _height(len(tokens), n)},
+        yaxis2={
+            **token_ticks(keys.tokens, LABELS),
+            "side": "right",
+            "overlaying": "y",
+            "range": _height(len(keys.tokens), n),
+        },
         shapes=[
-            *_levels(weights, found[~is_pinned], ATTENTION),
-            *_levels(weights, found[is_pinned], PINNED),
+            *_levels(weights, found[~is_pinned], ATTENTION, _shift(len(tokens), len(keys.tokens))),
+            *_levels(weights, found[is_pinned], PINNED, _shift(len(tokens), len(keys.tokens))),
         ],
         annotations=[
             _column(_("query: reads"), 0, "left"),
@@ -71,50 +95,84 @@ def lines(
     )
 
 
+def _height(n_tokens: int, n: int) -> list[float]:
+    """The range of a column of tokens in a picture with room for `n`: a shorter one is centred."""
+    spare = (n - n_tokens) / 2
+    return [n_tokens - 0.5 + spare, -0.5 - spare]
+
+
+def _shift(n_queries: int, n_keys: int) -> float:
+    """How far down keys stand, counted as queries are: both columns have the same middle."""
+    return (n_queries - n_keys) / 2
+
+
 def _column(text: str, x: float, anchor: str) -> dict[str, Any]:
     place = {"x": x, "xref": "paper", "y": 1, "yref": "paper", "xanchor": anchor}
     return {**place, "yanchor": "bottom", "text": text, "showarrow": False, "font": {"size": 11}}
 
 
-def _levels(weights: np.ndarray, found: np.ndarray, color: str) -> list[dict[str, Any]]:
+def _levels(
+    weights: np.ndarray, found: np.ndarray, color: str, shift: float
+) -> list[dict[str, Any]]:
     """One path a level: faint ones first, so that strong ones lie on top."""
     values = weights[found[:, 0], found[:, 1]]
     level = np.minimum((values * LEVELS).astype(int), LEVELS - 1)
     return [
-        _level(found[level == i], faint(color, 0.12 + 0.88 * (i + 0.5) / LEVELS), 0.8 + 0.55 * i)
+        _level(
+            found[level == i], faint(color, 0.12 + 0.88 * (i + 0.5) / LEVELS), 0.8 + 0.55 * i, shift
+        )
         for i in range(LEVELS)
         if (level == i).any()
     ]
 
 
-def _level(found: np.ndarray, color: str, width: float) -> dict[str, Any]:
+def _level(found: np.ndarray, color: str, width: float, shift: float) -> dict[str, Any]:
     """Curves that leave and arrive level, so that each can be followed."""
-    curves = (f"M 0,{query} C 0.4,{query} 0.6,{key} 1,{key}" for query, key in found.tolist())
+    ends = ((query, key + shift) for query, key in found.tolist())
+    curves = (f"M 0,{query} C 0.4,{query} 0.6,{key:g} 1,{key:g}" for query, key in ends)
     line = {"color": color, "width": width}
     return {"type": "path", "path": " ".join(curves), "line": line, "layer": "below"}
 
 
 def _ends(
-    weights: np.ndarray, tokens: Sequence[str], pinned: int, first: int, _: Translate
+    weights: np.ndarray,
+    tokens: Sequence[str],
+    pinned: int | None,
+    first: int,
+    keys: Keys,
+    _: Translate,
 ) -> list[dict[str, Any]]:
     """What is clicked and hovered: each token on the left, and each on the right."""
-    n = len(tokens)
+    n, n_keys = len(tokens), len(keys.tokens)
     found = np.nan_to_num(weights)
-    most, row, received = found.argmax(axis=1), found[pinned], found.sum(axis=0)
-    names = token_ticks(tokens, n)["ticktext"]
+    most, received = found.argmax(axis=1), found.sum(axis=0)
+    names, key_names = (token_ticks(each, len(each))["ticktext"] for each in (tokens, keys.tokens))
     reads = _("reads most from {key}: {weight:.3f}")
-    is_read = _("from the pinned token {weight:.3f}, from all together {total:.2f}")
     left = [
-        f"{names[i]}<br>{reads.format(key=names[most[i]], weight=found[i, most[i]])}"
+        f"{names[i]}<br>{reads.format(key=key_names[most[i]], weight=found[i, most[i]])}"
         for i in range(n)
     ]
-    right = [f"{names[i]}<br>{is_read.format(weight=row[i], total=received[i])}" for i in range(n)]
-    colors = [PINNED if i == pinned else ATTENTION for i in range(n)]
-    numbers = range(first, first + n)
-    return [_dots(0, left, colors, numbers), _dots(1, right, [ATTENTION] * n, numbers)]
+    right = [
+        f"{key_names[i]}<br>{_is_read(found, pinned, i, received[i], _)}" for i in range(n_keys)
+    ]
+    return [
+        _dots(0, left, _colors(n, pinned), range(first, first + n)),
+        _dots(1, right, _colors(n_keys, keys.pinned), range(keys.first, keys.first + n_keys)),
+    ]
 
 
-def _dots(x: float, hovers: list[str], colors: list[str], numbers: range) -> dict[str, Any]:
+def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: Translate) -> str:
+    if pinned is None:
+        return _("from all together {total:.2f}").format(total=total)
+    text = _("from the pinned token {weight:.3f}, from all together {total:.2f}")
+    return text.format(weight=found[pinned, key], total=total)
+
+
+def _colors(n: int, pinned: int | None) -> list[str]:
+    return [PINNED if i == pinned else ATTENTION for i in range(n)]
+
+
+def _dots(x: int, hovers: list[str], colors: list[str], numbers: range) -> dict[str, Any]:
     kept, n = {"marker": {"opacity": 1}}, len(numbers)
     return {
         "type": "scatter",
@@ -122,7 +180,7 @@ def _dots(x: float, hovers: list[str], colors: list[str], numbers: range) -> dic
         "x": [x] * n,
         "y": list(range(n)),
         "yaxis": "y2" if x else "y",
-        "customdata": [[i] for i in numbers],
+        "customdata": [[i, x] for i in numbers],
         "hovertext": hovers,
         "hoverinfo": "text",
         "marker": {"size": 8 if n <= 64 else 4, "color": colors},

@@ -19,7 +19,8 @@ def overview(
     *,
     columns: int,
     selected: int | None,
-    pinned: float,
+    pinned: float | None,
+    pinned_key: float | None = None,
     title: str = "",
     _: Translate,
 ) -> Picture:
@@ -27,7 +28,7 @@ def overview(
 
     `codes`: tiles side by side with room for titles above them, one byte a cell;
     `heads`: head, label, hover, a row each;
-    `pinned`: where the pinned query stands in a tile, 0 (top) to 1.
+    `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right).
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
     gap = codes.shape[0] // n_rows - side
@@ -51,7 +52,7 @@ def overview(
             "constraintoward": "top",
         },
         shapes=[
-            _pinned_marks(corner, side, pinned),
+            *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
         annotations=titles if len(heads) <= TITLES_UP_TO else [],
@@ -59,11 +60,22 @@ def overview(
 
 
 def _pinned_marks(
-    corner: Sequence[tuple[float, float]], side: int, pinned: float
-) -> dict[str, Any]:
-    """A short mark at the left of the pinned query, in every tile: one path for all of them."""
-    marks = (f"M {x - 0.06 * side},{y + pinned * side} H {x}" for x, y in corner)
-    return {"type": "path", "path": " ".join(marks), "line": {"color": PINNED, "width": 3}}
+    corner: Sequence[tuple[float, float]],
+    side: int,
+    query: float | None,
+    key: float | None,
+) -> list[dict[str, Any]]:
+    """A short mark at the left of the pinned query, in every tile, and below the pinned key.
+
+    One path for all of them.
+    """
+    marks = []
+    if query is not None:
+        marks += [f"M {x - 0.06 * side},{y + query * side} H {x}" for x, y in corner]
+    if key is not None:
+        marks += [f"M {x + key * side},{y + side} V {y + 1.06 * side}" for x, y in corner]
+    line = {"color": PINNED, "width": 3}
+    return [{"type": "path", "path": " ".join(marks), "line": line}] if marks else []
 
 
 def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Names(NamedTuple):
     across: str
     rows: Sequence[str]
     columns: Sequence[str]
+    columns_named: int = LABELS
 
 
 def token_matrix(
@@ -36,23 +37,27 @@ def token_matrix(
     *,
     is_clicked: bool = True,
     pinned: int | None = None,
+    pinned_column: int | None = None,
+    shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (),
+    room_right: float = 0,
 ) -> Picture:
-    """Rows down and columns across; `pinned`: the row that is outlined.
+    """Rows down and columns across; `pinned`: the row that is outlined, `pinned_column` likewise.
+
+    `room_right`: columns that are kept free at the right for what is written beside the rows.
 
     Where marks are too many for a chart that is not clicked, the colours themselves are hovered.
     """
     n_rows, n_columns = len(names.rows), len(names.columns)
     room = label_room(names.columns)
-    width, height = [-0.5, n_columns - 0.5], [n_rows - 0.5, -0.5]
-    is_pinned = pinned is not None and pinned < n_rows
+    width, height = [-0.5, n_columns - 0.5 + room_right], [n_rows - 0.5, -0.5]
     return figure(
         _traces(heatmap, marks, is_clicked=is_clicked),
         title=names.title,
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
         margin=(TITLE + room, AXIS_TITLE),
         xaxis={
-            **token_ticks(names.columns, LABELS),
+            **token_ticks(names.columns, names.columns_named),
             "side": "top",
             "range": width,
             "tickangle": -55,
@@ -65,9 +70,20 @@ def token_matrix(
         },
         xaxis2={**hover_names(names.columns), "overlaying": "x", "range": width},
         yaxis2={**hover_names(names.rows), "overlaying": "y", "range": height},
-        shapes=[outline(-0.5, pinned - 0.5, n_columns, 1)] if is_pinned else [],
+        shapes=[*shapes, *_pinned(pinned, pinned_column, n_rows, n_columns)],
         annotations=[_across(names.across), *annotations],
     )
+
+
+def _pinned(
+    row: int | None, column: int | None, n_rows: int, n_columns: int
+) -> list[dict[str, Any]]:
+    """The outlines of what is pinned, as far as it is drawn."""
+    is_row, is_column = row is not None and row < n_rows, column is not None and column < n_columns
+    return [
+        *([outline(-0.5, row - 0.5, n_columns, 1)] if is_row else []),
+        *([outline(column - 0.5, -0.5, 1, n_rows)] if is_column else []),
+    ]
 
 
 def _traces(
