@@ -1,6 +1,8 @@
 """Every string on the screen exists in every language."""
 
+import ast
 import string
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,20 @@ def source_texts() -> set[str]:
 
 def fields(text: str) -> set[str]:
     return {f"{name}:{spec}" for _, name, spec, _ in string.Formatter().parse(text) if name}
+
+
+def texts_in_f_strings(path: Path) -> Iterator[str]:
+    """Texts inside an f-string, where the extraction does not find them on every Python."""
+    for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for inner in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
+            match inner:
+                case ast.Call(func=ast.Name("_" | "N_"), args=[ast.Constant(str() as text), *_]):
+                    yield text
+
+
+def test_no_text_hides_from_the_extraction():
+    sources = [ROOT / "app.py", *ROOT.glob("pages/**/*.py"), *ROOT.glob("blocks/**/*.py")]
+    assert [text for path in sources for text in texts_in_f_strings(path)] == []
 
 
 def test_there_is_something_to_translate():

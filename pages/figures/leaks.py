@@ -45,7 +45,7 @@ def leak_map(
         [
             marks(~forbidden & is_number, values, value),
             hatching(quiet, values, _("forbidden: exactly 0")),
-            alarms(leaks, values, f"{_('LEAK')} · {value}"),
+            alarms(leaks, values, _("LEAK") + f" · {value}"),
             hatching(~is_number, values, _("not a number")),
         ],
         names,
@@ -100,7 +100,7 @@ def _bar(least: float, most: float, unit: str, *, has_leaks: bool, _: Translate)
     powers = np.arange(most, least - 0.5, -step)[::-1]
     parts = [(ALLOWED, powers, "")]
     if has_leaks:
-        parts = [(ALLOWED, powers[:-1], ""), (LEAKING, powers, f" {_('leak')}")]
+        parts = [(ALLOWED, powers[:-1], ""), (LEAKING, powers, " " + _("leak"))]
     ticks = [
         (first + (power - least) / (most - least) * (last - first), f"{10.0**power:g}{what}")
         for (first, last), shown, what in parts

@@ -12,6 +12,8 @@ from pages.figures.token_matrix import Names, hatching, marks, token_matrix
 from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
 
 NUMBERS_UP_TO = 14
+NAMED = 13
+"""Keys that are named where three pictures stand side by side."""
 
 
 def mask_map(
@@ -25,7 +27,7 @@ def mask_map(
 ) -> Picture:
     """Who may see whom, (query, key); a click on a cell returns [query, key, 1 where allowed]."""
     z = np.where(is_open, CODES, MASKED_CODE).astype(np.uint8)
-    to_change = f" · {_('click to change')}" if can_paint else ""
+    to_change = " · " + _("click to change") if can_paint else ""
     return token_matrix(
         weight_map(z, _, showscale=False, xgap=1, ygap=1),
         [
@@ -88,7 +90,7 @@ def pattern_map(
 
 
 def _names(title: str, rows: Sequence[str], columns: Sequence[str], _: Translate) -> Names:
-    return Names(title, _("query: reads"), _("key: read from"), rows, columns)
+    return Names(title, _("query: reads"), _("key: read from"), rows, columns, NAMED)
 
 
 def _said(template: str, digits: str) -> str:
@@ -141,11 +143,10 @@ def _hovers(
     weights: np.ndarray, names: Sequence[str], tokens: Sequence[str], _: Translate
 ) -> list[list[str]]:
     labels = token_ticks(tokens, len(tokens))["ticktext"]
+    no_number = _("not a number")
     return [
         [
-            f"{name}<br>{label}: {x:.4f}"
-            if np.isfinite(x)
-            else f"{name}<br>{label}: {_('not a number')}"
+            f"{name}<br>{label}: {x:.4f}" if np.isfinite(x) else f"{name}<br>{label}: {no_number}"
             for x, label in zip(row, labels, strict=True)
         ]
         for row, name in zip(weights, names, strict=True)
@@ -154,4 +155,5 @@ def _hovers(
 
 def _no_number(row: int, n: int, _: Translate) -> dict[str, Any]:
     place = {"x": (n - 1) / 2, "y": int(row), "showarrow": False}
-    return {**place, "text": f"<b>{_('not a number')}</b>", "font": {"size": 14}}
+    no_number = _("not a number")
+    return {**place, "text": f"<b>{no_number}</b>", "font": {"size": 14}}

@@ -68,9 +68,10 @@ def numbered(values: np.ndarray) -> dict[str, Any]:
 
 def hovered(matrix: Matrix, _: Translate) -> dict[str, Any]:
     """What its heatmap says under the cursor, where cells are not clicked."""
+    masked = _("masked")
     text = [
         [
-            f"{row} → {column}<br>{matrix.symbol} {_('masked') if np.isnan(x) else f'{x:.4g}'}"
+            f"{row} → {column}<br>{matrix.symbol} {masked if np.isnan(x) else f'{x:.4g}'}"
             for x, column in zip(values, map(token_label, matrix.columns), strict=True)
         ]
         for values, row in zip(matrix.values, map(token_label, matrix.rows), strict=True)

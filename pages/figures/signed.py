@@ -44,7 +44,7 @@ def signed_bar(values: np.ndarray, title: str) -> dict[str, Any]:
     return {
         "title": {"text": title, "side": "right"},
         "tickvals": [LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],
-        "ticktext": [f"{part * most:.3g}" for part in (-1, -0.5, 0, 0.5, 1)],
+        "ticktext": [f"{part * most:.2g}" for part in (-1, -0.5, 0, 0.5, 1)],
         "thickness": 10,
         "outlinewidth": 0,
     }

@@ -29,7 +29,8 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         st.caption(words.kinds_note(run))
         controls.padding_button(run)
     with right:
-        st.markdown(f"**{_('Paint a mask by hand')}**")
+        title = _("Paint a mask by hand")
+        st.markdown(f"**{title}**")
         st.caption(_("Click a cell of the large mask below, or choose one here."))
         painting.painting_controls(run)
     layer_choice(run, layer)

@@ -58,7 +58,7 @@ def sentence(run: Run, token: int) -> str:
     """What the changes did to the output, in this run."""
     moved = measured.moved(run)
     if max(moved) < NOTHING:
-        return f"{_('The output did not move.')} {_why_not(run)}".strip()
+        return " ".join((_("The output did not move."), _why_not(run))).strip()
     most = max(range(len(moved)), key=moved.__getitem__)
     text = _(
         "Of {n} tokens, {changed} have another output; "

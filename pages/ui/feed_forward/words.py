@@ -258,8 +258,9 @@ def route_sentence(run: Run, layer: int, token: int) -> str:
     """Where the pinned token goes, how even the load is, and who was dropped."""
     found, config = measured.routes(run, layer), measured.mixture(run)
     experts = [int(expert) for expert in found.index[token]]
+    no_room = _("no room")
     listed = ", ".join(
-        f"{expert} ({weight:.0%})" if is_kept else f"{expert} ({_('no room')})"
+        f"{expert} ({weight:.0%})" if is_kept else f"{expert} ({no_room})"
         for expert, weight, is_kept in zip(
             experts, found.weight[token], found.kept[token], strict=True
         )

@@ -248,9 +248,9 @@ def steps_sentence(run: Run, layer: int, head: int, query: int) -> str:
     said = _("Query {query} may read {n} of {all} keys.")
     begun = said.format(query=token(run, query), n=int(is_open.sum()), all=len(is_open))
     if not is_open.any():
-        return f"{begun} {_('Its row is all zeros: attention writes nothing there.')}"
+        return " ".join((begun, _("Its row is all zeros: attention writes nothing there.")))
     if not np.isfinite(scores[query]).all():
-        return f"{begun} {_('Some of its scores are too large for this number format.')}"
+        return " ".join((begun, _("Some of its scores are too large for this number format.")))
     key = int(pattern[query].argmax())
     text = _("Its largest weight, {weight:.3f}, goes to key {key}.")
     most = text.format(key=token(run, key), weight=float(pattern[query, key]))
