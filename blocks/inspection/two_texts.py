@@ -1,0 +1,103 @@
+"""The three attentions of an encoder–decoder: their patterns, their masks, all heads of each."""
+
+import math
+from enum import StrEnum
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.config import ModelConfig
+from blocks.inspection import tiles
+from blocks.probe import Recording
+from blocks.source_target import SourceTargetMask
+
+SIDE, MANY_TILES, SIDE_OF_MANY = 48, 48, 24
+
+
+class AttentionKind(StrEnum):
+    """Which text reads which: the source itself, the target itself, the target the source."""
+
+    ENCODER = "encoder"
+    DECODER = "decoder"
+    CROSS = "cross"
+
+    @property
+    def reads_source(self) -> bool:
+        """Whether the keys are those of the source."""
+        return self is not AttentionKind.DECODER
+
+    @property
+    def is_of_source(self) -> bool:
+        """Whether the queries are those of the source."""
+        return self is AttentionKind.ENCODER
+
+
+def n_layers(config: ModelConfig, kind: AttentionKind) -> int:
+    """How many layers have this attention."""
+    return config.n_layers if kind.is_of_source else config.n_decoder_layers
+
+
+def pattern(seen: Recording, kind: AttentionKind, layer: int) -> Tensor:
+    """Weights of the first sequence: (n_heads, query, key)."""
+    name = "cross_pattern" if kind is AttentionKind.CROSS else "pattern"
+    stack = "encoder" if kind.is_of_source else "decoder"
+    return seen.tensor(name, layer, stack=stack)[0]
+
+
+def patterns(seen: Recording, kind: AttentionKind, config: ModelConfig) -> list[Tensor]:
+    """Those of all layers."""
+    return [pattern(seen, kind, layer) for layer in range(n_layers(config, kind))]
+
+
+def allowed(mask: SourceTargetMask, kind: AttentionKind, n_query: int, n_key: int) -> Tensor:
+    """Who may see whom in the first sequence: (query, key)."""
+    masks = {
+        AttentionKind.ENCODER: mask.source,
+        AttentionKind.DECODER: mask.target,
+        AttentionKind.CROSS: mask.cross,
+    }
+    found = masks[kind]
+    if found is None:
+        return torch.ones(n_query, n_key, dtype=torch.bool)
+    return found.reshape(-1, n_query, n_key)[0]
+
+
+def weights(found: Tensor, is_open: Tensor) -> NDArray[np.float32]:
+    """The weights of one head, NaN where masked: both (query, key)."""
+    masked = torch.where(is_open.to(found.device), found.float(), torch.nan)
+    shown: NDArray[np.float32] = masked.cpu().numpy()
+    return shown
+
+
+def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
+    """One row a head of all layers: layer, head, entropy_bits, effective_tokens (2^entropy).
+
+    Means over the queries that may see a key. `found`: one a layer, (n_heads, query, key).
+    """
+    stacked = torch.stack(found).float()  # (layer, head, query, key)
+    sees_some = is_open.to(stacked.device).any(dim=-1)
+    entropy = torch.special.entr(stacked).sum(dim=-1) / math.log(2)
+    mean = (entropy * sees_some).sum(dim=-1) / sees_some.sum().clamp(min=1)
+    n_heads = stacked.shape[1]
+    table = pd.DataFrame({"entropy_bits": mean.flatten().cpu().numpy()})
+    table.insert(0, "layer", table.index // n_heads)
+    table.insert(1, "head", table.index % n_heads)
+    table["effective_tokens"] = 2 ** table["entropy_bits"]
+    return table
+
+
+def tiled(found: list[Tensor], is_open: Tensor) -> NDArray[np.uint8]:
+    """All heads as square tiles, a row of tiles a layer, one byte a cell.
+
+    A long text is drawn by the largest weight of so many cells, a short one with large cells.
+    """
+    codes = tiles.encode(torch.cat(found), is_open.to(found[0].device))
+    side = SIDE if len(codes) <= MANY_TILES else SIDE_OF_MANY
+    strides = [max(1, math.ceil(n / side)) for n in codes.shape[1:]]
+    pooled = F.max_pool2d(codes.float()[None], strides, ceil_mode=True)
+    square = F.interpolate(pooled, size=(side, side), mode="nearest")[0]
+    return tiles.tile(square.to(torch.uint8), found[0].shape[0])
