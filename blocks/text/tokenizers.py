@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blocks.faults import N_, ConfigError, Fault
+from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from blocks.text.bpe import N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.tokenizer import Tokenizer
@@ -61,12 +62,24 @@ def _alphabet(read: Mapping[str, Any]) -> CharacterTokenizer:
 
 
 def _vocabulary(read: Mapping[str, Any]) -> WordTokenizer:
-    vocabulary = read.get("words")
-    if not isinstance(vocabulary, list) or not vocabulary:
-        raise _damaged("words")
-    if not all(isinstance(word, str) and word for word in vocabulary) or _repeats(vocabulary):
-        raise _damaged("words")
-    return WordTokenizer(tuple(vocabulary))
+    return WordTokenizer(_words(read, "words"))
+
+
+def _sentences(read: Mapping[str, Any]) -> SentenceTokenizer:
+    english, chinese = (_words(read, name) for name in ("english", "chinese"))
+    if not {*SPECIAL, *english}.isdisjoint(chinese) or not {*SPECIAL}.isdisjoint(english):
+        raise _damaged("chinese")  # a word would have two ids
+    return SentenceTokenizer(english, chinese)
+
+
+def _words(read: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A list of different words, not empty."""
+    words = read.get(name)
+    if not isinstance(words, list) or not words:
+        raise _damaged(name)
+    if not all(isinstance(word, str) and word for word in words) or _repeats(words):
+        raise _damaged(name)
+    return tuple(words)
 
 
 def _repeats(members: str | list[str]) -> bool:
@@ -82,4 +95,5 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Tokenizer]] = {
     "bpe": _byte_pairs,
     "characters": _alphabet,
     "words": _vocabulary,
+    "sentences": _sentences,
 }

@@ -17,7 +17,7 @@ from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
 from blocks.training.recipe import DEFAULTS, RECIPES
 from blocks.training.spec import TrainingSpec
-from blocks.training.tasks import Language, TaskConfig, TaskKind, TokenKind, build_task
+from blocks.training.tasks import LEARNERS, Language, TaskConfig, TaskKind, TokenKind, build_task
 from blocks.training.watch import watched
 
 MOST_CHARACTERS = 50_000_000
@@ -60,8 +60,8 @@ def parser() -> argparse.ArgumentParser:
     add("--text", type=Path, metavar="FILE", help="learn from this text (implies --task text)")
     add("--tokens", choices=[*TokenKind], default=TokenKind.CHARACTERS, help="of a text")
     add("--language", choices=[*Language], default=Language.ENGLISH, help="of stories")
-    add("--learner", choices=[Architecture.GPT, Architecture.ENCODER], help="where both can learn")
-    add("--seq-len", type=int, default=64, metavar="N", help="tokens in a row (%(default)s)")
+    add("--learner", choices=[*LEARNERS], help="where several can learn")
+    add("--seq-len", type=int, metavar="N", help="tokens in a row (as the task is usually posed)")
     add("--preset", choices=[*RECIPES], default="fast", help="the recipe (%(default)s)")
     add("--steps", type=int, metavar="N", help="how many updates (as the recipe says)")
     add("--seed", type=int, default=0, metavar="N", help="of all random numbers (%(default)s)")
@@ -130,7 +130,7 @@ def task_config(options: argparse.Namespace) -> TaskConfig:
     kind = TaskKind(options.task) if options.text is None else TaskKind.TEXT
     return TaskConfig(
         kind=kind,
-        seq_len=options.seq_len,
+        seq_len=kind.usual_seq_len if options.seq_len is None else options.seq_len,
         architecture=options.learner and Architecture(options.learner),
         text=None if options.text is None else text_of(options.text),
         token_kind=TokenKind(options.tokens),

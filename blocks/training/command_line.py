@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from blocks.kinds import Architecture
 from blocks.training.fast_model import fast_config
 from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.spec import TrainingSpec
@@ -35,8 +34,8 @@ def _task_options(task: TaskConfig, text_file: str) -> Iterator[str]:
         yield from ("--tokens", task.token_kind)
     if task.language is not Language.ENGLISH:
         yield from ("--language", task.language)
-    if not task.causal and Architecture.GPT in task.kind.architectures:
-        yield from ("--learner", Architecture.ENCODER)
+    if task.learner is not task.kind.architectures[0]:
+        yield from ("--learner", task.learner)
 
 
 def _assignments(usual: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:

@@ -1,15 +1,19 @@
 """How good a model is on what it has never seen, and what it writes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from blocks.randomness import generator
+from blocks.training.events import Sample
 from blocks.training.loss import cross_entropy
-from blocks.training.sample import continued
+from blocks.training.pairs import PairTask
+from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
-from blocks.training.tasks import IGNORED, Batch, Task
+from blocks.training.task import moved
+from blocks.training.tasks import IGNORED, Task
 
 
 class Examiner:
@@ -19,7 +23,7 @@ class Examiner:
         self.spec, self.task = spec, task
         random = generator(spec.seed, "held_out")
         self.batches = [
-            on_device(task.held_out(spec.recipe.batch_size, random), spec.device)
+            task.held_out(spec.recipe.batch_size, random).to(spec.device)
             for _ in range(spec.recipe.n_eval_batches)
         ]
 
@@ -27,7 +31,7 @@ class Examiner:
         """Mean cross entropy over all tokens asked for, in nats, without label smoothing."""
         with torch.no_grad():
             sums = [
-                cross_entropy(model(batch.token_ids), batch.targets, reduction="sum")
+                cross_entropy(model(*batch.read), batch.targets, reduction="sum")
                 for batch in self.batches
             ]
             asked = [(batch.targets != IGNORED).sum() for batch in self.batches]
@@ -37,8 +41,14 @@ class Examiner:
         """What the task measures, see its `score_name`."""
         return self.task.score(self.logits_of(model), generator(self.spec.seed, "score"))
 
-    def sample(self, model: nn.Module, step: int) -> str | None:
-        """A text that the model writes now; None where the task has no beginning for it."""
+    def sample(self, model: nn.Module, step: int) -> Sample | None:
+        """What the model writes now; None where the task is not one of writing."""
+        if isinstance(self.task, PairTask):
+            return Sample(step, "", answers(model, self.spec.config, self.task))
+        text = self._written_on(model, step)
+        return None if text is None else Sample(step, text)
+
+    def _written_on(self, model: nn.Module, step: int) -> str | None:
         prompt = self.task.prompt()
         if prompt is None:
             return None
@@ -50,13 +60,8 @@ class Examiner:
     def logits_of(self, model: nn.Module) -> Callable[[Tensor], Tensor]:
         """The model as a function: ids (batch, seq) to logits, float32 on the CPU."""
 
-        def logits_of(token_ids: Tensor) -> Tensor:
+        def logits_of(*read: Any) -> Tensor:
             with torch.no_grad():
-                return model(token_ids.to(self.spec.device)).float().cpu()
+                return model(*(moved(each, self.spec.device) for each in read)).float().cpu()
 
         return logits_of
-
-
-def on_device(batch: Batch, device: str) -> Batch:
-    """The same batch where the model is."""
-    return Batch(batch.token_ids.to(device), batch.targets.to(device))

@@ -47,11 +47,21 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What was asked, what the model wrote for it, and what would have been right."""
+
+    question: str
+    written: str
+    right: str
+
+
+@dataclass(frozen=True)
 class Sample:
-    """What the model writes after `step` updates."""
+    """What the model writes after `step` updates: a text of its own, or answers."""
 
     step: int
     text: str
+    answers: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True)

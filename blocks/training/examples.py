@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from blocks.kinds import Architecture
 from blocks.randomness import generator
-from blocks.training.task import IGNORED, Task
+from blocks.source_target import SourceTarget
+from blocks.training.pairs import PairTask
+from blocks.training.task import IGNORED, Batch, Task
 
 
 @dataclass(frozen=True)
@@ -20,23 +23,42 @@ class Place:
 
 def example(task: Task) -> tuple[Place, ...]:
     """The places of one held-out row, always the same one."""
-    batch = task.held_out(1, generator(0, task.name, "example"))
-    read, targets = batch.token_ids[0].tolist(), batch.targets[0].tolist()
-    return _written_on(task, read, targets) if task.causal else _filled_in(task, read, targets)
+    row = _row(task)
+    targets = row.targets[0].tolist()
+    if isinstance(row.token_ids, SourceTarget):
+        source, written = (ids[0].tolist() for ids in row.token_ids)
+        read = tuple(Place(task.tokenizer.label(token)) for token in source)
+        return (*read, *_written_on(task, written, targets))
+    read_ids = row.token_ids[0].tolist()
+    is_gpt = task.learner is Architecture.GPT
+    return (_written_on if is_gpt else _filled_in)(task, read_ids, targets)
 
 
 def fixed_input(task: Task) -> tuple[int, ...]:
     """The token ids that the example reads: what to look at a model with while it learns."""
-    batch = task.held_out(1, generator(0, task.name, "example"))
-    return tuple(batch.token_ids[0].tolist())
+    ids = _row(task).token_ids
+    return tuple((ids.source if isinstance(ids, SourceTarget) else ids)[0].tolist())
 
 
-def opening(task: Task) -> str:
-    """A text to try the trained model with: a question, or the beginning of a row."""
+def fixed_target(task: Task) -> tuple[int, ...]:
+    """The token ids that an encoder–decoder has written beside that input; others have none."""
+    ids = _row(task).token_ids
+    return tuple(ids.target[0].tolist()) if isinstance(ids, SourceTarget) else ()
+
+
+def openings(task: Task) -> dict[str, str]:
+    """A text to try the trained model with, by the language of the reader."""
     decode = task.tokenizer.decode
+    if isinstance(task, PairTask) and task.groups:
+        texts = [decode(row.source) for row in task.shown()]
+        return {"en": texts[0], "zh": texts[1]}
     row = fixed_input(task)
-    begun = row[: len(row) // 2] if task.causal else row
-    return decode(task.prompt() or []) or decode(begun)
+    begun = row[: len(row) // 2] if task.learner is Architecture.GPT else row
+    return dict.fromkeys(("en", "zh"), decode(task.prompt() or []) or decode(begun))
+
+
+def _row(task: Task) -> Batch:
+    return task.held_out(1, generator(0, task.name, "example"))
 
 
 def _written_on(task: Task, read: list[int], targets: list[int]) -> tuple[Place, ...]:

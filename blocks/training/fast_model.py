@@ -5,7 +5,6 @@ from typing import Any
 from blocks.config import ModelConfig
 from blocks.kinds import (
     Activation,
-    Architecture,
     Initialization,
     NormKind,
     PositionKind,
@@ -33,7 +32,7 @@ FAST_SHAPE: dict[str, Any] = {
 def needs(task: Task) -> dict[str, Any]:
     """What the task fixes of any model that learns it, by field name."""
     return {
-        "architecture": Architecture.GPT if task.causal else Architecture.ENCODER,
+        "architecture": task.learner,
         "vocab_size": task.vocab_size,
         "max_seq_len": task.seq_len,
     }

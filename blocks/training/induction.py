@@ -34,7 +34,7 @@ class InductionTask:
 
     name: ClassVar[str] = "induction"
     architectures: ClassVar[tuple[Architecture, ...]] = (Architecture.GPT,)
-    causal: ClassVar[bool] = True
+    learner: ClassVar[Architecture] = Architecture.GPT
     tokenizer: ClassVar[CharacterTokenizer] = TOKENS
     score_name: ClassVar[str] = N_("induction score")
 

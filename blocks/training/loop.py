@@ -15,8 +15,8 @@ from blocks.faults import ConfigError
 from blocks.models import build
 from blocks.randomness import generator
 from blocks.training.checkpoint import Checkpoint
-from blocks.training.evaluation import Examiner, on_device
-from blocks.training.events import Ended, Evaluation, Event, Reason, Sample, SnapshotTaken, Step
+from blocks.training.evaluation import Examiner
+from blocks.training.events import Ended, Evaluation, Event, Reason, SnapshotTaken, Step
 from blocks.training.failures import divergence, guarded
 from blocks.training.loss import cross_entropy
 from blocks.training.memory import training_memory_fault
@@ -134,15 +134,15 @@ class Training:
         """Forward, backward, and one step of the optimizers."""
         self.step += 1
         batch = self.task.batch(self.recipe.batch_size, self._random("batch"))
-        batch = on_device(batch, self.spec.device)
+        batch = batch.to(self.spec.device)
         with training_mode(self._random("dropout"), updates_statistics=True):
-            logits = self.model(batch.token_ids)
+            logits = self.model(*batch.read)
         smoothing = self.recipe.label_smoothing
         loss = cross_entropy(logits, batch.targets, label_smoothing=smoothing)
         loss.backward()
         reading = Reading(loss, self._clipped_norm())
         self._step_optimizers()
-        return _Update(self.step, batch.token_ids.numel(), reading)
+        return _Update(self.step, batch.n_tokens, reading)
 
     def _step_optimizers(self) -> None:
         factor = rate_factor(self.recipe, self.step, self.spec.config.d_model)
@@ -210,7 +210,7 @@ class Training:
         yield Evaluation(self.step, loss, score, self.seconds, norms)
         sample = self.examiner.sample(self.model, self.step)
         if sample is not None:
-            yield Sample(self.step, sample)
+            yield sample
 
 
 def _gradients(module: nn.Module) -> list[Tensor]:

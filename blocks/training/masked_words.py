@@ -39,7 +39,7 @@ class MaskedWordsTask:
 
     name: ClassVar[str] = "masked_words"
     architectures: ClassVar[tuple[Architecture, ...]] = (Architecture.ENCODER,)
-    causal: ClassVar[bool] = False
+    learner: ClassVar[Architecture] = Architecture.ENCODER
     score_name: ClassVar[str] = N_("words found")
 
     @classmethod

@@ -37,7 +37,7 @@ class NextTokenTask:
     unseen: Windows
 
     architectures: ClassVar[tuple[Architecture, ...]] = (Architecture.GPT,)
-    causal: ClassVar[bool] = True
+    learner: ClassVar[Architecture] = Architecture.GPT
 
     @property
     def vocab_size(self) -> int:

@@ -59,7 +59,7 @@ def _matrix_paths(model: nn.Module) -> list[str]:
 
 
 def _is_inner(path: str) -> bool:
-    return path.startswith("layers.")
+    return path.startswith(("layers.", "encoder.layers.", "decoder.layers."))
 
 
 def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str, object]]:

@@ -1,12 +1,14 @@
 """Questions with one right answer: copy, reverse, sort, addition.
 
 A GPT reads "question = answer" and is asked for the answer only; an encoder reads the question and
-says the answer at the same positions. A fingerprint of the question says which side it is on, so
-no held-out question is ever learned from.
+says the answer at the same positions; an encoder–decoder reads the question and writes the answer
+between two equals signs, of letters as many as there are in this question. A fingerprint of the
+question says which side it is on, so no held-out question is ever learned from.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import torch
@@ -16,6 +18,7 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.randomness import generator
 from blocks.text.characters import CharacterTokenizer
+from blocks.training.pairs import PairTask, Row
 from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right
 
 HELD_OUT_EVERY = 8
@@ -24,8 +27,14 @@ LETTERS = CharacterTokenizer("=abcdefghijklmnopqrstuvwxyz")
 DIGITS = CharacterTokenizer("=+0123456789")
 EQUALS, PLUS, FIRST_LETTER, ZERO = 0, 1, 1, 2
 
+EXACT = N_("exact answers")
 Draw = Callable[[int, torch.Generator], Tensor]
 Answer = Callable[[Tensor], Tensor]
+ANSWERS: dict[str, Answer] = {
+    "copy": lambda question: question,
+    "reverse": lambda question: question.flip(1),
+    "sort": lambda question: question.sort(1).values,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,13 +43,13 @@ class QuestionTask:
 
     name: str
     architectures: tuple[Architecture, ...]
-    causal: bool
+    learner: Architecture
     seq_len: int
     tokenizer: CharacterTokenizer
     draw: Draw
     answer: Answer
 
-    score_name: ClassVar[str] = N_("exact answers")
+    score_name: ClassVar[str] = EXACT
 
     @property
     def vocab_size(self) -> int:
@@ -49,11 +58,11 @@ class QuestionTask:
 
     def batch(self, batch_size: int, random: torch.Generator) -> Batch:
         """Questions to learn from."""
-        return self._posed(self._drawn(batch_size, random, held_out=False))
+        return self._posed(_one_side(self.draw, batch_size, random, held_out=False))
 
     def held_out(self, batch_size: int, random: torch.Generator) -> Batch:
         """Questions never learned from."""
-        return self._posed(self._drawn(batch_size, random, held_out=True))
+        return self._posed(_one_side(self.draw, batch_size, random, held_out=True))
 
     def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
         """Share of held-out questions whose whole answer is right.
@@ -66,21 +75,14 @@ class QuestionTask:
 
     def prompt(self) -> list[int] | None:
         """A held-out question with its equals sign; none for an encoder, which does not write."""
-        question = self._drawn(1, generator(0, self.name, "prompt"), held_out=True)
-        return [*question[0].tolist(), EQUALS] if self.causal else None
-
-    def _drawn(self, batch_size: int, random: torch.Generator, *, held_out: bool) -> Tensor:
-        """Questions of one side; those of the other are drawn anew."""
-        n_tries = 2 * batch_size * (HELD_OUT_EVERY if held_out else 1)
-        questions = self.draw(0, random)
-        while len(questions) < batch_size:
-            tried = self.draw(n_tries, random)
-            questions = torch.cat([questions, tried[is_held_out(tried) == held_out]])
-        return questions[:batch_size]
+        if self.learner is not Architecture.GPT:
+            return None
+        question = _one_side(self.draw, 1, generator(0, self.name, "prompt"), held_out=True)
+        return [*question[0].tolist(), EQUALS]
 
     def _posed(self, question: Tensor) -> Batch:
         answer = self.answer(question)
-        if not self.causal:
+        if self.learner is Architecture.ENCODER:
             return Batch(question, answer)
         equals = torch.full((len(question), 1), EQUALS)
         whole = torch.cat([question, equals, answer], dim=1)
@@ -89,41 +91,77 @@ class QuestionTask:
         return Batch(whole[:, :-1], targets)
 
 
-def letters_task(name: str, seq_len: int, *, causal: bool) -> QuestionTask:
-    """Copy, reverse or sort letters; question and answer share `seq_len` in a GPT."""
-    answer: dict[str, Answer] = {
-        "copy": lambda question: question,
-        "reverse": lambda question: question.flip(1),
-        "sort": lambda question: question.sort(1).values,
-    }
-    n = seq_len // 2 if causal else seq_len
+def letters_task(name: str, seq_len: int, learner: Architecture) -> QuestionTask | PairTask:
+    """Copy, reverse or sort letters; question and answer share `seq_len` in a GPT.
+
+    An encoder–decoder is asked for one letter to all that leave room for the equals sign.
+    """
+    architectures = (Architecture.GPT, Architecture.ENCODER, Architecture.ENCODER_DECODER)
+    answer = ANSWERS[name]
+    if learner is Architecture.ENCODER_DECODER:
+        draw = partial(_random_strings, most=seq_len - 1)
+        return _pairs(name, architectures, seq_len, LETTERS, draw, answer)
+    n = seq_len // 2 if learner is Architecture.GPT else seq_len
     return QuestionTask(
         name=name,
-        architectures=(Architecture.GPT, Architecture.ENCODER),
-        causal=causal,
-        seq_len=2 * n if causal else n,
+        architectures=architectures,
+        learner=learner,
+        seq_len=2 * n if learner is Architecture.GPT else n,
         tokenizer=LETTERS,
-        draw=lambda batch, random: _random_letters(batch, n, random),
-        answer=answer[name],
+        draw=partial(_random_letters, n=n),
+        answer=answer,
     )
 
 
-def addition_task(seq_len: int) -> QuestionTask:
+def addition_task(seq_len: int, learner: Architecture) -> QuestionTask | PairTask:
     """Add two numbers of as many digits as fit, written with leading zeros: 07+95=201.
 
     The answer is written from its last digit to its first (102 as 201), as one adds by hand:
     each digit then needs only digits and the carry before it.
     """
+    architectures = (Architecture.GPT, Architecture.ENCODER_DECODER)
     n = (seq_len - 2) // 3
+    draw = partial(_random_sums, n=n)
+    if learner is Architecture.ENCODER_DECODER:
+        longest = max(2 * n + 1, n + 2)
+        return _pairs("addition", architectures, longest, DIGITS, draw, _sum_digits)
     return QuestionTask(
         name="addition",
-        architectures=(Architecture.GPT,),
-        causal=True,
+        architectures=architectures,
+        learner=learner,
         seq_len=3 * n + 2,
         tokenizer=DIGITS,
-        draw=lambda batch, random: _random_sums(batch, n, random),
+        draw=draw,
         answer=_sum_digits,
     )
+
+
+def _pairs(
+    name: str,
+    architectures: tuple[Architecture, ...],
+    seq_len: int,
+    tokenizer: CharacterTokenizer,
+    draw: Draw,
+    answer: Answer,
+) -> PairTask:
+    """Question and answer apart; what fills a question up is no part of it."""
+
+    def rows(n: int, random: torch.Generator, held_out: bool) -> list[Row]:
+        questions = _one_side(draw, n, random, held_out=held_out)
+        asked = [question[question != EQUALS] for question in questions]
+        return [Row(each.tolist(), answer(each[None])[0].tolist()) for each in asked]
+
+    return PairTask(name, architectures, seq_len, tokenizer, EXACT, rows)
+
+
+def _one_side(draw: Draw, n: int, random: torch.Generator, *, held_out: bool) -> Tensor:
+    """Questions of one side; those of the other are drawn anew."""
+    n_tries = 2 * n * (HELD_OUT_EVERY if held_out else 1)
+    questions = draw(0, random)
+    while len(questions) < n:
+        tried = draw(n_tries, random)
+        questions = torch.cat([questions, tried[is_held_out(tried) == held_out]])
+    return questions[:n]
 
 
 def is_held_out(question: Tensor) -> Tensor:
@@ -137,11 +175,18 @@ def is_held_out(question: Tensor) -> Tensor:
     return fingerprint % HELD_OUT_EVERY == 0
 
 
-def _random_letters(batch: int, n: int, random: torch.Generator) -> Tensor:
+def _random_letters(batch: int, random: torch.Generator, *, n: int) -> Tensor:
     return torch.randint(FIRST_LETTER, LETTERS.vocab_size, (batch, n), generator=random)
 
 
-def _random_sums(batch: int, n: int, random: torch.Generator) -> Tensor:
+def _random_strings(batch: int, random: torch.Generator, *, most: int) -> Tensor:
+    """Letters in every length alike, from 1 to `most`, filled up: (batch, most)."""
+    letters = _random_letters(batch, random, n=most)
+    lengths = torch.randint(1, most + 1, (batch, 1), generator=random)
+    return letters.where(torch.arange(most) < lengths, EQUALS)
+
+
+def _random_sums(batch: int, random: torch.Generator, *, n: int) -> Tensor:
     """Two numbers of n digits with a plus between them: (batch, 2n + 1)."""
     question = torch.randint(ZERO, ZERO + 10, (batch, 2 * n + 1), generator=random)
     question[:, n] = PLUS

@@ -7,10 +7,11 @@ differ in the last digits, and the scores hardly.
 """
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import torch
 from rich.progress import Progress
 
@@ -19,12 +20,15 @@ from blocks.config import ModelConfig
 from blocks.faults import N_
 from blocks.kinds import Architecture, Initialization, PositionKind
 from blocks.randomness import generator
+from blocks.training import translation
 from blocks.training.events import Evaluation, Step
 from blocks.training.induction import TOKENS
 from blocks.training.loop import Training
+from blocks.training.pairs import PairTask
 from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind, WeightDtype
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Language, TaskConfig, TaskKind
+from blocks.training.translating import LONGEST_ROW
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import FOLDER
 from blocks.weights.tensors import read_weights
@@ -35,12 +39,17 @@ TITLES = {
     TaskKind.INDUCTION: N_("repeated random sequences"),
     TaskKind.SORT: N_("sorting letters"),
     TaskKind.MASKED_WORDS: N_("masked words of stories"),
+    TaskKind.TRANSLATION: N_("sentences in English and Chinese"),
 }
 STORY = {  # a space before the first word, as in the middle of a text
     "en": " Once there was a shy owl called Nora. She had a",
     "zh": "从前，湖边住着一头善良的小牛，名叫乐乐。他最喜欢他的",
 }
 GAP = {**STORY, "en": STORY["en"].removesuffix(" a")}  # in its middle stands an animal
+SENTENCES = {
+    "en": "She did not read those two books in the park yesterday.",
+    "zh": "那三只小猫为什么不喜欢牛奶？",
+}
 REPEATED = "kQx7BmZ2wLfP" * 2 + "kQx7B"
 
 
@@ -136,6 +145,19 @@ POCKET = {
         ),
         {"en": "transformers", "zh": "hellosorting"},
     ),
+    "translator": PocketRecipe(
+        TrainingSpec(
+            config=_config(
+                Architecture.ENCODER_DECODER,
+                n_layers=2,
+                max_seq_len=32,
+                vocab_size=translation.tokenizer().vocab_size,
+            ),
+            task=TaskConfig(kind=TaskKind.TRANSLATION, seq_len=LONGEST_ROW),
+            recipe=FAST.replace(batch_size=64),
+        ),
+        SENTENCES,
+    ),
 }
 
 
@@ -161,6 +183,7 @@ def train_pocket(name: str, progress: Progress) -> ModelFile:
         score=measured_score(training),
         score_name=training.task.score_name,
         samples=recipe.samples,
+        group_scores=measured_group_scores(training),
     )
     config, tokenizer = recipe.spec.config, training.task.tokenizer
     return ModelFile(config, tokenizer, card, read_weights(training.model))
@@ -169,9 +192,21 @@ def train_pocket(name: str, progress: Progress) -> ModelFile:
 def measured_score(training: Training) -> float:
     """The mean over fresh questions, so that a lucky few decide nothing."""
     logits_of = training.examiner.logits_of(training.model)
+    return sum(training.task.score(logits_of, draw) for draw in _draws(training)) / N_SCORES
+
+
+def measured_group_scores(training: Training) -> dict[str, float]:
+    """The same for each kind of question apart, where the task has several."""
+    if not isinstance(training.task, PairTask):
+        return {}
+    logits_of, task = training.examiner.logits_of(training.model), training.task
+    found = pd.DataFrame([task.group_scores(logits_of, draw) for draw in _draws(training)])
+    return {str(name): float(share) for name, share in found.mean().items()}
+
+
+def _draws(training: Training) -> Iterator[torch.Generator]:
     seed = training.spec.seed
-    draws = (generator(seed, "pocket score", str(i)) for i in range(N_SCORES))
-    return sum(training.task.score(logits_of, draw) for draw in draws) / N_SCORES
+    return (generator(seed, "pocket score", str(i)) for i in range(N_SCORES))
 
 
 def main(names: Sequence[str]) -> None:

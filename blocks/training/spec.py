@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from blocks.config import ModelConfig
 from blocks.faults import N_, Fault
-from blocks.kinds import Architecture, PositionKind
+from blocks.kinds import PositionKind
 from blocks.training.bounds import coerce
 from blocks.training.recipe import Recipe
 from blocks.training.tasks import Task, TaskConfig
@@ -47,7 +47,7 @@ class TrainingSpec:
 
 def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
     """Where a model does not fit its task."""
-    expected = Architecture.GPT if task.causal else Architecture.ENCODER
+    expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
         text = N_("{architecture} cannot learn this task: use {mend}")
         yield _fault(text, config, "architecture", expected)

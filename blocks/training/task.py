@@ -2,27 +2,55 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from blocks.kinds import Architecture
+from blocks.source_target import SourceTarget, SourceTargetMask
 from blocks.text.tokenizer import Tokenizer
 
 IGNORED = -100
 """The target where nothing is asked; what `torch.nn.functional.cross_entropy` leaves out."""
 
-LogitsOf = Callable[[Tensor], Tensor]
-"""A model as a score sees it: token ids (batch, seq) to logits (batch, seq, vocab_size)."""
+LogitsOf = Callable[..., Tensor]
+"""A model as a score sees it: what `Batch.read` holds to logits (batch, seq, vocab_size)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a model reads and what it should say: token ids and targets, both (batch, seq)."""
+    """What a model reads and what it should say: token ids and targets, both (batch, seq).
 
-    token_ids: Tensor
+    An encoder–decoder reads two texts, and says what comes after each token of the second; its
+    `mask` hides what only fills up rows.
+    """
+
+    token_ids: Tensor | SourceTarget
     targets: Tensor
+    mask: SourceTargetMask | None = None
+
+    @property
+    def read(self) -> tuple[Any, ...]:
+        """What a model is called with."""
+        return (self.token_ids,) if self.mask is None else (self.token_ids, self.mask)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that are read, in all rows."""
+        ids = self.token_ids
+        return sum(each.numel() for each in (ids if isinstance(ids, SourceTarget) else (ids,)))
+
+    def to(self, device: str) -> "Batch":
+        """The same batch where the model is."""
+        return Batch(*(moved(each, device) for each in (self.token_ids, self.targets, self.mask)))
+
+
+def moved(values: Any, device: torch.device | str) -> Any:
+    """A tensor, or a named tuple of some, on a device; None stays None."""
+    if isinstance(values, tuple):
+        return type(values)(*(moved(each, device) for each in values))
+    return None if values is None else values.to(device)
 
 
 class Task(Protocol):
@@ -37,8 +65,8 @@ class Task(Protocol):
         """What can learn it."""
 
     @property
-    def causal(self) -> bool:
-        """Whether a token may look only at what stands before it."""
+    def learner(self) -> Architecture:
+        """What it is posed for: the three architectures read and answer in different places."""
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -71,7 +99,7 @@ class Task(Protocol):
 
 def asked_and_right(batch: Batch, logits_of: LogitsOf) -> tuple[Tensor, Tensor]:
     """Where something is asked, and where the likeliest token is the right one: (batch, seq)."""
-    answers = logits_of(batch.token_ids).argmax(-1).to("cpu")
+    answers = logits_of(*batch.read).argmax(-1).to("cpu")
     return batch.targets != IGNORED, answers == batch.targets
 
 

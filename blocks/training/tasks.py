@@ -13,6 +13,7 @@ from blocks.training.next_token import StoryTask, TextTask
 from blocks.training.questions import addition_task, letters_task
 from blocks.training.stories import Language
 from blocks.training.task import IGNORED, Batch, LogitsOf, Task
+from blocks.training.translating import LONGEST_ROW, SHORTEST_ROW, translation_task
 
 __all__ = [
     "IGNORED",
@@ -39,6 +40,7 @@ class TaskKind(StrEnum):
     SORT = "sort"
     ADDITION = "addition"
     MASKED_WORDS = "masked_words"
+    TRANSLATION = "translation"
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:
@@ -50,6 +52,11 @@ class TaskKind(StrEnum):
         """The least and the largest number of tokens in a row."""
         return SEQ_LEN_BOUNDS[self]
 
+    @property
+    def usual_seq_len(self) -> int:
+        """A number of tokens in a row that is learned in a minute."""
+        return USUAL_LENGTHS.get(self, 64)
+
 
 class TokenKind(StrEnum):
     """What a text is cut into."""
@@ -58,16 +65,21 @@ class TokenKind(StrEnum):
     BYTE_PAIRS = "byte_pairs"
 
 
-LEARNERS = _GPT, _ENCODER = Architecture.GPT, Architecture.ENCODER
+LEARNERS = _GPT, _ENCODER, _BOTH = (
+    Architecture.GPT,
+    Architecture.ENCODER,
+    Architecture.ENCODER_DECODER,
+)
 ARCHITECTURES = {
     TaskKind.TEXT: (_GPT,),
     TaskKind.STORIES: (_GPT,),
     TaskKind.INDUCTION: (_GPT,),
-    TaskKind.COPY: (_GPT, _ENCODER),
-    TaskKind.REVERSE: (_GPT, _ENCODER),
-    TaskKind.SORT: (_GPT, _ENCODER),
-    TaskKind.ADDITION: (_GPT,),
+    TaskKind.COPY: LEARNERS,
+    TaskKind.REVERSE: LEARNERS,
+    TaskKind.SORT: LEARNERS,
+    TaskKind.ADDITION: (_GPT, _BOTH),
     TaskKind.MASKED_WORDS: (_ENCODER,),
+    TaskKind.TRANSLATION: (_BOTH,),
 }
 SEQ_LEN_BOUNDS = {
     TaskKind.TEXT: (8, 4096),
@@ -78,6 +90,14 @@ SEQ_LEN_BOUNDS = {
     TaskKind.SORT: (4, 1024),
     TaskKind.ADDITION: (8, 56),  # 2 to 18 digits: a sum must fit into 64 bits
     TaskKind.MASKED_WORDS: (8, 4096),
+    TaskKind.TRANSLATION: (SHORTEST_ROW, LONGEST_ROW),
+}
+USUAL_LENGTHS = {
+    TaskKind.COPY: 16,
+    TaskKind.REVERSE: 16,
+    TaskKind.SORT: 16,
+    TaskKind.ADDITION: 14,
+    TaskKind.TRANSLATION: LONGEST_ROW,
 }
 
 
@@ -101,9 +121,9 @@ class TaskConfig:
             raise ConfigError(faults)
 
     @property
-    def causal(self) -> bool:
-        """Whether a token may look only at what stands before it."""
-        return (self.architecture or self.kind.architectures[0]) is Architecture.GPT
+    def learner(self) -> Architecture:
+        """What learns it: the architecture, or the kind's usual one."""
+        return self.architecture or self.kind.architectures[0]
 
 
 def build_task(config: TaskConfig) -> Task:
@@ -120,9 +140,11 @@ def build_task(config: TaskConfig) -> Task:
         case TaskKind.INDUCTION:
             return InductionTask(config.seq_len)
         case TaskKind.ADDITION:
-            return addition_task(config.seq_len)
+            return addition_task(config.seq_len, config.learner)
         case TaskKind.COPY | TaskKind.REVERSE | TaskKind.SORT:
-            return letters_task(config.kind.value, config.seq_len, causal=config.causal)
+            return letters_task(config.kind.value, config.seq_len, config.learner)
+        case TaskKind.TRANSLATION:
+            return translation_task(config.seq_len)
 
 
 def _faults(config: TaskConfig) -> Iterator[Fault]:

@@ -87,10 +87,19 @@ def is_held_out(core: Sequence[str]) -> bool:
 def pair(seed: int, index: int, *, held_out: bool = False) -> Pair:
     """A pair of one side of the split, always the same for the same seed and index."""
     source = random.Random(f"translation {seed} {index} {held_out}")
+    return _pair(_drawn(source, held_out=held_out))
+
+
+def sentences(source: random.Random, *, held_out: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of the next pair, English and Chinese, without links."""
+    return _both(_drawn(source, held_out=held_out))
+
+
+def _drawn(source: random.Random, *, held_out: bool) -> Tree:
     while True:
         tree = grammar().draw(source)
         if is_held_out(tree.core()) == held_out:
-            return _pair(tree)
+            return tree
 
 
 def training_pairs(seed: int) -> Iterator[Pair]:
@@ -128,8 +137,13 @@ def n_pairs() -> int:
 
 
 def _pair(tree: Tree) -> Pair:
+    return Pair(*_both(tree), tree.links(), tree.core())
+
+
+def _both(tree: Tree) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of both sides."""
     english, chinese = (tree.words(side) for side in range(2))
-    return Pair(_with_an(english), tuple(chinese), tree.links(), tree.core())
+    return _with_an(english), tuple(chinese)
 
 
 def _with_an(words: list[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from blocks.faults import N_, ConfigError, Fault
 from blocks.training.checkpoint import save
-from blocks.training.events import Ended, Evaluation, Event, Reason, Sample, Step
+from blocks.training.events import Answer, Ended, Evaluation, Event, Reason, Sample, Step
 from blocks.training.loop import Training
 
 EXIT_CODES = {Reason.FINISHED: 0, Reason.STOPPED: 128 + signal.SIGINT}  # all others: 1
@@ -100,13 +100,18 @@ class Bar(Progress):
                 held_out = f"held-out loss {event.held_out_loss:.3f}"
                 self.say(f"step {event.step}: {held_out}, {self.score_name} {event.score:.3f}")
             case Sample():
-                self.say(event.text)
+                self.say(event.text or "\n".join(map(_line, event.answers)))
             case _:
                 pass
 
     def say(self, text: str) -> None:
         """Print as it is: what a model writes may look like markup."""
         self.console.print(text, markup=False, highlight=False, emoji=False)
+
+
+def _line(answer: Answer) -> str:
+    is_right = answer.written == answer.right
+    return f"{answer.question} → {answer.written} {'✓' if is_right else f'✗ ({answer.right})'}"
 
 
 def json_line(event: Event) -> str:

@@ -22,7 +22,10 @@ from blocks.weights.tensors import Weights, check_shapes, load_weights
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """How a model was trained, and how well it does: all measured, or None where it was not."""
+    """How a model was trained, and how well it does: all measured, or None where it was not.
+
+    `group_scores` is the score of each kind of question apart, where there are several.
+    """
 
     task: str
     recipe: Mapping[str, Any]
@@ -33,6 +36,7 @@ class Card:
     score: float | None
     score_name: str
     samples: Mapping[str, str] = field(default_factory=dict)
+    group_scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

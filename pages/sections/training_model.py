@@ -6,11 +6,11 @@ import streamlit as st
 
 from blocks.kinds import Architecture
 from blocks.training.command_line import command_line
-from blocks.training.examples import opening
+from blocks.training.examples import openings
 from blocks.training.training_run import TrainingRun
 from pages.ui import link, runs, starts
 from pages.ui.export import download
-from pages.ui.language import _
+from pages.ui.language import _, current_language
 
 PAGES = {
     Architecture.GPT: (("pages/gpt.py", ":material/edit_note:"),),
@@ -36,7 +36,7 @@ def what_it_became(run: TrainingRun, step: int) -> None:
 def _openings(run: TrainingRun, step: int) -> None:
     note = _("Open it as it was after {step:,} updates, on a page that shows all of it:")
     st.markdown(note.format(step=step))
-    text = opening(starts.build_task_once(run.spec.task))
+    text = openings(starts.build_task_once(run.spec.task))[current_language()]
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
     if language := link.as_query().get("lang"):
         wanted["lang"] = language

@@ -10,10 +10,10 @@ from blocks import PRESETS, ModelConfig
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.masks import MaskKind
-from blocks.presets import PRESET_TABLE
+from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
-from blocks.training.examples import opening
+from blocks.training.examples import openings
 from blocks.training.fast_model import FAST_SHAPE
 from blocks.training.tasks import TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
@@ -26,6 +26,7 @@ POCKET_TITLES = {
     "induction": N_("Induction · trained"),
     "sort": N_("Sorting · trained"),
     "masked-words": N_("Masked words · trained"),
+    "translator": N_("Translator · trained"),
 }
 
 
@@ -46,13 +47,23 @@ class Start(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """All that ships with us, trained models first."""
+    """All that ships with us for models of one text, trained models first."""
     return (*pocket_names(), FAST, *PRESETS)
+
+
+def names_of_two() -> tuple[str, ...]:
+    """The same, with what reads a source and writes a target before the rest."""
+    two = [name for name in pocket_names() if _is_of_two(pocket(name).config)]
+    return tuple(dict.fromkeys((*two, *ENCODER_DECODER_TABLE, *names())))
+
+
+def _is_of_two(config: ModelConfig) -> bool:
+    return config.architecture is Architecture.ENCODER_DECODER
 
 
 def is_known(name: str) -> bool:
     """Whether one can start from this name; of a run, whether it is still kept."""
-    return name in names() or _run(name) is not None
+    return name in names_of_two() or _run(name) is not None
 
 
 def start(name: str, step: int | None = None) -> Start:
@@ -60,8 +71,9 @@ def start(name: str, step: int | None = None) -> Start:
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), made small")
         return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
-    if name in PRESET_TABLE:
-        preset = PRESET_TABLE[name]
+    published = PRESET_TABLE | ENCODER_DECODER_TABLE
+    if name in published:
+        preset = published[name]
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
     if name in pocket_names():
         config = pocket(name).config
@@ -79,8 +91,8 @@ def _fast() -> ModelConfig:
 
 
 def _mask(config: ModelConfig) -> MaskKind:
-    is_gpt = config.architecture is Architecture.GPT
-    return MaskKind.CAUSAL if is_gpt else MaskKind.NONE
+    is_causal = config.architecture is Architecture.GPT or _is_of_two(config)
+    return MaskKind.CAUSAL if is_causal else MaskKind.NONE
 
 
 def _run(name: str) -> TrainingRun | None:
@@ -125,7 +137,7 @@ def _card(run: TrainingRun, step: int) -> Card:
         held_out_loss=newest.held_out_loss if newest else None,
         score=newest.score if newest else None,
         score_name=build_task_once(run.spec.task).score_name,
-        samples=dict.fromkeys(("en", "zh"), opening(build_task_once(run.spec.task))),
+        samples=openings(build_task_once(run.spec.task)),
     )
 
 

@@ -19,6 +19,10 @@ from blocks.training.tasks import Language, TaskConfig, TaskKind, TokenKind, bui
 TASKS = {
     "sort": TaskConfig(kind=TaskKind.SORT, seq_len=8),
     "encoder": TaskConfig(kind=TaskKind.COPY, seq_len=8, architecture=Architecture.ENCODER),
+    "encoder–decoder": TaskConfig(
+        kind=TaskKind.ADDITION, seq_len=8, architecture=Architecture.ENCODER_DECODER
+    ),
+    "translation": TaskConfig(kind=TaskKind.TRANSLATION, seq_len=12),
     "stories": TaskConfig(kind=TaskKind.STORIES, language=Language.CHINESE),
     "masked": TaskConfig(kind=TaskKind.MASKED_WORDS),
     "pairs": TaskConfig(kind=TaskKind.TEXT, token_kind=TokenKind.BYTE_PAIRS),

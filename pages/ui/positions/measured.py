@@ -17,7 +17,6 @@ from blocks.kinds import Architecture, PositionKind
 from blocks.masks import build_mask, everyone
 from blocks.randomness import generator
 from blocks.run import Input, Run
-from blocks.training.evaluation import on_device
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig
 from pages.ui import cached, starts
@@ -311,4 +310,4 @@ def bits(run: Run, n: int, step: int) -> NDArray[np.float64]:
     task = task_of(run, n)
     rows = task.held_out(ROWS_A_STEP, generator(run.seed, "beyond length", "bits", str(step)))
     with cached.turn(run.device):
-        return beyond_length.bits_by_position(cached.model(run), on_device(rows, run.device))
+        return beyond_length.bits_by_position(cached.model(run), rows.to(run.device))
