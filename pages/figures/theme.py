@@ -19,6 +19,7 @@ FEED_FORWARD = "#E69F00"
 NORM = "#009E73"
 EMBEDDING = "#CC79A7"
 PINNED = "#D55E00"
+CROSS_ATTENTION = "#56B4E9"
 MASKED = "rgba(128, 138, 150, 0.22)"
 BEFORE = "#8b95a3"
 LEARNED = "#3a9bd9"  # measured on what is learned from
@@ -30,6 +31,7 @@ PART_COLORS = {
     "position": EMBEDDING,
     "norm": NORM,
     "attention": ATTENTION,
+    "cross_attention": CROSS_ATTENTION,
     "feed_forward": FEED_FORWARD,
     "residual": RESIDUAL,
 }

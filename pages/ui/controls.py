@@ -31,8 +31,8 @@ def architecture(shown: Architecture | None) -> None:
 
     None: the page shows each model as what it is.
     """
-    config = link.config()
-    _preset()
+    config = weights.config(shown, "")
+    _preset(starts.names_of_two() if _has_target(config) else starts.names())
     _weights(shown)
     if shown is not Architecture.BLOCK:
         _whole(config, (shown or config.architecture).reads_tokens)
@@ -46,7 +46,7 @@ def architecture(shown: Architecture | None) -> None:
 def to_train() -> None:
     """The same for a model that is trained from the start."""
     config = link.config()
-    _preset()
+    _preset(starts.names())
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
     _whole(config, reads_tokens=True)
     _shape(config)
@@ -71,10 +71,14 @@ def _shape(config: ModelConfig) -> None:
     choose("position_kind", _("Position"), PositionKind)
 
 
-def _preset() -> None:
+def _has_target(config: ModelConfig) -> bool:
+    return config.architecture is Architecture.ENCODER_DECODER
+
+
+def _preset(shipped: Iterable[str]) -> None:
     source = _(starts.start(link.value("preset")).source)
     here = [runs.preset_of(run_id) for run_id in runs.mine()]
-    known = [name for name in (*starts.names(), *here) if starts.is_known(name)]
+    known = [name for name in (*shipped, *here) if starts.is_known(name)]
     options = list(dict.fromkeys((*known, link.value("preset"))))
     with st.container(key="preset"):
         st.selectbox(
@@ -121,7 +125,13 @@ def _weights(shown: Architecture | None) -> None:
 
 
 def _whole(config: ModelConfig, reads_tokens: bool) -> None:
-    slide("n_layers", _("n_layers · layers"), LAYERS, config.n_layers)
+    if _has_target(config):
+        slide("n_layers", _("n_layers · layers of the encoder"), LAYERS, config.n_layers)
+        label = _("n_decoder_layers · layers of the decoder")
+        slide("n_decoder_layers", label, LAYERS, config.n_decoder_layers)
+        switch("share_embeddings", _("One table for source and target"))
+    else:
+        slide("n_layers", _("n_layers · layers"), LAYERS, config.n_layers)
     if reads_tokens:
         switch("tie_embeddings", _("One table reads and writes tokens"))
 
@@ -141,9 +151,9 @@ def _sizes(config: ModelConfig) -> None:
 
 
 def _placements(config: ModelConfig) -> list[NormPlacement]:
-    """Parallel is about two parts, and without feed-forward there is one."""
-    is_one = config.attention_only
-    return [kind for kind in NormPlacement if not (is_one and kind is NormPlacement.PARALLEL)]
+    """Parallel is about two parts: without feed-forward there is one, in a decoder are three."""
+    has_two = not config.attention_only and not _has_target(config)
+    return [kind for kind in NormPlacement if has_two or kind is not NormPlacement.PARALLEL]
 
 
 def _turns(config: ModelConfig, n_heads: int) -> bool:
@@ -153,6 +163,9 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
 
 
 def _details(config: ModelConfig) -> None:
+    if _has_target(config):
+        switch("embedding_norm", _("Norm after embedding and position (BART)"))
+        switch("relative_bias", _("Learned bias for each distance (T5)"))
     if config.norm.norm_placement is not NormPlacement.PARALLEL:
         switch("attention_only", _("Attention only, no feed-forward"))
     if not config.attention_only:

@@ -30,6 +30,7 @@ from pages.ui.readers import (
     whole,
     within,
 )
+from pages.ui.seq2seq import fields as seq2seq
 from pages.ui.settings import MAX_NEW_TOKENS, MAX_TOKENS
 from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
 
@@ -164,6 +165,7 @@ OF_PAGES = {
     **normalization.FIELDS,
     **masks.FIELDS,
     **positions.FIELDS,
+    **seq2seq.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

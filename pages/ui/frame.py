@@ -25,6 +25,7 @@ MENU = (
         ("pages/block.py", N_("One block"), ":material/view_agenda:"),
         ("pages/gpt.py", N_("GPT"), ":material/edit_note:"),
         ("pages/encoder.py", N_("Encoder"), ":material/layers:"),
+        ("pages/seq2seq.py", N_("Translator"), ":material/translate:"),
         ("pages/training.py", N_("Training"), ":material/model_training:"),
     ),
     (
@@ -46,9 +47,10 @@ FIRST_SHOWN = {
     Architecture.BLOCK: "stories-en-zh",
     Architecture.GPT: "stories-en-zh",
     Architecture.ENCODER: "masked-words",
+    Architecture.ENCODER_DECODER: "translator",
     None: "stories-en-zh",
 }
-DEFAULT_MASK = {Architecture.GPT: "causal"}
+DEFAULT_MASK = {Architecture.GPT: "causal", Architecture.ENCODER_DECODER: "causal"}
 
 
 def open_page(title: str, architecture: Architecture | None, *, first_shown: str = "") -> Run:
@@ -149,9 +151,7 @@ def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
 
 def recorded(run: Run) -> Recording:
     """What the run showed; where it cannot be, a sentence with the mend, and the page ends."""
-    fault = run.fault(memory_budget())
-    if fault is not None:
-        refuse([fault])
+    must_fit(run)
     try:
         with st.spinner(_("The model runs …"), show_time=True):
             seen = cached.recording(run)
@@ -162,6 +162,13 @@ def recorded(run: Run) -> Recording:
         changes.note(run)
         return seen
     refuse(faults)
+
+
+def must_fit(run: Run) -> None:
+    """End the page where the run cannot be, with a sentence and the mend."""
+    fault = run.fault(memory_budget())
+    if fault is not None:
+        refuse([fault])
 
 
 def refuse(faults: Sequence[Fault]) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from blocks.interventions import patched_paths
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, MaskKind
-from blocks.run import Input, PaddingSide, Run
+from blocks.run import START, Input, PaddingSide, Run
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.changes import state as changes
@@ -25,12 +25,14 @@ def current_run(architecture: Architecture | None) -> Run:
     text_input = _input(config.architecture, link.value("text"))
     interventions = changes.fitting(config, text_input.shape[1])
     other = _input(config.architecture, link.value("other_text"))
+    has_target = config.architecture is Architecture.ENCODER_DECODER
     return Run(
         config=config,
         weights=learned,
         input=text_input,
         interventions=interventions,
         other=other if patched_paths(interventions) else None,
+        target=target(()) if has_target else None,
         mask=MaskConfig(
             mask_kind=MaskKind(link.value("mask_kind")),
             window_size=link.value("window_size"),
@@ -59,6 +61,8 @@ def _input(architecture: Architecture, text: str) -> Input:
 
 def _read(architecture: Architecture, text: str, padding: dict) -> Input:
     pieces = tokens.reading(text).pieces
+    if architecture is Architecture.ENCODER_DECODER:
+        pieces = tokens.sentence(pieces)
     if architecture is Architecture.ENCODER and link.value("hide_token") and tokens.can_hide():
         pieces = tokens.hide(pieces)
     return Input(
@@ -67,6 +71,16 @@ def _read(architecture: Architecture, text: str, padding: dict) -> Input:
         vocabulary=tokens.vocabulary(),
         padding_id=tokens.padding_id(),
         **padding,
+    )
+
+
+def target(token_ids: tuple[int, ...]) -> Input:
+    """What is written so far, after its start token."""
+    reader = tokens.tokenizer()
+    return Input(
+        tokens=(START, *(tokens.label_of(reader, token_id) for token_id in token_ids)),
+        token_ids=(tokens.marks().start, *token_ids),
+        vocabulary=tokens.vocabulary(),
     )
 
 
@@ -92,6 +106,13 @@ def vector_controls(run: Run) -> None:
 
 def input_controls(run: Run) -> None:
     """A sentence, and a sample of one in each language."""
+    text_field()
+    _tokens_note(run)
+    sample_buttons()
+
+
+def text_field() -> None:
+    """Where the reader writes."""
     st.text_area(
         _("Sentence"),
         max_chars=MAX_CHARACTERS,
@@ -100,8 +121,6 @@ def input_controls(run: Run) -> None:
         placeholder=_("Type a sentence, in any language"),
         **link.view("text", link.value("text")),
     )
-    _tokens_note(run)
-    _samples()
 
 
 def _tokens_note(run: Run) -> None:
@@ -126,7 +145,8 @@ def _tokens_note(run: Run) -> None:
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 
-def _samples() -> None:
+def sample_buttons() -> None:
+    """A text to begin with, in each language."""
     found = samples(link.value("preset"))
     shown = {sample: language for language, sample in reversed(found.items())}
     with st.container(horizontal=True, gap="small"):

@@ -92,6 +92,12 @@ def pinned_token(run: Run) -> int:
     return labels.index(MASK) if MASK in labels else _last_token(run)
 
 
+def pinned_target(run: Run) -> int:
+    """The token of the target that is outlined: the reader's, or the last that was written."""
+    n, chosen = len(run.target_or_start.labels), link.value("target_token")
+    return n - 1 if chosen is None else min(chosen, n - 1)
+
+
 def _last_token(run: Run) -> int:
     """The last that is no padding."""
     is_right = run.input.padding_side is PaddingSide.RIGHT

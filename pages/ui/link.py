@@ -18,8 +18,10 @@ from pages.ui import starts
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import browser_language, literal
 from pages.ui.readers import UnreadableError
-from pages.ui.training_fields import FOLLOWERS
+from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
+from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
+FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
 FORGOTTEN = N_("The training {name} is not kept any more: another model is shown")
@@ -72,6 +74,7 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
         "mask_kind",
         "weights",
         "at_step",
+        *OF_A_TARGET["text"],
         *(("text", "token") if is_trained else ()),
     }
     return {name: old for name, old in values.items() if name not in gone}

@@ -54,6 +54,7 @@ OPTIONS = {
     "masked_words": N_("masked words"),
     "gpt": "GPT",
     "encoder": N_("encoder"),
+    "encoder-decoder": N_("encoder–decoder"),
     "en": "English",
     "zh": "中文",
     "both": N_("both"),
@@ -92,7 +93,12 @@ PARTS = {
     "embed": N_("token embedding"),
     "unembed": N_("unembedding"),
     "final_norm": N_("final norm"),
+    "source_embed": N_("source embedding"),
+    "embedding_norm": N_("embedding norm"),
+    "relative_bias": N_("relative position bias"),
+    "cross_attention_bias": N_("cross-attention biases"),
 }
+STACKS = {"encoder": N_("encoder: {part}"), "decoder": N_("decoder: {part}")}
 STAGES = {
     "input": N_("embedding"),
     "attention_norm": N_("norm 1"),
@@ -119,8 +125,10 @@ def option(value: str) -> str:
 
 
 def part(name: str) -> str:
-    """The label of a part of the parameters."""
-    return _(PARTS[name])
+    """The label of a part of the parameters; of an encoder–decoder with its half."""
+    stack, _dot, rest = name.rpartition(".")
+    said = _(PARTS.get(rest, rest))
+    return _(STACKS[stack]).format(part=said) if stack else said
 
 
 def head_name(name: str) -> str:

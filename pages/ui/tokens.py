@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 from blocks.kinds import Architecture
 from blocks.run import Run
+from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import MASK
+from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.text.words import PADDING
+from blocks.training.translation import with_mark
 from pages.ui import link, starts
 from pages.ui.settings import MAX_TOKENS
 
@@ -40,7 +43,11 @@ def tokenizer_of(vocabulary: str) -> Tokenizer:
 
 def label(run: Run, token_id: int) -> str:
     """What a token of a run is called; a model may know more tokens than its tokenizer."""
-    reader = tokenizer_of(run.input.vocabulary)
+    return label_of(tokenizer_of(run.input.vocabulary), token_id)
+
+
+def label_of(reader: Tokenizer, token_id: int) -> str:
+    """The same of a tokenizer."""
     return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
 
 
@@ -69,6 +76,24 @@ def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
             found.append(replace(piece, start=start + piece.start, end=start + piece.end))
         start += len(part)
     return tuple(found)
+
+
+def marks() -> Marks:
+    """What begins and ends a target: of random weights token 0, and nothing."""
+    start = starts.start(link.value("preset"))
+    is_two = start.config.architecture is Architecture.ENCODER_DECODER
+    return marks_of(tokenizer()) if is_two and start.weights else Marks(0, 0, -1)
+
+
+def sentence(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """The tokens of a source; where sentences end in a mark, with the one that was left out."""
+    reader = tokenizer()
+    if not isinstance(reader, SentenceTokenizer) or len(pieces) >= most_tokens():
+        return pieces
+    words = [reader.vocabulary[piece.token_id] for piece in pieces if piece.label != EMPTY]
+    added, end = with_mark(words)[len(words) :], pieces[-1].end
+    new = (Piece(reader.ids([mark])[0], end, end, mark) for mark in added)
+    return (*pieces, *new)
 
 
 def padding_id() -> int:

@@ -2,7 +2,7 @@
 
 from blocks import ModelConfig
 from blocks.kinds import Architecture
-from pages.ui import link, starts
+from pages.ui import link, starts, terms
 from pages.ui.language import _
 
 FREE_TO_CHANGE = {"dropout", "initialization"}
@@ -21,13 +21,20 @@ def started_from() -> starts.Start:
     return starts.start(link.value("preset"), link.value("at_step"))
 
 
+def shown(architecture: Architecture | None) -> Architecture | None:
+    """What a page of any one text shows of an encoder–decoder: an encoder of its shape."""
+    is_two = link.config().architecture is Architecture.ENCODER_DECODER
+    return Architecture.ENCODER if architecture is None and is_two else architecture
+
+
 def config(architecture: Architecture | None, learned: str) -> ModelConfig:
     """What is built: the trained model whole, or what the page shows, of these sizes."""
+    architecture = shown(architecture)
     if learned or architecture is None:
         return link.config()
     if architecture is Architecture.BLOCK:
         return link.config().one_block()
-    return link.config().replace(architecture=architecture)
+    return link.config().nearest(architecture=architecture)[0]
 
 
 def back_to_trained() -> None:
@@ -40,7 +47,7 @@ def back_to_trained() -> None:
 
 def why_random(architecture: Architecture | None) -> str:
     """Why trained weights do not run, in the reader's language; nothing where they do."""
-    start = started_from()
+    start, architecture = started_from(), shown(architecture)
     changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
     if not start.weights:
         return _("This architecture ships without weights: they are drawn from the seed.")
@@ -54,5 +61,5 @@ def why_random(architecture: Architecture | None) -> str:
         return _("The trained model reads words, not a random tensor.") if is_random else ""
     if architecture not in (None, start.config.architecture):
         text = _("The trained model is {kind}: this page shows another architecture.")
-        return text.format(kind=start.config.architecture)
+        return text.format(kind=terms.option(start.config.architecture))
     return ""

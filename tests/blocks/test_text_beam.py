@@ -230,8 +230,9 @@ def test_what_is_forced_comes_first_and_the_rest_is_searched(seed, width, forced
     kept = [each for each in search.tree if each.step <= len(forced) and each.fate != Fate.DROPPED]
     assert [each.token_id for each in kept] == forced
     if kept:
-        memory = model.encode(torch.tensor([SOURCE]))
-        logits = model.decode(torch.tensor([[START, *forced[:-1]]]), memory)
+        with torch.no_grad():
+            memory = model.encode(torch.tensor([SOURCE]))
+            logits = model.decode(torch.tensor([[START, *forced[:-1]]]), memory)
         chances = logits.log_softmax(-1)[0, range(len(forced)), forced]
         assert kept[-1].log_prob == pytest.approx(float(chances.sum()), abs=1e-4)
 

@@ -1,0 +1,41 @@
+"""An encoder–decoder, live: a source is read whole, and a target is written token by token."""
+
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.kinds import Architecture
+from blocks.run import Run
+from pages.sections.parameters import what_it_is_made_of
+from pages.sections.seq2seq_decoding import write
+from pages.ui.frame import close_page, must_fit, open_page, recorded
+from pages.ui.language import _
+from pages.ui.seq2seq import decoding, inputs, words
+
+TITLE = N_("Encoder–decoder: a translator")
+
+
+def main() -> None:
+    """The story of the page, from top to bottom."""
+    base = open_page(TITLE, Architecture.ENCODER_DECODER)
+    st.caption(_("The encoder reads a source whole; the decoder writes a target token by token."))
+    what_is_read(base)
+    must_fit(decoding.longest(base))
+    standing = write(decoding.current_search(base))
+    run = decoding.run_of(standing)
+    inputs.token_choices(run)
+    recorded(run)
+    st.caption(words.summary(run))
+    what_it_is_made_of(run)
+    close_page(TITLE)
+
+
+def what_is_read(run: Run) -> None:
+    """The source, and who may see whom."""
+    left, right = st.columns([6, 4])
+    with left:
+        inputs.source_controls(run)
+    with right:
+        inputs.target_mask_controls()
+
+
+main()

@@ -1,0 +1,46 @@
+"""What a link carries of the target: how it is written, how far, and what is looked at."""
+
+import re
+
+from pages.ui.readers import Field, UnreadableError, whole, within
+from pages.ui.settings import MAX_NEW_TOKENS
+
+MOST_BEAMS, MOST_PENALTY = 8, 2.0
+IDS = re.compile(r"(\d{1,6}(\.\d{1,6})*)?", re.ASCII)
+
+
+def ids(text: str) -> str:
+    """Read token ids: "5.17.3", or nothing."""
+    if not IDS.fullmatch(text):
+        raise UnreadableError
+    return ".".join(text.split(".")[:MAX_NEW_TOKENS])
+
+
+def read_ids(text: str) -> tuple[int, ...]:
+    """The ids that stand in such a text."""
+    return tuple(int(each) for each in text.split(".") if each)
+
+
+def written_ids(token_ids: tuple[int, ...]) -> str:
+    """Ids as such a text."""
+    return ".".join(map(str, token_ids))
+
+
+FIELDS: dict[str, Field] = {
+    "beam_width": Field(whole(1, MOST_BEAMS), 1),
+    "length_penalty": Field(within(0.0, MOST_PENALTY), 0.0),
+    "max_new_tokens": Field(whole(1, MAX_NEW_TOKENS), 24),
+    "forced_ids": Field(ids, ""),
+    "target_step": Field(whole(0, MAX_NEW_TOKENS), None),
+    "beam_node": Field(whole(0, 10**5), None),
+    "target_token": Field(whole(0, 10**6), None),
+}
+# Another text or another search has another tree.
+FOLLOWERS = {
+    "text": ("forced_ids", "target_step", "beam_node", "target_token"),
+    "beam_width": ("beam_node",),
+    "length_penalty": ("beam_node",),
+    "max_new_tokens": ("beam_node",),
+    "forced_ids": ("beam_node",),
+    "target_step": ("beam_node", "target_token"),
+}

@@ -1,0 +1,84 @@
+"""The source: its text, its padding, and who may see whom among the target."""
+
+import streamlit as st
+
+from blocks.masks import MaskKind
+from blocks.run import PaddingSide, Run
+from blocks.text.bilingual import SentenceTokenizer
+from pages.ui import link, tokens
+from pages.ui.controls import choose, slider
+from pages.ui.inputs import sample_buttons, text_field
+from pages.ui.labelled import pinned_target
+from pages.ui.labelled import pinned_token as pinned_source
+from pages.ui.language import _, literal
+
+TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
+MOST_NAMED = 12
+
+
+def source_controls(run: Run) -> None:
+    """The text that is read, and samples of it."""
+    st.caption(_("Source · what the encoder reads"))
+    text_field()
+    for note in source_notes(run):
+        st.info(note)
+    sample_buttons()
+
+
+def source_notes(run: Run) -> list[str]:
+    """What was not read as it stands, and why."""
+    found = tokens.reading()
+    notes = []
+    if not found.total:
+        text = _("There is no token in the source: {empty} stands for the empty text.")
+        notes.append(text.format(empty=tokens.EMPTY))
+    elif found.total > len(found.pieces):
+        text = _("The source has {total:,} tokens; the first {shown:,} are read.")
+        notes.append(text.format(total=found.total, shown=len(found.pieces)))
+    if found.left_out:
+        notes.append(_unknown(run, found.left_out))
+    return notes
+
+
+def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
+    """Names the words that have no token."""
+    words = ", ".join(literal(word) for word in left_out[:MOST_NAMED])
+    if len(left_out) > MOST_NAMED:
+        words += " …"
+    if isinstance(tokens.tokenizer(), SentenceTokenizer):
+        text = _(
+            "The translator knows {n:,} words, and not {words}: these are left out, so it "
+            "translates what remains."
+        )
+        return text.format(n=tokens.tokenizer().vocab_size, words=words)
+    return _("This model has no token for {signs}: they are left out.").format(signs=words)
+
+
+def target_mask_controls() -> None:
+    """The mask among the target; padding of the source is hidden whatever it is."""
+    kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
+    choose("mask_kind", _("Mask among the target"), kinds)
+    label = _("n_padding · padding tokens in the source, hidden")
+    slider("n_padding", label, 0, 16, link.value("n_padding"))
+    if link.value("n_padding"):
+        choose("padding_side", _("Padding side"), PaddingSide)
+
+
+def token_choices(run: Run) -> None:
+    """The token of each text that is outlined in every picture."""
+    left, right = st.columns(2)
+    with left:
+        _pin("token", _("Pinned source token"), run.input.labels, pinned_source(run))
+    with right:
+        labels = run.target_or_start.labels
+        _pin("target_token", _("Pinned target token"), labels, pinned_target(run))
+
+
+def _pin(name: str, label: str, labels: tuple[str, ...], shown: int) -> None:
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            range(len(labels)),
+            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            **link.view(name, shown, labels),
+        )
