@@ -1,4 +1,4 @@
-"""Heads that share keys and values (GQA, MQA): how alike they come to read."""
+"""Heads that share keys and values (GQA, MQA): made of a model's own, and how alike they read."""
 
 from typing import NamedTuple
 
@@ -26,6 +26,17 @@ def likeness(pattern: Tensor, n_kv_heads: int) -> Likeness:
     is_alike = group[:, None] == group
     is_pair = ~torch.eye(n_heads, dtype=torch.bool, device=pattern.device)
     return Likeness(_mean(cosine[is_alike & is_pair]), _mean(cosine[~is_alike]))
+
+
+def pooled(x: Tensor, n_kv_heads: int) -> Tensor:
+    """Keys or values averaged until `n_kv_heads` of them are left: (batch, heads, seq, d_head).
+
+    Each stands again in the place of those it is the mean of, so that a model reads on. The mean
+    of projections is the projection by their mean, with which Ainslie et al. 2023, section 2.1,
+    begin to train a model with fewer keys and values.
+    """
+    groups = x.unflatten(1, (n_kv_heads, -1))
+    return groups.mean(dim=2, keepdim=True).expand_as(groups).flatten(1, 2)
 
 
 def _mean(values: Tensor) -> float | None:

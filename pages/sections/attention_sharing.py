@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.attention import share_among_queries
-from blocks.inspection.sharing import likeness
+from blocks.inspection.sharing import likeness, pooled
 from blocks.run import Run
 from pages.figures import heads
 from pages.ui import labelled
@@ -17,27 +17,26 @@ from pages.ui.language import _
 @section
 def who_shares(run: Run, layer: int) -> None:
     """The same width and as many query heads, with fewer and fewer keys and values."""
-    code = (share_among_queries, likeness)
+    code = (share_among_queries, pooled, likeness)
     heading(_("Sharing keys and values"), ("sharing", "kv_cache"), code, key="sharing")
-    runs = measured.shared(run)
-    if len(runs) == 1:
-        st.caption(_("With one head there is nothing to share: set n_heads higher."))
+    if len(measured.shared(run)) == 1:
+        st.caption(_("One key and value head: all share it already. Set n_kv_heads higher."))
         return
-    st.info(words.sharing_sentence(runs, layer), icon=":material/lightbulb:")
+    st.info(words.sharing_sentence(run, layer), icon=":material/lightbulb:")
     token = labelled.pinned_token(run)
-    show(draw_shared, runs, layer, token, key="shared_maps", alt=words.sharing_alt)
-    st.caption(words.random_note(run))
-    tables.sharing(runs, layer)
+    show(draw_shared, run, layer, token, key="shared_maps", alt=words.sharing_alt)
+    st.caption(words.pooled_note(run))
+    tables.sharing(run, layer)
 
 
-def draw_shared(runs: tuple[Run, ...], layer: int, token: int):
+def draw_shared(run: Run, layer: int, token: int):
     """The first heads of each, a row each."""
     return heads.overview(
-        measured.shared_tiles(runs, layer),
-        words.shared_tiles(runs),
-        columns=measured.n_shown(runs[0]),
+        measured.shared_tiles(run, layer),
+        words.shared_tiles(run),
+        columns=measured.n_shown(run),
         selected=None,
-        pinned=labelled.row_share(runs[0], token),
+        pinned=labelled.row_share(run, token),
         title=_("MHA, GQA, MQA: the same heads, fewer keys and values"),
         _=_,
     )

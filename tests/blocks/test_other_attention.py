@@ -1,12 +1,16 @@
 """One head attending in other ways, and heads that share."""
 
+from functools import partial
+
 import pytest
 import torch
 from toy import draw
 
+from blocks import ModelConfig, build, record
 from blocks.attention_kinds import AttentionKind, Reach
 from blocks.inspection.other_attention import errors, maps
-from blocks.inspection.sharing import likeness
+from blocks.inspection.sharing import likeness, pooled
+from blocks.kinds import PositionKind
 
 Q, K, V = (draw(12, 8, seed=seed) for seed in range(3))
 
@@ -35,3 +39,22 @@ def test_heads_of_one_group_that_are_alike():
     assert likeness(pattern, 2) == pytest.approx((1.0, 0.0))
     assert likeness(pattern, 4).within is None
     assert likeness(pattern, 1).across is None
+
+
+@pytest.mark.parametrize("position_kind", PositionKind)
+@pytest.mark.parametrize("n_kv_heads", [4, 2, 1])
+def test_averaged_keys_and_values_are_a_model_with_fewer(position_kind: str, n_kv_heads: int):
+    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 2, "position_kind": position_kind}
+    config = ModelConfig.from_flat(sizes)
+    model, fewer = build(config), build(config.replace(n_kv_heads=n_kv_heads))
+    weights = dict(model.state_dict())
+    for name, value in weights.items():
+        if "k_proj" in name or "v_proj" in name:
+            weights[name] = value.unflatten(0, (n_kv_heads, -1, 4)).mean(dim=1).flatten(0, 1)
+    fewer.load_state_dict(weights)
+    places = [f"layers.{layer}.{name}" for layer in range(2) for name in "kv"]
+    mean = partial(pooled, n_kv_heads=n_kv_heads)
+    x = draw(1, 6, 16, seed=3)
+    seen, expected = record(model, x, replace=dict.fromkeys(places, mean)), record(fewer, x)
+    torch.testing.assert_close(seen.output, expected.output, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(seen.pattern(1), expected.pattern(1), rtol=1e-5, atol=1e-5)

@@ -1,8 +1,8 @@
 """Ways to attend on this run's queries, keys and values, and what they cost here: kept."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from blocks import count_parameters, devices
 from blocks.attention import share_among_queries
 from blocks.attention_kinds import AttentionKind, Reach
+from blocks.config import ModelConfig
 from blocks.cost.attention_time import Measured, estimate_peak, measure_attention, slopes
 from blocks.inspection import other_attention, sharing, tiles
+from blocks.inspection.output_change import output_change
 from blocks.kv_cache import kv_cache_bytes_per_token
 from blocks.legal import divisors
 from blocks.probe import record
@@ -20,8 +22,12 @@ from blocks.run import Run
 from pages.ui import cached
 from pages.ui.settings import memory_budget
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 MOST_HEADS = 12
 MIB = 2**20
+_MOVED = {True: "kl_bits", False: "relative"}
 
 
 @lru_cache(maxsize=4)
@@ -107,54 +113,78 @@ def exponents(found: tuple[Measured, ...], of: str) -> dict[str, float]:
     return slopes(table(found), of)
 
 
-def shared(run: Run) -> tuple[Run, ...]:
-    """The same model with keys and values for every head, for groups of heads, and for all."""
-    n_heads = run.config.n_heads
-    between = [n for n in divisors(n_heads) if 1 < n < n_heads]
+def shared(run: Run) -> tuple[int, ...]:
+    """How many keys and values: as many as the model has, fewer, and one for all heads."""
+    n = run.config.n_kv_heads
+    between = [each for each in divisors(n) if 1 < each < n]
     middle = between[len(between) // 2 :][:1]
-    return tuple(_with(run, n) for n in dict.fromkeys((n_heads, *middle, 1)))
+    return tuple(dict.fromkeys((n, *middle, 1)))
 
 
-def _with(run: Run, n_kv_heads: int) -> Run:
-    config = run.config.replace(n_kv_heads=n_kv_heads)
-    return replace(run.untouched, config=config, weights="")
+def with_shared(run: Run, n_kv_heads: int) -> ModelConfig:
+    """The model that has so many keys and values."""
+    return run.config.replace(n_kv_heads=n_kv_heads)
 
 
 @lru_cache(maxsize=16)
-def sharing_row(run: Run, layer: int) -> dict:
-    """What sharing saves, and how alike the heads read: parameters, bytes, cosines."""
-    parts = count_parameters(run.config).set_index("part")["count"]
+def sharing_row(run: Run, n_kv_heads: int, layer: int) -> dict:
+    """What sharing saves, how alike the heads read, and how far the output moved.
+
+    Parameters, bytes, cosines; `moved` is the mean over the tokens, of logits KL in bits, else
+    |after − before| / |before|.
+    """
+    config = with_shared(run, n_kv_heads)
+    parts = count_parameters(config).set_index("part")["count"]
     itemsize = devices.DTYPES[run.dtype].itemsize
-    kv_bytes = kv_cache_bytes_per_token(run.config, itemsize)
-    alike = sharing.likeness(_pattern(run, layer), run.config.n_kv_heads)
+    kv_bytes = kv_cache_bytes_per_token(config, itemsize)
+    found = _read_with(run, n_kv_heads, layer)
+    alike = sharing.likeness(found.pattern, n_kv_heads)
     return {
-        "n_kv_heads": run.config.n_kv_heads,
+        "n_kv_heads": n_kv_heads,
         "kv_parameters": int(parts["k_proj"] + parts["v_proj"]),
         "parameters": int(parts.sum()),
         "cache_bytes": kv_bytes,
-        "cache_bytes_full": kv_bytes * run.config.max_seq_len,
+        "cache_bytes_full": kv_bytes * config.max_seq_len,
         "within": alike.within,
         "across": alike.across,
+        "moved": found.moved,
     }
 
 
-@lru_cache(maxsize=3)
-def _pattern(run: Run, layer: int):
-    """The pattern of one layer; nothing else of the run is kept."""
-    if layer == 0:  # which reads nothing that later layers wrote: they need not be drawn
-        run = replace(run, config=run.config.replace(n_layers=1))
-    model = run.build()
+class _Reading(NamedTuple):
+    pattern: "Tensor"
+    moved: float
+
+
+@lru_cache(maxsize=6)
+def _read_with(run: Run, n_kv_heads: int, layer: int) -> _Reading:
+    """The pattern of one layer where keys and values are averaged in all layers."""
+    model, untouched = cached.model(run), run.untouched
+    places = [f"layers.{i}.{name}" for i in range(run.config.n_layers) for name in "kv"]
     with cached.turn(run.device):
-        seen = record(model, run.values(), mask=run.build_mask(), keep={f"layers.{layer}.pattern"})
-    return seen.pattern(layer)[:1]
+        seen = record(
+            model,
+            untouched.values(),
+            mask=untouched.build_mask(),
+            keep={f"layers.{layer}.pattern"},
+            replace=dict.fromkeys(places, partial(sharing.pooled, n_kv_heads=n_kv_heads)),
+        )
+        before = cached.recording(untouched).output[0]
+        change = output_change(before, seen.output[0], is_logits=reads_tokens(run))
+    return _Reading(seen.pattern(layer)[:1], float(change[_MOVED[reads_tokens(run)]].mean()))
+
+
+def reads_tokens(run: Run) -> bool:
+    """Whether the output is logits, which are compared as distributions."""
+    return run.config.architecture.reads_tokens
 
 
 @lru_cache(maxsize=16)
-def shared_tiles(runs: tuple[Run, ...], layer: int) -> NDArray[np.uint8]:
-    """The first heads of each, a row of tiles each, one byte a cell."""
-    patterns = [_pattern(run, layer)[:, :MOST_HEADS] for run in runs]
-    codes = tiles.encode_layers(patterns, runs[0].build_mask())
-    return tiles.tile(tiles.shrink(codes), n_shown(runs[0]))
+def shared_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
+    """The first heads with each number of keys and values, a row of tiles each, a byte a cell."""
+    patterns = [_read_with(run, n, layer).pattern[:, :MOST_HEADS] for n in shared(run)]
+    codes = tiles.encode_layers(patterns, run.build_mask())
+    return tiles.tile(tiles.shrink(codes), n_shown(run))
 
 
 def n_shown(run: Run) -> int:

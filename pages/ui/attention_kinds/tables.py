@@ -46,12 +46,14 @@ def _power(exponent: float | None) -> str:
     return "–" if exponent is None else f"n^{exponent:.2f}"
 
 
-def sharing(runs: tuple[Run, ...], layer: int) -> None:
+def sharing(run: Run, layer: int) -> None:
     """What each costs."""
-    rows = [measured.sharing_row(run, layer) for run in runs]
+    shared = measured.shared(run)
+    rows = [measured.sharing_row(run, n, layer) for n in shared]
+    moved = _("KL of the output (bits)") if measured.reads_tokens(run) else _("output moved")
     shown = pd.DataFrame(
         {
-            _("kind"): [terms.attention_kind(run.config) for run in runs],
+            _("kind"): [terms.attention_kind(measured.with_shared(run, n)) for n in shared],
             "n_kv_heads": [row["n_kv_heads"] for row in rows],
             _("k_proj + v_proj"): [f"{row['kv_parameters']:,}" for row in rows],
             _("parameters"): [f"{row['parameters']:,}" for row in rows],
@@ -59,6 +61,7 @@ def sharing(runs: tuple[Run, ...], layer: int) -> None:
             _("cache at max_seq_len"): [bytes_text(row["cache_bytes_full"]) for row in rows],
             _("cosine within a group"): [_cosine(row["within"]) for row in rows],
             _("across groups"): [_cosine(row["across"]) for row in rows],
+            moved: [f"{row['moved']:.3g}" for row in rows],
         }
     )
     st.dataframe(shown, hide_index=True, key="sharing_table", height="content")

@@ -113,24 +113,32 @@ def measured_note(run: Run) -> str:
     return text.format(seed=run.seed, dtype=run.dtype, **sizes)
 
 
-def sharing_sentence(runs: tuple[Run, ...], layer: int) -> str:
+def sharing_sentence(run: Run, layer: int) -> str:
     """What sharing saves, and what becomes of the maps."""
-    rows = [measured.sharing_row(run, layer) for run in runs]
+    shared = measured.shared(run)
+    rows = [measured.sharing_row(run, n, layer) for n in shared]
     first, last = rows[0], rows[-1]
     text = _(
         "From {first} to {last} the cache of a token shrinks from {before:,} to {after:,} bytes "
         "and the model from {parameters:,} to {fewer:,} parameters; n_heads stays {n_heads}."
     )
     said = text.format(
-        first=terms.attention_kind(runs[0].config),
-        last=terms.attention_kind(runs[-1].config),
+        first=terms.attention_kind(run.config),
+        last=terms.attention_kind(measured.with_shared(run, shared[-1])),
         before=first["cache_bytes"],
         after=last["cache_bytes"],
         parameters=first["parameters"],
         fewer=last["parameters"],
-        n_heads=runs[0].config.n_heads,
+        n_heads=run.config.n_heads,
     )
-    return f"{said} {_alike(rows)}".strip()
+    return " ".join((said, _alike(rows), _moved(run, rows[-1]["moved"]))).strip()
+
+
+def _moved(run: Run, moved: float) -> str:
+    """What becomes of the output."""
+    text = _("Nothing is trained anew: with one key and value head the output moves by {moved}.")
+    bits = _("{bits:.2f} bits (KL, mean over the tokens)").format(bits=moved)
+    return text.format(moved=bits if measured.reads_tokens(run) else f"{moved:.1%}")
 
 
 def _alike(rows: list[dict]) -> str:
@@ -160,20 +168,21 @@ def maps_alt(run: Run, layer: int, head: int, reach: Reach, *_marked: int) -> st
     return _("One head attending in five ways: {rows}.").format(rows=rows)
 
 
-def sharing_alt(runs: tuple[Run, ...], layer: int, *_marked: int) -> str:
+def sharing_alt(run: Run, layer: int, *_marked: int) -> str:
     """The three rows of maps in words."""
-    kinds = ", ".join(terms.attention_kind(run.config) for run in runs)
+    configs = (measured.with_shared(run, n) for n in measured.shared(run))
+    kinds = ", ".join(map(terms.attention_kind, configs))
     text = _("The first heads of layer {layer} in {kinds}, a row each.")
     return text.format(layer=layer + 1, kinds=kinds)
 
 
-def shared_tiles(runs: tuple[Run, ...]) -> pd.DataFrame:
+def shared_tiles(run: Run) -> pd.DataFrame:
     """One row a map: its title tells which key and value head it reads with."""
     rows = []
-    for run in runs:
-        group = run.config.n_heads // run.config.n_kv_heads
+    for n in measured.shared(run):
+        group = run.config.n_heads // n
         for head in range(measured.n_shown(run)):
-            kind, kv = terms.attention_kind(run.config), head // group
+            kind, kv = terms.attention_kind(measured.with_shared(run, n)), head // group
             starts_a_group = head % group == 0
             label = f"<b>{kind}</b>" if head == 0 else f"kv {kv}" if starts_a_group else ""
             text = _("{kind}, head {head}: reads with key and value head {kv}")
@@ -181,7 +190,11 @@ def shared_tiles(runs: tuple[Run, ...]) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(head=range(len(rows)))
 
 
-def random_note(run: Run) -> str:
-    """Weights of another shape cannot be the trained ones."""
-    text = _("All three with random weights of the same seed ({seed}): what is learned fits one.")
-    return text.format(seed=run.seed)
+def pooled_note(run: Run) -> str:
+    """Where the shared keys and values come from."""
+    text = _(
+        "Shared keys and values are the means of this model's own, in every layer, as a model is "
+        "converted before it is trained on (Ainslie et al. 2023). Weights: {weights}."
+    )
+    random = _("random, seed {seed}").format(seed=run.seed)
+    return text.format(weights=_("trained") if run.weights else random)
