@@ -51,7 +51,7 @@ def bends(
     x = {"range": [-reach, reach], "fixedrange": True}
     return figure(
         [*traces, _bars(spread, _)],
-        title=_("Activation, its derivative, and the pre-activations of this run"),
+        title=_("Activation, slope, and what goes in here"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + 18, BOTTOM),
         bargap=0,

@@ -37,6 +37,6 @@ def draw_shared(run: Run, layer: int, token: int):
         columns=measured.n_shown(run),
         selected=None,
         pinned=labelled.row_share(run, token),
-        title=_("MHA, GQA, MQA: the same heads, fewer keys and values"),
+        title=_("MHA, GQA, MQA: ever fewer keys and values"),
         _=_,
     )
