@@ -6,7 +6,7 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.sections.parameters import what_it_is_made_of
-from pages.sections.seq2seq_decoding import write
+from pages.sections.seq2seq_decoding import how_it_is_written, what_was_looked_at
 from pages.ui.frame import close_page, must_fit, open_page, recorded
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, inputs, words
@@ -20,10 +20,11 @@ def main() -> None:
     st.caption(_("The encoder reads a source whole; the decoder writes a target token by token."))
     what_is_read(base)
     must_fit(decoding.longest(base))
-    standing = write(decoding.current_search(base))
-    run = decoding.run_of(standing)
-    inputs.token_choices(run)
+    here = how_it_is_written(decoding.current_search(base))
+    run = decoding.run_of(here)
     recorded(run)
+    what_was_looked_at(here)
+    inputs.token_choices(run)
     st.caption(words.summary(run))
     what_it_is_made_of(run)
     close_page(TITLE)

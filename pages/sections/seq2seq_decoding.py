@@ -1,18 +1,88 @@
 """The target, written step by step: what was chosen, what could have been, what became of it."""
 
 from collections.abc import Callable
+from functools import partial
 
-from pages.ui.seq2seq import decoding
+import streamlit as st
+
+from blocks.text.beam import BeamConfig, BeamSearch
+from pages.figures import beam_tree
+from pages.ui.chart import show
+from pages.ui.explain import heading
+from pages.ui.language import _
+from pages.ui.seq2seq import decoding, decoding_words
 from pages.ui.seq2seq.decoding import Search, Standing
+from pages.ui.seq2seq.decoding_controls import (
+    force,
+    open_hypothesis,
+    search_controls,
+    step_controls,
+)
 from pages.ui.steps import in_steps
 
 
-def write(search: Search) -> Standing:
-    """Write the target, in sight of the reader where it takes long."""
+def how_it_is_written(search: Search) -> Standing:
+    """Write the target, in sight of the reader where it takes long; returns what stands."""
+    code = (BeamSearch.advance, BeamConfig.score)
+    heading(_("The target, token by token"), ("beam_search",), code, key="decoding")
+    search_controls(search)
+    write(search)
+    here = decoding.standing(search)
+    step_controls(here)
+    with st.container(border=True, key="target_so_far"):
+        st.markdown(decoding_words.translation(here))
+        st.markdown(decoding_words.target_chips(here))
+        st.caption(decoding_words.legend())
+    notes = (decoding_words.sentence(here), decoding_words.against_grammar(here))
+    st.info(" ".join(filter(None, notes)), icon=":material/lightbulb:")
+    if note := decoding_words.mask_note(here):
+        st.caption(note)
+    return here
+
+
+def write(search: Search) -> None:
+    """As many tokens as the search needs."""
     steps = [_step(search, step) for step in range(1, search.n_steps + 1)]
     in_steps(steps, what=search, key="writing")
-    return decoding.standing(search)
 
 
 def _step(search: Search, step: int) -> Callable[[], None]:
     return lambda: decoding.writer(search).advance_to(step)
+
+
+def what_was_looked_at(here: Standing) -> None:
+    """The tree of the search, and what could come next where the reader stands."""
+    left, right = st.columns([7, 5])
+    with left:
+        if here.n:
+            show(
+                draw_tree,
+                here,
+                key="beam_tree",
+                alt=decoding_words.tree_alt,
+                on_click=open_hypothesis,
+            )
+            st.caption(decoding_words.tree_sentence(here))
+            st.caption(decoding_words.window_note(here))
+    with right:
+        show(
+            draw_choices,
+            here,
+            key="next_choices",
+            alt=decoding_words.choices_alt,
+            on_click=partial(force, here),
+        )
+        st.caption(decoding_words.choices_sentence(here))
+
+
+def draw_tree(here: Standing):
+    """All hypotheses, and the path to the result."""
+    result = set(decoding.path(decoding.result(here)))
+    return beam_tree.tree(decoding.shown_nodes(here), result=result, chosen=here.place, _=_)
+
+
+def draw_choices(here: Standing):
+    """The likeliest next tokens, and the one that was taken."""
+    after = decoding.run_of(here).target.labels[-1]
+    taken = decoding.written_next(here)
+    return beam_tree.choices(decoding.next_choices(here), after=after, taken=taken, _=_)

@@ -49,6 +49,11 @@ TITLES = {
     "mask_faults": N_("Mistakes with masks"),
     "norm_axes": N_("What a norm averages over"),
     "placement_depth": N_("Norm and depth"),
+    "beam_search": N_("Greedy and beam search"),
+    "without_source": N_("Without the source"),
+    "architectures": N_("Three architectures"),
+    "span_corruption": N_("What they are trained on"),
+    "flops": N_("Counting FLOPs"),
 }
 
 

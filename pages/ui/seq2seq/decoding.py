@@ -7,12 +7,15 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
+from blocks.inspection import predictions
 from blocks.interventions import Intervention, InterventionKind, replacements
 from blocks.run import Input, Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
 from pages.ui import cached, link, tokens
 from pages.ui.inputs import target
 from pages.ui.seq2seq.fields import read_ids
+
+STEPS_SHOWN, N_CHOICES = 24, 10
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,13 @@ class Search:
 
 @dataclass(frozen=True)
 class Standing:
-    """What stands when the search has come to `step`: the hypothesis at `place` in its tree.
+    """What stands when a search of `n` steps has come to `step`: the hypothesis at `place`.
 
-    `place` is None where nothing is written yet.
+    That is its place in the tree, None where nothing is written yet.
     """
 
     search: Search
+    n: int
     step: int
     place: int | None
 
@@ -105,55 +109,104 @@ def forced_ids(run: Run, how: BeamConfig) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def tree(search: Search) -> pd.DataFrame:
-    """Every hypothesis that was looked at; `BeamSearch.frame` with the label of its token."""
-    beam = writer(search).beam
-    table = beam.frame()
-    labels = [tokens.label(search.run, token_id) for token_id in table["token_id"]]
-    return table.assign(label=labels)
-
-
-def n_written(search: Search) -> int:
-    """Steps of the search so far."""
-    return writer(search).beam.step
+def tree(search: Search, n: int) -> pd.DataFrame:
+    """What was looked at in `n` steps; `BeamSearch.frame` with the label of each token."""
+    found = writer(search)
+    found.advance_to(n)
+    table = found.beam.frame()
+    table = table[table["step"] <= n]
+    return table.assign(label=[tokens.label(search.run, each) for each in table["token_id"]])
 
 
 def standing(search: Search) -> Standing:
     """Where the reader looks: at a hypothesis, a step, or the end."""
-    table, n = tree(search), n_written(search)
+    n = writer(search).beam.step
     node, asked = link.value("beam_node"), link.value("target_step")
-    if node is not None and node < len(table):
-        return Standing(search, int(table["step"].iloc[node]), node)
+    if node is not None and node < len(tree(search, n)):
+        return Standing(search, n, int(tree(search, n)["step"].iloc[node]), node)
     step = n if asked is None else min(asked, n)
-    return Standing(search, step, best_at(search, step))
+    return Standing(search, n, step, best_at(search, n, step))
 
 
-def best_at(search: Search, step: int) -> int | None:
-    """The best hypothesis when the search has come to this step; at the end its result."""
-    table = tree(search)
-    if step == 0 or table.empty:
-        return None
-    if step >= n_written(search):
-        results = table[table["rank"] == 1]
-        if len(results):
-            return int(results.index[0])
+def at_end(search: Search) -> Standing:
+    """Where the search ends."""
+    found = writer(search)
+    found.advance_to(search.n_steps)
+    n = found.beam.step
+    return Standing(search, n, n, best_at(search, n, n))
+
+
+def best_at(search: Search, n: int, step: int) -> int | None:
+    """The best hypothesis when the search has come to this step of `n`; at the end its result."""
+    table = tree(search, n)
+    results = table[table["rank"] == 1]
+    if step == n and len(results):
+        return int(results.index[0])
     alive = table[(table["step"] == step) & (table["fate"] != str(Fate.DROPPED))]
-    return int(alive["log_prob"].idxmax()) if len(alive) else best_at(search, step - 1)
+    if len(alive):
+        return int(alive["log_prob"].idxmax())
+    return best_at(search, n, step - 1) if step > 1 else None
+
+
+def nodes(here: Standing) -> pd.DataFrame:
+    """All that was looked at."""
+    return tree(here.search, here.n)
 
 
 def path(here: Standing) -> tuple[int, ...]:
     """Places in the tree of all that was written, the first token first."""
-    parents, place, found = tree(here.search)["parent"], here.place, []
+    parents, place, found = nodes(here)["parent"], here.place, []
     while place is not None:
         found.append(place)
-        place = None if pd.isna(parents.iloc[place]) else int(parents.iloc[place])
+        place = None if pd.isna(parents.loc[place]) else int(parents.loc[place])
     return tuple(found[::-1])
 
 
 def token_ids(here: Standing) -> tuple[int, ...]:
     """What was written, the stop token too."""
-    ids = tree(here.search)["token_id"]
-    return tuple(int(ids.iloc[place]) for place in path(here))
+    ids = nodes(here)["token_id"]
+    return tuple(int(ids.loc[place]) for place in path(here))
+
+
+def result(here: Standing) -> Standing:
+    """Where the same search stands at its last step so far."""
+    n = here.n
+    return replace(here, step=n, place=best_at(here.search, n, n))
+
+
+def greedy_result(here: Standing) -> Standing:
+    """Where greedy search would end."""
+    return at_end(replace(here.search, how=replace(here.search.how, beam_width=1)))
+
+
+def shown_steps(here: Standing) -> tuple[int, int]:
+    """The first and the last step that are drawn: of a long target those around the chosen one."""
+    first = max(1, min(here.step - STEPS_SHOWN // 2, here.n - STEPS_SHOWN + 1))
+    return first, min(here.n, first + STEPS_SHOWN - 1)
+
+
+def shown_nodes(here: Standing) -> pd.DataFrame:
+    """The part of the tree that is drawn."""
+    return nodes(here)[nodes(here)["step"].between(*shown_steps(here))]
+
+
+def next_choices(here: Standing) -> pd.DataFrame:
+    """What could come after what stands: token_id, label, probability; the likeliest first."""
+    run = run_of(here)
+    table = predictions.candidates(cached.recording(run).output[0, -1], N_CHOICES)
+    return table.assign(label=[tokens.label(run, each) for each in table["token_id"]])
+
+
+def written_next(here: Standing) -> int | None:
+    """The token that was written after what stands here, on the path to the result."""
+    standing_ids, ids = token_ids(here), token_ids(result(here))
+    is_before = len(ids) > len(standing_ids) and ids[: len(standing_ids)] == standing_ids
+    return ids[len(standing_ids)] if is_before else None
+
+
+def is_ended(here: Standing) -> bool:
+    """Whether the stop token stands at the end."""
+    return token_ids(here)[-1:] == (here.search.how.stop_id,)
 
 
 def run_of(here: Standing) -> Run:

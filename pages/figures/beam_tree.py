@@ -1,0 +1,250 @@
+"""What a search for the target looked at, step by step, and what could come next."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EDGE,
+    EMBEDDING,
+    NORM,
+    PINNED,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    token_label,
+)
+
+STEP, BOTTOM, FORK = 44, 52, 0.34
+FEW, SOME = 4, 8
+LOOKS = {
+    "kept": ("circle", ATTENTION),
+    "finished": ("square", NORM),
+    "dropped": ("circle-open", BEFORE),
+}
+CHOICE = 27
+
+
+def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Translate) -> Picture:
+    """Every hypothesis: a row a step, the likeliest at the left; a click returns its place.
+
+    `nodes`, indexed by place: parent, step, label, token_log_prob, log_prob, score, fate.
+    `result`: places on the path of the result; `chosen`: the hypothesis that is looked at.
+    """
+    placed = _placed(nodes)
+    first, last = int(placed["step"].min()), int(placed["step"].max())
+    columns = int(placed["x"].max()) + 1
+    return figure(
+        [
+            _edges(placed, set(placed.index) - result, BEFORE, 1.2),
+            _edges(placed, result, EMBEDDING, 4, name=_("the path to the result")),
+            *_nodes(placed, columns, _),
+            _clickable(placed, _),
+        ],
+        title=_("All that the search looked at"),
+        height=TITLE_AND_LEGEND + BOTTOM + STEP * (last - first + 2),
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("rank at its step, the likeliest at the left")},
+            "tickvals": list(range(columns)),
+            "ticktext": [str(i + 1) for i in range(columns)],
+            "range": [-0.5, columns - 0.1],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis={
+            "title": {"text": _("step")},
+            "tickvals": list(range(first, last + 1)),
+            "range": [last + 0.6, first - 1 + 0.3],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        shapes=[_ring(placed, chosen)] if chosen in placed.index else [],
+    )
+
+
+def _placed(nodes: pd.DataFrame) -> pd.DataFrame:
+    """With x, the rank at its step from 0, and that of the parent (the middle at the start)."""
+    rank = nodes.groupby("step")["log_prob"].rank(ascending=False, method="first") - 1
+    table = nodes.assign(x=rank.astype(int))
+    above = [table["x"].get(parent, 0) if not pd.isna(parent) else 0 for parent in table["parent"]]
+    return table.assign(from_x=above)
+
+
+def _edges(
+    nodes: pd.DataFrame, places: set[int], color: str, width: float, name: str = ""
+) -> dict[str, Any]:
+    """Lines from each of these to its parent, as one trace with gaps."""
+    rows = [row for row in nodes.itertuples() if row.Index in places]
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for row in rows:
+        x += [row.from_x, row.x, row.x, None]
+        y += [row.step - 1, row.step - 1 + FORK, row.step, None]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": y,
+        "name": name,
+        "showlegend": bool(name),
+        "line": {"color": faint(color, 0.75), "width": width},
+        "hoverinfo": "skip",
+    }
+
+
+def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str, Any]]:
+    """One trace a fate, so that the legend says what the marks mean."""
+    names = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
+    for fate, (symbol, color) in LOOKS.items():
+        rows = nodes[nodes["fate"] == fate]
+        yield {
+            "type": "scatter",
+            "mode": "markers+text",
+            "x": rows["x"].tolist(),
+            "y": rows["step"].tolist(),
+            "name": names[fate],
+            "marker": {"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
+            "text": [_label(row, columns) for row in rows.itertuples()],
+            "textposition": "middle right",
+            "textfont": {"size": 12 if columns <= SOME else 10},
+            "cliponaxis": False,
+            "hoverinfo": "skip",
+        }
+
+
+def _label(row: Any, columns: int) -> str:
+    """The token, and its log-probability where there is room."""
+    if columns <= FEW:
+        return f" {token_label(row.label)} {_short(row.token_log_prob)}"
+    return f" {token_label(row.label, 8 if columns <= SOME else 4)}"
+
+
+def _short(log_prob: float) -> str:
+    """A log-probability in few signs; a true minus sign."""
+    return f"{log_prob:.2f}".replace("-0.00", "0").replace("-", "−")
+
+
+def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
+    text = _(
+        "{token}: ln p {token_log_prob} after what stands above, {log_prob} in all, "
+        "score {score}; {fate}"
+    )
+    fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": nodes["x"].tolist(),
+        "y": nodes["step"].tolist(),
+        "marker": {"size": 26, "symbol": "square", "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+        "customdata": [[int(place)] for place in nodes.index],
+        "hovertext": [
+            text.format(
+                token=token_label(row.label),
+                token_log_prob=f"{row.token_log_prob:.3f}",
+                log_prob=f"{row.log_prob:.3f}",
+                score=f"{row.score:.3f}",
+                fate=fates[row.fate],
+            )
+            for row in nodes.itertuples()
+        ],
+        "hoverinfo": "text",
+        "showlegend": False,
+    }
+
+
+def _ring(nodes: pd.DataFrame, chosen: int | None) -> dict[str, Any]:
+    """What is looked at, outlined; in pixels, so that it stays round."""
+    row = nodes.loc[chosen]
+    return {
+        "type": "circle",
+        "xsizemode": "pixel",
+        "ysizemode": "pixel",
+        "xanchor": float(row["x"]),
+        "yanchor": float(row["step"]),
+        "x0": -11,
+        "x1": 11,
+        "y0": -11,
+        "y1": 11,
+        "line": {"color": PINNED, "width": 2.5},
+    }
+
+
+def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Translate) -> Picture:
+    """What could come next, the likeliest on top; a click returns the token's id.
+
+    `candidates`: token_id, label, probability; `taken`: the id of the one that was written.
+    """
+    n, most = len(candidates), float(candidates["probability"].max())
+    is_taken = (candidates["token_id"] == taken).tolist()
+    shares = candidates["probability"].tolist()
+    colors = [EMBEDDING if was else faint(BEFORE, 0.7) for was in is_taken]
+    kept = {"marker": {"opacity": 1}}
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": shares,
+        "y": list(range(n)),
+        "text": [_chance(share) for share in shares],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "marker": {"color": colors},
+        "selected": kept,
+        "unselected": kept,
+        "hoverinfo": "skip",
+    }
+    return figure(
+        [bars, _targets(candidates, 1.3 * most, _)],
+        title=_("What could come after {token}").format(token=token_label(after)),
+        height=TITLE + BOTTOM + CHOICE * n + EDGE,
+        margin=(TITLE, BOTTOM),
+        barmode="overlay",
+        xaxis={
+            "title": {"text": _("probability (ln p beside it)")},
+            "tickformat": ".0%" if most > 0.02 else ".2%",
+            "range": [0, 1.3 * most],
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": [token_label(label) for label in candidates["label"]],
+            "range": [n - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )
+
+
+def _chance(share: float) -> str:
+    log = f"{math.log(share):.2f}" if share > 0 else "−∞"
+    return f"{share:.1%} · {log}".replace("-", "−")
+
+
+def _targets(candidates: pd.DataFrame, width: float, _: Translate) -> dict[str, Any]:
+    """An invisible bar over each row, so that even a tiny one can be clicked."""
+    text, unseen = _("Write {token} here"), {"marker": {"opacity": 0}}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": [width] * len(candidates),
+        "y": list(range(len(candidates))),
+        "customdata": [[int(token_id)] for token_id in candidates["token_id"]],
+        "hovertext": [text.format(token=token_label(label)) for label in candidates["label"]],
+        "hoverinfo": "text",
+        **unseen,
+        "selected": unseen,
+        "unselected": unseen,
+    }

@@ -1,0 +1,73 @@
+"""How the target is written, how far, and what the reader puts into it."""
+
+import streamlit as st
+
+from pages.ui import link
+from pages.ui.controls import slider
+from pages.ui.language import _
+from pages.ui.seq2seq import decoding
+from pages.ui.seq2seq.decoding import Search, Standing
+from pages.ui.seq2seq.fields import MOST_BEAMS, MOST_PENALTY, written_ids
+from pages.ui.settings import MAX_NEW_TOKENS
+
+
+def search_controls(search: Search) -> None:
+    """Greedy or a beam, and when it ends."""
+    columns = st.columns(3)
+    with columns[0]:
+        label = _("beam_width · hypotheses kept (1: greedy)")
+        slider("beam_width", label, 1, MOST_BEAMS, search.how.beam_width)
+    with columns[1]:
+        most = min(MAX_NEW_TOKENS, max(64, search.how.max_new_tokens))
+        label = _("max_new_tokens · the longest target")
+        slider("max_new_tokens", label, 1, most, search.how.max_new_tokens)
+    with columns[2]:
+        if search.how.beam_width > 1:
+            label = _("length_penalty · above 0 favours longer targets")
+            shown = search.how.length_penalty
+            slider("length_penalty", label, 0.0, MOST_PENALTY, shown, step=0.1)
+
+
+def step_controls(here: Standing) -> None:
+    """Back, on, to both ends; and what was forced can be taken back."""
+    n = here.n
+    with st.container(horizontal=True, vertical_alignment="bottom", key="decoding_steps"):
+        _go("target_start", _("Start"), ":material/first_page:", 0, here.step > 0)
+        _go("target_back", _("Back"), ":material/undo:", here.step - 1, here.step > 0)
+        _go("target_on", _("Step"), ":material/skip_next:", here.step + 1, here.step < n)
+        _go("target_end", _("To the end"), ":material/last_page:", None, here.step < n)
+        st.button(
+            _("Let the model choose again"),
+            icon=":material/restart_alt:",
+            key="unforce",
+            disabled=not here.search.forced,
+            on_click=link.change,
+            args=("forced_ids", ""),
+        )
+    if n > 1:
+        slider("target_step", _("Tokens written"), 0, n, here.step)
+
+
+def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) -> None:
+    st.button(
+        label,
+        icon=icon,
+        key=key,
+        type="primary" if key == "target_on" else "secondary",
+        disabled=not is_possible,
+        on_click=link.change,
+        args=("target_step", step),
+    )
+
+
+def open_hypothesis(customdata: list) -> None:
+    """A mark in the tree was clicked: the page shows what stands there."""
+    link.change("beam_node", int(customdata[0]))
+    link.change("target_token", None)
+
+
+def force(here: Standing, customdata: list) -> None:
+    """A candidate was clicked: it is written after what stands, and the search goes on."""
+    written = tuple(each for each in decoding.token_ids(here) if each != here.search.how.stop_id)
+    link.change("forced_ids", written_ids((*written, int(customdata[0]))))
+    link.change("target_step", len(written) + 1)

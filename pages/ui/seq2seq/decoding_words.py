@@ -1,0 +1,211 @@
+"""Sentences about a target that is written, and what its pictures show."""
+
+import math
+
+import pandas as pd
+
+from blocks.text.bilingual import SentenceTokenizer
+from pages.ui import chips, terms, tokens
+from pages.ui.chips import Chip
+from pages.ui.language import _, literal
+from pages.ui.numbers import percent
+from pages.ui.seq2seq import decoding, grammar
+from pages.ui.seq2seq.decoding import Search, Standing
+
+SURE = math.log(0.99)
+
+
+def target_chips(here: Standing) -> str:
+    """The target as chips: what stands, and behind it what the result goes on with."""
+    table, places = decoding.nodes(here), decoding.path(here)
+    result = decoding.path(decoding.result(here))
+    rest = result[len(places) :] if result[: len(places)] == places else ()
+    found = [Chip(here.search.run.target.labels[0], "", "read")]
+    found += [_chip(table.loc[place], here.search) for place in places]
+    found += [Chip(table["label"].loc[place], "", "read") for place in rest]
+    return chips.as_markdown(found)
+
+
+def _chip(row: pd.Series, search: Search) -> Chip:
+    role = "pinned" if row["step"] <= len(search.forced) else "written"
+    return Chip(row["label"], percent(_chance(row["token_log_prob"])), role)
+
+
+def _chance(log_prob: float) -> float:
+    return math.exp(log_prob)
+
+
+def legend() -> str:
+    """What the colours of the chips mean."""
+    names = (
+        ("written", _("written by the model")),
+        ("pinned", _("put there by you")),
+        ("read", _("start token, and what is not written yet")),
+    )
+    return " ".join(f":{chips.COLORS[role]}-badge[{name}]" for role, name in names)
+
+
+def translation(here: Standing) -> str:
+    """What is written, as one writes it."""
+    run = here.search.run
+    ids = [each for each in decoding.token_ids(here) if each < _vocab_size(here)]
+    text = tokens.tokenizer_of(run.input.vocabulary).decode(ids)
+    return f"### {chips.literally(text)}" if text.strip() else ""
+
+
+def _vocab_size(here: Standing) -> int:
+    return tokens.tokenizer_of(here.search.run.input.vocabulary).vocab_size
+
+
+def sentence(here: Standing) -> str:
+    """How far it is, how sure, and what else the search knows."""
+    if here.place is None:
+        return _("Only the start token stands: the decoder has written nothing yet.")
+    row = decoding.nodes(here).loc[here.place]
+    text = _(
+        "After {step} of {n} steps stands a target of log-probability {log_prob} "
+        "(in nats; probability {chance})."
+    )
+    said = text.format(
+        step=here.step,
+        n=here.n,
+        log_prob=nats(row["log_prob"]),
+        chance=percent(_chance(row["log_prob"])),
+    )
+    return " ".join(filter(None, (said, _fate(row["fate"]), _weakest(here), _limit(here))))
+
+
+def _fate(fate: str) -> str:
+    return {
+        "dropped": _("The search dropped it: others were likelier."),
+        "finished": _("It is finished: [END] was written."),
+    }.get(fate, "")
+
+
+def _weakest(here: Standing) -> str:
+    """The token of which the model was least sure."""
+    rows = decoding.nodes(here).loc[list(decoding.path(here))]
+    least = rows.loc[rows["token_log_prob"].idxmin()]
+    if least["token_log_prob"] > SURE:
+        return _("It was sure of every token: none had less than 99 %.")
+    text = _("Least sure was {token} at step {step}: {chance}.")
+    return text.format(
+        token=literal(least["label"]),
+        step=int(least["step"]),
+        chance=percent(_chance(least["token_log_prob"])),
+    )
+
+
+def _limit(here: Standing) -> str:
+    """Where the target ended for want of room."""
+    search, n = here.search, here.n
+    if n < search.n_steps or decoding.is_ended(here) or here.step < n:
+        return ""
+    if search.how.stop_id < 0:
+        text = _("With random weights nothing ends a target: it ends at {n} tokens.")
+        return text.format(n=n)
+    name = "max_seq_len" if search.n_steps < search.how.max_new_tokens else "max_new_tokens"
+    text = _("It did not end: {name} lets it have no more than {n} tokens.")
+    return text.format(name=name, n=n)
+
+
+def tree_sentence(here: Standing) -> str:
+    """What the beam found that greedy search did not, or what it dropped."""
+    table = decoding.nodes(here)
+    n_fates = table["fate"].value_counts()
+    text = _("Looked at: {n} hypotheses; dropped {dropped}, finished {finished}.")
+    said = text.format(
+        n=len(table),
+        dropped=int(n_fates.get("dropped", 0)),
+        finished=int(n_fates.get("finished", 0)),
+    )
+    if here.search.how.beam_width == 1:
+        return f"{said} {_('Greedy search keeps the likeliest token at each step, never two.')}"
+    return f"{said} {_against_greedy(here)}"
+
+
+def _against_greedy(here: Standing) -> str:
+    ours, theirs = decoding.result(here), decoding.greedy_result(here)
+    if ours.place is None or theirs.place is None:
+        return ""
+    if decoding.token_ids(ours) == decoding.token_ids(theirs):
+        return _("Greedy search finds the same target.")
+    text = _("Greedy search finds another target, of log-probability {theirs} against {ours} here.")
+    said = {"theirs": _log_prob(theirs), "ours": _log_prob(ours)}
+    return text.format(**said)
+
+
+def _log_prob(here: Standing) -> str:
+    return nats(decoding.nodes(here)["log_prob"].loc[here.place])
+
+
+def nats(log_prob: float) -> str:
+    """A log-probability with a true minus sign."""
+    return f"{log_prob:.3f}".replace("-", "−")
+
+
+def window_note(here: Standing) -> str:
+    """Which steps are drawn where there are too many."""
+    first, last = decoding.shown_steps(here)
+    n = here.n
+    if last - first + 1 == n:
+        return ""
+    text = _("Drawn are steps {first} to {last} of {n}, around the chosen one.")
+    return text.format(first=first, last=last, n=n)
+
+
+def against_grammar(here: Standing) -> str:
+    """Whether the grammar says the same; nothing where the source is none of its sentences."""
+    run = here.search.run
+    if not run.weights or not isinstance(
+        tokens.tokenizer_of(run.input.vocabulary), SentenceTokenizer
+    ):
+        return ""
+    true = grammar.translation(run.input.token_ids, run.input.vocabulary)
+    if true is None:
+        return _(
+            "The grammar that the translator learned from cannot say this source: what it writes "
+            "is a guess."
+        )
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    if decoding.is_ended(here) and list(decoding.token_ids(here)[:-1]) == reader.ids(true):
+        return _("Word for word the grammar's own translation.")
+    text = _("The grammar's own translation is: {text}")
+    return text.format(text=literal(reader.decode(reader.ids(true))))
+
+
+def choices_sentence(here: Standing) -> str:
+    """What the distribution says, and that it can be overruled."""
+    table = decoding.next_choices(here)
+    first = table.iloc[0]
+    text = _(
+        "Next it would write {token} with {chance}. Click another one: it is written there, and "
+        "the search goes on from it."
+    )
+    return text.format(token=literal(first["label"]), chance=percent(first["probability"]))
+
+
+def tree_alt(here: Standing) -> str:
+    """The tree in words."""
+    labels = " ".join(decoding.nodes(here)["label"].loc[list(decoding.path(decoding.result(here)))])
+    text = _("Tree of the search over {n} steps; the path to the result: {labels}.")
+    return text.format(n=here.n, labels=labels)
+
+
+def choices_alt(here: Standing) -> str:
+    """The next tokens in words."""
+    rows = decoding.next_choices(here).itertuples()
+    listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
+    return _("What could come next: {listed}.").format(listed=listed)
+
+
+def mask_note(here: Standing) -> str:
+    """A search is causal whatever the mask of the recorded run."""
+    run = here.search.run
+    if run.mask.mask_kind == "causal":
+        return ""
+    text = _(
+        "The mask among the target is {mask}: the pictures show it, but what is written comes "
+        "after what it reads, so the search is causal."
+    )
+    return text.format(mask=terms.option(run.mask.mask_kind))
