@@ -13,6 +13,7 @@ from blocks.training.tasks import Task
 
 FAST_SHAPE: dict[str, Any] = {
     "n_layers": 4,
+    "n_decoder_layers": 2,
     "d_model": 128,
     "n_heads": 2,
     "qk_norm": True,

@@ -64,7 +64,7 @@ class InductionTask:
         """One run and the first token of its repeat."""
         random = generator(0, self.name, "prompt")
         distance = self.distances(held_out=True)[:1]
-        return self._rows(distance, random).token_ids[0, : int(distance) + 1].tolist()
+        return self._repeating(distance, random)[0, : int(distance) + 1].tolist()
 
     def _drawn(self, batch_size: int, random: torch.Generator, *, held_out: bool) -> Tensor:
         distances = self.distances(held_out=held_out)
@@ -72,8 +72,11 @@ class InductionTask:
 
     def _rows(self, distance: Tensor, random: torch.Generator) -> Batch:
         """A row for each distance (batch,), asked wherever the token was seen before."""
-        shuffled = torch.rand(len(distance), self.vocab_size, generator=random).argsort(1)
-        place = torch.arange(self.seq_len + 1)
-        row = shuffled.gather(1, place % distance[:, None])
-        was_seen = place[:-1] >= distance[:, None]
+        row = self._repeating(distance, random)
+        was_seen = torch.arange(self.seq_len) >= distance[:, None]
         return Batch(row[:, :-1], row[:, 1:].where(was_seen, IGNORED))
+
+    def _repeating(self, distance: Tensor, random: torch.Generator) -> Tensor:
+        """Tokens that repeat after each distance: (batch,) to (batch, seq + 1)."""
+        shuffled = torch.rand(len(distance), self.vocab_size, generator=random).argsort(1)
+        return shuffled.gather(1, torch.arange(self.seq_len + 1) % distance[:, None])

@@ -51,14 +51,29 @@ def estimate_training_memory(
 def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torch.dtype) -> int:
     """What a forward pass keeps for the way back, or what scoring holds, whichever is more.
 
-    The logits are there four times in float32: as such, as log-probabilities, and both gradients;
-    twice where they are only scored. Without gradients at most half of one layer is alive.
+    An encoder–decoder reads two rows, one in each half. The logits are there four times in
+    float32: as such, as log-probabilities, and both gradients; twice where they are only scored.
+    Without gradients at most half of one layer is alive.
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     layer = _numbers_a_token(config, seq_len)
-    training = batch_size * (config.n_layers * layer + 4 * config.vocab_size)
-    scoring = SCORED_ROWS * (layer // 2 + 2 * config.vocab_size)
+    decoder_layer = layer + _numbers_across(config, seq_len)
+    layers = config.n_layers * layer + config.n_decoder_layers * decoder_layer
+    widest = decoder_layer if config.n_decoder_layers else layer
+    training = batch_size * (layers + 4 * config.vocab_size)
+    scoring = SCORED_ROWS * (widest // 2 + 2 * config.vocab_size)
     return max(training, scoring) * seq_len * itemsize
+
+
+def _numbers_across(config: ModelConfig, seq_len: int) -> int:
+    """What cross-attention keeps for each token: norms and branch, and its heads."""
+    return 8 * config.d_model + _numbers_of_heads(config, seq_len)
+
+
+def _numbers_of_heads(config: ModelConfig, seq_len: int) -> int:
+    """What one attention keeps for each token: four matrices a head, and its patterns."""
+    heads = config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    return heads + (8 if config.dropout else 2) * config.n_heads * seq_len
 
 
 def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
@@ -68,11 +83,14 @@ def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
     the activation; with dropout the pattern and what was drawn for it; with experts the hidden
     values of each that a token passes, what they read and wrote, and the router's choices.
     """
-    heads = config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
-    patterns = (8 if config.dropout else 2) * config.n_heads * seq_len
     hidden = 8 * config.n_active_experts * config.d_ff
     routed = 4 * config.n_experts + 4 * config.n_active_experts * config.d_model
-    return 16 * config.d_model + heads + patterns + hidden + (routed if config.n_experts > 1 else 0)
+    return (
+        16 * config.d_model
+        + _numbers_of_heads(config, seq_len)
+        + hidden
+        + (routed if config.n_experts > 1 else 0)
+    )
 
 
 def training_memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:

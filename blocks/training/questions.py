@@ -94,7 +94,7 @@ class QuestionTask:
 def letters_task(name: str, seq_len: int, learner: Architecture) -> QuestionTask | PairTask:
     """Copy, reverse or sort letters; question and answer share `seq_len` in a GPT.
 
-    An encoder–decoder is asked for one letter to all that leave room for the equals sign.
+    An encoder–decoder is asked for two letters to all that leave room for the equals sign.
     """
     architectures = (Architecture.GPT, Architecture.ENCODER, Architecture.ENCODER_DECODER)
     answer = ANSWERS[name]
@@ -180,9 +180,9 @@ def _random_letters(batch: int, random: torch.Generator, *, n: int) -> Tensor:
 
 
 def _random_strings(batch: int, random: torch.Generator, *, most: int) -> Tensor:
-    """Letters in every length alike, from 1 to `most`, filled up: (batch, most)."""
+    """Letters in every length alike, from 2 to `most`, filled up: (batch, most)."""
     letters = _random_letters(batch, random, n=most)
-    lengths = torch.randint(1, most + 1, (batch, 1), generator=random)
+    lengths = torch.randint(2, most + 1, (batch, 1), generator=random)
     return letters.where(torch.arange(most) < lengths, EQUALS)
 
 
