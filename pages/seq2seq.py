@@ -6,7 +6,10 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.sections.parameters import what_it_is_made_of
+from pages.sections.seq2seq_alignment import alignment
+from pages.sections.seq2seq_attention import three_attentions
 from pages.sections.seq2seq_decoding import how_it_is_written, what_was_looked_at
+from pages.sections.seq2seq_memory import memory
 from pages.ui.frame import close_page, must_fit, open_page, recorded
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, inputs, words
@@ -26,6 +29,9 @@ def main() -> None:
     what_was_looked_at(here)
     inputs.token_choices(run)
     st.caption(words.summary(run))
+    three_attentions(run)
+    alignment(run)
+    memory(run)
     what_it_is_made_of(run)
     close_page(TITLE)
 

@@ -30,6 +30,7 @@ from pages.ui.readers import (
     whole,
     within,
 )
+from pages.ui.seq2seq import attention_fields as seq2seq_attention
 from pages.ui.seq2seq import fields as seq2seq
 from pages.ui.settings import MAX_NEW_TOKENS, MAX_TOKENS
 from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
@@ -166,6 +167,7 @@ OF_PAGES = {
     **masks.FIELDS,
     **positions.FIELDS,
     **seq2seq.FIELDS,
+    **seq2seq_attention.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

@@ -1,0 +1,144 @@
+"""Sentences about alignment: what is found, what is true, and how far both agree."""
+
+import pandas as pd
+
+from blocks.faults import N_
+from blocks.inspection.alignment import MEAN, Row, score
+from blocks.run import Run
+from pages.ui.attention.words import head_called
+from pages.ui.language import _, literal
+from pages.ui.seq2seq import measured
+from pages.ui.seq2seq.alignment_frames import best
+from pages.ui.seq2seq.attention_controls import ROW_LABELS
+
+UNKNOWN = {
+    "no_grammar": N_(
+        "No true alignment is known: these tokens are no words of the translator's grammar."
+    ),
+    "not_said": N_("No true alignment is known: the grammar cannot say this source."),
+    "other_target": N_(
+        "No true alignment is known: this target is not what the grammar makes of the source."
+    ),
+}
+
+
+def sentence(run: Run, layer: int, head: int, row: str) -> str:
+    """How well the links agree with the truth; or, where it is not known, what they are."""
+    why = measured.truth(run)
+    if why != "known":
+        return f"{_(UNKNOWN[why])} {_own_links(run, layer, head, row)}"
+    true = measured.true_links(run) or frozenset()
+    found = score(measured.found_links(run, layer, head, row), true)
+    text = _(
+        "{head} finds {right} of {true} true links with {found} links: error rate {error:.2f}, "
+        "precision {precision:.0%}, recall {recall:.0%}."
+    )
+    said = text.format(
+        head=aligned_called(layer, head),
+        right=found.n_right,
+        true=found.n_true,
+        found=found.n_found,
+        error=found.error,
+        precision=found.precision,
+        recall=found.recall,
+    )
+    return " ".join((said, _bound(run), _best_sentence(run), _random(run))).strip()
+
+
+def _random(run: Run) -> str:
+    if run.weights:
+        return ""
+    text = _("The weights are random (seed {seed}), so this is chance.")
+    return text.format(seed=run.seed)
+
+
+def _bound(run: Run) -> str:
+    """Why 0 is not always within reach."""
+    least = measured.least_error(run)
+    if least == 0:
+        return _("One link for each target word could reach 0.")
+    text = _(
+        "One link for each target word cannot go below {least:.2f} here: some words have several "
+        "true links or none."
+    )
+    return text.format(least=least)
+
+
+def _best_sentence(run: Run) -> str:
+    """Which head aligns best with either row."""
+    text = _(
+        "Best on this sentence: {head} ({error:.2f}), or one row later {other} ({other_error:.2f})."
+    )
+    one, other = best(run, Row.WRITES), best(run, Row.READS)
+    return text.format(
+        head=_row_called(one),
+        error=one["error"],
+        other=_row_called(other),
+        other_error=other["error_reads"],
+    )
+
+
+def _row_called(row: pd.Series) -> str:
+    return aligned_called(int(row["layer"]), int(row["head"]))
+
+
+def aligned_called(layer: int, head: int) -> str:
+    """A head, or the mean of a layer."""
+    if head == MEAN:
+        return _("layer {layer}, mean of heads").format(layer=layer + 1)
+    return head_called(layer, head)
+
+
+def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
+    """The model's own links as pairs of words."""
+    links = sorted(measured.found_links(run, layer, head, row), key=lambda link: link[1])
+    source, target = run.input.labels, run.target_or_start.labels
+    pairs = [f"{literal(target[b])} ← {literal(source[a])}" for a, b in links[:most]]
+    if not pairs:
+        return _("{head} links nothing.").format(head=aligned_called(layer, head))
+    more = " …" if len(links) > most else ""
+    text = _("By the largest weights of {head}: {pairs}.")
+    return text.format(head=aligned_called(layer, head), pairs=", ".join(pairs) + more)
+
+
+def row_note(run: Run, row: str) -> str:
+    """Which row of the attention is drawn for a word."""
+    if row == Row.WRITES:
+        said = _(
+            "A row is named after the word that it writes: its query is the token before, since "
+            "the decoder begins with a start token and writes the next word at each."
+        )
+    else:
+        said = _(
+            "A row is named after the word that is its query: the decoder has read this word and "
+            "writes the next one. In large translators words often align better here (Chen et al. 2020)."
+        )
+    if measured.truth(run) == "known":
+        said += " " + _("A frame is a true link, a dot the largest weight of the row.")
+    return said
+
+
+def alt(run: Run, layer: int, head: int, row: str, *_pins: object) -> str:
+    """The picture in words."""
+    text = _("Target words down, source tokens across; the row that {row}. {sentence}")
+    said = sentence(run, layer, head, row)
+    return text.format(row=_(ROW_LABELS[row]), sentence=said)
+
+
+def table_alt(run: Run, *_sorted: object) -> str:
+    """The table of heads in words."""
+    text = _("A row a head of cross-attention, a column a measure. {sentence}")
+    return text.format(sentence=_best_sentence(run))
+
+
+def table_note(run: Run, n_shown: int) -> str:
+    """How to read the table."""
+    said = _(
+        "Counted on this sentence alone, so another may have another best head. Lower error is "
+        "better; choose a head by a click."
+    )
+    n = len(measured.aligned_heads(run))
+    if n > n_shown:
+        text = _("Drawn are the first {n} of {all}; the table has all.")
+        said += " " + text.format(n=n_shown, all=n)
+    return said

@@ -1,0 +1,190 @@
+"""Widgets of three attentions and of their alignment."""
+
+from functools import partial
+
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.inspection import two_texts
+from blocks.inspection.two_texts import AttentionKind
+from blocks.run import Run
+from pages.ui import link
+from pages.ui.controls import slider
+from pages.ui.language import _, current_language
+from pages.ui.seq2seq.attention_fields import ALIGNED, SORTS, TEXTS
+from pages.ui.seq2seq.measured import Chosen
+from pages.ui.views import PILLS_UP_TO, head_choice
+
+KIND_LABELS = {
+    "encoder": N_("encoder self-attention"),
+    "decoder": N_("decoder self-attention"),
+    "cross": N_("cross-attention"),
+}
+TEXT_LABELS = {"target": N_("target token"), "source": N_("source token")}
+ALIGNED_LABELS = {
+    "best_head": N_("the best head"),
+    "one_head": N_("the chosen head"),
+    "layer_mean": N_("mean of the layer"),
+}
+ROW_LABELS = {"writes": N_("writes the word"), "reads": N_("has read the word")}
+SORT_LABELS = {
+    "error": N_("error rate"),
+    "error_reads": N_("error rate, one row later"),
+    "precision": N_("precision"),
+    "recall": N_("recall"),
+    "layer": N_("layer"),
+}
+
+
+def which_attention(run: Run, which: Chosen) -> None:
+    """Which of the three, which layer, which head."""
+    left, middle, right = st.columns([6, 3, 4], vertical_alignment="bottom")
+    with left:
+        _choose("attention_of", _("Attention"), AttentionKind, KIND_LABELS)
+    with middle:
+        _layer(run, which)
+    with right, st.container(gap="xxsmall"):
+        if run.config.n_heads > 1:
+            st.caption(_("Head"))
+        head_choice(run, which.head)
+
+
+def _choose(name: str, label: str, options, labels: dict[str, str], shown: str = "") -> None:
+    """A few choices side by side, with their labels."""
+    st.segmented_control(
+        label,
+        [str(option) for option in options],
+        format_func=lambda option: _(labels.get(option, option)),
+        required=True,
+        wrap=True,
+        **link.view(name, shown or link.value(name), (tuple(options), current_language())),
+    )
+
+
+def _layer(run: Run, which: Chosen) -> None:
+    """Layers of the half that has this attention, counted from 1 on the screen."""
+    n_layers = two_texts.n_layers(run.config, which.kind)
+    if n_layers == 1:
+        st.caption(_("Layer") + " 1")
+    elif n_layers > PILLS_UP_TO:
+        slider("layer", _("Layer (counted from 0)"), 0, n_layers - 1, which.layer)
+    else:
+        with st.container(key="layer"):
+            st.pills(
+                _("Layer"),
+                list(range(n_layers)),
+                format_func=lambda layer: str(layer + 1),
+                required=True,
+                wrap=True,
+                **link.view("layer", which.layer, n_layers),
+            )
+
+
+def open_tile(kind: AttentionKind):
+    """What a click on a tile of this attention does: heads are counted through all layers."""
+    return partial(_open_tile, str(kind))
+
+
+def _open_tile(kind: str, customdata: list) -> None:
+    layer, head = divmod(int(customdata[0]), link.config().n_heads)
+    open_head(kind, layer, head)
+
+
+def open_head(kind: str, layer: int, head: int) -> None:
+    """Look at this head, everywhere on the page."""
+    link.change("attention_of", kind)
+    link.change("layer", layer)
+    link.change("head", head)
+    link.redraw_everything()
+
+
+def pin_cell(kind: AttentionKind):
+    """What a click on a cell does: its query is pinned, and of two texts its key too."""
+    return partial(_pin_cell, kind)
+
+
+def _pin_cell(kind: AttentionKind, customdata: list) -> None:
+    query, key = int(customdata[0]), int(customdata[1])
+    if kind.is_of_source:
+        pin("source", query)
+    else:
+        if kind is AttentionKind.CROSS:
+            link.change("token", key)
+        pin("target", query)
+
+
+def pin_end(kind: AttentionKind):
+    """What a click on a token at either end of the lines does."""
+    return partial(_pin_end, kind)
+
+
+def _pin_end(kind: AttentionKind, customdata: list) -> None:
+    is_key = bool(customdata[1])
+    is_source = kind.reads_source if is_key else kind.is_of_source
+    pin("source" if is_source else "target", int(customdata[0]))
+
+
+def pin_in_strip(customdata: list) -> None:
+    """A token of either text was clicked: [number, 1 if of the target]."""
+    pin("target" if customdata[1] else "source", int(customdata[0]))
+
+
+def pin(text: str, token: int) -> None:
+    """Pin a token of the source or of the target, and follow it."""
+    link.change("pinned_in", text)
+    link.change("token" if text == "source" else "target_token", token)
+    link.redraw_everything()
+
+
+def followed() -> str:
+    """Which pinned token is followed through both texts."""
+    _choose("pinned_in", _("Follow the pinned"), TEXTS, TEXT_LABELS)
+    return link.value("pinned_in")
+
+
+def edges_choice(most: int) -> int:
+    """How many lines leave each token."""
+    most = min(16, most)
+    n_edges = min(link.value("edges"), most)
+    if most > 1:
+        slider("edges", _("Lines from each token"), 1, most, n_edges)
+    return n_edges
+
+
+def aligned_head(is_known: bool) -> str:
+    """Whose attention is aligned by; which head is best only the truth can say."""
+    options = ALIGNED if is_known else ALIGNED[1:]
+    chosen = link.value("aligned_head")
+    shown = chosen if chosen in options else options[-1]
+    _choose("aligned_head", _("Links of"), options, ALIGNED_LABELS, shown)
+    return shown
+
+
+def aligned_row() -> str:
+    """Which row of the attention speaks for a target word."""
+    _choose("aligned_row", _("Row that"), ROW_LABELS, ROW_LABELS)
+    return link.value("aligned_row")
+
+
+def sort_choice() -> str:
+    """The order of the heads."""
+    with st.container(key="sort_aligned_by"):
+        st.selectbox(
+            _("Sort the heads by"),
+            SORTS,
+            format_func=lambda name: _(SORT_LABELS[name]),
+            **link.view("sort_aligned_by", link.value("sort_aligned_by"), current_language()),
+        )
+    return link.value("sort_aligned_by")
+
+
+def open_aligned(customdata: list) -> None:
+    """A head of the table was clicked: [layer, head]; head −1 is the mean of its layer."""
+    layer, head = int(customdata[0]), int(customdata[1])
+    link.change("aligned_head", "layer_mean" if head < 0 else "one_head")
+    open_head(str(AttentionKind.CROSS), layer, max(head, 0))
+
+
+def pin_aligned(customdata: list) -> None:
+    """A cell of the alignment was clicked: its target word and source token are pinned."""
+    _pin_cell(AttentionKind.CROSS, customdata)

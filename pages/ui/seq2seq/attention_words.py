@@ -1,0 +1,204 @@
+"""Sentences about three attentions: who reads whom in this run."""
+
+import numpy as np
+
+from blocks.faults import N_
+from blocks.inspection.two_texts import AttentionKind
+from blocks.run import Run
+from pages.ui.attention.words import head_called
+from pages.ui.language import _, literal
+from pages.ui.numbers import percent
+from pages.ui.seq2seq import measured
+from pages.ui.seq2seq.attention_controls import KIND_LABELS
+from pages.ui.seq2seq.measured import Chosen, Cut, Pins
+
+READS = {
+    AttentionKind.ENCODER: N_("In {head} of the encoder, {token} reads in the source from {read}."),
+    AttentionKind.DECODER: N_(
+        "In {head} of the decoder, {token} reads in the target so far from {read}."
+    ),
+    AttentionKind.CROSS: N_("In {head} of the decoder, {token} reads in the source from {read}."),
+}
+MAP_TITLES = {
+    AttentionKind.ENCODER: N_("Source reads source"),
+    AttentionKind.DECODER: N_("Target reads target so far"),
+    AttentionKind.CROSS: N_("Target reads source"),
+}
+
+
+def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
+    """Where the pinned token reads, and how sharp the heads of this attention are."""
+    query = pins.reading(which.kind)
+    row = measured.weights(run, which)[query]
+    token = literal(measured.queries(run, which.kind)[query])
+    head = head_called(which.layer, which.head)
+    if np.isnan(row).all():
+        text = _("In {head}, {token} may see no key: its row is zeros and it reads nothing.")
+        said = text.format(head=head, token=token)
+    else:
+        read = most_read(row, measured.keys(run, which.kind))
+        said = _(READS[which.kind]).format(head=head, token=token, read=read)
+    return f"{said} {_sharpness(run, which.kind)} {whose_weights(run)}"
+
+
+def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:
+    """The tokens with the largest weights, with their shares."""
+    order = np.argsort(-np.nan_to_num(row), kind="stable")[:most]
+    shown = [key for key in order if row[key] > 0.05] or order[:1]
+    text = _("{token} ({share})")
+    return ", ".join(
+        text.format(token=literal(names[key]), share=percent(float(row[key]))) for key in shown
+    )
+
+
+def _sharpness(run: Run, kind: AttentionKind) -> str:
+    """From how many tokens its heads read."""
+    table = measured.all_heads(run, kind)
+    text = _("A query of {kind} reads from {least:.1f} (sharpest head) to {most:.1f} tokens.")
+    numbers = table["effective_tokens"]
+    return text.format(kind=_(KIND_LABELS[kind]), least=numbers.min(), most=numbers.max())
+
+
+def whose_weights(run: Run) -> str:
+    """Trained or random, said where it matters what is seen."""
+    if run.weights:
+        return _("The weights are trained.")
+    text = _("The weights are random (seed {seed}): what is read has no meaning yet.")
+    return text.format(seed=run.seed)
+
+
+def map_note(run: Run, which: Chosen, cut: Cut) -> str:
+    """How to read the map of this attention."""
+    notes = [_what_a_row_is(run, which), cut_note(run, which.kind, cut)]
+    return " ".join(filter(None, notes))
+
+
+def _what_a_row_is(run: Run, which: Chosen) -> str:
+    n_masked = int(np.isnan(measured.weights(run, which)).sum())
+    match which.kind:
+        case AttentionKind.CROSS:
+            said = _(
+                "A row is a target token that the decoder has read; what it writes there is the "
+                "token of the next row."
+            )
+        case AttentionKind.ENCODER:
+            said = _("Every source token may read every other, before it and after it.")
+        case _ if n_masked:
+            said = _("A target token reads itself and what was written before it.")
+        case _:
+            said = _("Nothing is masked here, so a target token reads what comes after it too.")
+    if n_masked:
+        said += " " + _("Hatched cells are masked: {n} of {all}.").format(
+            n=n_masked, all=measured.weights(run, which).size
+        )
+    return said
+
+
+def cut_note(run: Run, kind: AttentionKind, cut: Cut) -> str:
+    """Which part of long texts is drawn; nothing where all of it is."""
+    n_rows, n_columns = len(measured.queries(run, kind)), len(measured.keys(run, kind))
+    if (
+        cut.rows.stop - cut.rows.start == n_rows
+        and cut.columns.stop - cut.columns.start == n_columns
+    ):
+        return ""
+    text = _(
+        "Drawn are queries {first} to {last} of {n} and keys {first_key} to {last_key} of "
+        "{n_keys}, around the pinned tokens."
+    )
+    return text.format(
+        first=cut.rows.start + 1,
+        last=cut.rows.stop,
+        n=n_rows,
+        first_key=cut.columns.start + 1,
+        last_key=cut.columns.stop,
+        n_keys=n_columns,
+    )
+
+
+def map_title(which: Chosen) -> str:
+    """What reads what, and in which head."""
+    text = _("{what} · {head}")
+    return text.format(what=_(MAP_TITLES[which.kind]), head=head_called(which.layer, which.head))
+
+
+def map_alt(run: Run, which: Chosen, pins: Pins) -> str:
+    """The map in words."""
+    text = _("Attention map, query down, key across: {title}. {sentence}")
+    return text.format(title=map_title(which), sentence=reads_sentence(run, which, pins))
+
+
+def lines_alt(run: Run, which: Chosen, pins: Pins, *_drawn: object) -> str:
+    """The lines in words."""
+    text = _("Tokens left and right, a line from each token to those that it reads. {sentence}")
+    return text.format(sentence=reads_sentence(run, which, pins))
+
+
+def lines_note(n_edges: int, least: float) -> str:
+    """Which lines are drawn."""
+    text = _(
+        "Drawn are the {n} largest weights of each query; those under {least:.0%} are left out. "
+        "Orange: the token that is followed."
+    )
+    return text.format(n=n_edges, least=least)
+
+
+def tiles_alt(run: Run, kind: AttentionKind, *_marked: object) -> str:
+    """All heads of one attention in words."""
+    text = _("All heads of {kind} on one scale, a row a layer: {n}. {sentence}")
+    n = len(measured.all_heads(run, kind))
+    return text.format(kind=_(KIND_LABELS[kind]), n=n, sentence=_sharpness(run, kind))
+
+
+def follow_sentence(run: Run, layer: int, head: int, text: str, pins: Pins) -> str:
+    """What the followed token reads in both texts, or who reads it in both."""
+    return (
+        _followed_target(run, head, layer, pins)
+        if text == "target"
+        else _followed_source(run, head, layer, pins)
+    )
+
+
+def _followed_target(run: Run, head: int, layer: int, pins: Pins) -> str:
+    cross, own = (
+        measured.followed(run, kind, layer, head, "target", pins)
+        for kind in (AttentionKind.CROSS, AttentionKind.DECODER)
+    )
+    target = run.target_or_start.labels
+    if np.isnan(cross).all():
+        return _("{token} may read nothing of the source.").format(
+            token=literal(target[pins.target])
+        )
+    text = _("{token} reads in the source from {source}, and in the target so far from {target}.")
+    return text.format(
+        token=literal(target[pins.target]),
+        source=most_read(cross, run.input.labels),
+        target=most_read(own, target),
+    )
+
+
+def _followed_source(run: Run, head: int, layer: int, pins: Pins) -> str:
+    readers, own = (
+        measured.followed(run, kind, layer, head, "source", pins)
+        for kind in (AttentionKind.CROSS, AttentionKind.ENCODER)
+    )
+    source = run.input.labels
+    if np.isnan(readers).all():
+        return _("{token} is masked: no one reads it.").format(token=literal(source[pins.source]))
+    text = _(
+        "{token} is read most by {target} in the target and by {source} in the source; all target "
+        "tokens together give it {total:.2f} of {all}."
+    )
+    return text.format(
+        token=literal(source[pins.source]),
+        target=most_read(readers, run.target_or_start.labels),
+        source=most_read(own, source),
+        total=np.nansum(readers),
+        all=len(readers),
+    )
+
+
+def strips_alt(run: Run, layer: int, head: int, text: str, pins: Pins) -> str:
+    """Both texts as strips, in words."""
+    said = _("Both texts as strips, shaded by weight. {sentence}")
+    return said.format(sentence=follow_sentence(run, layer, head, text, pins))

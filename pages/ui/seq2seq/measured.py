@@ -1,0 +1,262 @@
+"""What three attentions, their alignment and the encoder's output show: kept, keyed on the run."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from blocks.inspection import alignment, encoder_output, two_texts
+from blocks.inspection.alignment import Links, Row
+from blocks.inspection.two_texts import AttentionKind
+from blocks.run import Input, Run
+from blocks.text.bilingual import SPECIAL, SentenceTokenizer
+from pages.ui import cached, labelled, link, tokens
+
+MOST_ROWS, MOST_COLUMNS = 64, 64
+
+
+class Chosen(NamedTuple):
+    """Which attention, layer and head is looked at; all of them exist in the run."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+
+
+class Pins(NamedTuple):
+    """The pinned token of each text."""
+
+    source: int
+    target: int
+
+    def reading(self, kind: AttentionKind) -> int:
+        """The one of the text that reads."""
+        return self.source if kind.is_of_source else self.target
+
+
+class Cut(NamedTuple):
+    """The part of both texts that is drawn, and where the pinned tokens are within it."""
+
+    rows: slice
+    columns: slice
+    pinned: int | None
+    pinned_column: int | None
+
+    @property
+    def first(self) -> tuple[int, int]:
+        """The numbers of the first row and column in the texts."""
+        return self.rows.start, self.columns.start
+
+
+def chosen(run: Run) -> Chosen:
+    """The reader's choice, where the model has it."""
+    kind = AttentionKind(link.value("attention_of"))
+    return chosen_of(run, kind)
+
+
+def chosen_of(run: Run, kind: AttentionKind) -> Chosen:
+    """The same layer and head in one of the three attentions."""
+    layer = min(link.value("layer"), two_texts.n_layers(run.config, kind) - 1)
+    return Chosen(kind, layer, labelled.selected_head(run))
+
+
+def queries(run: Run, kind: AttentionKind) -> tuple[str, ...]:
+    """The tokens that read."""
+    return run.input.labels if kind.is_of_source else run.target_or_start.labels
+
+
+def keys(run: Run, kind: AttentionKind) -> tuple[str, ...]:
+    """The tokens that are read."""
+    return run.input.labels if kind.reads_source else run.target_or_start.labels
+
+
+def pins(run: Run) -> Pins:
+    """The token of each text that is outlined everywhere."""
+    return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
+
+
+def _allowed(run: Run, kind: AttentionKind):
+    sizes = len(queries(run, kind)), len(keys(run, kind))
+    return two_texts.allowed(run.build_mask(), kind, *sizes)
+
+
+@lru_cache(maxsize=32)
+def weights(run: Run, which: Chosen) -> NDArray[np.float32]:
+    """One head, NaN where masked: (query, key)."""
+    found = two_texts.pattern(cached.recording(run), which.kind, which.layer)[which.head]
+    return two_texts.weights(found, _allowed(run, which.kind))
+
+
+def followed_text(kind: AttentionKind) -> str:
+    """Which end of the lines belongs to the token that is followed: query, or key."""
+    is_key = kind is AttentionKind.CROSS and link.value("pinned_in") == "source"
+    return "key" if is_key else "query"
+
+
+def followed(
+    run: Run, kind: AttentionKind, layer: int, head: int, text: str, pinned: Pins
+) -> NDArray[np.float32]:
+    """What a pinned token reads in one of the attentions, or who reads it: a weight a token.
+
+    A target token reads (decoder, cross); a source token is read (cross, encoder).
+    """
+    layer = min(layer, two_texts.n_layers(run.config, kind) - 1)
+    found = weights(run, Chosen(kind, layer, head))
+    return found[pinned.target] if text == "target" else found[:, pinned.source]
+
+
+@lru_cache(maxsize=16)
+def all_heads(run: Run, kind: AttentionKind) -> pd.DataFrame:
+    """One row a head of all layers: how many tokens it reads from."""
+    found = two_texts.patterns(cached.recording(run), kind, run.config)
+    return two_texts.frame(found, _allowed(run, kind))
+
+
+@lru_cache(maxsize=12)
+def head_tiles(run: Run, kind: AttentionKind) -> NDArray[np.uint8]:
+    """All heads of all layers, one byte a cell."""
+    found = two_texts.patterns(cached.recording(run), kind, run.config)
+    return two_texts.tiled(found, _allowed(run, kind))
+
+
+def cut(run: Run, kind: AttentionKind, pinned: Pins) -> Cut:
+    """All that is drawn of one head: of long texts the part around the pinned tokens."""
+    row = pinned.reading(kind)
+    column = pinned.source if kind is AttentionKind.CROSS else row
+    rows = part(len(queries(run, kind)), row, MOST_ROWS)
+    columns = part(len(keys(run, kind)), column, MOST_COLUMNS)
+    is_cross = kind is AttentionKind.CROSS
+    return Cut(rows, columns, row - rows.start, column - columns.start if is_cross else None)
+
+
+def part(n: int, around: int, most: int) -> slice:
+    """At most so many of `n` tokens, around one of them."""
+    first = max(0, min(around - most // 2, n - most))
+    return slice(first, min(n, first + most))
+
+
+Words = tuple[str | None, ...]
+
+
+def words(text: Input) -> Words:
+    """The words of a text as the grammar has them, None for what is special."""
+    reader = tokens.tokenizer_of(text.vocabulary)
+    is_word = text.is_token()[0].tolist()
+    if not isinstance(reader, SentenceTokenizer):
+        return tuple(
+            label if each else None for label, each in zip(text.labels, is_word, strict=True)
+        )
+    return tuple(
+        reader.vocabulary[token_id] if token_id >= len(SPECIAL) else None
+        for token_id in text.padded_ids
+    )
+
+
+def source_words(run: Run) -> Words:
+    """Those of the source."""
+    return words(run.input)
+
+
+def target_words(run: Run) -> Words:
+    """Those of the target; the start is none."""
+    return (None, *words(run.target_or_start)[1:])
+
+
+def knows_grammar(run: Run) -> bool:
+    """Whether the tokens are words of the grammar, so that it can be asked."""
+    return isinstance(tokens.tokenizer_of(run.input.vocabulary), SentenceTokenizer)
+
+
+def truth(run: Run) -> str:
+    """Whether the true alignment is known, and if not, why."""
+    if not knows_grammar(run):
+        return "no_grammar"
+    if true_links(run) is not None:
+        return "known"
+    is_said = alignment.true_links(source_words(run), (None,)) is not None
+    return "other_target" if is_said else "not_said"
+
+
+@lru_cache(maxsize=64)
+def true_links(run: Run) -> Links | None:
+    """The grammar's links of this pair; None where it does not know them."""
+    if not knows_grammar(run):
+        return None
+    return alignment.true_links(source_words(run), target_words(run))
+
+
+@lru_cache(maxsize=16)
+def strongest(run: Run) -> list[list[list[int]]]:
+    """The most-read source token of each row, by layer and head; the last head is the mean."""
+    found = two_texts.patterns(cached.recording(run), AttentionKind.CROSS, run.config)
+    return alignment.strongest(found)
+
+
+@lru_cache(maxsize=64)
+def found_links(run: Run, layer: int, head: int, row: str) -> Links:
+    """What a head links, or (head −1) the mean of the layer."""
+    one = strongest(run)[layer][head]
+    return alignment.hard_links(one, source_words(run), target_words(run), Row(row))
+
+
+@lru_cache(maxsize=16)
+def aligned_heads(run: Run) -> pd.DataFrame:
+    """Every head of cross-attention against the truth, a row each; columns of the other row too."""
+    true = true_links(run)
+    found = two_texts.patterns(cached.recording(run), AttentionKind.CROSS, run.config)
+    table = alignment.all_heads(found, source_words(run), target_words(run), true or frozenset())
+    one = table[table["row"] == Row.WRITES].reset_index(drop=True)
+    other = table[table["row"] == Row.READS].reset_index(drop=True)
+    return one.drop(columns="row").assign(
+        error_reads=other["error"],
+        precision_reads=other["precision"],
+        recall_reads=other["recall"],
+    )
+
+
+def least_error(run: Run) -> float:
+    """The lowest error that one link for each word can reach."""
+    true = true_links(run) or frozenset()
+    return alignment.least_error(true, target_words(run), may_be_silent=None in source_words(run))
+
+
+@lru_cache(maxsize=32)
+def cross_weights(run: Run, layer: int, head: int) -> NDArray[np.float32]:
+    """Cross-attention of a head, or (head −1) of the mean of the layer, NaN where masked."""
+    found = two_texts.pattern(cached.recording(run), AttentionKind.CROSS, layer).float()
+    one = found.mean(dim=0) if head == alignment.MEAN else found[head]
+    return two_texts.weights(one, _allowed(run, AttentionKind.CROSS))
+
+
+@lru_cache(maxsize=4)
+def _stream(run: Run):
+    return encoder_output.stream(cached.recording(run), run.config.n_layers)
+
+
+@lru_cache(maxsize=16)
+def source_tokens(run: Run) -> pd.DataFrame:
+    """One row a source token: what is handed over, and what it was before the first layer."""
+    return encoder_output.tokens(_stream(run)).assign(token=run.input.labels)
+
+
+@lru_cache(maxsize=16)
+def source_cosines(run: Run, step: int) -> NDArray[np.float32]:
+    """How alike source tokens are: before the first layer (0), or as they are handed over (−1)."""
+    return encoder_output.cosines(_stream(run)[step]).cpu().numpy()
+
+
+@lru_cache(maxsize=16)
+def mean_cosine(run: Run, step: int) -> float:
+    """Of all pairs of different tokens that are no padding."""
+    is_token = run.input.is_token()[0].to(run.device)
+    return encoder_output.mean_cosine(encoder_output.cosines(_stream(run)[step][is_token]))
+
+
+@lru_cache(maxsize=16)
+def source_changes(run: Run) -> NDArray[np.float32]:
+    """How much each layer, and the final norm where there is one, changes each source token."""
+    found = encoder_output.changes(_stream(run)).cpu().numpy()
+    has_final = bool(found[-1].any())
+    return found if has_final else found[:-1]

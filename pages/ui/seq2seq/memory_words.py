@@ -1,0 +1,96 @@
+"""Sentences about what the encoder hands over, and its exact numbers."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from blocks.run import Run
+from pages.ui.language import _, literal
+from pages.ui.seq2seq import measured
+from pages.ui.seq2seq.attention_words import whose_weights
+
+
+def sentence(run: Run) -> str:
+    """How alike tokens are before and after, and which layer changes them most."""
+    table = measured.source_tokens(run)
+    before, after = measured.mean_cosine(run, 0), measured.mean_cosine(run, -1)
+    if len(table) - run.input.n_padding > 1:
+        text = _(
+            "Two source tokens have a mean cosine of {before:.2f} before the first layer and of "
+            "{after:.2f} as they are handed over: {how}."
+        )
+        how = _("they have become more alike") if after > before else _("they have moved apart")
+        said = text.format(before=before, after=after, how=how)
+    else:
+        said = _("There is one source token, so there is no other to compare it with.")
+    return f"{said} {_steps(run)} {whose_weights(run)}"
+
+
+def _steps(run: Run) -> str:
+    changes = measured.source_changes(run).mean(axis=1)
+    most = int(changes.argmax())
+    text = _("{step} changes them most, on average by {change:.2f} of their length.")
+    return text.format(step=_capital(step_names(run)[most]), change=float(changes[most]))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def step_names(run: Run) -> list[str]:
+    """The steps of the encoder that change the stream."""
+    names = [_("layer {layer}").format(layer=i + 1) for i in range(run.config.n_layers)]
+    n_steps = len(measured.source_changes(run))
+    return [*names, *([_("final norm")] if n_steps > len(names) else [])]
+
+
+def similarity_alt(run: Run, step: int, *_pinned: int) -> str:
+    """A matrix of cosines in words."""
+    text = _("Cosine of each source token with each other: mean {mean:.2f}.")
+    return text.format(mean=measured.mean_cosine(run, step))
+
+
+def changes_alt(run: Run, *_pinned: int) -> str:
+    """How much each step changes, in words."""
+    means = measured.source_changes(run).mean(axis=1)
+    rows = zip(step_names(run), means, strict=True)
+    said = "; ".join(f"{name} {mean:.2f}" for name, mean in rows)
+    return _("Relative change of the source tokens at each step, mean: {rows}.").format(rows=said)
+
+
+def lengths_sentence(run: Run) -> str:
+    """The longest and the shortest vector, and the one that has kept most of itself."""
+    table = measured.source_tokens(run)
+    longest, shortest = (
+        table.loc[pick] for pick in (table["norm"].idxmax(), table["norm"].idxmin())
+    )
+    kept = table.loc[table["cosine"].idxmax()]
+    text = _(
+        "Longest is {longest} ({long:.2f}), shortest {shortest} ({short:.2f}). {kept} has kept "
+        "its direction most: cosine {cosine:.2f} with what it was before the first layer."
+    )
+    return text.format(
+        longest=literal(longest["token"]),
+        long=longest["norm"],
+        shortest=literal(shortest["token"]),
+        short=shortest["norm"],
+        kept=literal(kept["token"]),
+        cosine=kept["cosine"],
+    )
+
+
+def table(run: Run) -> None:
+    """Every source token with its numbers."""
+    found = measured.source_tokens(run)
+    shown = pd.DataFrame(
+        {
+            _("position"): np.arange(len(found)) + 1,
+            _("source token"): found["token"],
+            _("mean"): found["mean"],
+            _("std"): found["std"],
+            _("length"): found["norm"],
+            _("length before"): found["norm_before"],
+            _("cosine with before"): found["cosine"],
+        }
+    )
+    st.dataframe(shown.round(3), hide_index=True, key="memory_table", height=250)
