@@ -56,7 +56,8 @@ def why_random(architecture: Architecture | None) -> str:
     if changed:
         text = _("Trained weights fit one configuration; yours differs in {names}.")
         return text.format(names=", ".join(changed))
-    if architecture is Architecture.BLOCK:
+    is_two = start.config.architecture is Architecture.ENCODER_DECODER
+    if architecture is Architecture.BLOCK and not is_two:
         is_random = link.value("input_kind") == "random"
         return _("The trained model reads words, not a random tensor.") if is_random else ""
     if architecture not in (None, start.config.architecture):
