@@ -10,6 +10,7 @@ from pages.sections.seq2seq_alignment import alignment
 from pages.sections.seq2seq_attention import three_attentions
 from pages.sections.seq2seq_decoding import how_it_is_written, what_was_looked_at
 from pages.sections.seq2seq_memory import memory
+from pages.sections.seq2seq_missing import when_the_source_is_missing
 from pages.ui.frame import close_page, must_fit, open_page, recorded
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, inputs, words
@@ -32,6 +33,7 @@ def main() -> None:
     three_attentions(run)
     alignment(run)
     memory(run)
+    when_the_source_is_missing(run, here)
     what_it_is_made_of(run)
     close_page(TITLE)
 

@@ -23,7 +23,7 @@ from pages.figures.theme import (
     token_label,
 )
 
-STEP, BOTTOM, FORK = 44, 52, 0.34
+STEP, BOTTOM, FORK = 46, 52, 0.3
 FEW, SOME = 4, 8
 LOOKS = {
     "kept": ("circle", ATTENTION),
@@ -90,8 +90,8 @@ def _edges(
     x: list[float | None] = []
     y: list[float | None] = []
     for row in rows:
-        x += [row.from_x, row.x, row.x, None]
-        y += [row.step - 1, row.step - 1 + FORK, row.step, None]
+        x += [row.from_x, row.from_x, row.x, row.x, None]
+        y += [row.step - 1, row.step - 1 + FORK, row.step - FORK, row.step, None]
     return {
         "type": "scatter",
         "mode": "lines",
@@ -230,7 +230,7 @@ def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Trans
 
 def _chance(share: float) -> str:
     log = f"{math.log(share):.2f}" if share > 0 else "−∞"
-    return f"{share:.1%} · {log}".replace("-", "−")
+    return f"{share:.1%} · {log}".replace("-", "−").replace("0.0%", "< 0.1%")
 
 
 def _targets(candidates: pd.DataFrame, width: float, _: Translate) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def what_was_looked_at(here: Standing) -> None:
                 on_click=open_hypothesis,
             )
             st.caption(decoding_words.tree_sentence(here))
-            st.caption(decoding_words.window_note(here))
+            if note := decoding_words.window_note(here):
+                st.caption(note)
     with right:
         show(
             draw_choices,

@@ -199,9 +199,17 @@ def next_choices(here: Standing) -> pd.DataFrame:
 
 def written_next(here: Standing) -> int | None:
     """The token that was written after what stands here, on the path to the result."""
-    standing_ids, ids = token_ids(here), token_ids(result(here))
+    stop, ids = here.search.how.stop_id, token_ids(result(here))
+    standing_ids = tuple(each for each in token_ids(here) if each != stop)
     is_before = len(ids) > len(standing_ids) and ids[: len(standing_ids)] == standing_ids
     return ids[len(standing_ids)] if is_before else None
+
+
+def text(here: Standing) -> str:
+    """What is written, as one writes it."""
+    reader = tokens.tokenizer_of(here.search.run.input.vocabulary)
+    stop = here.search.how.stop_id
+    return reader.decode([i for i in token_ids(here) if i < reader.vocab_size and i != stop])
 
 
 def is_ended(here: Standing) -> bool:

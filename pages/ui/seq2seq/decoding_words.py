@@ -47,14 +47,8 @@ def legend() -> str:
 
 def translation(here: Standing) -> str:
     """What is written, as one writes it."""
-    run = here.search.run
-    ids = [each for each in decoding.token_ids(here) if each < _vocab_size(here)]
-    text = tokens.tokenizer_of(run.input.vocabulary).decode(ids)
-    return f"### {chips.literally(text)}" if text.strip() else ""
-
-
-def _vocab_size(here: Standing) -> int:
-    return tokens.tokenizer_of(here.search.run.input.vocabulary).vocab_size
+    text = " ".join(decoding.text(here).split())
+    return f"### {chips.literally(text)}" if text else ""
 
 
 def sentence(here: Standing) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from pages.ui.readers import Field, UnreadableError, whole, within
+from pages.ui.readers import Field, UnreadableError, flag, whole, within
 from pages.ui.settings import MAX_NEW_TOKENS
 
 MOST_BEAMS, MOST_PENALTY = 8, 2.0
@@ -34,6 +34,7 @@ FIELDS: dict[str, Field] = {
     "target_step": Field(whole(0, MAX_NEW_TOKENS), None),
     "beam_node": Field(whole(0, 10**5), None),
     "target_token": Field(whole(0, 10**6), None),
+    "hide_each": Field(flag, False),
 }
 # Another text or another search has another tree.
 FOLLOWERS = {

@@ -1,0 +1,74 @@
+"""How far the next token moves, in bits, where something of the source is missing."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pages.figures.theme import WEIGHTS, Picture, Translate, small
+from pages.figures.token_matrix import Names, marks, token_matrix
+
+NUMBERS_UP_TO = 220
+LEAST_SCALE = 1e-6
+
+
+def moved(
+    bits: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    down: str,
+    pinned: int | None,
+    pinned_row: int | None = None,
+    _: Translate,
+) -> Picture:
+    """What is missing down, the next token across; a click returns [row, column, bits].
+
+    `bits`: (rows, columns); `columns`: the tokens that were written, each after those before it.
+    """
+    across = _("next token of the target, as it was written")
+    names = Names(title, down, across, rows, columns)
+    most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
+    said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
+    return token_matrix(
+        _heat(bits, most, _),
+        [marks(~np.isnan(bits), bits, said)],
+        names,
+        pinned=pinned_row,
+        pinned_column=pinned,
+        annotations=_numbers(bits, most),
+    )
+
+
+def _heat(bits: np.ndarray, most: float, _: Translate) -> dict:
+    return {
+        "type": "heatmap",
+        "z": small(bits),
+        "zmin": 0,
+        "zmax": most,
+        "colorscale": [list(stop) for stop in WEIGHTS],
+        "hoverinfo": "skip",
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {
+            "title": {"text": _("bits (KL)"), "side": "right"},
+            "thickness": 10,
+            "outlinewidth": 0,
+        },
+    }
+
+
+def _numbers(bits: np.ndarray, most: float) -> list[dict]:
+    """The value in each cell, where there is room and it is not next to nothing."""
+    if bits.size > NUMBERS_UP_TO:
+        return []
+    return [
+        {
+            "x": int(column),
+            "y": int(row),
+            "text": f"{bits[row, column]:.2g}" if bits[row, column] >= 0.005 else "0",
+            "showarrow": False,
+            "font": {"size": 10, "color": "#ffffff" if bits[row, column] > 0.55 * most else None},
+        }
+        for row, column in np.argwhere(~np.isnan(bits))
+    ]

@@ -1,0 +1,80 @@
+"""Sentences about a decoder whose source goes missing."""
+
+import numpy as np
+
+from blocks.run import Run
+from pages.ui.language import _, literal
+from pages.ui.seq2seq import missing
+
+LITTLE, MUCH = 0.1, 1.0
+
+
+def ways_sentence(run: Run, bits: np.ndarray) -> str:
+    """How much the source is worth, and where the target alone tells what comes."""
+    labels, off = missing.next_labels(run), bits[0]
+    most, least = int(off.argmax()), int(off.argmin())
+    text = _(
+        "Without cross-attention the next token moves by {mean:.2f} bits on average; most at "
+        "{most} ({bits:.1f} bits), least at {least} ({few:.2g} bits)."
+    )
+    said = text.format(
+        mean=float(off.mean()),
+        most=literal(labels[most]),
+        bits=float(off[most]),
+        least=literal(labels[least]),
+        few=float(off[least]),
+    )
+    return f"{said} {_meaning(run, off)}"
+
+
+def _meaning(run: Run, off: np.ndarray) -> str:
+    if not run.weights:
+        text = _("The weights are random (seed {seed}): what the source is worth is learned.")
+        return text.format(seed=run.seed)
+    n_little, n = int((off < LITTLE).sum()), len(off)
+    if not n_little:
+        return _("No token follows from the target alone.")
+    text = _(
+        "{n_little} of {n} tokens follow from the target alone: they move by less than {bits} bits."
+    )
+    return text.format(n_little=n_little, n=n, bits=LITTLE)
+
+
+def hidden_sentence(run: Run, bits: np.ndarray) -> str:
+    """Which source token each target token hangs on."""
+    labels, most = missing.next_labels(run), bits.argmax(axis=0)
+    strong = [column for column in range(bits.shape[1]) if bits[most[column], column] > MUCH]
+    if not strong:
+        return _("Hiding one token of the source moves no next token by more than 1 bit.")
+    pairs = (
+        f"{literal(labels[column])} ← {literal(run.input.labels[most[column]])} "
+        f"({bits[most[column], column]:.1f})"
+        for column in strong
+    )
+    text = _("What moves each token most (bits): {pairs}.")
+    return text.format(pairs=", ".join(pairs))
+
+
+def hidden_note(run: Run) -> str:
+    """Where the source is too long to hide each token of it."""
+    n, shown = run.input.shape[1], len(missing.places(run))
+    if n == shown:
+        return ""
+    text = _("Hidden in turn are the first {shown} of {n} source tokens.")
+    return text.format(shown=shown, n=n)
+
+
+def ways_alt(run: Run, *_measured: object) -> str:
+    """The picture of the ways in words."""
+    rows = missing.changed_runs(run)
+    mean = "; ".join(
+        f"{name} {np.mean(missing.moved(run, changed)):.2f}" for name, changed in rows.items()
+    )
+    text = _("Bits by which the next token moves, mean over the target: {mean}.")
+    return text.format(mean=mean)
+
+
+def hidden_alt(run: Run, *_measured: object) -> str:
+    """The picture of hidden tokens in words."""
+    text = _("Bits by which each next token moves where one of {n} source tokens is hidden.")
+    return text.format(n=len(missing.places(run)))

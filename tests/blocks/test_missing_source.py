@@ -1,0 +1,65 @@
+"""What a decoder expects without its source."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from toy import scramble, toy
+
+from blocks.inspection.missing_source import (
+    Missing,
+    logits,
+    moved_bits,
+    moved_by_hiding,
+    without_layer,
+    without_source,
+)
+from blocks.masks import MaskConfig
+from blocks.run import Input, Run
+
+SOURCE = Input(tokens=("a", "b", "c"), token_ids=(3, 4, 5))
+TARGET = Input(tokens=("s", "x", "y"), token_ids=(1, 7, 8))
+
+
+def run(**changes) -> Run:
+    sizes = {"architecture": "encoder-decoder", "n_layers": 2, "vocab_size": 9, **changes}
+    mask = MaskConfig(mask_kind="causal")
+    return Run(config=toy(**sizes), input=SOURCE, target=TARGET, mask=mask)
+
+
+def of(a_run: Run):
+    return scramble(a_run.build())
+
+
+@pytest.mark.parametrize("missing", Missing)
+def test_without_its_source_a_decoder_says_the_same_for_every_source(missing: Missing):
+    ours = run()
+    other = replace(ours, input=replace(SOURCE, token_ids=(6, 6, 2)))
+    model = of(ours)
+    assert not torch.equal(logits(ours, model), logits(other, model))
+    ours, other = (without_source(each, missing) for each in (ours, other))
+    assert torch.equal(logits(ours, model), logits(other, model))
+    assert sum(moved_bits(run(), ours, model)) > 0
+
+
+def test_a_hidden_source_is_cross_attention_that_writes_its_bias_alone():
+    ours = run(attention_bias=False)
+    model = of(ours)
+    hidden, off = (without_source(ours, each) for each in (Missing.HIDDEN, Missing.CROSS_OFF))
+    torch.testing.assert_close(logits(hidden, model), logits(off, model))
+
+
+def test_nothing_moves_where_nothing_is_missing():
+    ours = run()
+    assert max(moved_bits(ours, ours, of(ours))) == 0
+    assert max(moved_bits(ours, without_layer(ours, 1), of(ours))) > 0
+
+
+def test_hiding_a_token_is_having_it_as_padding():
+    ours = replace(run(), input=replace(SOURCE, n_padding=1))
+    model = of(ours)
+    before = logits(ours, model)
+    assert max(moved_by_hiding(ours, 3, model, before)) == 0  # it was hidden before
+    last = replace(ours, input=replace(SOURCE, tokens=("a", "b"), token_ids=(3, 4), n_padding=1))
+    expected = moved_bits(run(), last, model)
+    assert moved_by_hiding(run(), 2, model, before) == pytest.approx(expected, abs=1e-5)
