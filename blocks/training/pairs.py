@@ -5,7 +5,7 @@ and asked for up to its stop token, each token given the right ones before it (t
 Williams and Zipser 1989). Rows are filled up to the longest of their batch, which masks hide.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,9 @@ class Row(NamedTuple):
     target: Sequence[int]
 
 
+Links = Collection[tuple[int, int]]
+"""Places (source, target) of tokens of which the one tells the other."""
+LinksOf = Callable[[Row], Links]
 Draw = Callable[[int, torch.Generator, bool], Sequence[Row]]
 """So many rows, of those that are held out or of the others."""
 
@@ -37,6 +40,8 @@ Draw = Callable[[int, torch.Generator, bool], Sequence[Row]]
 @dataclass(frozen=True, eq=False)
 class PairTask:
     """Pairs that `draw` makes. Row i belongs to the group i mod n, where there are n groups.
+
+    `links` says from where in the source each token of a target comes: what attention may find.
 
     `seq_len` is the length of the longest row, on either side, marks included.
     """
@@ -47,6 +52,7 @@ class PairTask:
     tokenizer: Tokenizer
     score_name: str
     draw: Draw
+    links: LinksOf
     groups: tuple[str, ...] = ()
     learner: Architecture = field(default=Architecture.ENCODER_DECODER, init=False)
 

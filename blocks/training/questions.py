@@ -18,7 +18,7 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.randomness import generator
 from blocks.text.characters import CharacterTokenizer
-from blocks.training.pairs import PairTask, Row
+from blocks.training.pairs import Links, LinksOf, PairTask, Row
 from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right
 
 HELD_OUT_EVERY = 8
@@ -151,7 +151,7 @@ def _pairs(
         asked = [question[question != EQUALS] for question in questions]
         return [Row(each.tolist(), answer(each[None])[0].tolist()) for each in asked]
 
-    return PairTask(name, architectures, seq_len, tokenizer, EXACT, rows)
+    return PairTask(name, architectures, seq_len, tokenizer, EXACT, rows, LINKS[name])
 
 
 def _one_side(draw: Draw, n: int, random: torch.Generator, *, held_out: bool) -> Tensor:
@@ -162,6 +162,33 @@ def _one_side(draw: Draw, n: int, random: torch.Generator, *, held_out: bool) ->
         tried = draw(n_tries, random)
         questions = torch.cat([questions, tried[is_held_out(tried) == held_out]])
     return questions[:n]
+
+
+def _copied(row: Row) -> Links:
+    return [(i, i) for i in range(len(row.source))]
+
+
+def _reversed(row: Row) -> Links:
+    return [(i, j) for j, i in enumerate(reversed(range(len(row.source))))]
+
+
+def _sorted(row: Row) -> Links:
+    order = sorted(range(len(row.source)), key=row.source.__getitem__)
+    return [(i, j) for j, i in enumerate(order)]
+
+
+def _added(row: Row) -> Links:
+    """Both digits of the same value; the last digit of the sum is only a carry."""
+    n = len(row.source) // 2
+    return [(i, j) for j in range(n) for i in (n - 1 - j, 2 * n - j)]
+
+
+LINKS: dict[str, LinksOf] = {
+    "copy": _copied,
+    "reverse": _reversed,
+    "sort": _sorted,
+    "addition": _added,
+}
 
 
 def is_held_out(question: Tensor) -> Tensor:

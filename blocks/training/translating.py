@@ -10,8 +10,10 @@ import torch
 
 from blocks.faults import N_
 from blocks.kinds import Architecture
-from blocks.training.pairs import PairTask, Row
-from blocks.training.translation import LENGTHS, sentences, tokenizer
+from blocks.text.bilingual import is_chinese
+from blocks.training.pairs import Links, PairTask, Row
+from blocks.training.stories import Language
+from blocks.training.translation import LENGTHS, sentences, tokenizer, translations
 
 DIRECTIONS = (N_("English to Chinese"), N_("Chinese to English"))
 LONGEST_ROW = LENGTHS[-1] + 1
@@ -27,8 +29,16 @@ def translation_task(seq_len: int) -> PairTask:
         tokenizer=tokenizer(),
         score_name=N_("exact translations"),
         draw=lambda n, source, held_out: _rows(n, seq_len - 1, source, held_out=held_out),
+        links=_links,
         groups=DIRECTIONS,
     )
+
+
+def _links(row: Row) -> Links:
+    """Which word stands for which, as the grammar says."""
+    words = [tokenizer().vocabulary[token_id] for token_id in row.source]
+    language = Language.CHINESE if is_chinese("".join(words)) else Language.ENGLISH
+    return next((pair.links_from(language) for pair in translations(words, language)), ())
 
 
 def _rows(n: int, longest: int, source: torch.Generator, *, held_out: bool) -> list[Row]:
