@@ -13,9 +13,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.text.bilingual import is_chinese
+from blocks.models import Model
+from blocks.probe import record
+from blocks.source_target import SourceTarget
+from blocks.text.bilingual import SentenceTokenizer, is_chinese
+from blocks.text.marks import marks_of
 from blocks.training.stories import Language
-from blocks.training.translation import translations
+from blocks.training.translation import Pair, translations
 
 Link = tuple[int, int]
 Links = frozenset[Link]
@@ -81,13 +85,22 @@ def true_links(source: Sequence[str | None], target: Sequence[str | None]) -> Li
     read, written = _places(source), _places(target)
     words = tuple(word for word in source if word is not None)
     said = tuple(word for word in target if word is not None)
-    language = Language.CHINESE if is_chinese("".join(words)) else Language.ENGLISH
-    other = Language.ENGLISH if language is Language.CHINESE else Language.CHINESE
+    language = language_of(words)
     for pair in translations(words, language):
-        if pair.words(other)[: len(said)] == said:
+        if pair.words(other_than(language))[: len(said)] == said:
             links = pair.links_from(language)
             return frozenset((read[a], written[b]) for a, b in links if b < len(said))
     return None
+
+
+def language_of(words: Sequence[str]) -> Language:
+    """Chinese where there is a Chinese character."""
+    return Language.CHINESE if is_chinese("".join(words)) else Language.ENGLISH
+
+
+def other_than(language: Language) -> Language:
+    """The language into which it is translated."""
+    return Language.ENGLISH if language is Language.CHINESE else Language.CHINESE
 
 
 def _places(tokens: Sequence[str | None]) -> list[int]:
@@ -155,3 +168,40 @@ def least_error(true: Links, target: Sequence[str | None], *, may_be_silent: boo
     n_found = len(linked) if may_be_silent else len(_places(target))
     counted = n_found + len(true)
     return 1 - 2 * len(linked) / counted if counted else 0.0
+
+
+def over_pairs(
+    model: Model,
+    pairs: Sequence[Pair],
+    source: Language,
+    tokenizer: SentenceTokenizer,
+    device: torch.device | str = "cpu",
+) -> pd.DataFrame:
+    """`all_heads` of each pair, the model reading its true translation (teacher forcing).
+
+    One row a head, row and pair, in one frame; `source` is the language that is read.
+    """
+    start = marks_of(tokenizer).start
+    found = []
+    for pair in pairs:
+        read, written = pair.words(source), pair.words(other_than(source))
+        ids = (tokenizer.ids(read), [start, *tokenizer.ids(written)])
+        texts = SourceTarget(*(torch.tensor([each], device=device) for each in ids))
+        seen = record(model, texts, keep={"cross_pattern"})
+        layers = [each[0] for _path, each in sorted(seen.tensors.items(), key=_layer)]
+        true = frozenset((a, b + 1) for a, b in pair.links_from(source))
+        found.append(all_heads(layers, read, (None, *written), true))
+    return pd.concat(found, ignore_index=True)
+
+
+def _layer(item: tuple[str, Tensor]) -> int:
+    """The number in decoder.layers.3.cross_pattern."""
+    return int(item[0].split(".")[2])
+
+
+def summed(found: pd.DataFrame) -> pd.DataFrame:
+    """The error rate over all pairs together: one row a head and row, with sums of the links."""
+    keys, counts = ["layer", "head", "row"], ["n_found", "n_true", "n_right"]
+    table = found.groupby(keys, sort=False, as_index=False)[counts].sum()
+    counted = (table["n_found"] + table["n_true"]).clip(lower=1)
+    return table.assign(error=1 - 2 * table["n_right"] / counted)

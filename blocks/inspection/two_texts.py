@@ -15,7 +15,7 @@ from blocks.inspection import tiles
 from blocks.probe import Recording
 from blocks.source_target import SourceTargetMask
 
-SIDE, MANY_TILES, SIDE_OF_MANY = 48, 48, 24
+SIDE, MANY_TILES, SIDE_OF_MANY = 32, 48, 24
 
 
 class AttentionKind(StrEnum):

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from pages.figures.matrix import numbered
-from pages.figures.signed import signed_bar, signed_map
+from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, marks, token_matrix
+from pages.figures.weights import TICKS, codes, weight_map
 
 
 def similarity(
@@ -41,10 +42,12 @@ def changes(
     names = Names(title, _("step of the encoder"), _("source token"), steps, tokens)
     said = _("changed by {change} of its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)
-    bar = signed_bar(relative, _("relative change"))
-    bar |= {name: bar[name][2:] for name in ("tickvals", "ticktext")}  # nothing is below 0
+    most = largest(relative)
+    heat = weight_map(codes(relative / most), _, **numbered(relative))
+    bar = {**heat["colorbar"], "title": {"text": _("relative change"), "side": "right"}}
+    bar["ticktext"] = [f"{tick * most:.2g}" for tick in TICKS]
     return token_matrix(
-        signed_map(relative, showscale=True, colorbar=bar, **numbered(relative)),
+        {**heat, "colorbar": bar},
         [marks(everywhere, relative, said)],
         names,
         is_clicked=False,

@@ -22,13 +22,15 @@ def overview(
     pinned: float | None,
     pinned_key: float | None = None,
     title: str = "",
+    width: int = OVERVIEW_WIDTH,
     _: Translate,
 ) -> Picture:
     """All heads on one scale; a click on a tile returns its head as customdata.
 
     `codes`: tiles side by side with room for titles above them, one byte a cell;
     `heads`: head, label, hover, a row each;
-    `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right).
+    `pinned`: where the pinned query stands in a tile, 0 (top) to 1; `pinned_key` (left to right);
+    `width`: pixels that the picture is likely to have.
     """
     side, n_rows = (codes.shape[1] + 1) // columns - 1, -(-len(heads) // columns)
     gap = codes.shape[0] // n_rows - side
@@ -42,7 +44,7 @@ def overview(
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one scale"),
-        height=TITLE + int(OVERVIEW_WIDTH / columns * (1 + gap / side) * n_rows) + 12,
+        height=TITLE + int(width / columns * (1 + gap / side) * n_rows) + 12,
         xaxis={**HIDDEN_AXIS, "range": [-1.2, codes.shape[1]], "constrain": "domain"},
         yaxis={
             **HIDDEN_AXIS,

@@ -1,21 +1,27 @@
 """Alignment: known answers, and what holds of any two sets of links."""
 
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy import toy
 
+from blocks import build
 from blocks.inspection.alignment import (
     MEAN,
     Row,
     all_heads,
     hard_links,
     least_error,
+    over_pairs,
     score,
     strongest,
+    summed,
     true_links,
 )
-from blocks.training.translation import held_out_pairs
+from blocks.training.stories import Language
+from blocks.training.translation import held_out_pairs, tokenizer
 
 START = None
 DIAGONAL = frozenset((i, i + 1) for i in range(4))  # the start stands before the target
@@ -142,3 +148,23 @@ def test_no_head_does_better_than_the_least_error(keys: list[int], links: frozen
     true = frozenset((a, b) for a, b in links if a < 4 and 1 <= b < 5)
     found = hard_links(keys, SOURCE, TARGET)
     assert score(found, true).error >= least_error(true, TARGET, may_be_silent=False) - 1e-9
+
+
+def test_over_many_pairs_links_are_summed_and_not_rates():
+    table = all_heads([attention(0, 1, 2, 3, 3)[None]], SOURCE, TARGET, DIAGONAL)
+    wrong = all_heads([attention(3, 2, 1, 0, 0)[None]], SOURCE, TARGET, frozenset({(0, 1)}))
+    both = summed(pd.concat([table, wrong])).set_index(["head", "row"])
+    assert both.loc[(0, "writes"), ["n_found", "n_true", "n_right"]].tolist() == [8, 5, 4]
+    assert both.loc[(0, "writes"), "error"] == pytest.approx(1 - 8 / 13)
+
+
+@pytest.mark.parametrize("source", [Language.ENGLISH, Language.CHINESE])
+def test_every_head_is_measured_on_every_pair(source: Language):
+    pairs, words = held_out_pairs(3), tokenizer()
+    sizes = {"n_layers": 1, "n_decoder_layers": 2, "max_seq_len": 32}
+    config = toy(architecture="encoder-decoder", vocab_size=words.vocab_size, **sizes)
+    found = over_pairs(build(config), pairs, source, words)
+    assert len(found) == len(pairs) * 2 * (config.n_heads + 1) * len(Row)
+    one = found[(found["layer"] == 1) & (found["head"] == 0) & (found["row"] == "writes")]
+    assert one["n_true"].tolist() == [len(pair.links) for pair in pairs]
+    assert summed(found)["error"].between(0, 1).all()
