@@ -102,6 +102,11 @@ def cross_padding(query_len: int, is_token: Tensor) -> Tensor:
     return is_token[:, None, None, :].expand(-1, 1, query_len, -1)
 
 
+def sees_ahead(mask: Tensor | None) -> bool:
+    """Whether any token may see one that comes after it; without a mask all may."""
+    return mask is None or bool(mask.triu(1).any())
+
+
 def painted(seq_len: int, text: str, device: torch.device | str = "cpu") -> Tensor:
     """The mask that `text` holds, cut to `seq_len`; tokens beyond it are causal: (query, key)."""
     mask = causal(seq_len)

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from blocks import ModelConfig, Recording, count_parameters, devices
+from blocks import ModelConfig, Recording, count_parameters, devices, masks
 from blocks.inspection import tiles, values, wiring
 from blocks.models import Model, count_built
 from blocks.run import Run, guarded_record, warm_up
@@ -100,6 +100,12 @@ def head_map(run: Run, layer: int, head: int) -> tuple[NDArray[np.uint8], NDArra
 def mask_codes(run: Run) -> NDArray[np.uint8]:
     """Who may see whom in the first sequence: (query, key), one byte a cell."""
     return tiles.mask_codes(run.build_mask(), run.input.shape[1])
+
+
+@lru_cache(maxsize=64)
+def sees_ahead(run: Run) -> bool:
+    """Whether any token may see one that comes after it."""
+    return masks.sees_ahead(run.build_mask())
 
 
 @lru_cache(maxsize=64)

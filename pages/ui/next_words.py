@@ -1,14 +1,11 @@
 """Sentences about the next token and about the text that was read."""
 
-from blocks.masks import MaskKind
 from blocks.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.ui import link, predicted, tokens
+from pages.ui import cached, link, predicted, tokens
 from pages.ui.chips import Chip
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
-
-SEES_AHEAD = (MaskKind.NONE, MaskKind.PADDING, MaskKind.PREFIX)
 
 
 def count_sentence(run: Run) -> str:
@@ -55,7 +52,7 @@ def chips(run: Run, position: int) -> list[Chip]:
 
 def sees_ahead(run: Run) -> str:
     """Where a mask lets tokens see what they are to predict; empty where it does not."""
-    if run.mask.mask_kind not in SEES_AHEAD:
+    if not cached.sees_ahead(run):
         return ""
     return _(
         "With this mask a token may see those after it, so what stands here is no forecast: "

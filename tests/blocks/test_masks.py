@@ -6,7 +6,7 @@ import pytest
 import torch
 from toy import IS_TOKEN
 
-from blocks.masks import MaskConfig, MaskKind, build_mask, cross_padding
+from blocks.masks import MaskConfig, MaskKind, build_mask, cross_padding, painted_text, sees_ahead
 
 RULES: dict[MaskKind, Callable[[MaskConfig, list[bool], int, int], bool]] = {
     MaskKind.NONE: lambda config, is_token, query, key: True,
@@ -64,3 +64,24 @@ def test_cross_padding_has_the_queries_of_one_sequence_and_the_keys_of_another()
     mask = cross_padding(query_len, IS_TOKEN)
     assert mask.shape == (len(IS_TOKEN), 1, query_len, IS_TOKEN.shape[1])
     assert all(torch.equal(mask[:, 0, query], IS_TOKEN) for query in range(query_len))
+
+
+AHEAD = torch.zeros(5, 5).bool()
+AHEAD[1, 3] = True
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (MaskConfig(mask_kind=MaskKind.NONE), True),
+        (MaskConfig(mask_kind=MaskKind.PADDING), True),
+        (MaskConfig(mask_kind=MaskKind.CAUSAL), False),
+        (MaskConfig(mask_kind=MaskKind.SLIDING_WINDOW), False),
+        (MaskConfig(mask_kind=MaskKind.PREFIX, prefix_len=1), False),
+        (MaskConfig(mask_kind=MaskKind.PREFIX, prefix_len=2), True),
+        (MaskConfig(mask_kind=MaskKind.PAINTED), False),
+        (MaskConfig(mask_kind=MaskKind.PAINTED, painted=painted_text(AHEAD)), True),
+    ],
+)
+def test_whether_a_token_sees_ahead_is_read_off_the_mask(config: MaskConfig, expected: bool):
+    assert sees_ahead(build_mask(config, IS_TOKEN)) is expected
