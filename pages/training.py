@@ -5,15 +5,16 @@ import streamlit as st
 from blocks.faults import N_
 from blocks.training.training_run import TrainingRun
 from pages.sections.training_heads import how_heads_come_to_be
+from pages.sections.training_links import how_links_come_to_be
 from pages.sections.training_model import what_it_became
 from pages.sections.training_setup import set_up
 from pages.sections.training_watch import what_it_is_learning
-from pages.ui import controls, starts
+from pages.ui import starts, watched
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
 from pages.ui.runs import find
+from pages.ui.training_controls import model_controls
 from pages.ui.training_run_controls import forgotten_note, run_choice
-from pages.ui.watched import watched
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
@@ -21,9 +22,9 @@ EVERY = 3.0  # seconds
 
 def main() -> None:
     """The story of the page, from top to bottom."""
-    draw_frame(TITLE, starts.FAST, controls.to_train)
+    draw_frame(TITLE, starts.FAST, model_controls)
     st.caption(_("Choose a task, press Start, and watch a real Transformer learn it, in seconds."))
-    run = watched()
+    run = watched.watched()
     forgotten_note(run)
     if run is None:
         set_up()
@@ -47,7 +48,8 @@ def what_is_kept(run_id: str) -> None:
     if run is None or not run.snapshots.steps:
         st.caption(_("The first weights are kept in a moment."))
         return
-    step = how_heads_come_to_be(run)
+    of_pairs = watched.is_of_pairs(run)
+    step = how_links_come_to_be(run) if of_pairs else how_heads_come_to_be(run)
     what_it_became(run, step)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from blocks.kinds import Architecture
 from blocks.randomness import generator
 from blocks.source_target import SourceTarget
-from blocks.training.pairs import PairTask
+from blocks.training.pairs import Links, PairTask
 from blocks.training.task import IGNORED, Batch, Task
 
 
@@ -44,6 +44,14 @@ def fixed_target(task: Task) -> tuple[int, ...]:
     """The token ids that an encoder–decoder has written beside that input; others have none."""
     ids = _row(task).token_ids
     return tuple(ids.target[0].tolist()) if isinstance(ids, SourceTarget) else ()
+
+
+def fixed_links(task: Task) -> Links:
+    """From where in that input each token of that target comes: (place in it, row that writes)."""
+    if not isinstance(task, PairTask):
+        return ()
+    (row,) = task.draw(1, generator(0, task.name, "example"), True)
+    return task.links(row)
 
 
 def openings(task: Task) -> dict[str, str]:

@@ -26,7 +26,7 @@ def how_heads_come_to_be(run: TrainingRun) -> int:
     code = (head_measures.frame,)
     heading(_("How attention comes to be"), ("heads", "induction"), code, key="births")
     _input_choice()
-    step = _step_choice(run)
+    step = step_choice(run)
     seen = watched.looked_at(run, step)
     shown = seen, labelled.selected_layer(seen), labelled.selected_head(seen)
     token = labelled.pinned_token(seen)
@@ -47,7 +47,7 @@ def _input_choice() -> None:
         )
 
 
-def _step_choice(run: TrainingRun) -> int:
+def step_choice(run: TrainingRun) -> int:
     """The kept step that is looked at: the nearest to the link's, or the newest."""
     steps, asked = run.snapshots.steps, link.value("at_step")
     step = steps[-1] if asked is None else run.snapshots.at(asked)[0]
@@ -81,7 +81,7 @@ def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
     kept = run.snapshots.steps
     row = watched.read_tokens(run.spec.task)
     shown = run.id, kept, row, measure, layer, head, step
-    show(draw_births, *shown, key="head_births", alt=births_alt, on_click=_open_point)
+    show(draw_births, *shown, key="head_births", alt=births_alt, on_click=open_point)
     st.caption(births_sentence(*shown))
 
 
@@ -128,7 +128,7 @@ def _open_head(n_heads: int, customdata: list) -> None:
     link.change("head", head)
 
 
-def _open_point(customdata: list) -> None:
+def open_point(customdata: list) -> None:
     """A point of a line was clicked: its head, at its step."""
     step, layer, head = (int(number) for number in customdata)
     link.change("at_step", step)

@@ -15,6 +15,7 @@ from pages.ui.language import _, current_language
 PAGES = {
     Architecture.GPT: (("pages/gpt.py", ":material/edit_note:"),),
     Architecture.ENCODER: (("pages/encoder.py", ":material/layers:"),),
+    Architecture.ENCODER_DECODER: (("pages/seq2seq.py", ":material/translate:"),),
 }
 BLOCK = ("pages/block.py", ":material/view_agenda:")
 
@@ -40,9 +41,15 @@ def _openings(run: TrainingRun, step: int) -> None:
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
     if language := link.as_query().get("lang"):
         wanted["lang"] = language
-    labels = {"pages/gpt.py": _("As a GPT"), "pages/encoder.py": _("As an encoder")}
+    labels = {
+        "pages/gpt.py": _("As a GPT"),
+        "pages/encoder.py": _("As an encoder"),
+        "pages/seq2seq.py": _("As an encoder–decoder, writing"),
+    }
     with st.container(horizontal=True, key="openings"):
-        for page, icon in (*PAGES[run.spec.config.architecture], BLOCK):
+        architecture = run.spec.config.architecture
+        alone = () if architecture is Architecture.ENCODER_DECODER else (BLOCK,)
+        for page, icon in (*PAGES[architecture], *alone):
             label = labels.get(page, _("Its blocks"))
             st.page_link(page, label=label, icon=icon, query_params=wanted)
 

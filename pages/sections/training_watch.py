@@ -132,7 +132,10 @@ def _samples(view: RunView) -> None:
     if not view.samples:
         return
     st.subheader(_("What it writes"), anchor="samples")
-    with st.container(height=260, key="samples"):
+    with st.container(height=340, key="samples"):
         for sample in reversed(view.samples):
-            st.caption(_("after {n:,} updates").format(n=sample.step))
-            st.code(sample.text, language=None, wrap_lines=True)
+            st.caption(training_words.sample_sentence(sample))
+            if sample.answers:
+                st.table(training_words.answers_table(sample.answers), hide_index=True)
+            else:
+                st.code(sample.text, language=None, wrap_lines=True)

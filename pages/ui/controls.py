@@ -43,10 +43,9 @@ def architecture(shown: Architecture | None) -> None:
         _place(available_dtypes(link.value("device")), link.value("dtype"))
 
 
-def to_train() -> None:
+def to_train(config: ModelConfig) -> None:
     """The same for a model that is trained from the start."""
-    config = link.config()
-    _preset(starts.names())
+    _preset(starts.names_of_two() if _has_target(config) else starts.names())
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
     _whole(config, reads_tokens=True)
     _shape(config)

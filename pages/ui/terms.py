@@ -52,6 +52,7 @@ OPTIONS = {
     "sort": N_("sort"),
     "addition": N_("addition"),
     "masked_words": N_("masked words"),
+    "translation": N_("translation"),
     "gpt": "GPT",
     "encoder": N_("encoder"),
     "encoder-decoder": N_("encoder–decoder"),

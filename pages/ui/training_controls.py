@@ -6,13 +6,13 @@ from blocks.faults import ConfigError, Fault
 from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.stories import Language
-from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
-from pages.ui import link, runs
+from blocks.training.tasks import TaskKind, TokenKind
+from pages.ui import controls, link, runs
 from pages.ui.controls import choose, slide, slider
 from pages.ui.language import _, say
 from pages.ui.own_text import text_controls
 from pages.ui.training_fields import CORPORA
-from pages.ui.training_spec import STORY_TASKS, Wanted, row_bounds, wanted
+from pages.ui.training_spec import STORY_TASKS, Wanted, learner, row_bounds, wanted
 
 N_STEPS = (20, 50, 100, 200, 300, 400, 600, 1000, 2000, 5000, 10_000, 20_000)
 BATCHES = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -25,6 +25,12 @@ BETAS = (0.9, 0.95, 0.98, 0.99, 0.999)
 MOMENTA = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 
 
+def model_controls() -> None:
+    """The model to train, as the task's learner has it."""
+    architecture = learner(TaskKind(link.value("task")))
+    controls.to_train(link.config().nearest(architecture=architecture)[0])
+
+
 def task_controls() -> None:
     """The task and what belongs to it."""
     choose("task", _("Task"), TaskKind)
@@ -34,7 +40,7 @@ def task_controls() -> None:
     if kind is TaskKind.TEXT:
         _text_choice()
     if len(kind.architectures) > 1:
-        choose("learner", _("Learner"), LEARNERS)
+        choose("learner", _("Learner"), kind.architectures)
     least, most = row_bounds(kind)
     lengths = [n for n in (least, *LENGTHS, most) if least <= n <= most]
     shown = min(max(link.value("task_seq_len"), least), most)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from blocks.kinds import Architecture
 from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
 from blocks.training.stories import Language
 from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
@@ -11,9 +12,10 @@ from pages.ui.readers import Field, choice, identifier, whole, within
 
 CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
 HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
-USUAL_LENGTHS = {"copy": 16, "reverse": 16, "sort": 16, "addition": 14}
 # Updates after which the fast recipe has learned it; the others bring their own number.
 USUAL_STEPS = {"sort": 1000, "reverse": 400, "copy": 400, "addition": 1000, "masked_words": 600}
+STEPS_OF_PAIRS = {"sort": 600, "reverse": 400, "copy": 400, "addition": 400, "translation": 300}
+ROWS_OF_PAIRS = 64  # short ones, so that many of them make an update
 LONGEST_ROW = 512
 
 
@@ -22,11 +24,21 @@ def _language(values: Mapping[str, Any]) -> str:
 
 
 def _usual_length(values: Mapping[str, Any]) -> int:
-    return USUAL_LENGTHS.get(values.get("task", ""), 64)
+    return _task(values).usual_seq_len
 
 
 def _usual_learner(values: Mapping[str, Any]) -> str:
-    return str(TaskKind(values.get("task", TaskKind.STORIES)).architectures[0])
+    return str(_task(values).architectures[0])
+
+
+def _task(values: Mapping[str, Any]) -> TaskKind:
+    return TaskKind(values.get("task", TaskKind.STORIES))
+
+
+def _is_of_pairs(values: Mapping[str, Any]) -> bool:
+    """Whether an encoder–decoder learns it."""
+    both, choices = Architecture.ENCODER_DECODER, _task(values).architectures
+    return both in choices and values.get("learner", str(choices[0])) == both
 
 
 def _of_recipe(name: str) -> Field:
@@ -39,8 +51,14 @@ def _of_recipe(name: str) -> Field:
 
 def _usual_steps(values: Mapping[str, Any]) -> int:
     recipe = values.get("recipe", "fast")
-    usual = RECIPES[recipe].n_steps
-    return USUAL_STEPS.get(values.get("task", ""), usual) if recipe == "fast" else usual
+    usual = STEPS_OF_PAIRS if _is_of_pairs(values) else USUAL_STEPS
+    steps = RECIPES[recipe].n_steps
+    return usual.get(_task(values), steps) if recipe == "fast" else steps
+
+
+def _usual_rows(values: Mapping[str, Any]) -> int:
+    usual = RECIPES[values.get("recipe", "fast")].batch_size
+    return ROWS_OF_PAIRS if _is_of_pairs(values) else usual
 
 
 # What is learned, and how; the knobs of a recipe have its own names.
@@ -55,6 +73,7 @@ TASK = {
 KNOBS = {
     **{name: _of_recipe(name) for name in BOUNDS if name not in ("n_eval_batches", "eval_every")},
     "n_steps": Field(_of_recipe("n_steps").read, _usual_steps),
+    "batch_size": Field(_of_recipe("batch_size").read, _usual_rows),
     "optimizer": Field(
         choice(OptimizerKind), lambda values: str(RECIPES[values.get("recipe", "fast")].optimizer)
     ),
@@ -70,7 +89,12 @@ TRAINING = {
     "compare": Field(identifier, ""),
 }
 # What a choice brings along: another choice brings its own.
-FOLLOWERS = {"recipe": tuple(KNOBS), "task": ("learner", "task_seq_len", "n_steps")}
+OF_LEARNER = ("n_steps", "batch_size")
+FOLLOWERS = {
+    "recipe": tuple(KNOBS),
+    "task": ("learner", "task_seq_len", *OF_LEARNER),
+    "learner": OF_LEARNER,
+}
 
 
 def telling_measure(values: Mapping[str, Any]) -> str:

@@ -2,16 +2,20 @@
 
 import math
 
+import pandas as pd
+
 from blocks.cost.memory import bytes_text
 from blocks.faults import N_
+from blocks.kinds import Architecture
+from blocks.training.events import Answer, Sample
 from blocks.training.examples import Place
 from blocks.training.recipe import RECIPE_TABLE, Recipe, ScheduleKind
 from blocks.training.smoothing import half_life
 from blocks.training.tasks import TaskKind
 from blocks.training.training_run import RunState, RunView
 from pages.ui import chips, link, starts, terms
-from pages.ui.language import _
-from pages.ui.training_spec import Wanted, memory, n_parameters
+from pages.ui.language import _, literal
+from pages.ui.training_spec import Wanted, learner, memory, n_parameters
 
 TASKS = {
     TaskKind.TEXT: N_(
@@ -40,6 +44,10 @@ TASKS = {
     ),
     TaskKind.MASKED_WORDS: N_(
         "Guess hidden words from both sides. Score: the share of hidden words that are found."
+    ),
+    TaskKind.TRANSLATION: N_(
+        "Translate between English and Chinese; the language of the source says which way. Score: "
+        "the share of held-out sentences translated without any difference, both ways together."
     ),
 }
 SCHEDULES = {
@@ -86,6 +94,12 @@ def example_sentence(places: tuple[Place, ...]) -> str:
     """How to read the example."""
     counted = {"n": len(places), "asked": sum(place.asked for place in places)}
     is_filled_in = any(place.answer for place in places)
+    if learner(TaskKind(link.value("task"))) is Architecture.ENCODER_DECODER:
+        text = _(
+            "A held-out row of {n} tokens: the source, the token that begins a target, and violet "
+            "the {asked} that have to be written, the last one ends it."
+        )
+        return text.format(**counted)
     text = (
         _("A held-out row of {n} tokens; at the {asked} violet ones the answer is asked for.")
         if is_filled_in
@@ -97,6 +111,9 @@ def example_sentence(places: tuple[Place, ...]) -> str:
 def model_sentence(asked: Wanted) -> str:
     """What is trained, how large it is, and what the task fixes of it."""
     config = asked.spec.config
+    n_layers = str(config.n_layers)
+    if config.n_decoder_layers:
+        n_layers += f" + {config.n_decoder_layers}"
     text = _(
         "{kind} · {n_layers} layers · d_model {d_model} · {n_heads} heads · {total:,} parameters · "
         "at most about {memory} of memory. The task fixes architecture, vocab_size {vocab_size} "
@@ -104,7 +121,7 @@ def model_sentence(asked: Wanted) -> str:
     )
     return text.format(
         kind=terms.option(config.architecture),
-        n_layers=config.n_layers,
+        n_layers=n_layers,
         d_model=config.d_model,
         n_heads=config.n_heads,
         total=n_parameters(asked.spec),
@@ -204,6 +221,29 @@ def score_name(view: RunView) -> str:
 def score_text(view: RunView, score: float) -> str:
     """The score as people say it."""
     return f"{score:.1%}" if is_share(view) else f"{score:.2f}"
+
+
+def sample_sentence(sample: Sample) -> str:
+    """When it was written, and how much of it is right where that can be told."""
+    said = _("after {n:,} updates").format(n=sample.step)
+    if not sample.answers:
+        return said
+    n_right = sum(answer.written == answer.right for answer in sample.answers)
+    text = _("{when}: {right} of {n} held-out rows right, the likeliest token each time")
+    return text.format(when=said, right=n_right, n=len(sample.answers))
+
+
+def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
+    """What was asked, what the model wrote, and what is right, a row each."""
+    rows = [
+        (
+            literal(answer.question),
+            literal(answer.written) or _("(nothing)"),
+            "✓" if answer.written == answer.right else literal(answer.right),
+        )
+        for answer in answers
+    ]
+    return pd.DataFrame(rows, columns=[_("source"), _("written"), _("right")])
 
 
 def smoothing_note(view: RunView) -> str:

@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from blocks.inspection import tiles
+from blocks.inspection import tiles, two_texts
+from blocks.inspection.linked import linked_shares
+from blocks.inspection.two_texts import AttentionKind
 from blocks.kinds import Architecture
-from blocks.masks import MaskConfig, MaskKind
+from blocks.masks import MaskConfig
 from blocks.run import Input, Run
 from blocks.training.comparison import differences
-from blocks.training.examples import fixed_input
+from blocks.training.examples import fixed_input, fixed_links, fixed_target
 from blocks.training.smoothing import smoothed
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig
@@ -70,21 +72,32 @@ def looked_at(run: TrainingRun, step: int) -> Run:
 
 
 def _reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
-    weights = starts.start(runs.preset_of(run.id), step).weights
-    reader = starts.task_tokenizer(run.spec.task)
-    is_gpt = run.spec.config.architecture is Architecture.GPT
+    start = starts.start(runs.preset_of(run.id), step)
+    written = fixed_target(starts.build_task_once(run.spec.task)) if is_of_pairs(run) else ()
     return Run(
         config=run.spec.config,
-        weights=weights,
-        input=Input(
-            tokens=tuple(reader.label(token_id) for token_id in token_ids),
-            token_ids=token_ids,
-            vocabulary=weights,
-        ),
-        mask=MaskConfig(mask_kind=MaskKind.CAUSAL if is_gpt else MaskKind.NONE),
+        weights=start.weights,
+        input=_text(run, token_ids, start.weights),
+        target=_text(run, written, start.weights) if written else None,
+        mask=MaskConfig(mask_kind=start.mask_kind),
         seed=run.spec.seed,
         device=run.spec.device,
     )
+
+
+def _text(run: TrainingRun, token_ids: tuple[int, ...], vocabulary: str) -> Input:
+    label = starts.task_tokenizer(run.spec.task).label
+    return Input(tokens=tuple(map(label, token_ids)), token_ids=token_ids, vocabulary=vocabulary)
+
+
+def is_of_pairs(run: TrainingRun) -> bool:
+    """Whether it reads a source and writes a target."""
+    return run.spec.config.architecture is Architecture.ENCODER_DECODER
+
+
+def own_pair(run: TrainingRun, step: int) -> Run:
+    """An encoder–decoder at a kept step, with the row of its task and the right target."""
+    return _reading(run, step, _own_row(run.spec.task))
 
 
 def read_tokens(task: TaskConfig) -> tuple[int, ...]:
@@ -133,6 +146,30 @@ def shares_by_step(
     run = runs.runs().get(run_id)
     found = [_shares(run, step, token_ids, measure) for step in steps]
     return pd.concat(found, ignore_index=True)
+
+
+@lru_cache(maxsize=32)
+def linked_by_step(run_id: str, steps: tuple[int, ...]) -> pd.DataFrame:
+    """The same for cross-attention: its weight on the source tokens that tell what is written."""
+    run = runs.runs().get(run_id)
+    return pd.concat([_linked(run, step) for step in steps], ignore_index=True)
+
+
+def cross_number(run_id: str, layer: int, head: int) -> int:
+    """Where a head of cross-attention stands among all of them."""
+    return layer * runs.runs().get(run_id).spec.config.n_heads + head
+
+
+@lru_cache(maxsize=512)
+def _linked(run: TrainingRun, step: int) -> pd.DataFrame:
+    seen, config = own_pair(run, step), run.spec.config
+    links = fixed_links(starts.build_task_once(run.spec.task))
+    patterns = two_texts.patterns(cached.recording(seen), AttentionKind.CROSS, config)
+    shares = [share for pattern in patterns for share in linked_shares(pattern, links).tolist()]
+    number = np.arange(len(shares))
+    layer, head = np.divmod(number, config.n_heads)
+    columns = {"layer": layer, "head": head, "step": step, "number": number, "share": shares}
+    return pd.DataFrame(columns)
 
 
 @lru_cache(maxsize=512)
