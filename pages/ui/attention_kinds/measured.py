@@ -20,6 +20,7 @@ from blocks.legal import divisors
 from blocks.probe import record
 from blocks.run import Run
 from pages.ui import cached
+from pages.ui.changes.measured import reads_tokens
 from pages.ui.settings import memory_budget
 
 if TYPE_CHECKING:
@@ -172,11 +173,6 @@ def _read_with(run: Run, n_kv_heads: int, layer: int) -> _Reading:
         before = cached.recording(untouched).output[0]
         change = output_change(before, seen.output[0], is_logits=reads_tokens(run))
     return _Reading(seen.pattern(layer)[:1], float(change[_MOVED[reads_tokens(run)]].mean()))
-
-
-def reads_tokens(run: Run) -> bool:
-    """Whether the output is logits, which are compared as distributions."""
-    return run.config.architecture.reads_tokens
 
 
 @lru_cache(maxsize=16)

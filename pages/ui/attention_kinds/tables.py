@@ -9,6 +9,7 @@ from blocks.cost.memory import bytes_text
 from blocks.run import Run
 from pages.ui import terms
 from pages.ui.attention_kinds import measured, words
+from pages.ui.changes.measured import reads_tokens
 from pages.ui.language import _
 
 
@@ -50,7 +51,7 @@ def sharing(run: Run, layer: int) -> None:
     """What each costs."""
     shared = measured.shared(run)
     rows = [measured.sharing_row(run, n, layer) for n in shared]
-    moved = _("KL of the output (bits)") if measured.reads_tokens(run) else _("output moved")
+    moved = _("KL of the output (bits)") if reads_tokens(run) else _("output moved")
     shown = pd.DataFrame(
         {
             _("kind"): [terms.attention_kind(measured.with_shared(run, n)) for n in shared],

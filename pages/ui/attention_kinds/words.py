@@ -9,6 +9,7 @@ from blocks.faults import N_
 from blocks.run import Run
 from pages.ui import terms
 from pages.ui.attention_kinds import measured
+from pages.ui.changes.measured import reads_tokens
 from pages.ui.language import _
 
 KINDS = {
@@ -138,7 +139,7 @@ def _moved(run: Run, moved: float) -> str:
     """What becomes of the output."""
     text = _("Nothing is trained anew: with one key and value head the output moves by {moved}.")
     bits = _("{bits:.2f} bits (KL, mean over the tokens)").format(bits=moved)
-    return text.format(moved=bits if measured.reads_tokens(run) else f"{moved:.1%}")
+    return text.format(moved=bits if reads_tokens(run) else f"{moved:.1%}")
 
 
 def _alike(rows: list[dict]) -> str:
