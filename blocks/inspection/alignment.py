@@ -15,9 +15,10 @@ from torch import Tensor
 
 from blocks.models import Model
 from blocks.probe import record
-from blocks.source_target import SourceTarget
+from blocks.source_target import SourceTarget, source_target_mask
 from blocks.text.bilingual import SentenceTokenizer, is_chinese
 from blocks.text.marks import marks_of
+from blocks.training.pairs import is_filled, padded
 from blocks.training.stories import Language
 from blocks.training.translation import Pair, translations
 
@@ -181,16 +182,19 @@ def over_pairs(
 
     One row a head, row and pair, in one frame; `source` is the language that is read.
     """
-    start = marks_of(tokenizer).start
+    rows = [(pair.words(source), pair.words(other_than(source))) for pair in pairs]
+    marks = marks_of(tokenizer)
+    read = [tokenizer.ids(words) for words, _written in rows]
+    written = [[marks.start, *tokenizer.ids(words)] for _read, words in rows]
+    texts = SourceTarget(*(padded(each, marks.padding).to(device) for each in (read, written)))
+    mask = source_target_mask(*(is_filled(each).to(device) for each in (read, written)))
+    seen = record(model, texts, mask=mask, keep={"cross_pattern"})
+    layers = [each.cpu() for _path, each in sorted(seen.tensors.items(), key=_layer)]
     found = []
-    for pair in pairs:
-        read, written = pair.words(source), pair.words(other_than(source))
-        ids = (tokenizer.ids(read), [start, *tokenizer.ids(written)])
-        texts = SourceTarget(*(torch.tensor([each], device=device) for each in ids))
-        seen = record(model, texts, keep={"cross_pattern"})
-        layers = [each[0] for _path, each in sorted(seen.tensors.items(), key=_layer)]
+    for i, (pair, (words, others)) in enumerate(zip(pairs, rows, strict=True)):
+        patterns = [layer[i, :, : len(others) + 1, : len(words)] for layer in layers]
         true = frozenset((a, b + 1) for a, b in pair.links_from(source))
-        found.append(all_heads(layers, read, (None, *written), true))
+        found.append(all_heads(patterns, words, (None, *others), true))
     return pd.concat(found, ignore_index=True)
 
 

@@ -16,6 +16,7 @@ from pages.ui.seq2seq import alignment_words as words
 from pages.ui.seq2seq import attention_controls as controls
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.measured import Pins
+from pages.ui.steps import in_steps
 
 
 @section
@@ -26,22 +27,31 @@ def alignment(run: Run) -> None:
     if not any(measured.target_words(run)):
         st.info(_("Nothing is written yet, so there is nothing to align."))
         return
-    is_known = measured.truth(run) == "known"
+    n_parts = _held_out_parts(run)
     place = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        shown = controls.aligned_head(is_known)
         row = controls.aligned_row()
-    layer, head = frames.looked_at(run, shown, row)
-    place.info(words.sentence(run, layer, head, row), icon=":material/lightbulb:")
-    if is_known:
-        left, right = st.columns([6, 5])
-        with right:
-            _heads(run, layer, head)
-        with left:
-            _links(run, layer, head, row)
-        frames.table(run)
-    else:
+        has_best = frames.best_by(run, measures.Row(row), n_parts) is not None
+        shown = controls.aligned_head(has_best)
+    layer, head = frames.looked_at(run, shown, row, n_parts)
+    place.info(words.sentence(run, layer, head, row, n_parts), icon=":material/lightbulb:")
+    if not has_best:
         _links(run, layer, head, row)
+        return
+    left, right = st.columns([6, 5])
+    with left:
+        _links(run, layer, head, row)
+    with right:
+        _heads(run, layer, head, n_parts)
+    frames.table(run, n_parts)
+
+
+def _held_out_parts(run: Run) -> int:
+    """How many parts of the held-out sentences are measured, where the grammar can be asked."""
+    if not measured.knows_grammar(run):
+        return 0
+    what = measured.model_alone(run), measured.source_language(run)
+    return len(in_steps(measured.held_out_steps(run), what=what, key="held_out_alignment").found)
 
 
 def _links(run: Run, layer: int, head: int, row: str) -> None:
@@ -59,30 +69,32 @@ def _links(run: Run, layer: int, head: int, row: str) -> None:
     st.caption(words.row_note(run, row))
 
 
-def _heads(run: Run, layer: int, head: int) -> None:
-    sort_by = controls.sort_choice()
-    shown = run, sort_by, (layer, head)
+def _heads(run: Run, layer: int, head: int, n_parts: int) -> None:
+    sort_by = controls.sort_choice(frames.sort_options(run, n_parts))
     show(
         draw_heads,
-        *shown,
+        run,
+        sort_by,
+        (layer, head),
+        n_parts,
         key="aligned_heads",
         alt=words.table_alt,
         on_click=controls.open_aligned,
     )
-    st.caption(words.table_note(run, frames.MOST_HEADS))
+    st.caption(words.table_note(run, frames.MOST_HEADS, n_parts))
 
 
 def draw_alignment(run: Run, layer: int, head: int, row: str, pins: Pins):
     """Cross-attention with links found and links that are true."""
     found = frames.picture(run, layer, head, row, pins)
     legend = pictures.legend_of_links(_, is_known=found["true"] is not None)
-    title = f"{words.aligned_called(layer, head)} · {legend}"
+    title = words.links_title(layer, head) + f" · {legend}"
     names = Names(
         title, _("target word"), _("source token"), found.pop("rows"), found.pop("columns")
     )
     return pictures.alignment_map(names=names, **found, _=_)
 
 
-def draw_heads(run: Run, sort_by: str, selected: tuple[int, int]):
+def draw_heads(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int):
     """A row a head."""
-    return head_table.measures(**frames.head_rows(run, sort_by, selected), _=_)
+    return head_table.measures(**frames.head_rows(run, sort_by, selected, n_parts), _=_)

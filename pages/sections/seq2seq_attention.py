@@ -19,6 +19,8 @@ from pages.ui.seq2seq import attention_words as words
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.measured import Chosen, Pins
 
+THIRD = 330
+
 
 @section
 def three_attentions(run: Run) -> None:
@@ -63,11 +65,12 @@ def _one_head(run: Run, which: Chosen, pins: Pins) -> None:
         show(draw_map, *shown, key="two_text_map", alt=words.map_alt, on_click=on_click)
         st.caption(words.map_note(run, which, measured.cut(run, which.kind, pins)))
     with right:
-        n_edges = controls.edges_choice(len(measured.keys(run, which.kind)))
+        n_edges = controls.n_edges(len(measured.keys(run, which.kind)))
         shown = run, which, pins, n_edges, measured.followed_text(which.kind)
         on_click = controls.pin_end(which.kind)
         show(draw_lines, *shown, key="two_text_lines", alt=words.lines_alt, on_click=on_click)
         st.caption(words.lines_note(n_edges, bipartite.LEAST))
+        controls.edges_choice(len(measured.keys(run, which.kind)))
 
 
 def _one_token(run: Run, which: Chosen, pins: Pins) -> None:
@@ -93,6 +96,7 @@ def draw_tiles(run: Run, kind: AttentionKind, which: Chosen | None, pins: Pins):
         pinned=frames.share(measured.queries(run, kind), pins.reading(kind)),
         pinned_key=frames.pinned_key_share(run, kind, pins),
         title=frames.kind_title(kind),
+        width=THIRD,
         _=_,
     )
 

@@ -28,7 +28,7 @@ def memory(run: Run) -> None:
             shown = run, step, pinned
             key = "cosines_before" if step == BEFORE else "cosines_after"
             show(draw_similarity, *shown, key=key, alt=words.similarity_alt)
-    left, right = st.columns([6, 5])
+    left, right = st.columns(2)
     with left:
         show(draw_changes, run, pinned, key="source_changes", alt=words.changes_alt)
         st.caption(_("‖after − before‖ / ‖before‖ of each token: 0 would be no change at all."))

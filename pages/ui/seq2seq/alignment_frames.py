@@ -1,36 +1,60 @@
 """Links and heads with the reader's words, ready to be drawn."""
 
-from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
+from blocks.faults import N_
 from blocks.inspection.alignment import MEAN, Row
 from blocks.run import Run
 from pages.ui import labelled, link
-from pages.ui.language import _, current_language
+from pages.ui.language import _
 from pages.ui.seq2seq import measured
-from pages.ui.seq2seq.attention_controls import SORT_LABELS
-from pages.ui.seq2seq.attention_fields import SORTS
 from pages.ui.seq2seq.measured import Pins
 
 MOST_HEADS = 20
-MEASURES = [name for name in SORTS if name != "layer"]
-IS_ASCENDING = {"error": True, "error_reads": True, "precision": False, "recall": False}
+IS_BETTER_BELOW = {
+    "held_out": True,
+    "held_out_reads": True,
+    "error": True,
+    "error_reads": True,
+    "precision": False,
+    "recall": False,
+}
+COLUMNS = {
+    "held_out": N_("error, held-out"),
+    "held_out_reads": N_("held-out, row later"),
+    "error": N_("error, here"),
+    "error_reads": N_("here, row later"),
+    "precision": N_("precision, here"),
+    "recall": N_("recall, here"),
+}
+BEST_BY = {Row.WRITES: ("held_out", "error"), Row.READS: ("held_out_reads", "error_reads")}
 
 
-def best(run: Run, row: Row) -> pd.Series:
+def measures(run: Run, n_parts: int) -> list[str]:
+    """What is known of the heads: over held-out sentences, and on this one."""
+    return [name for name in COLUMNS if name in measured.aligned_heads(run, n_parts)]
+
+
+def best_by(run: Run, row: Row, n_parts: int) -> str | None:
+    """The measure by which a head is best: held-out sentences before this one."""
+    known = measures(run, n_parts)
+    return next((name for name in BEST_BY[row] if name in known), None)
+
+
+def best(run: Run, row: Row, n_parts: int) -> pd.Series:
     """The head that aligns best with this row; the first of those that are alike."""
-    table = measured.aligned_heads(run)
-    column = "error" if row is Row.WRITES else "error_reads"
-    return table.loc[table[column].idxmin()]
+    table = measured.aligned_heads(run, n_parts)
+    return table.loc[table[best_by(run, row, n_parts)].idxmin()]
 
 
-def looked_at(run: Run, shown: str, row: str) -> tuple[int, int]:
+def looked_at(run: Run, shown: str, row: str, n_parts: int) -> tuple[int, int]:
     """Layer and head (−1: their mean) whose links are drawn."""
     if shown == "best_head":
-        found = best(run, Row(row))
+        found = best(run, Row(row), n_parts)
         return int(found["layer"]), int(found["head"])
     layer = min(link.value("layer"), run.config.n_decoder_layers - 1)
     return layer, MEAN if shown == "layer_mean" else labelled.selected_head(run)
@@ -66,24 +90,25 @@ def _cells(links, places: slice, columns: slice) -> list[tuple[int, int]]:
     ]
 
 
-def head_rows(run: Run, sort_by: str, selected: tuple[int, int]) -> dict[str, Any]:
-    """The heads in this order, for `pages.figures.head_table`."""
-    return _head_rows(run, sort_by, selected, current_language())
+def sort_options(run: Run, n_parts: int) -> tuple[str, ...]:
+    """The orders that can be asked for."""
+    return (*measures(run, n_parts), "layer")
 
 
-@lru_cache(maxsize=32)
-def _head_rows(run: Run, sort_by: str, selected: tuple[int, int], language: str) -> dict:
-    table = measured.aligned_heads(run)
+def head_rows(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int) -> dict[str, Any]:
+    """The heads in this order, for `pages.figures.head_table`; darker is better."""
+    table, names = measured.aligned_heads(run, n_parts), measures(run, n_parts)
     if sort_by != "layer":
-        table = table.sort_values(sort_by, ascending=IS_ASCENDING[sort_by], kind="stable")
+        table = table.sort_values(sort_by, ascending=IS_BETTER_BELOW[sort_by], kind="stable")
     table = table.head(MOST_HEADS)
-    numbers = table[MEASURES].to_numpy(float)
+    numbers = table[names].to_numpy(float)
     returns = [(int(row.layer), int(row.head)) for row in table.itertuples()]
+    is_error = [IS_BETTER_BELOW[name] for name in names]
     return {
         "numbers": numbers,
-        "shares": numbers,
+        "shares": np.where(is_error, 1 - numbers, numbers),
         "heads": [_short(layer, head) for layer, head in returns],
-        "columns": [_(SORT_LABELS[name]) for name in MEASURES],
+        "columns": [_(COLUMNS[name]) for name in names],
         "returns": returns,
         "selected": returns.index(selected) if selected in returns else None,
     }
@@ -93,20 +118,14 @@ def _short(layer: int, head: int) -> str:
     return f"{layer + 1}·" + (_("mean") if head == MEAN else str(head))
 
 
-def table(run: Run) -> None:
+def table(run: Run, n_parts: int) -> None:
     """Every head of cross-attention: a click on a column sorts it."""
-    found = measured.aligned_heads(run)
+    found = measured.aligned_heads(run, n_parts)
     shown = pd.DataFrame(
         {
             _("layer"): found["layer"] + 1,
             _("head"): [_("mean") if head == MEAN else str(head) for head in found["head"]],
-            _("links found"): found["n_found"],
-            _("of them true"): found["n_right"],
-            _("true links"): found["n_true"],
-            _("error rate"): found["error"],
-            _("precision"): found["precision"],
-            _("recall"): found["recall"],
-            _("error rate, one row later"): found["error_reads"],
+            **{_(COLUMNS[name]): found[name] for name in measures(run, n_parts)},
         }
     )
     st.dataframe(shown.round(3), hide_index=True, key="alignment_table", height=250)

@@ -22,18 +22,26 @@ UNKNOWN = {
 }
 
 
-def sentence(run: Run, layer: int, head: int, row: str) -> str:
+def sentence(run: Run, layer: int, head: int, row: str, n_parts: int) -> str:
     """How well the links agree with the truth; or, where it is not known, what they are."""
     why = measured.truth(run)
-    if why != "known":
-        return f"{_(UNKNOWN[why])} {_own_links(run, layer, head, row)}"
+    is_known = why == "known"
+    said = (
+        [_agreement(run, layer, head, row), _bound(run)]
+        if is_known
+        else [_(UNKNOWN[why]), _own_links(run, layer, head, row)]
+    )
+    return " ".join(filter(None, (*said, _held_out(run, n_parts), _random(run))))
+
+
+def _agreement(run: Run, layer: int, head: int, row: str) -> str:
     true = measured.true_links(run) or frozenset()
     found = score(measured.found_links(run, layer, head, row), true)
     text = _(
-        "{head} finds {right} of {true} true links with {found} links: error rate {error:.2f}, "
-        "precision {precision:.0%}, recall {recall:.0%}."
+        "Cross-attention of {head} finds {right} of {true} true links with {found} links: error "
+        "rate {error:.2f}, precision {precision:.0%}, recall {recall:.0%}."
     )
-    said = text.format(
+    return text.format(
         head=aligned_called(layer, head),
         right=found.n_right,
         true=found.n_true,
@@ -42,7 +50,6 @@ def sentence(run: Run, layer: int, head: int, row: str) -> str:
         precision=found.precision,
         recall=found.recall,
     )
-    return " ".join((said, _bound(run), _best_sentence(run), _random(run))).strip()
 
 
 def _random(run: Run) -> str:
@@ -64,17 +71,21 @@ def _bound(run: Run) -> str:
     return text.format(least=least)
 
 
-def _best_sentence(run: Run) -> str:
-    """Which head aligns best with either row."""
+def _held_out(run: Run, n_parts: int) -> str:
+    """Which head aligns best over many sentences, and what the row one later would give."""
+    if not n_parts:
+        return ""
+    one, other = (best(run, row, n_parts) for row in Row)
     text = _(
-        "Best on this sentence: {head} ({error:.2f}), or one row later {other} ({other_error:.2f})."
+        "Over {n} held-out sentences {head} aligns best (error rate {error:.2f}); by the row one "
+        "later it would be {other} ({other_error:.2f})."
     )
-    one, other = best(run, Row.WRITES), best(run, Row.READS)
     return text.format(
+        n=n_parts * measured.N_PAIRS // measured.N_PARTS,
         head=_row_called(one),
-        error=one["error"],
+        error=one["held_out"],
         other=_row_called(other),
-        other_error=other["error_reads"],
+        other_error=other["held_out_reads"],
     )
 
 
@@ -87,6 +98,11 @@ def aligned_called(layer: int, head: int) -> str:
     if head == MEAN:
         return _("layer {layer}, mean of heads").format(layer=layer + 1)
     return head_called(layer, head)
+
+
+def links_title(layer: int, head: int) -> str:
+    """Whose links are drawn."""
+    return _("Links of {head}").format(head=aligned_called(layer, head))
 
 
 def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
@@ -111,7 +127,8 @@ def row_note(run: Run, row: str) -> str:
     else:
         said = _(
             "A row is named after the word that is its query: the decoder has read this word and "
-            "writes the next one. In large translators words often align better here (Chen et al. 2020)."
+            "writes the next one. In large translators words often align better here (Chen et al. "
+            "2020)."
         )
     if measured.truth(run) == "known":
         said += " " + _("A frame is a true link, a dot the largest weight of the row.")
@@ -121,23 +138,23 @@ def row_note(run: Run, row: str) -> str:
 def alt(run: Run, layer: int, head: int, row: str, *_pins: object) -> str:
     """The picture in words."""
     text = _("Target words down, source tokens across; the row that {row}. {sentence}")
-    said = sentence(run, layer, head, row)
+    said = sentence(run, layer, head, row, 0)
     return text.format(row=_(ROW_LABELS[row]), sentence=said)
 
 
-def table_alt(run: Run, *_sorted: object) -> str:
+def table_alt(run: Run, _sort_by: str, _selected: object, n_parts: int) -> str:
     """The table of heads in words."""
     text = _("A row a head of cross-attention, a column a measure. {sentence}")
-    return text.format(sentence=_best_sentence(run))
+    return text.format(sentence=_held_out(run, n_parts)).strip()
 
 
-def table_note(run: Run, n_shown: int) -> str:
+def table_note(run: Run, n_shown: int, n_parts: int) -> str:
     """How to read the table."""
     said = _(
-        "Counted on this sentence alone, so another may have another best head. Lower error is "
-        "better; choose a head by a click."
+        "Held-out: sentences that no translator learned from, each with its true translation. "
+        "Here: this sentence. Darker is better; choose a head by a click."
     )
-    n = len(measured.aligned_heads(run))
+    n = len(measured.aligned_heads(run, n_parts))
     if n > n_shown:
         text = _("Drawn are the first {n} of {all}; the table has all.")
         said += " " + text.format(n=n_shown, all=n)

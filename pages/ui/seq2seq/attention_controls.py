@@ -9,9 +9,11 @@ from blocks.inspection import two_texts
 from blocks.inspection.two_texts import AttentionKind
 from blocks.run import Run
 from pages.ui import link
+from pages.ui.attention.words import head_called
 from pages.ui.controls import slider
 from pages.ui.language import _, current_language
-from pages.ui.seq2seq.attention_fields import ALIGNED, SORTS, TEXTS
+from pages.ui.seq2seq import measured
+from pages.ui.seq2seq.attention_fields import ALIGNED, TEXTS
 from pages.ui.seq2seq.measured import Chosen
 from pages.ui.views import PILLS_UP_TO, head_choice
 
@@ -28,10 +30,12 @@ ALIGNED_LABELS = {
 }
 ROW_LABELS = {"writes": N_("writes the word"), "reads": N_("has read the word")}
 SORT_LABELS = {
-    "error": N_("error rate"),
-    "error_reads": N_("error rate, one row later"),
-    "precision": N_("precision"),
-    "recall": N_("recall"),
+    "held_out": N_("error rate on held-out sentences"),
+    "held_out_reads": N_("error rate on held-out sentences, one row later"),
+    "error": N_("error rate on this sentence"),
+    "error_reads": N_("error rate on this sentence, one row later"),
+    "precision": N_("precision on this sentence"),
+    "recall": N_("recall on this sentence"),
     "layer": N_("layer"),
 }
 
@@ -47,6 +51,23 @@ def which_attention(run: Run, which: Chosen) -> None:
         if run.config.n_heads > 1:
             st.caption(_("Head"))
         head_choice(run, which.head)
+    _sharpest(run, which)
+
+
+def _sharpest(run: Run, which: Chosen) -> None:
+    """The way to the head of this attention that reads from the fewest tokens."""
+    table = measured.all_heads(run, which.kind)
+    found = table.loc[table["entropy_bits"].idxmin()]
+    there = int(found["layer"]), int(found["head"])
+    text = _("Sharpest head: {head} (reads from {n:.1f} tokens)")
+    st.button(
+        text.format(head=head_called(*there), n=found["effective_tokens"]),
+        icon=":material/my_location:",
+        on_click=open_head,
+        args=(str(which.kind), *there),
+        key="sharpest_of_kind",
+        disabled=there == (which.layer, which.head),
+    )
 
 
 def _choose(name: str, label: str, options, labels: dict[str, str], shown: str = "") -> None:
@@ -142,18 +163,24 @@ def followed() -> str:
     return link.value("pinned_in")
 
 
-def edges_choice(most: int) -> int:
-    """How many lines leave each token."""
-    most = min(16, most)
-    n_edges = min(link.value("edges"), most)
+MOST_EDGES = 16
+
+
+def n_edges(n_keys: int) -> int:
+    """How many lines leave each token: the reader's number, as far as there are keys."""
+    return min(link.value("edges"), n_keys, MOST_EDGES)
+
+
+def edges_choice(n_keys: int) -> None:
+    """The widget for it."""
+    most = min(MOST_EDGES, n_keys)
     if most > 1:
-        slider("edges", _("Lines from each token"), 1, most, n_edges)
-    return n_edges
+        slider("edges", _("Lines from each token"), 1, most, n_edges(n_keys))
 
 
-def aligned_head(is_known: bool) -> str:
+def aligned_head(has_best: bool) -> str:
     """Whose attention is aligned by; which head is best only the truth can say."""
-    options = ALIGNED if is_known else ALIGNED[1:]
+    options = ALIGNED if has_best else ALIGNED[1:]
     chosen = link.value("aligned_head")
     shown = chosen if chosen in options else options[-1]
     _choose("aligned_head", _("Links of"), options, ALIGNED_LABELS, shown)
@@ -166,16 +193,18 @@ def aligned_row() -> str:
     return link.value("aligned_row")
 
 
-def sort_choice() -> str:
-    """The order of the heads."""
+def sort_choice(options: tuple[str, ...]) -> str:
+    """The order of the heads: the reader's where there is such a measure."""
+    chosen = link.value("sort_aligned_by")
+    shown = chosen if chosen in options else options[0]
     with st.container(key="sort_aligned_by"):
         st.selectbox(
             _("Sort the heads by"),
-            SORTS,
-            format_func=lambda name: _(SORT_LABELS[name]),
-            **link.view("sort_aligned_by", link.value("sort_aligned_by"), current_language()),
+            options,
+            format_func=lambda name: _(SORT_LABELS.get(name, name)),
+            **link.view("sort_aligned_by", shown, (options, current_language())),
         )
-    return link.value("sort_aligned_by")
+    return shown
 
 
 def open_aligned(customdata: list) -> None:

@@ -1,6 +1,7 @@
 """What three attentions, their alignment and the encoder's output show: kept, keyed on the run."""
 
-from functools import lru_cache
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,15 @@ from numpy.typing import NDArray
 from blocks.inspection import alignment, encoder_output, two_texts
 from blocks.inspection.alignment import Links, Row
 from blocks.inspection.two_texts import AttentionKind
+from blocks.masks import MaskConfig
 from blocks.run import Input, Run
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
+from blocks.training.stories import Language
+from blocks.training.translation import held_out_pairs
 from pages.ui import cached, labelled, link, tokens
 
 MOST_ROWS, MOST_COLUMNS = 64, 64
+N_PAIRS, N_PARTS = 64, 4
 
 
 class Chosen(NamedTuple):
@@ -201,19 +206,75 @@ def found_links(run: Run, layer: int, head: int, row: str) -> Links:
     return alignment.hard_links(one, source_words(run), target_words(run), Row(row))
 
 
-@lru_cache(maxsize=16)
-def aligned_heads(run: Run) -> pd.DataFrame:
-    """Every head of cross-attention against the truth, a row each; columns of the other row too."""
-    true = true_links(run)
+def source_language(run: Run) -> Language:
+    """The language that is read."""
+    return alignment.language_of([word for word in source_words(run) if word is not None])
+
+
+def model_alone(run: Run) -> Run:
+    """The model of a run without its texts, and with nothing changed inside."""
+    nothing = {"target": None, "interventions": (), "other": None, "training": False}
+    return replace(run, input=Input(), mask=MaskConfig(), **nothing)
+
+
+def held_out_steps(run: Run):
+    """Measures all heads on held-out sentences of the direction of this run, a part a step."""
+    what = model_alone(run), source_language(run)
+    return [partial(_held_out_part, *what, part) for part in range(N_PARTS)]
+
+
+@lru_cache(maxsize=32)
+def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
+    each = N_PAIRS // N_PARTS
+    pairs = _pairs()[part * each : (part + 1) * each]
+    reader = tokens.tokenizer_of(alone.weights) if alone.weights else tokens.tokenizer()
+    assert isinstance(reader, SentenceTokenizer)
+    model = cached.model(alone)
+    with cached.turn(alone.device):
+        return alignment.over_pairs(model, pairs, language, reader, alone.device)
+
+
+@lru_cache(maxsize=1)
+def _pairs():
+    """Sentences that no one learned from, always the same."""
+    return held_out_pairs(N_PAIRS)
+
+
+@lru_cache(maxsize=32)
+def _held_out(alone: Run, language: Language, n_parts: int) -> pd.DataFrame:
+    """The error rate of each head over the first parts, one column a row of attention."""
+    found = pd.concat([_held_out_part(alone, language, part) for part in range(n_parts)])
+    table = alignment.summed(found).pivot(index=["layer", "head"], columns="row", values="error")
+    return table.rename(columns={str(Row.WRITES): "held_out", str(Row.READS): "held_out_reads"})
+
+
+@lru_cache(maxsize=32)
+def aligned_heads(run: Run, n_parts: int) -> pd.DataFrame:
+    """Every head of cross-attention against the truth, a row each.
+
+    Columns: layer, head; where the truth of this sentence is known the fields of `Score`, and
+    error_reads, the error of the row one later; where `n_parts` of the held-out sentences are
+    measured held_out and held_out_reads, the error over all of them.
+    """
+    heads = range(run.config.n_heads)
+    layers = range(run.config.n_decoder_layers)
+    places = [(layer, head) for layer in layers for head in (*heads, alignment.MEAN)]
+    table = pd.DataFrame(places, columns=["layer", "head"])
+    if true_links(run) is not None:
+        table = table.merge(_on_this_sentence(run), on=["layer", "head"])
+    if n_parts:
+        found = _held_out(model_alone(run), source_language(run), n_parts)
+        table = table.merge(found, left_on=["layer", "head"], right_index=True)
+    return table
+
+
+def _on_this_sentence(run: Run) -> pd.DataFrame:
+    true = true_links(run) or frozenset()
     found = two_texts.patterns(cached.recording(run), AttentionKind.CROSS, run.config)
-    table = alignment.all_heads(found, source_words(run), target_words(run), true or frozenset())
+    table = alignment.all_heads(found, source_words(run), target_words(run), true)
     one = table[table["row"] == Row.WRITES].reset_index(drop=True)
     other = table[table["row"] == Row.READS].reset_index(drop=True)
-    return one.drop(columns="row").assign(
-        error_reads=other["error"],
-        precision_reads=other["precision"],
-        recall_reads=other["recall"],
-    )
+    return one.drop(columns="row").assign(error_reads=other["error"])
 
 
 def least_error(run: Run) -> float:

@@ -1,6 +1,5 @@
 """Sentences about what the encoder hands over, and its exact numbers."""
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -84,7 +83,6 @@ def table(run: Run) -> None:
     found = measured.source_tokens(run)
     shown = pd.DataFrame(
         {
-            _("position"): np.arange(len(found)) + 1,
             _("source token"): found["token"],
             _("mean"): found["mean"],
             _("std"): found["std"],
