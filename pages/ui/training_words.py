@@ -243,7 +243,7 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
         )
         for answer in answers
     ]
-    return pd.DataFrame(rows, columns=[_("source"), _("written"), _("right")])
+    return pd.DataFrame(rows, columns=[_("source"), _("written"), _("right answer")])
 
 
 def smoothing_note(view: RunView) -> str:
