@@ -4,6 +4,7 @@ The target is the one that was written with the source, so that each of its toke
 same question twice. KL divergence, in bits, between the two answers.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -13,9 +14,11 @@ from torch import Tensor
 from blocks.inspection.output_change import kl_bits
 from blocks.interventions import without_cross_attention
 from blocks.models import Model
-from blocks.probe import record
+from blocks.probe import Recorder, listening, record
 from blocks.run import Input, Run
-from blocks.source_target import SourceTargetMask
+from blocks.source_target import SourceTarget, SourceTargetMask
+
+MOST_NUMBERS = 4_000_000
 
 
 class Missing(StrEnum):
@@ -58,29 +61,42 @@ def without_layer(run: Run, layer: int) -> Run:
     return replace(run, interventions=(*run.interventions, *off))
 
 
-def moved_bits(run: Run, changed: Run, model: Model) -> tuple[float, ...]:
-    """KL(untouched‖changed) of the next token, in bits, after each token of the target."""
-    return tuple(kl_bits(logits(run, model), logits(changed, model)).tolist())
+def moved_bits(before: Tensor, changed: Run, model: Model) -> tuple[float, ...]:
+    """KL(untouched‖changed) of the next token, in bits, after each token of the target.
+
+    `before`: `logits` of the untouched run.
+    """
+    return tuple(kl_bits(before, logits(changed, model)).tolist())
 
 
 def logits(run: Run, model: Model) -> Tensor:
     """What comes after each token of the target: (target, vocab_size)."""
-    return _logits(run, model, run.build_mask())
+    replaced, mask = run.replacements(model), run.build_mask()
+    return record(model, run.values(), mask=mask, keep=(), replace=replaced).output[0]
 
 
-def moved_by_hiding(run: Run, place: int, model: Model, before: Tensor) -> tuple[float, ...]:
-    """The same where one token of the source is hidden, from the encoder and the decoder alike.
+def moved_by_hiding(
+    run: Run, places: Sequence[int], model: Model, before: Tensor
+) -> tuple[tuple[float, ...], ...]:
+    """The same where one token of the source is hidden, from encoder and decoder alike.
 
-    `before`: `logits` of the untouched run.
+    A row for each of the `places`, which are hidden one at a time in one batch. `before`:
+    `logits` of the untouched run.
     """
-    mask = run.build_mask()
-    source, cross = mask.source.clone(), mask.cross.clone()
-    source[..., place], cross[..., place] = False, False
-    hidden = SourceTargetMask(source, mask.target, cross)
-    return tuple(kl_bits(before, _logits(run, model, hidden)).tolist())
+    ids, mask, n = run.values(), run.build_mask(), len(places)
+    sources = [each.repeat(n, 1, 1, 1) for each in (mask.source, mask.cross)]
+    for row, place in enumerate(places):
+        for each in sources:
+            each[row, ..., place] = False
+    hidden = SourceTargetMask(sources[0], mask.target, sources[1])
+    batch = SourceTarget(ids.source.repeat(n, 1), ids.target.repeat(n, 1))
+    with listening(Recorder((), run.replacements(model))), torch.no_grad():
+        after = model(batch, hidden)
+    return tuple(tuple(row) for row in kl_bits(before, after).tolist())
 
 
-def _logits(run: Run, model: Model, mask: SourceTargetMask) -> Tensor:
-    replaced = run.replacements(model)
-    with torch.no_grad():
-        return record(model, run.values(), mask=mask, keep=(), replace=replaced).output[0]
+def n_hidden_at_once(run: Run) -> int:
+    """How many tokens fit into one batch of moderate size."""
+    source, target = run.input.shape[1], run.target_or_start.shape[1]
+    width = run.config.vocab_size + run.config.n_heads * (source + target)
+    return max(1, MOST_NUMBERS // (max(source, target) * width))

@@ -230,7 +230,8 @@ def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Trans
 
 def _chance(share: float) -> str:
     log = f"{math.log(share):.2f}" if share > 0 else "−∞"
-    return f"{share:.1%} · {log}".replace("-", "−").replace("0.0%", "< 0.1%")
+    shown = "< 0.1%" if share < 0.0005 else f"{share:.1%}"
+    return f"{shown} · {log}".replace("-0.00", "0").replace("-", "−")
 
 
 def _targets(candidates: pd.DataFrame, width: float, _: Translate) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The source goes missing: what the decoder then expects, and what it writes."""
 
 from collections.abc import Callable
+from itertools import chain
 
 import pandas as pd
 import streamlit as st
@@ -53,8 +54,8 @@ def in_every_way(run: Run) -> None:
 
 def token_by_token(run: Run) -> None:
     """Each token of the source hidden alone: what hangs on it."""
-    steps = [_hidden(run, place) for place in missing.places(run)]
-    found = tuple(in_steps(steps, what=run, key="hidden").found)
+    steps = [_hidden(run, batch) for batch in missing.batches(run)]
+    found = tuple(chain.from_iterable(in_steps(steps, what=run, key="hidden").found))
     if found:
         pinned = labelled.pinned_token(run), labelled.pinned_target(run)
         values = run, found, *pinned
@@ -86,8 +87,8 @@ def _blind(here: Standing, way: Missing) -> Callable[[], str]:
     return lambda: missing.written_blind(here, way)
 
 
-def _hidden(run: Run, place: int) -> Callable[[], tuple[float, ...]]:
-    return lambda: missing.moved_by_hiding(run, place)
+def _hidden(run: Run, places: tuple[int, ...]) -> Callable[[], Measured]:
+    return lambda: missing.moved_by_hiding(run, places)
 
 
 def draw_ways(run: Run, found: Measured, pinned: int):

@@ -135,7 +135,7 @@ def _log_prob(here: Standing) -> str:
 
 def nats(log_prob: float) -> str:
     """A log-probability with a true minus sign."""
-    return f"{log_prob:.3f}".replace("-", "−")
+    return f"{log_prob:.3g}".replace("-", "−")
 
 
 def window_note(here: Standing) -> str:

@@ -16,8 +16,8 @@ from pages.ui.seq2seq import decoding
 from pages.ui.seq2seq.decoding import Search, Standing
 
 WAYS = {
-    Missing.CROSS_OFF: N_("cross-attention off"),
-    Missing.HIDDEN: N_("source all padding"),
+    Missing.CROSS_OFF: N_("all cross off"),
+    Missing.HIDDEN: N_("source hidden"),
     Missing.EMPTY: N_("source empty"),
 }
 MOST_LAYERS, MOST_HIDDEN = 12, 64
@@ -29,7 +29,7 @@ def changed_runs(run: Run) -> dict[str, Run]:
     n_layers = run.config.n_decoder_layers
     if n_layers == 1:
         return found
-    text = _("off in layer {layer} alone")
+    text = _("layer {layer} off")
     layers = {
         text.format(layer=layer + 1): missing_source.without_layer(run, layer)
         for layer in range(min(n_layers, MOST_LAYERS))
@@ -40,21 +40,28 @@ def changed_runs(run: Run) -> dict[str, Run]:
 @lru_cache(maxsize=256)
 def moved(run: Run, changed: Run) -> tuple[float, ...]:
     """Bits by which the next token moves after each token of the target."""
+    output = cached.recording(run).output[0]
     with cached.turn(run.device):
-        return missing_source.moved_bits(run, changed, cached.model(run))
+        return missing_source.moved_bits(output, changed, cached.model(run))
 
 
-@lru_cache(maxsize=1024)
-def moved_by_hiding(run: Run, place: int) -> tuple[float, ...]:
-    """The same where one token of the source is hidden."""
+@lru_cache(maxsize=128)
+def moved_by_hiding(run: Run, places: tuple[int, ...]) -> tuple[tuple[float, ...], ...]:
+    """The same where one token of the source is hidden: a row for each of these places."""
+    before = cached.recording(run).output[0]
     with cached.turn(run.device):
-        before = cached.recording(run).output[0]
-        return missing_source.moved_by_hiding(run, place, cached.model(run), before)
+        return missing_source.moved_by_hiding(run, places, cached.model(run), before)
 
 
 def places(run: Run) -> range:
     """The tokens of the source that are hidden in turn."""
     return range(min(run.input.shape[1], MOST_HIDDEN))
+
+
+def batches(run: Run) -> list[tuple[int, ...]]:
+    """The same in batches that take a moment each."""
+    found, size = list(places(run)), missing_source.n_hidden_at_once(run)
+    return [tuple(found[i : i + size]) for i in range(0, len(found), size)]
 
 
 def matrix(found: list[tuple[float, ...]]) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ def ways_sentence(run: Run, bits: np.ndarray) -> str:
     most, least = int(off.argmax()), int(off.argmin())
     text = _(
         "Without cross-attention the next token moves by {mean:.2f} bits on average; most at "
-        "{most} ({bits:.1f} bits), least at {least} ({few:.2g} bits)."
+        "{most} ({bits:.1f} bits), least at {least} ({few:.2f} bits)."
     )
     said = text.format(
         mean=float(off.mean()),
