@@ -42,7 +42,7 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
 
     Nothing is allocated, whatever the size.
     """
-    sizes = _sizes(config)
+    sizes = config_sizes(config)
     if config.architecture is Architecture.ENCODER_DECODER:
         parts = [*_encoder_decoder(config)]
     else:
@@ -65,11 +65,12 @@ def active_parameters(config: ModelConfig) -> int:
     n_idle = config.n_experts - config.n_active_experts
     if config.attention_only:
         return total
-    one_expert = sum(part.count(_sizes(config)) for part in _dense(config))
+    one_expert = sum(part.count(config_sizes(config)) for part in _dense(config))
     return total - (config.n_layers + config.n_decoder_layers) * n_idle * one_expert
 
 
-def _sizes(config: ModelConfig) -> dict[str, int]:
+def config_sizes(config: ModelConfig) -> dict[str, int]:
+    """Every size that a formula may name."""
     return {
         "n_layers": config.n_layers,
         "n_decoder_layers": config.n_decoder_layers,
