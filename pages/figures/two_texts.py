@@ -11,7 +11,7 @@ from pages.figures.token_axis import CROWDED, label_room, token_ticks
 from pages.figures.token_matrix import Names, hatching, marks, token_matrix
 from pages.figures.weights import MASKED_CODE, codes, weight_map
 
-NUMBERS_UP_TO, SUMS_UP_TO = 14, 64
+TOLD_FROM, SUMS_UP_TO = 0.05, 64
 TRUE = NORM
 Link = tuple[int, int]
 
@@ -73,8 +73,13 @@ def legend_of_links(_: Translate, *, is_known: bool) -> str:
 
 def _heat(weights: np.ndarray, _: Translate, *, is_numbered: bool = True) -> dict[str, Any]:
     z = np.where(np.isnan(weights), MASKED_CODE, codes(np.nan_to_num(weights)))
-    numbers = numbered(weights) if is_numbered else {}
+    numbers = numbered(_told(weights)) if is_numbered else {}
     return weight_map(z.astype(np.uint8), _, **numbers)
+
+
+def _told(weights: np.ndarray) -> np.ndarray:
+    """What is written in the cells: small weights are colour alone."""
+    return np.where(np.nan_to_num(weights) < TOLD_FROM, np.nan, weights)
 
 
 def _cells(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:
@@ -147,7 +152,7 @@ def strips(source: Strip, target: Strip, *, title: str, _: Translate) -> Picture
         upper = top - BETWEEN / height
         place = Place(i + 1, (0, 1), (upper - STRIP / height, upper))
         matrix = Matrix("", "", "", strip.weights[None, :], ("",), strip.tokens, True)
-        numbers = numbered(matrix.values)
+        numbers = numbered(_told(matrix.values))
         traces += [{**heat(matrix, place, _), **numbers}, _strip_marks(strip, place, i, _)]
         layout |= axes(matrix, place, x=_strip_ticks(strip))
         titles.append(_strip_title(strip.title, place))

@@ -19,7 +19,8 @@ from pages.ui.seq2seq import attention_words as words
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.measured import Chosen, Pins
 
-THIRD = 330
+THIRD = 300
+"""Pixels that a third of the page is likely to have."""
 
 
 @section

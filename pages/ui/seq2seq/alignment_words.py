@@ -112,9 +112,11 @@ def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
     pairs = [f"{literal(target[b])} ← {literal(source[a])}" for a, b in links[:most]]
     if not pairs:
         return _("{head} links nothing.").format(head=aligned_called(layer, head))
-    more = " …" if len(links) > most else ""
-    text = _("By the largest weights of {head}: {pairs}.")
-    return text.format(head=aligned_called(layer, head), pairs=", ".join(pairs) + more)
+    if len(links) > most:
+        text = _("By the largest weights of {head}, among others: {pairs}.")
+    else:
+        text = _("By the largest weights of {head}: {pairs}.")
+    return text.format(head=aligned_called(layer, head), pairs=", ".join(pairs))
 
 
 def row_note(run: Run, row: str) -> str:
