@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-PARTS = ("tensors", "generation", "training", "depth", "browser")
+PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "browser")
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
@@ -18,6 +18,10 @@ if "generation" in chosen.parts:
     from tests.bench import generation
 
     generation.measure()
+if "seq2seq" in chosen.parts:
+    from tests.bench import seq2seq
+
+    seq2seq.measure()
 if "training" in chosen.parts:
     from tests.bench import training
 
