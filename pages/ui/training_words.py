@@ -14,7 +14,7 @@ from blocks.training.smoothing import half_life
 from blocks.training.tasks import TaskKind
 from blocks.training.training_run import RunState, RunView
 from pages.ui import chips, link, starts, terms
-from pages.ui.language import _, literal
+from pages.ui.language import _
 from pages.ui.training_spec import Wanted, learner, memory, n_parameters
 
 TASKS = {
@@ -237,9 +237,9 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
     """What was asked, what the model wrote, and what is right, a row each."""
     rows = [
         (
-            literal(answer.question),
-            literal(answer.written) or _("(nothing)"),
-            "✓" if answer.written == answer.right else literal(answer.right),
+            chips.literally(answer.question),
+            chips.literally(answer.written) or _("(nothing)"),
+            "✓" if answer.written == answer.right else chips.literally(answer.right),
         )
         for answer in answers
     ]
