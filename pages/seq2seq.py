@@ -5,6 +5,7 @@ import streamlit as st
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
+from pages.sections.architectures import three_architectures, what_they_learn_from
 from pages.sections.parameters import what_it_is_made_of
 from pages.sections.seq2seq_alignment import alignment
 from pages.sections.seq2seq_attention import three_attentions
@@ -35,6 +36,8 @@ def main() -> None:
     memory(run)
     when_the_source_is_missing(run, here)
     what_it_is_made_of(run)
+    three_architectures(run)
+    what_they_learn_from()
     close_page(TITLE)
 
 

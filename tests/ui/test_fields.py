@@ -35,7 +35,10 @@ NASTY = {
     "underscore": "1_0",
 }
 # Where a link is silent, the page decides.
-WHOLE = ("token", "at_step", "key", "position_pair", "trained_len")
+WHOLE = (
+    *("token", "at_step", "key", "position_pair", "trained_len"),
+    *("target_step", "beam_node", "target_token"),
+)
 OPEN = {"lang": str, **dict.fromkeys(WHOLE, int)}
 
 

@@ -35,6 +35,9 @@ FIELDS: dict[str, Field] = {
     "beam_node": Field(whole(0, 10**5), None),
     "target_token": Field(whole(0, 10**6), None),
     "hide_each": Field(flag, False),
+    "corrupted_share": Field(within(0.05, 0.6), 0.15),
+    "mean_span_len": Field(within(1.0, 6.0), 3.0),
+    "corruption_seed": Field(whole(0, 2**31 - 1), 0),
 }
 # Another text or another search has another tree.
 FOLLOWERS = {

@@ -1,0 +1,199 @@
+"""Three architectures: drawn, who sees whom in each, and what a task costs."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    CROSS_ATTENTION,
+    EMBEDDING,
+    HIDDEN_AXIS,
+    PART_COLORS,
+    RESIDUAL,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    plain,
+)
+from pages.figures.token_axis import label_room, token_ticks
+from pages.figures.weights import weight_map
+
+WIDE, TALL, GAP, BOX = 10.0, 11.0, 0.35, 1.05
+DRAWN, LABELS = 330, 16
+ROW, BOTTOM = 58, 44
+
+
+class Stack(NamedTuple):
+    """A stack of equal layers: what goes in, its parts from below (label, role), what comes out."""
+
+    reads: str
+    parts: Sequence[tuple[str, str]]
+    n_layers: int
+    writes: str
+
+
+def drawing(stacks: Sequence[Stack], *, title: str, _: Translate) -> Picture:
+    """One stack or two; of two the first one's output is read by cross-attention of the second."""
+    width = 4.4
+    centers = [WIDE / 2] if len(stacks) == 1 else [2.4, 7.6]
+    shapes, notes = [], []
+    for center, stack in zip(centers, stacks, strict=True):
+        drawn = _stack(stack, center, width, _)
+        shapes += drawn[0]
+        notes += drawn[1]
+    if len(stacks) == 2:
+        shapes += _handed_over(stacks, centers, width)
+    return figure(
+        [{"type": "scatter", "x": [0], "y": [0], "mode": "markers", "opacity": 0}],
+        title=title,
+        height=TITLE + DRAWN,
+        margin=(TITLE, 4),
+        xaxis={**HIDDEN_AXIS, "range": [0, WIDE]},
+        yaxis={**HIDDEN_AXIS, "range": [0, TALL]},
+        hovermode=False,
+        shapes=shapes,
+        annotations=notes,
+    )
+
+
+FIRST_LAYER = 3.1
+
+
+def _part_bottom(i: int) -> float:
+    return FIRST_LAYER + GAP + i * (BOX + GAP)
+
+
+def _top(stack: Stack) -> float:
+    """Upper edge of the frame around a layer."""
+    return _part_bottom(len(stack.parts))
+
+
+def _stack(stack: Stack, center: float, width: float, _: Translate) -> tuple[list, list]:
+    left, right = center - width / 2, center + width / 2
+    top = _top(stack)
+    boxes = [_box(left, 1.3, right, 2.3, EMBEDDING)]
+    notes = [_text(center, 0.55, stack.reads), _text(center, 1.8, _("embedding"))]
+    line = {"color": BEFORE, "width": 1.2, "dash": "dot"}
+    frame = {"x0": left - 0.25, "x1": right + 0.25, "y0": FIRST_LAYER, "y1": top}
+    boxes.append({"type": "rect", "line": line, **frame})
+    for i, (label, role) in enumerate(stack.parts):
+        bottom = _part_bottom(i)
+        boxes.append(_box(left, bottom, right, bottom + BOX, PART_COLORS[role]))
+        notes.append(_text(center, bottom + BOX / 2, label))
+    notes.append(_text(right + 0.15, top + 0.32, f"× {stack.n_layers}", xanchor="right"))
+    notes.append(_text(center, top + 1.35, stack.writes))
+    joints = [(0.85, 1.3), (2.3, _part_bottom(0))]
+    joints += [(_part_bottom(i) + BOX, _part_bottom(i + 1)) for i in range(len(stack.parts) - 1)]
+    joints.append((top - GAP, top + 0.95))
+    return [*boxes, *(_line(center, y0, center, y1) for y0, y1 in joints)], notes
+
+
+def _handed_over(stacks: Sequence[Stack], centers: Sequence[float], width: float) -> list:
+    """From above the first stack to the part of the second that reads it."""
+    roles = [role for _label, role in stacks[1].parts]
+    y = _part_bottom(roles.index("cross_attention")) + BOX / 2
+    start, end = centers[0], centers[1] - width / 2
+    middle, top = (centers[0] + width / 2 + end) / 2, _top(stacks[0]) + 0.6
+    path = f"M {start},{top} H {middle} V {y} H {end}"
+    line = {"color": CROSS_ATTENTION, "width": 3}
+    return [{"type": "path", "path": path, "line": line}]
+
+
+def _box(x0: float, y0: float, x1: float, y1: float, color: str) -> dict[str, Any]:
+    place = {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
+    line = {"color": color, "width": 1.5}
+    return {"type": "rect", **place, "fillcolor": faint(color, 0.22), "line": line}
+
+
+def _line(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
+    place = {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
+    return {"type": "line", **place, "line": {"color": RESIDUAL, "width": 2}}
+
+
+def _text(x: float, y: float, text: str, **more: Any) -> dict[str, Any]:
+    return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": 11}, **more}
+
+
+def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translate) -> Picture:
+    """Who may see whom: a row each that reads, a column each that is read.
+
+    `codes`: one byte a cell; `labels`: the tokens, those of the source first.
+    """
+    n, room = len(codes), label_room(labels)
+    ends = [-0.5, n - 0.5]
+    line = {"color": RESIDUAL, "width": 1.5}
+    split = n_source - 0.5
+    is_split = n > n_source
+    shapes = [
+        {"type": "line", "x0": split, "x1": split, "y0": -0.5, "y1": n - 0.5, "line": line},
+        {"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": split, "y1": split, "line": line},
+    ]
+    ticks = {**token_ticks(labels, LABELS), "tickfont": {"size": 10}}
+    gap = 1 if n <= 2 * LABELS else 0
+    return figure(
+        [weight_map(codes, _, showscale=False, xgap=gap, ygap=gap)],
+        title=_("Who sees whom"),
+        height=TITLE + room + 280,
+        margin=(TITLE + room, 24),
+        xaxis={**ticks, "side": "top", "tickangle": -55, "range": ends, "automargin": False},
+        yaxis={**ticks, "range": ends[::-1]},
+        shapes=shapes if is_split else [],
+        annotations=[
+            {
+                "x": 0.5,
+                "xref": "paper",
+                "y": 0,
+                "yref": "paper",
+                "yanchor": "top",
+                "text": _("rows read, columns are read"),
+                "showarrow": False,
+            }
+        ],
+    )
+
+
+def flops(table: pd.DataFrame, *, _: Translate) -> Picture:
+    """What a task costs: reading the source and writing the target.
+
+    `table`: label, reading, writing, a row an architecture.
+    """
+    labels = [plain(label) for label in table["label"]]
+    bars = [
+        _cost(table["reading"], labels, _("reading the source"), PART_COLORS["attention"]),
+        _cost(table["writing"], labels, _("writing the target"), EMBEDDING),
+    ]
+    most = float((table["reading"] + table["writing"]).max())
+    return figure(
+        bars,
+        title=_("FLOPs of the whole task"),
+        height=TITLE_AND_LEGEND + BOTTOM + ROW * len(table),
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        barmode="stack",
+        **legend(),
+        xaxis={
+            "title": {"text": _("FLOPs of matrix products")},
+            "range": [0, 1.05 * most],
+            "exponentformat": "SI",
+            "fixedrange": True,
+        },
+        yaxis={"autorange": "reversed", "fixedrange": True},
+    )
+
+
+def _cost(values: pd.Series, labels: list[str], name: str, color: str) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": values.tolist(),
+        "y": labels,
+        "name": name,
+        "marker": {"color": color},
+        "hovertemplate": "%{y}<br>" + name + ": %{x:,.4s}<extra></extra>",
+    }

@@ -1,0 +1,86 @@
+"""Encoder-only, decoder-only and encoder–decoder, side by side at the same width."""
+
+import streamlit as st
+
+from blocks.cost.flops import count_decoder_flops, count_encoder_flops, count_flops
+from blocks.inspection.architectures import who_sees_whom
+from blocks.kinds import Architecture
+from blocks.run import Run
+from blocks.text.corruption import masked_tokens, span_corruption
+from pages.figures import architectures as figures
+from pages.ui import link
+from pages.ui.chart import show
+from pages.ui.controls import slider
+from pages.ui.explain import heading
+from pages.ui.fields import LARGEST_SEED
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.seq2seq import architecture_words, architectures
+
+
+@section
+def three_architectures(run: Run) -> None:
+    """Drawing, masks, parameters, FLOPs and use of each, on the reader's own texts."""
+    code = (who_sees_whom, count_flops, count_encoder_flops, count_decoder_flops)
+    heading(_("Three architectures"), ("architectures", "flops"), code, key="architectures")
+    st.info(architecture_words.compared_sentence(run), icon=":material/lightbulb:")
+    for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
+        with column:
+            one_architecture(kind, run)
+    show(draw_flops, run, key="task_flops", alt=architecture_words.flops_alt)
+    st.caption(architecture_words.flops_note(run))
+
+
+def one_architecture(kind: Architecture, run: Run) -> None:
+    """A column of the comparison."""
+    name = str(kind).replace("-", "_")
+    alt = architecture_words.drawing_alt
+    show(draw_architecture, kind, run, key=f"drawing_{name}", alt=alt)
+    show(draw_sees, kind, run, key=f"sees_{name}", alt=architecture_words.sees_alt)
+    st.markdown(architecture_words.about(kind, run))
+
+
+@section
+def what_they_learn_from() -> None:
+    """The reader's own sentence as each of them meets it in its training."""
+    code = (masked_tokens, span_corruption)
+    heading(_("What they are trained on"), ("span_corruption",), code, key="pretraining")
+    left, middle, right = st.columns(3, vertical_alignment="bottom")
+    with left:
+        shown = link.value("corrupted_share")
+        slider("corrupted_share", _("share that is spoilt"), 0.05, 0.6, shown, step=0.05)
+    with middle:
+        shown = link.value("mean_span_len")
+        slider("mean_span_len", _("mean length of a span"), 1.0, 6.0, shown, step=0.5)
+    with right:
+        seed = link.view("corruption_seed", link.value("corruption_seed"))
+        st.number_input(_("Seed of what is spoilt"), 0, LARGEST_SEED, step=1, **seed)
+    examples = architectures.examples()
+    for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
+        with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):
+            example = examples[kind]
+            st.markdown(f"**{_(architectures.ABOUT[kind].name)}**")
+            st.caption(_("reads"))
+            st.markdown(architecture_words.reads_chips(example))
+            st.caption(_("should answer"))
+            st.markdown(architecture_words.asked_chips(example))
+            st.caption(architecture_words.example_sentence(kind, example))
+
+
+def draw_architecture(kind: Architecture, run: Run):
+    """Stacks of layers."""
+    found = [figures.Stack(*each) for each in architectures.stacks(kind, run.config)]
+    return figures.drawing(found, title=_(architectures.ABOUT[kind].name), _=_)
+
+
+def draw_sees(kind: Architecture, run: Run):
+    """The mask of the reader's own texts."""
+    codes, labels, n_source = architectures.seen(kind, run)
+    return figures.sees(codes, labels, n_source=n_source, _=_)
+
+
+def draw_flops(run: Run):
+    """Reading and writing."""
+    table = architectures.compared(run.config, *architectures.lengths(run))
+    labels = [_(architectures.ABOUT[kind].name) for kind in architectures.KINDS]
+    return figures.flops(table.assign(label=labels), _=_)

@@ -1,0 +1,128 @@
+"""Sentences about three architectures side by side."""
+
+import pandas as pd
+
+from blocks.kinds import Architecture
+from blocks.run import Run
+from blocks.text.corruption import Example
+from pages.ui import chips
+from pages.ui.chips import Chip
+from pages.ui.language import _
+from pages.ui.seq2seq import architectures
+
+UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def flops_text(count: float) -> str:
+    """FLOPs as people read them."""
+    for size, unit in UNITS:
+        if count >= size:
+            return f"{count / size:.3g} {unit}FLOP"
+    return f"{count:.0f} FLOP"
+
+
+def about(kind: Architecture, run: Run) -> str:
+    """What it is, in a short list."""
+    known, row = architectures.ABOUT[kind], _row(kind, run)
+    rows = (
+        (_("Who sees whom"), _(known.reads)),
+        (_("Parameters"), f"{int(row['parameters']):,}"),
+        (_("FLOPs for each output token"), flops_text(row["per_token"])),
+        (_("Learns from"), _(known.trained)),
+        (_("Used for"), _(known.used)),
+        (_("Examples"), known.examples),
+    )
+    return "\n".join(f"- **{name}:** {value}" for name, value in rows)
+
+
+def _row(kind: Architecture, run: Run) -> pd.Series:
+    table = architectures.compared(run.config, *architectures.lengths(run))
+    return table.set_index("architecture").loc[str(kind)]
+
+
+def compared_sentence(run: Run) -> str:
+    """Twice the parameters, about the same work."""
+    n_source, n_target = architectures.lengths(run)
+    gpt, two = _row(Architecture.GPT, run), _row(Architecture.ENCODER_DECODER, run)
+    text = _(
+        "To read {n_source} tokens and write {n_target}, at d_model {d_model}: the "
+        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only model and "
+        "takes {work:.2f} times its FLOPs. Each token passes only one of its halves."
+    )
+    total = [row["reading"] + row["writing"] for row in (two, gpt)]
+    return text.format(
+        n_source=n_source,
+        n_target=n_target,
+        d_model=run.config.d_model,
+        parameters=two["parameters"] / gpt["parameters"],
+        work=total[0] / total[1],
+    )
+
+
+def flops_note(run: Run) -> str:
+    """What is counted."""
+    return _(
+        "Counted exactly: 2·m·n·k for each product of matrices, keys and values from caches, the "
+        "vocabulary scored once for each output token. The encoder-only model reads once and "
+        "labels as many tokens as the others write: it writes no new ones."
+    )
+
+
+def flops_alt(run: Run) -> str:
+    """The bars in words."""
+    table = architectures.compared(run.config, *architectures.lengths(run))
+    rows = "; ".join(
+        f"{row.architecture} {flops_text(row.reading)} + {flops_text(row.writing)}"
+        for row in table.itertuples()
+    )
+    return _("FLOPs to read and to write: {rows}.").format(rows=rows)
+
+
+def drawing_alt(kind: Architecture, run: Run) -> str:
+    """A drawing in words."""
+    parts = "; ".join(
+        f"{stack.reads} → {stack.n_layers} × ({', '.join(label for label, _r in stack.parts)})"
+        for stack in architectures.stacks(kind, run.config)
+    )
+    return _("Drawing of the architecture: {parts}.").format(parts=parts)
+
+
+def sees_alt(kind: Architecture, run: Run) -> str:
+    """A mask in words."""
+    return _(architectures.ABOUT[kind].reads)
+
+
+def reads_chips(example: Example) -> str:
+    """What goes in; what was spoilt stands out."""
+    return chips.as_markdown(
+        Chip(token, "", "pinned" if i in example.spoilt else "read")
+        for i, token in enumerate(example.reads)
+    )
+
+
+def asked_chips(example: Example) -> str:
+    """What should come out: a text, or a token at each place that is asked."""
+    asked = (token for token in example.asked if token is not None)
+    return chips.as_markdown(Chip(token, "", "written") for token in asked)
+
+
+def example_sentence(kind: Architecture, example: Example) -> str:
+    """What is asked, counted."""
+    n_asked = sum(token is not None for token in example.asked)
+    match kind:
+        case Architecture.ENCODER:
+            text = _(
+                "Asked at {n} of {total} tokens; {spoilt} of them are hidden or replaced, the "
+                "others stay as they are."
+            )
+            values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
+            return text.format(n=n_asked, **values)
+        case Architecture.GPT:
+            text = _("Asked at all of {n} tokens: each for the one that comes next.")
+            return text.format(n=n_asked)
+        case _:
+            text = _(
+                "{n} spans are cut out; the decoder writes {written} tokens instead of the whole "
+                "sentence."
+            )
+            return text.format(n=len(example.spoilt), written=n_asked)
