@@ -214,7 +214,8 @@ def source_language(run: Run) -> Language:
 def model_alone(run: Run) -> Run:
     """The model of a run without its texts, and with nothing changed inside."""
     nothing = {"target": None, "interventions": (), "other": None, "training": False}
-    return replace(run, input=Input(), mask=MaskConfig(), **nothing)
+    nowhere = Input(vocabulary=run.input.vocabulary)
+    return replace(run, input=nowhere, mask=MaskConfig(), **nothing)
 
 
 def held_out_steps(run: Run):
@@ -227,7 +228,7 @@ def held_out_steps(run: Run):
 def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
     each = N_PAIRS // N_PARTS
     pairs = _pairs()[part * each : (part + 1) * each]
-    reader = tokens.tokenizer_of(alone.weights) if alone.weights else tokens.tokenizer()
+    reader = tokens.tokenizer_of(alone.input.vocabulary)
     assert isinstance(reader, SentenceTokenizer)
     model = cached.model(alone)
     with cached.turn(alone.device):
