@@ -66,8 +66,8 @@ def alignment_map(
 
 def legend_of_links(_: Translate, *, is_known: bool) -> str:
     """What stands in the title: a frame is a true link, a dot one that was found."""
-    true = f"<span style='color:{TRUE}'>▢</span> " + _("true")
-    found = "● " + _("found")
+    true = f"<span style='color:{TRUE}'>▢</span> " + _("true link")
+    found = "● " + _("found link")
     return " · ".join((true, found) if is_known else (found,))
 
 

@@ -102,7 +102,8 @@ def aligned_called(layer: int, head: int) -> str:
 
 def links_title(layer: int, head: int) -> str:
     """Whose links are drawn."""
-    return _("Links of {head}").format(head=aligned_called(layer, head))
+    called = aligned_called(layer, head)
+    return called[:1].upper() + called[1:]
 
 
 def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
