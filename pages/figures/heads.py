@@ -10,7 +10,7 @@ from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, 
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
-OVERVIEW_WIDTH = 500
+OVERVIEW_WIDTH, LEAST_TITLED = 500, 40
 
 
 def overview(
@@ -57,8 +57,13 @@ def overview(
             *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
-        annotations=titles if len(heads) <= TITLES_UP_TO else [],
+        annotations=titles if _has_room(len(heads), width / columns) else [],
     )
+
+
+def _has_room(n_heads: int, tile_width: float) -> bool:
+    """Whether each tile can have its title above it."""
+    return n_heads <= TITLES_UP_TO and tile_width >= LEAST_TITLED
 
 
 def _pinned_marks(

@@ -23,12 +23,14 @@ def attention_map(
     pinned: int | None,
     pinned_column: int | None,
     first: tuple[int, int] = (0, 0),
+    sums: np.ndarray | None = None,
     _: Translate,
 ) -> Picture:
     """One head, query down and key across; a click on a cell returns its query and its key.
 
     `weights`: (query, key), NaN where masked; `pinned` and `pinned_column` count within them;
-    `first`: which row and column of the texts the picture begins with.
+    `first`: which row and column of the texts the picture begins with; `sums`: what whole rows add
+    up to, where only a part of them is drawn.
     """
     return token_matrix(
         _heat(weights, _),
@@ -36,7 +38,7 @@ def attention_map(
         names,
         pinned=pinned,
         pinned_column=pinned_column,
-        **_sums(weights),
+        **_sums(weights, np.nansum(weights, axis=1) if sums is None else sums),
     )
 
 
@@ -95,14 +97,13 @@ def _numbered_from(trace: dict[str, Any], first: tuple[int, int]) -> dict[str, A
     return {**trace, "customdata": trace["customdata"] + shift}
 
 
-def _sums(weights: np.ndarray) -> dict[str, Any]:
+def _sums(weights: np.ndarray, sums: np.ndarray) -> dict[str, Any]:
     """What each row adds up to, at its right, where there is room."""
     n_rows, n_columns = weights.shape
     if max(weights.shape) > SUMS_UP_TO:
         return {}
     size = {"size": 10 if n_rows <= 32 else 7}
     place = {"x": n_columns - 0.4, "xanchor": "left", "showarrow": False, "font": size}
-    sums = np.nansum(weights, axis=1)
     said = [{**place, "y": i, "text": f"Σ {total:.3f}"} for i, total in enumerate(sums)]
     return {"annotations": said, "room_right": 0.3 + 0.11 * n_columns}
 

@@ -118,13 +118,14 @@ def draw_map(run: Run, which: Chosen, pins: Pins):
         pinned=cut.pinned,
         pinned_column=cut.pinned_column,
         first=cut.first,
+        sums=measured.row_sums(run, which)[cut.rows],
         _=_,
     )
 
 
 def draw_lines(run: Run, which: Chosen, pins: Pins, n_edges: int, followed: str):
     """The same as lines; those of the followed token stand out."""
-    cut = measured.cut(run, which.kind, pins)
+    cut = measured.cut(run, which.kind, pins, measured.MOST_LINES)
     is_query = followed == "query"
     return bipartite.lines(
         measured.weights(run, which)[cut.rows, cut.columns],

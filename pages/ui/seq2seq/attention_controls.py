@@ -42,7 +42,7 @@ SORT_LABELS = {
 
 def which_attention(run: Run, which: Chosen) -> None:
     """Which of the three, which layer, which head."""
-    left, middle, right = st.columns([6, 3, 4], vertical_alignment="bottom")
+    left, middle, right = st.columns([5, 4, 4], vertical_alignment="bottom")
     with left:
         _choose("attention_of", _("Attention"), AttentionKind, KIND_LABELS)
     with middle:

@@ -18,7 +18,7 @@ from blocks.training.stories import Language
 from blocks.training.translation import held_out_pairs
 from pages.ui import cached, labelled, link, tokens
 
-MOST_ROWS, MOST_COLUMNS = 64, 64
+MOST_ROWS, MOST_COLUMNS, MOST_LINES = 64, 64, 40
 N_PAIRS, N_PARTS = 64, 4
 
 
@@ -126,12 +126,17 @@ def head_tiles(run: Run, kind: AttentionKind) -> NDArray[np.uint8]:
     return two_texts.tiled(found, _allowed(run, kind))
 
 
-def cut(run: Run, kind: AttentionKind, pinned: Pins) -> Cut:
+def row_sums(run: Run, which: Chosen) -> NDArray[np.float32]:
+    """What each whole row adds up to: 1, or 0 where nothing may be seen."""
+    return np.nansum(weights(run, which), axis=1)
+
+
+def cut(run: Run, kind: AttentionKind, pinned: Pins, most: int = MOST_ROWS) -> Cut:
     """All that is drawn of one head: of long texts the part around the pinned tokens."""
     row = pinned.reading(kind)
     column = pinned.source if kind is AttentionKind.CROSS else row
-    rows = part(len(queries(run, kind)), row, MOST_ROWS)
-    columns = part(len(keys(run, kind)), column, MOST_COLUMNS)
+    rows = part(len(queries(run, kind)), row, most)
+    columns = part(len(keys(run, kind)), column, most)
     is_cross = kind is AttentionKind.CROSS
     return Cut(rows, columns, row - rows.start, column - columns.start if is_cross else None)
 

@@ -6,7 +6,8 @@ import streamlit as st
 from blocks.run import Run
 from pages.ui.language import _, literal
 from pages.ui.seq2seq import measured
-from pages.ui.seq2seq.attention_words import whose_weights
+
+ALIKE = 1.02
 
 
 def sentence(run: Run) -> str:
@@ -22,7 +23,14 @@ def sentence(run: Run) -> str:
         said = text.format(before=before, after=after, how=how)
     else:
         said = _("There is one source token, so there is no other to compare it with.")
-    return f"{said} {_steps(run)} {whose_weights(run)}"
+    return f"{said} {_steps(run)} {_random(run)}".strip()
+
+
+def _random(run: Run) -> str:
+    if run.weights:
+        return ""
+    text = _("The weights are random (seed {seed}): this is what the layers do before training.")
+    return text.format(seed=run.seed)
 
 
 def _steps(run: Run) -> str:
@@ -63,19 +71,27 @@ def lengths_sentence(run: Run) -> str:
     longest, shortest = (
         table.loc[pick] for pick in (table["norm"].idxmax(), table["norm"].idxmin())
     )
+    if longest["norm"] <= ALIKE * shortest["norm"]:
+        lengths = _("All vectors are about {length:.2f} long.").format(length=longest["norm"])
+    else:
+        text = _("Longest is {longest} ({long:.2f}), shortest {shortest} ({short:.2f}).")
+        lengths = text.format(
+            longest=literal(longest["token"]),
+            long=longest["norm"],
+            shortest=literal(shortest["token"]),
+            short=shortest["norm"],
+        )
+    return f"{lengths} {_kept(table)}"
+
+
+def _kept(table: pd.DataFrame) -> str:
+    """Which token is most what it was."""
     kept = table.loc[table["cosine"].idxmax()]
     text = _(
-        "Longest is {longest} ({long:.2f}), shortest {shortest} ({short:.2f}). {kept} has kept "
-        "its direction most: cosine {cosine:.2f} with what it was before the first layer."
+        "{kept} has kept its direction most: cosine {cosine:.2f} with what it was before the "
+        "first layer."
     )
-    return text.format(
-        longest=literal(longest["token"]),
-        long=longest["norm"],
-        shortest=literal(shortest["token"]),
-        short=shortest["norm"],
-        kept=literal(kept["token"]),
-        cosine=kept["cosine"],
-    )
+    return text.format(kept=literal(kept["token"]), cosine=kept["cosine"])
 
 
 def table(run: Run) -> None:

@@ -1,0 +1,34 @@
+"""Two texts in front of a reader: a click chooses a head, pins a token, opens what aligns."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, click_mark, expect_query, labels_cut_off, plot
+
+TARGET_ROW, SOURCE_COLUMN = 2, 1
+
+
+def test_a_tile_a_cell_and_a_strip_lead_from_head_to_token(reader: Reader):
+    page = reader.open("/seq2seq?preset=translator")
+    tile = 9 * 6 + 4  # the middle of layer 2, head 2
+    x, y = plot(page, "tiles_decoder", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
+    click_mark(page, "tiles_decoder", x, y)
+    expect_query(page, attention_of="decoder", layer="1", head="2")
+    expect(page.get_by_text("Target reads target so far · layer 2, head 2").first).to_be_visible()
+    x, y = plot(page, "tiles_cross", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
+    click_mark(page, "tiles_cross", x, y)
+    expect(page.get_by_text("Target reads source · layer 2, head 2").first).to_be_visible()
+    click_mark(page, "two_text_map", SOURCE_COLUMN, TARGET_ROW)
+    expect_query(page, token=str(SOURCE_COLUMN), target_token=str(TARGET_ROW))
+    click_mark(page, "strips", 0, 0)
+    expect_query(page, token="0", pinned_in="source")
+    expect(page.get_by_text("is read most by")).to_be_visible()
+    assert labels_cut_off(page) == []
+
+
+def test_a_row_of_the_table_shows_the_links_of_its_head(reader: Reader):
+    page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer")
+    click_mark(page, "aligned_heads", 0, 3)
+    expect_query(page, aligned_head="one_head", head="3")
+    expect(at(page, "alignment_map").get_by_text("Layer 1, head 3")).to_be_visible()
+    click_mark(page, "alignment_map", 0, 1)
+    expect_query(page, token="0", target_token="2")
