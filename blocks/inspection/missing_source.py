@@ -14,7 +14,7 @@ from torch import Tensor
 from blocks.inspection.output_change import kl_bits
 from blocks.interventions import without_cross_attention
 from blocks.models import Model
-from blocks.probe import Recorder, listening, record
+from blocks.probe import Recorder, listening
 from blocks.run import Input, Run
 from blocks.source_target import SourceTarget, SourceTargetMask
 
@@ -71,8 +71,12 @@ def moved_bits(before: Tensor, changed: Run, model: Model) -> tuple[float, ...]:
 
 def logits(run: Run, model: Model) -> Tensor:
     """What comes after each token of the target: (target, vocab_size)."""
-    replaced, mask = run.replacements(model), run.build_mask()
-    return record(model, run.values(), mask=mask, keep=(), replace=replaced).output[0]
+    return _outputs(run, model, run.values(), run.build_mask())[0]
+
+
+def _outputs(run: Run, model: Model, ids: SourceTarget, mask: SourceTargetMask) -> Tensor:
+    with listening(Recorder((), run.replacements(model))), torch.no_grad():
+        return model(ids, mask)
 
 
 def moved_by_hiding(
@@ -90,8 +94,7 @@ def moved_by_hiding(
             each[row, ..., place] = False
     hidden = SourceTargetMask(sources[0], mask.target, sources[1])
     batch = SourceTarget(ids.source.repeat(n, 1), ids.target.repeat(n, 1))
-    with listening(Recorder((), run.replacements(model))), torch.no_grad():
-        after = model(batch, hidden)
+    after = _outputs(run, model, batch, hidden)
     return tuple(tuple(row) for row in kl_bits(before, after).tolist())
 
 

@@ -41,7 +41,7 @@ class Stack(NamedTuple):
 
 def drawing(stacks: Sequence[Stack], *, title: str, _: Translate) -> Picture:
     """One stack or two; of two the first one's output is read by cross-attention of the second."""
-    width = 4.4
+    width = 4.2
     centers = [WIDE / 2] if len(stacks) == 1 else [2.4, 7.6]
     shapes, notes = [], []
     for center, stack in zip(centers, stacks, strict=True):

@@ -69,11 +69,9 @@ def token_by_token(run: Run) -> None:
 
 def what_is_written_blind(here: Standing) -> None:
     """The target, written anew without the source."""
-    st.caption(
-        _("The same search, written anew. Without a source the decoder is a language model.")
-    )
     steps = [_blind(here, way) for way in missing.WAYS]
     texts = in_steps(steps, what=here, key="blind").found
+    st.caption(missing_words.blind_sentence(texts))
     written = zip(map(_, missing.WAYS.values()), texts, strict=False)
     table = pd.DataFrame(written, columns=[_("without"), _("what it writes")])
     st.dataframe(table, hide_index=True, key="blind_table", height="content")

@@ -6,10 +6,13 @@ from blocks.run import Run
 from pages.ui import tokens
 from pages.ui.changes import measured, state
 from pages.ui.language import _, literal
+from pages.ui.terms import STACKS
 
 PARTS = {
     Part.HEAD: N_("one head"),
     Part.ATTENTION: N_("attention"),
+    Part.CROSS_HEAD: N_("one head of cross-attention"),
+    Part.CROSS_ATTENTION: N_("cross-attention"),
     Part.FEED_FORWARD: N_("feed-forward"),
     Part.STREAM: N_("the stream after the layer"),
 }
@@ -33,13 +36,21 @@ def kind(name: str) -> str:
 
 def change(run: Run, made: Intervention) -> str:
     """One change, said whole."""
-    named = part(made.part) if made.head is None else _("head {head}").format(head=made.head)
+    named = part(made.part) if made.head is None else _head(made)
     text = _("layer {layer}, {part}: {kind}")
     said = text.format(layer=made.layer + 1, part=named, kind=kind(made.kind))
+    if made.stack:
+        said = _(STACKS[made.stack]).format(part=said)
     if made.token is None:
         return said
     token = literal(run.input.labels[made.token])
     return said + " " + _("at token {n}, {token}").format(n=made.token + 1, token=token)
+
+
+def _head(made: Intervention) -> str:
+    is_cross = made.part is Part.CROSS_HEAD
+    text = _("cross-attention head {head}") if is_cross else _("head {head}")
+    return text.format(head=made.head)
 
 
 def unit(run: Run) -> str:

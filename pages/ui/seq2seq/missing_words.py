@@ -1,12 +1,16 @@
 """Sentences about a decoder whose source goes missing."""
 
+import re
+
 import numpy as np
 
 from blocks.run import Run
+from blocks.text.bilingual import is_chinese
 from pages.ui.language import _, literal
 from pages.ui.seq2seq import missing
 
 LITTLE, MUCH = 0.1, 1.0
+LATIN = re.compile(r"[A-Za-z]")
 
 
 def ways_sentence(run: Run, bits: np.ndarray) -> str:
@@ -53,6 +57,14 @@ def hidden_sentence(run: Run, bits: np.ndarray) -> str:
     )
     text = _("What moves each token most (bits): {pairs}.")
     return text.format(pairs=", ".join(pairs))
+
+
+def blind_sentence(texts: list[str]) -> str:
+    """What kind of text comes of it."""
+    said = _("The same search, written anew: without a source the decoder is a language model.")
+    if not any(is_chinese(text) and LATIN.search(text) for text in texts):
+        return said
+    return said + " " + _("It does not even know in which language to write, and mixes the two.")
 
 
 def hidden_note(run: Run) -> str:

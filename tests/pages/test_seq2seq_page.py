@@ -1,0 +1,213 @@
+"""The page of encoder–decoders: what is written, how, and without its source."""
+
+from functools import partial
+
+import pytest
+from opened import assert_works, control, figure, move, opened, press, said, settings, visit
+
+from blocks.training.translation import held_out_pairs, tokenizer
+from pages.ui import starts, steps
+from pages.ui.settings import MAX_TOKENS
+
+PAGE = "pages/seq2seq.py"
+SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "text": "one two three"}
+translated = partial(opened, PAGE, preset="translator")
+
+
+@pytest.fixture(autouse=True)
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long asks at once before it goes on."""
+    monkeypatch.setattr(steps, "A_WHILE", 2.0)
+
+
+def target(at) -> str:
+    """What is written, as one writes it."""
+    heads = [str(each.value) for each in at.main.markdown]
+    found = next(text for text in heads if text.startswith("### "))
+    return found.removeprefix("### ").strip("\u2068\u2069").replace("\\", "")
+
+
+def test_the_first_view_translates_as_the_grammar_does():
+    at = opened(PAGE, preset=None)
+    assert_works(at)
+    assert control(at, "preset").value == "translator"
+    assert "Word for word the grammar's own translation." in said(at)
+
+
+def test_held_out_sentences_are_translated_both_ways():
+    at, right = translated(), 0
+    for i, pair in enumerate(held_out_pairs(4)):
+        source, wanted = (pair.english, pair.chinese)[:: 1 if i % 2 else -1]
+        text, expected = (tokenizer().decode(tokenizer().ids(w)) for w in (source, wanted))
+        visit(at, preset="translator", text=text)
+        right += target(at) == expected
+    assert_works(at)
+    assert right >= 3
+
+
+def test_a_sentence_needs_no_full_stop():
+    at = translated(text="I like cats", target_step=0)
+    labels = control(at, "token").options
+    assert [label.partition(" · ")[2] for label in labels] == ["I", "like", "cats", "."]
+
+
+def test_unknown_words_are_named_and_the_rest_is_translated():
+    at = translated(text="The dragon likes quantum milk.")
+    assert_works(at)
+    assert "not `dragon`, `quantum`: these are left out" in said(at)
+    assert target(at)
+
+
+@pytest.mark.parametrize("text", ["", "milk " * 400, "🤖 <b>"])
+def test_any_source_is_read(text: str):
+    at = translated(text=text)
+    assert_works(at)
+    n_tokens = len(control(at, "token").options)
+    assert n_tokens == min(32, max(1, text.count("milk")))
+    assert (f"has 400 tokens; the first {n_tokens} are read" in said(at)) is (len(text) > 999)
+
+
+def test_a_long_source_is_read_by_a_model_with_room_for_it():
+    at = opened(PAGE, **{**SMALL, "text": "é " * 1000, "n_layers": 1, "max_new_tokens": 2})
+    assert_works(at)
+    assert len(control(at, "token").options) == MAX_TOKENS
+
+
+def test_a_target_longer_than_the_limit_is_cut_and_said():
+    at = translated(max_new_tokens=3)
+    assert_works(at)
+    assert "It did not end: max_new_tokens lets it have no more than 3 tokens." in said(at)
+    forced = ".".join(["40"] * 40)
+    visit(at, preset="translator", max_new_tokens=40, forced_ids=forced)
+    assert_works(at)
+    assert "max_seq_len lets it have no more than 32 tokens" in said(at)
+    assert len(control(at, "target_token").options) == 32
+
+
+def test_steps_go_on_and_back():
+    at = translated(target_step=2)
+    assert len(control(at, "target_token").options) == 3
+    press(at, "target_on")
+    assert settings(at)["target_step"] == "3"
+    press(at, "target_back")
+    press(at, "target_back")
+    assert len(control(at, "target_token").options) == 2
+    press(at, "target_start")
+    assert "Only the start token stands" in said(at)
+    press(at, "target_end")
+    assert_works(at)
+    assert "target_step" not in settings(at)
+
+
+def test_a_beam_keeps_several_and_the_link_keeps_where_one_looks():
+    at = translated(beam_width=3)
+    assert_works(at)
+    nodes = {trace["name"]: trace for trace in figure(at, "beam_tree")["data"] if "name" in trace}
+    assert max(nodes["kept"]["x"]) >= 2
+    assert len(nodes["finished"]["x"]) >= 3
+    visit(at, preset="translator", beam_width=3, beam_node=7)
+    assert_works(at)
+    assert figure(at, "beam_tree")["layout"]["shapes"]
+    move(at, "beam_width", 1)
+    assert "beam_node" not in settings(at)
+
+
+def test_what_is_forced_is_written_and_can_be_taken_back():
+    at = translated()
+    first, id_of = target(at), tokenizer().ids
+    forced = ".".join(map(str, id_of(["他们"])))
+    visit(at, preset="translator", forced_ids=forced)
+    assert_works(at)
+    assert target(at).startswith("他们") and target(at) != first
+    press(at, "unforce")
+    assert target(at) == first
+
+
+def test_nonsense_in_the_link_of_a_target_is_mended():
+    at = opened(PAGE, **SMALL, forced_ids="5.999999.7", beam_node=99999, target_step=200)
+    assert_works(at)
+    visit(at, **SMALL, forced_ids="a.b")
+    assert_works(at, warnings=1)
+
+
+def test_another_text_begins_a_target_anew():
+    at = translated(forced_ids="300", target_step=1)
+    at.text_area(key="text").set_value("I like milk.")
+    at.run()
+    assert_works(at)
+    assert not {"forced_ids", "target_step"} & settings(at).keys()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_layers": 3, "n_decoder_layers": 1},
+        {"norm_placement": "sandwich", "norm_kind": "rmsnorm", "hide_each": True},
+        {"norm_placement": "parallel"},
+        {"norm_kind": "batchnorm", "training": True},
+        {"norm_kind": "none", "residual": False},
+        {"attention_only": True},
+        {"position_kind": "alibi", "relative_bias": True, "embedding_norm": True},
+        {"position_kind": "learned", "share_embeddings": False, "tie_embeddings": False},
+        {"n_kv_heads": 1, "n_experts": 4},
+        {"mask_kind": "none", "n_padding": 3, "padding_side": "left"},
+        {"mask_kind": "sliding_window"},
+        {"dtype": "bfloat16"},
+        {"text": "a", "max_new_tokens": 1, "n_padding": 16},
+        {"interventions": "decoder.cross_attention_out.0:zero,head_out.0.0:zero"},
+    ],
+)
+def test_every_choice_runs(changes: dict):
+    at = opened(PAGE, **{**SMALL, "max_new_tokens": 3, "n_layers": 1, **changes})
+    assert_works(at)
+
+
+def test_what_is_switched_off_by_a_link_holds_for_what_is_written():
+    at = translated()
+    first = target(at)
+    off = ",".join(f"decoder.cross_attention_out.{layer}:zero" for layer in range(2))
+    visit(at, preset="translator", interventions=off)
+    assert_works(at)
+    assert "Changed inside" in said(at) and target(at) != first
+
+
+def test_without_its_source_the_target_is_another_one():
+    at = translated()
+    blind = next(t.value for t in at.dataframe if "what it writes" in t.value)
+    assert target(at) not in set(blind["what it writes"])
+    ways = figure(at, "missing_ways")
+    assert len(ways["layout"]["yaxis"]["ticktext"]) == 5
+    assert "Without cross-attention the next token moves by" in said(at)
+
+
+def test_each_architecture_has_its_numbers_and_its_example():
+    at = translated(corrupted_share=0.5, corruption_seed=3, text="We like cats and milk.")
+    assert_works(at)
+    words = said(at)
+    assert "times the parameters of the decoder-only model" in words
+    assert "extra\\_id\\_0" in words and "MASK" in words
+    move(at, "corruption_seed", 4)
+    assert settings(at)["corruption_seed"] == "4"
+
+
+@pytest.mark.parametrize("preset", ["vaswani-big", "t5-small"])
+def test_published_encoder_decoders_are_shown_or_refused_with_a_mend(preset: str):
+    at = opened(PAGE, preset=preset, text="Hi", max_new_tokens=1, n_layers=1)
+    if at.error:
+        assert "GiB" in at.error[0].value
+    else:
+        assert_works(at)
+    assert control(at, "preset").value == preset
+
+
+@pytest.mark.parametrize("page", ["pages/gpt.py", "pages/masks.py"])
+def test_other_pages_show_such_a_preset_in_their_way(page: str):
+    at = opened(page, preset="t5-small", n_layers=1, text="Hi")
+    assert_works(at)
+    assert control(at, "preset").value == "t5-small"
+    assert starts.start("t5-small").config.architecture == "encoder-decoder"
+
+
+def test_in_chinese_it_works_too():
+    at = translated(locale="zh", lang="zh")
+    assert_works(at)
