@@ -11,7 +11,7 @@ from pages.ui.language import _
 from pages.ui.numbers import percent
 
 MEASURES = {
-    "linked": N_("Weight of cross-attention on the source tokens that tell what is written"),
+    "linked": N_("Weight of cross-attention on the right tokens"),
     "previous_token": N_("Weight on the token before"),
     "induction": N_("Weight on what followed the same token before"),
     "first_token": N_("Weight on the first token"),
