@@ -11,7 +11,7 @@ from pages.figures.token_axis import CROWDED, label_room, token_ticks
 from pages.figures.token_matrix import Names, hatching, marks, token_matrix
 from pages.figures.weights import MASKED_CODE, codes, weight_map
 
-TOLD_FROM, SUMS_UP_TO = 0.05, 64
+TOLD_FROM, SUMS_UP_TO = 0.05, 32
 TRUE = NORM
 Link = tuple[int, int]
 
@@ -99,11 +99,10 @@ def _numbered_from(trace: dict[str, Any], first: tuple[int, int]) -> dict[str, A
 
 def _sums(weights: np.ndarray, sums: np.ndarray) -> dict[str, Any]:
     """What each row adds up to, at its right, where there is room."""
-    n_rows, n_columns = weights.shape
+    n_columns = weights.shape[1]
     if max(weights.shape) > SUMS_UP_TO:
         return {}
-    size = {"size": 10 if n_rows <= 32 else 7}
-    place = {"x": n_columns - 0.4, "xanchor": "left", "showarrow": False, "font": size}
+    place = {"x": n_columns - 0.4, "xanchor": "left", "showarrow": False, "font": {"size": 10}}
     said = [{**place, "y": i, "text": f"Σ {total:.3f}"} for i, total in enumerate(sums)]
     return {"annotations": said, "room_right": 0.3 + 0.11 * n_columns}
 

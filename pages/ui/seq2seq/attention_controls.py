@@ -24,7 +24,7 @@ KIND_LABELS = {
 }
 TEXT_LABELS = {"target": N_("target token"), "source": N_("source token")}
 ALIGNED_LABELS = {
-    "best_head": N_("the best head"),
+    "best_head": N_("the best of all"),
     "one_head": N_("the chosen head"),
     "layer_mean": N_("mean of the layer"),
 }
@@ -42,16 +42,16 @@ SORT_LABELS = {
 
 def which_attention(run: Run, which: Chosen) -> None:
     """Which of the three, which layer, which head."""
-    left, middle, right = st.columns([5, 4, 4], vertical_alignment="bottom")
-    with left:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         _choose("attention_of", _("Attention"), AttentionKind, KIND_LABELS)
-    with middle:
+        _sharpest(run, which)
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
         _layer(run, which)
     with right, st.container(gap="xxsmall"):
         if run.config.n_heads > 1:
             st.caption(_("Head"))
         head_choice(run, which.head)
-    _sharpest(run, which)
 
 
 def _sharpest(run: Run, which: Chosen) -> None:

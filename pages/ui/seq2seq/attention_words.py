@@ -12,6 +12,7 @@ from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.attention_controls import KIND_LABELS
 from pages.ui.seq2seq.measured import Chosen, Cut, Pins
 
+BLANK_BELOW = 0.1
 READS = {
     AttentionKind.ENCODER: N_("In {head} of the encoder, {token} reads in the source from {read}."),
     AttentionKind.DECODER: N_(
@@ -54,7 +55,9 @@ def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:
 def _sharpness(run: Run, kind: AttentionKind) -> str:
     """From how many tokens its heads read."""
     table = measured.all_heads(run, kind)
-    text = _("A query of {kind} reads from {least:.1f} (sharpest head) to {most:.1f} tokens.")
+    text = _(
+        "A query of {kind} reads in effect from {least:.1f} (sharpest head) to {most:.1f} tokens."
+    )
     numbers = table["effective_tokens"]
     return text.format(kind=_(KIND_LABELS[kind]), least=numbers.min(), most=numbers.max())
 
@@ -69,8 +72,17 @@ def whose_weights(run: Run) -> str:
 
 def map_note(run: Run, which: Chosen, cut: Cut) -> str:
     """How to read the map of this attention."""
-    notes = [_what_a_row_is(run, which), cut_note(run, which.kind, cut)]
+    notes = [_what_a_row_is(run, which), _even_note(run, which), cut_note(run, which.kind, cut)]
     return " ".join(filter(None, notes))
+
+
+def _even_note(run: Run, which: Chosen) -> str:
+    """Why a map can be nearly blank."""
+    largest = float(np.nan_to_num(measured.weights(run, which)).max())
+    if not 0 < largest < BLANK_BELOW:
+        return ""
+    text = _("No weight is above {largest}: they are spread so evenly that the map is pale.")
+    return text.format(largest=percent(largest))
 
 
 def _what_a_row_is(run: Run, which: Chosen) -> str:
