@@ -23,7 +23,8 @@ from pages.figures.theme import (
     token_label,
 )
 
-STEP, BOTTOM, FORK = 46, 52, 0.3
+STEP, BOTTOM, FORK = 50, 52, 0.3
+BELOW = 0.42  # where lines begin under a label
 FEW, SOME = 4, 8
 LOOKS = {
     "kept": ("circle", ATTENTION),
@@ -44,8 +45,8 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
     columns = int(placed["x"].max()) + 1
     return figure(
         [
-            _edges(placed, set(placed.index) - result, BEFORE, 1.2),
-            _edges(placed, result, EMBEDDING, 4, name=_("the path to the result")),
+            _edges(placed, set(placed.index) - result, BEFORE, 1.2, columns),
+            _edges(placed, result, EMBEDDING, 4, columns, name=_("the path to the result")),
             *_nodes(placed, columns, _),
             _clickable(placed, _),
         ],
@@ -57,7 +58,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
             "title": {"text": _("rank at its step, the likeliest at the left")},
             "tickvals": list(range(columns)),
             "ticktext": [str(i + 1) for i in range(columns)],
-            "range": [-0.5, columns - 0.1],
+            "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
@@ -65,7 +66,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
         yaxis={
             "title": {"text": _("step")},
             "tickvals": list(range(first, last + 1)),
-            "range": [last + 0.6, first - 1 + 0.3],
+            "range": [last + 0.7, first - 1 + 0.3],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
@@ -83,15 +84,22 @@ def _placed(nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _edges(
-    nodes: pd.DataFrame, places: set[int], color: str, width: float, name: str = ""
+    nodes: pd.DataFrame,
+    places: set[int],
+    color: str,
+    width: float,
+    columns: int,
+    name: str = "",
 ) -> dict[str, Any]:
     """Lines from each of these to its parent, as one trace with gaps."""
+    leave, arrive = (0, FORK) if columns <= FEW else (BELOW, FORK / 2)
     rows = [row for row in nodes.itertuples() if row.Index in places]
     x: list[float | None] = []
     y: list[float | None] = []
     for row in rows:
         x += [row.from_x, row.from_x, row.x, row.x, None]
-        y += [row.step - 1, row.step - 1 + FORK, row.step - FORK, row.step, None]
+        above = row.step - 1
+        y += [above + leave, above + leave + FORK / 3, row.step - arrive, row.step, None]
     return {
         "type": "scatter",
         "mode": "lines",
@@ -117,8 +125,8 @@ def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str
             "name": names[fate],
             "marker": {"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
             "text": [_label(row, columns) for row in rows.itertuples()],
-            "textposition": "middle right",
-            "textfont": {"size": 12 if columns <= SOME else 10},
+            "textposition": "middle right" if columns <= FEW else "bottom center",
+            "textfont": {"size": 12 if columns <= FEW else 10},
             "cliponaxis": False,
             "hoverinfo": "skip",
         }
@@ -128,7 +136,7 @@ def _label(row: Any, columns: int) -> str:
     """The token, and its log-probability where there is room."""
     if columns <= FEW:
         return f" {token_label(row.label)} {_short(row.token_log_prob)}"
-    return f" {token_label(row.label, 8 if columns <= SOME else 4)}"
+    return token_label(row.label, 7 if columns <= SOME else 5)
 
 
 def _short(log_prob: float) -> str:

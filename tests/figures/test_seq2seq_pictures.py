@@ -1,0 +1,96 @@
+"""Pictures of a search, of a missing source and of three architectures: data, not pixels."""
+
+from collections.abc import Iterator
+
+import drawn
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from blocks.inspection.architectures import KINDS, who_sees_whom
+from pages.figures import architectures, beam_tree, missing_source
+
+COLUMNS = ["parent", "step", "label", "token_log_prob", "log_prob", "score", "fate"]
+NODES = pd.DataFrame(
+    [
+        (None, 1, "given <b>", -0.1, -0.1, -0.1, "kept"),
+        (None, 1, "球", -2.0, -2.0, -2.0, "kept"),
+        (None, 1, "given", -3.0, -3.0, -3.0, "dropped"),
+        (1, 2, "given", -0.2, -2.2, -2.2, "finished"),
+        (0, 2, "given", -0.5, -0.6, -0.6, "kept"),
+    ],
+    columns=COLUMNS,
+).astype({"parent": "Int64"})
+CANDIDATES = pd.DataFrame(
+    {"token_id": [7, 3], "label": ["given", "<s>"], "probability": [0.9, 1e-9]}
+)
+BITS = np.array([[0.0, 3.0, 0.1], [1.0, 2.0, np.nan]], dtype=np.float32)
+COSTS = pd.DataFrame({"label": ["given"] * 3, "reading": [3, 3, 2], "writing": [1, 2, 3]})
+STACKS = [
+    architectures.Stack("given", [("given", "attention"), ("given", "feed_forward")], 6, ""),
+    architectures.Stack(
+        "given", [("given", "attention"), ("given", "cross_attention")], 3, "given"
+    ),
+]
+
+
+def pictures(_) -> Iterator[go.Figure]:
+    yield beam_tree.tree(NODES, result={0, 4}, chosen=3, _=_)
+    yield beam_tree.tree(NODES[NODES["step"] == 2], result=set(), chosen=None, _=_)
+    yield beam_tree.choices(CANDIDATES, after="given <i>", taken=7, _=_)
+    yield missing_source.moved(
+        BITS, ["given", "given"], drawn.TOKENS[:3], title="given", down="given", pinned=1, _=_
+    )
+    yield architectures.drawing(STACKS, title="given", _=_)
+    yield architectures.drawing(STACKS[:1], title="given", _=_)
+    yield architectures.flops(COSTS, _=_)
+    for kind in KINDS:
+        codes = who_sees_whom(kind, 3, 2)
+        yield architectures.sees(codes, drawn.TOKENS[: len(codes)], n_source=3, _=_)
+
+
+N_PICTURES = 10
+
+
+@pytest.mark.parametrize("place", range(N_PICTURES))
+def test_every_picture_is_whole_and_translated(place: int):
+    drawn.checked([*pictures(drawn.same)][place])
+    assert drawn.words_that_slipped_by([*pictures(drawn.marked)][place]) == set()
+
+
+def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
+    picture = beam_tree.tree(NODES, result={0, 4}, chosen=3, _=drawn.same)
+    marks = picture.data[-1]
+    assert sorted(place for (place,) in marks["customdata"]) == [0, 1, 2, 3, 4]
+    where = dict(
+        zip(
+            (p for (p,) in marks["customdata"]),
+            zip(marks["x"], marks["y"], strict=True),
+            strict=True,
+        )
+    )
+    assert where == {0: (0, 1), 1: (1, 1), 2: (2, 1), 4: (0, 2), 3: (1, 2)}
+    edges = picture.data[1]  # the path to the result
+    assert list(edges["x"]) == [0, 0, 0, 0, None, 0, 0, 0, 0, None]
+    shape = picture.layout["shapes"][0]
+    assert (shape["xanchor"], shape["yanchor"]) == (1, 2)
+
+
+def test_a_click_on_a_choice_gives_its_token():
+    picture = beam_tree.choices(CANDIDATES, after="given", taken=7, _=drawn.same)
+    assert [list(each) for each in picture.data[1]["customdata"]] == [[7], [3]]
+    assert picture.data[0]["text"][1].startswith("< 0.1%")
+
+
+def test_cells_say_their_bits_and_those_not_measured_are_empty():
+    picture = missing_source.moved(
+        BITS, ["a", "b"], ["x", "y", "z"], title="", down="", pinned=1, _=drawn.same
+    )
+    cells = {(int(r), int(c)): float(v) for r, c, v in picture.data[1]["customdata"]}
+    assert cells == pytest.approx({(0, 0): 0, (0, 1): 3, (0, 2): 0.1, (1, 0): 1, (1, 1): 2})
+
+
+def test_cross_attention_joins_the_stacks():
+    paths = [s for s in architectures.drawing(STACKS, title="", _=drawn.same).layout["shapes"]]
+    assert sum(shape["type"] == "path" for shape in paths) == 1
