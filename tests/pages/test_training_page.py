@@ -49,7 +49,7 @@ def run_of(at: AppTest) -> TrainingRun:
 
 def wait_for(run_: TrainingRun, *states: RunState, step: int = 0) -> None:
     """Wait until a run is in one of these states (or in any that is not over) and that far."""
-    for _ in range(600):
+    for _ in range(3_000):
         if (run_.state in states or not states) and run_.step >= step:
             return
         time.sleep(0.02)
