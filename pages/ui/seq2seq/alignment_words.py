@@ -112,7 +112,7 @@ def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
     source, target = run.input.labels, run.target_or_start.labels
     pairs = [f"{literal(target[b])} ← {literal(source[a])}" for a, b in links[:most]]
     if not pairs:
-        return _("{head} links nothing.").format(head=aligned_called(layer, head))
+        return _("{head} links nothing.").format(head=links_title(layer, head))
     if len(links) > most:
         text = _("By the largest weights of {head}, among others: {pairs}.")
     else:

@@ -39,7 +39,16 @@ def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
     else:
         read = most_read(row, measured.keys(run, which.kind))
         said = _(READS[which.kind]).format(head=head, token=token, read=read)
-    return f"{said} {_sharpness(run, which.kind)} {whose_weights(run)}"
+    parts = said, _written_next(run, which, pins), _sharpness(run, which.kind), whose_weights(run)
+    return " ".join(filter(None, parts))
+
+
+def _written_next(run: Run, which: Chosen, pins: Pins) -> str:
+    """What this row of cross-attention was good for."""
+    target = run.target_or_start.labels
+    if which.kind is not AttentionKind.CROSS or pins.target + 1 >= len(target):
+        return ""
+    return _("What it writes next is {token}.").format(token=literal(target[pins.target + 1]))
 
 
 def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:

@@ -286,7 +286,10 @@ def _on_this_sentence(run: Run) -> pd.DataFrame:
 def least_error(run: Run) -> float:
     """The lowest error that one link for each word can reach."""
     true = true_links(run) or frozenset()
-    return alignment.least_error(true, target_words(run), may_be_silent=None in source_words(run))
+    seen = run.input.is_token()[0].tolist()  # padding is masked, so no word is linked to it
+    is_special = [word is None for word in source_words(run)]
+    may_be_silent = any(a and b for a, b in zip(seen, is_special, strict=True))
+    return alignment.least_error(true, target_words(run), may_be_silent=may_be_silent)
 
 
 @lru_cache(maxsize=32)

@@ -7,7 +7,7 @@ from blocks.run import Run
 from pages.ui.language import _, literal
 from pages.ui.seq2seq import measured
 
-ALIKE = 1.02
+ALIKE, NO_CHANGE = 1.02, 0.02
 
 
 def sentence(run: Run) -> str:
@@ -19,11 +19,16 @@ def sentence(run: Run) -> str:
             "Two source tokens have a mean cosine of {before:.2f} before the first layer and of "
             "{after:.2f} as they are handed over: {how}."
         )
-        how = _("they have become more alike") if after > before else _("they have moved apart")
-        said = text.format(before=before, after=after, how=how)
+        said = text.format(before=before, after=after, how=_how(after - before))
     else:
         said = _("There is one source token, so there is no other to compare it with.")
     return f"{said} {_steps(run)} {_random(run)}".strip()
+
+
+def _how(change: float) -> str:
+    if abs(change) < NO_CHANGE:
+        return _("they are about as alike as before")
+    return _("they have become more alike") if change > 0 else _("they have moved apart")
 
 
 def _random(run: Run) -> str:
