@@ -164,7 +164,7 @@ def test_wrong_usage_is_2(arguments: list[str]):
 
 @pytest.mark.parametrize("kind", TaskKind)
 def test_the_pocket_model_fits_every_task(kind: TaskKind):
-    task = build_task(TaskConfig(kind=kind, seq_len=32))
+    task = build_task(TaskConfig(kind=kind, seq_len=kind.usual_seq_len))
     config = fast_config(task, d_model=64)
     assert config.architecture in task.architectures
     assert (config.d_model, config.vocab_size) == (64, task.vocab_size)
