@@ -25,8 +25,8 @@ from pages.figures.theme import (
 from pages.figures.token_axis import label_room, token_ticks
 from pages.figures.weights import weight_map
 
-WIDE, TALL, GAP, BOX = 10.0, 11.0, 0.35, 1.05
-DRAWN, LABELS = 330, 16
+WIDE, TALL, GAP, BOX = 10.0, 9.5, 0.35, 1.05
+DRAWN, LABELS = 300, 16
 ROW, BOTTOM = 58, 44
 
 
@@ -63,7 +63,7 @@ def drawing(stacks: Sequence[Stack], *, title: str, _: Translate) -> Picture:
     )
 
 
-FIRST_LAYER = 3.1
+FIRST_LAYER, HANDED = 3.1, 0.6
 
 
 def _part_bottom(i: int) -> float:
@@ -91,7 +91,7 @@ def _stack(stack: Stack, center: float, width: float, _: Translate) -> tuple[lis
     notes.append(_text(center, top + 1.35, stack.writes))
     joints = [(0.85, 1.3), (2.3, _part_bottom(0))]
     joints += [(_part_bottom(i) + BOX, _part_bottom(i + 1)) for i in range(len(stack.parts) - 1)]
-    joints.append((top - GAP, top + 0.95))
+    joints.append((top - GAP, top + (0.95 if stack.writes else HANDED)))
     return [*boxes, *(_line(center, y0, center, y1) for y0, y1 in joints)], notes
 
 
@@ -100,7 +100,7 @@ def _handed_over(stacks: Sequence[Stack], centers: Sequence[float], width: float
     roles = [role for _label, role in stacks[1].parts]
     y = _part_bottom(roles.index("cross_attention")) + BOX / 2
     start, end = centers[0], centers[1] - width / 2
-    middle, top = (centers[0] + width / 2 + end) / 2, _top(stacks[0]) + 0.6
+    middle, top = (centers[0] + width / 2 + end) / 2, _top(stacks[0]) + HANDED
     path = f"M {start},{top} H {middle} V {y} H {end}"
     line = {"color": CROSS_ATTENTION, "width": 3}
     return [{"type": "path", "path": path, "line": line}]

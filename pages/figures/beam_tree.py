@@ -66,7 +66,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
         yaxis={
             "title": {"text": _("step")},
             "tickvals": list(range(first, last + 1)),
-            "range": [last + 0.7, first - 1 + 0.3],
+            "range": [last + 0.7, first - 1 + (0 if columns <= FEW else BELOW) - 0.05],
             "fixedrange": True,
             "showgrid": False,
             "zeroline": False,

@@ -1,0 +1,33 @@
+"""A translation in front of a reader, who puts another token into it."""
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, click_mark, expect_query, plot, query, settle
+
+LINK = "/seq2seq?text=I+like+the+small+cat.&beam_width=3"
+
+
+def test_a_click_on_a_candidate_writes_it_and_the_search_goes_on(reader: Reader):
+    page = reader.open(f"{LINK}&target_step=1")
+    before = at(page, "target_so_far").inner_text()
+    click_mark(page, "next_choices", "chart.data[0].x[0] / 2", "2")
+    expect_query(page, target_step="2")
+    forced = query(page)["forced_ids"].split(".")
+    assert len(forced) == 2
+    assert at(page, "target_so_far").inner_text() != before
+    at(page, "unforce").get_by_role("button").click()
+    settle(page)
+    assert "forced_ids" not in query(page)
+
+
+def test_a_click_in_the_tree_shows_what_stands_there(reader: Reader):
+    page = reader.open(LINK)
+    x, y, place = plot(
+        page, "beam_tree", "{const d = chart.data.at(-1); return [d.x[8], d.y[8], d.customdata[8]]}"
+    )
+    click_mark(page, "beam_tree", x, y)
+    expect_query(page, beam_node=str(place[0]))
+    expect(page.get_by_text(f"After {y} of")).to_be_visible()
+    page.reload()
+    settle(page)
+    assert query(page)["beam_node"] == str(place[0])
