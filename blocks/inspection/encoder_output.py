@@ -1,10 +1,20 @@
 """What the encoder hands to the decoder: its vectors, how alike they are, how they came about."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.probe import Recording
+from blocks.models import Model
+from blocks.probe import Recording, record
+from blocks.source_target import SourceTarget, source_target_mask
+from blocks.text.bilingual import SentenceTokenizer
+from blocks.text.marks import marks_of
+from blocks.training.pairs import is_filled, padded
+from blocks.training.stories import Language
+from blocks.training.translation import Pair
 
 
 def stream(seen: Recording, n_layers: int) -> Tensor:
@@ -60,3 +70,63 @@ def mean_cosine(similarity: Tensor) -> float:
     if n == 1:
         return 1.0
     return float((similarity.sum() - similarity.diagonal().sum()) / (n * (n - 1)))
+
+
+class Across(NamedTuple):
+    """How often the nearest word of the translation is a true one, for words that have one.
+
+    `before` the first layer and `after` the last, by cosine; `chance` is that of any word.
+    """
+
+    before: float
+    after: float
+    chance: float
+    n_words: int
+
+
+def across_languages(
+    model: Model,
+    n_layers: int,
+    pairs: Sequence[Pair],
+    tokenizer: SentenceTokenizer,
+    device: torch.device | str = "cpu",
+) -> Across:
+    """Whether words that stand for each other meet in an encoder that reads both languages."""
+    read = [
+        _read(model, n_layers, [pair.words(language) for pair in pairs], tokenizer, device)
+        for language in (Language.ENGLISH, Language.CHINESE)
+    ]
+    right, chances = [0, 0], 0.0
+    n_words = 0
+    for i, pair in enumerate(pairs):
+        n_english, n_chinese = len(pair.english), len(pair.chinese)
+        linked = torch.zeros(n_english, n_chinese, dtype=torch.bool)
+        linked[tuple(zip(*pair.links, strict=True))] = True
+        has_one = linked.any(dim=1)
+        n_words += int(has_one.sum())
+        chances += float(linked.float().mean(dim=1)[has_one].sum())
+        for stage in range(2):
+            english, chinese = (each[stage, i] for each in read)
+            nearest = (english[:n_english] @ chinese[:n_chinese].mT).argmax(dim=1)
+            found = linked[torch.arange(n_english), nearest]
+            right[stage] += int(found[has_one].sum())
+    return Across(right[0] / n_words, right[1] / n_words, chances / n_words, n_words)
+
+
+def _read(
+    model: Model,
+    n_layers: int,
+    sentences: Sequence[Sequence[str]],
+    tokenizer: SentenceTokenizer,
+    device: torch.device | str,
+) -> Tensor:
+    """Directions before and after the encoder: (2, batch, longest, d_model), each of length 1."""
+    marks, ids = marks_of(tokenizer), [tokenizer.ids(words) for words in sentences]
+    start = torch.full((len(ids), 1), marks.start, device=device)
+    mask = source_target_mask(is_filled(ids).to(device), torch.ones_like(start, dtype=torch.bool))
+    texts = SourceTarget(padded(ids, marks.padding).to(device), start)
+    seen = record(model, texts, mask=mask, keep={"resid_pre", "resid_post", "final_norm"})
+    before = seen.tensor("resid_pre", 0, stack="encoder")
+    last = seen.tensor("resid_post", n_layers - 1, stack="encoder")
+    both = torch.stack([before, seen.tensors.get("encoder.final_norm", last)])
+    return torch.nn.functional.normalize(both.float(), dim=-1).cpu()

@@ -19,7 +19,7 @@ BEFORE, AFTER = 0, -1
 @section
 def memory(run: Run) -> None:
     """How alike the source tokens are before and after, and which layer made them so."""
-    code = (measures.tokens, measures.cosines, measures.changes)
+    code = (measures.tokens, measures.cosines, measures.changes, measures.across_languages)
     heading(_("What the encoder hands over"), ("encoder_output",), code, key="memory")
     st.info(words.sentence(run), icon=":material/lightbulb:")
     pinned = labelled.pinned_token(run)
@@ -35,6 +35,8 @@ def memory(run: Run) -> None:
     with right:
         st.markdown(words.lengths_sentence(run))
         words.table(run)
+    if said := words.across_sentence(run):
+        st.markdown(said)
 
 
 def draw_similarity(run: Run, step: int, pinned: int):

@@ -7,6 +7,9 @@ from toy import assert_near, toy
 from blocks import build, record
 from blocks.inspection import encoder_output
 from blocks.source_target import SourceTarget
+from blocks.training.translation import held_out_pairs, tokenizer
+from blocks.weights.model_file import trained
+from blocks.weights.pocket import pocket
 
 IDS = SourceTarget(torch.tensor([[1, 5, 3, 1]]), torch.tensor([[0, 2]]))
 
@@ -53,3 +56,24 @@ def test_the_same_word_is_told_apart_by_its_place_only():
     _config, seen = recorded(position_kind="sinusoidal")
     output = encoder_output.stream(seen, 2)[-1]
     assert encoder_output.cosines(output)[0, 3] < 0.999
+
+
+def test_random_words_of_two_languages_meet_by_chance():
+    words, pairs = tokenizer(), held_out_pairs(24)
+    sizes = {"n_layers": 1, "max_seq_len": 32, "vocab_size": words.vocab_size}
+    config = toy(architecture="encoder-decoder", position_kind="none", **sizes)
+    found = encoder_output.across_languages(build(config), 1, pairs, words)
+    assert found.n_words == sum(len({a for a, _b in pair.links}) for pair in pairs)
+    assert found.before == pytest.approx(found.chance, abs=0.12)
+
+
+def test_words_that_stand_for_each_other_meet_in_the_trained_encoder():
+    shipped, pairs = pocket("translator"), held_out_pairs(16)
+    model = trained(shipped.config, shipped.tensors, device="cpu", dtype=torch.float32)
+    found = encoder_output.across_languages(
+        model, shipped.config.n_layers, pairs, shipped.tokenizer
+    )
+    again = encoder_output.across_languages(
+        model, shipped.config.n_layers, pairs, shipped.tokenizer
+    )
+    assert found == again and 0 < found.chance < found.after <= 1

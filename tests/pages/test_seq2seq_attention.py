@@ -148,3 +148,8 @@ def test_both_directions_are_told_apart():
     assert_works(at)
     rows, _columns = tokens_of(at, "alignment_map")
     assert "cat" in rows
+
+
+def test_whether_both_languages_meet_is_said_of_a_translator_only():
+    assert "Do both languages meet here?" in said(opened(PAGE, preset=None))
+    assert "Do both languages meet here?" not in said(opened(PAGE, **OWN))

@@ -19,7 +19,7 @@ from blocks.training.translation import held_out_pairs
 from pages.ui import cached, labelled, link, tokens
 
 MOST_ROWS, MOST_COLUMNS, MOST_LINES = 64, 64, 40
-N_PAIRS, N_PARTS = 64, 4
+N_PAIRS, N_PARTS, N_ACROSS = 64, 4, 32
 
 
 class Chosen(NamedTuple):
@@ -238,6 +238,18 @@ def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
     model = cached.model(alone)
     with cached.turn(alone.device):
         return alignment.over_pairs(model, pairs, language, reader, alone.device)
+
+
+@lru_cache(maxsize=16)
+def across_languages(alone: Run) -> encoder_output.Across:
+    """Whether words that stand for each other meet in the encoder of this model."""
+    reader = tokens.tokenizer_of(alone.input.vocabulary)
+    assert isinstance(reader, SentenceTokenizer)
+    model, pairs = cached.model(alone), _pairs()[:N_ACROSS]
+    with cached.turn(alone.device):
+        return encoder_output.across_languages(
+            model, alone.config.n_layers, pairs, reader, alone.device
+        )
 
 
 @lru_cache(maxsize=1)

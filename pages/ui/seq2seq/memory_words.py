@@ -7,7 +7,7 @@ from blocks.run import Run
 from pages.ui.language import _, literal
 from pages.ui.seq2seq import measured
 
-ALIKE, NO_CHANGE = 1.02, 0.02
+ALIKE, NO_CHANGE, NO_GAIN = 1.02, 0.02, 0.05
 
 
 def sentence(run: Run) -> str:
@@ -68,6 +68,32 @@ def changes_alt(run: Run, *_pinned: int) -> str:
     rows = zip(step_names(run), means, strict=True)
     said = "; ".join(f"{name} {mean:.2f}" for name, mean in rows)
     return _("Relative change of the source tokens at each step, mean: {rows}.").format(rows=said)
+
+
+def across_sentence(run: Run) -> str:
+    """Whether the two languages meet; nothing where the tokens are no words of the grammar."""
+    if not measured.knows_grammar(run):
+        return ""
+    found = measured.across_languages(measured.model_alone(run))
+    text = _(
+        "Do both languages meet here? Of {n} words of held-out English sentences, the nearest "
+        "vector in the Chinese translation is that of a word which stands for it: {before:.0%} "
+        "before the first layer, {after:.0%} as handed over, {chance:.0%} by chance. {verdict}"
+    )
+    return text.format(
+        n=found.n_words,
+        before=found.before,
+        after=found.after,
+        chance=found.chance,
+        verdict=_verdict(found.after - found.before),
+    )
+
+
+def _verdict(gain: float) -> str:
+    """What reading the sentence did for it."""
+    if abs(gain) < NO_GAIN:
+        return _("Its layers bring them no closer: equal meaning is not equal place.")
+    return _("Its layers bring them closer.") if gain > 0 else _("Its layers part them.")
 
 
 def lengths_sentence(run: Run) -> str:
