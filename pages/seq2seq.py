@@ -16,7 +16,7 @@ from pages.ui.frame import close_page, must_fit, open_page, recorded
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, inputs, words
 
-TITLE = N_("Encoder–decoder: a translator")
+TITLE = N_("Encoder and decoder: a translator")
 
 
 def main() -> None:
