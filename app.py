@@ -36,7 +36,7 @@ EXPERIMENTS = (
         {"preset": "induction", "layer": "1", "token": "26"},
     ),
     (N_("Train one yourself, and watch it learn"), TRAINING, {}),
-    (N_("Why does pre-norm train deeper?"), PAGE_OF_PART["norm"], COURSE),
+    (N_("Why does pre-norm train deeper?"), PAGE_OF_PART["norm"], {**COURSE, "race": "true"}),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {}),
     (N_("How does the order of the words get in?"), PAGE_OF_PART["position"], {}),
     (

@@ -10,6 +10,7 @@ from pages.sections.inputs import what_goes_in
 from pages.sections.norm_axes import draw_axes, draw_features, draw_tokens, what_norms_see
 from pages.sections.norm_depth import the_trained_layers, what_depth_does
 from pages.sections.norm_placements import draw_patterns, draw_spreads, where_it_stands
+from pages.sections.norm_race import who_learns
 from pages.ui import labelled, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
@@ -31,6 +32,7 @@ def main() -> None:
     recorded(run)
     st.caption(words.summary(run))
     layer = labelled.selected_layer(run)
+    who_learns(run)
     layer_choice(run, layer)
     what_norms_see(run, layer)
     where_it_stands(run)

@@ -3,6 +3,10 @@
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings
 
+from blocks import ConfigError
+from blocks.run import out_of_memory_fault
+from pages.ui.normalization import race
+
 PAGE = "pages/normalization.py"
 SMALL = {"d_model": 32, "n_heads": 4, "depth": 2, "n_depth_seeds": 1}
 BLOCK = {"preset": "course", "text": "a b c d", **SMALL}
@@ -148,3 +152,24 @@ def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
     press(at, "mend_depth")
     assert_works(at)
     assert control(at, "depth").value < 64
+
+
+def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
+    monkeypatch.setattr(race, "N_UPDATES", 10)
+    at = opened(PAGE, **BLOCK, race_depth=2)
+    assert not any("Guessing gives" in info.value for info in at.info)
+    move(at, "race", True)
+    (found,) = (info.value for info in at.info if "Guessing gives" in info.value)
+    assert found.startswith("After 10 updates")
+    drawn = figure(at, "race_curves")["data"]
+    assert [trace["name"] for trace in drawn] == ["pre", "post"]
+    assert [len(trace["x"]) for trace in drawn] == [10, 10]
+
+
+def test_a_device_without_memory_is_said(monkeypatch):
+    def fails(*_):
+        raise ConfigError([out_of_memory_fault()])
+
+    monkeypatch.setattr(race, "_train", fails)
+    at = opened(PAGE, **BLOCK, race=True)
+    assert "out of memory" in at.error[0].value

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from blocks.inspection.placements import PLACEMENTS
 from blocks.inspection.stack import DEPTHS, WIDTHS
 from blocks.kinds import Initialization
-from pages.ui.readers import Field, UnreadableError, choice, whole
+from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 NORM_INPUTS = (
     "resid_pre",
@@ -17,6 +17,8 @@ NORM_INPUTS = (
 )
 ONLY_MINE = "own"
 MOST_SEEDS = 5
+RACE_DEPTHS = (2, 4, 8, 12, 16, 24, 32)
+RACE_RATES, RACE_WARMUPS = ("0.0003", "0.001", "0.003"), ("0", "30", "60")
 
 
 def several(options: tuple[str, ...], nothing: str) -> Callable[[str], str]:
@@ -38,6 +40,10 @@ def joined(words: list[str], nothing: str = ONLY_MINE) -> str:
 
 FIELDS: dict[str, Field] = {
     "norm_input": Field(choice(NORM_INPUTS), "resid_pre"),
+    "race": Field(flag, False),
+    "race_depth": Field(whole(1, RACE_DEPTHS[-1]), 12),
+    "race_learning_rate": Field(choice(RACE_RATES), "0.001"),
+    "race_warmup": Field(choice(RACE_WARMUPS), "0"),
     "depth": Field(whole(1, DEPTHS[-1]), 16),
     "depth_width": Field(whole(8, WIDTHS[-1]), 128),
     "depth_initialization": Field(choice(Initialization), str(Initialization.XAVIER_UNIFORM)),

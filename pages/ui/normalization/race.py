@@ -1,0 +1,132 @@
+"""Placements trained side by side: as far as they are, and in words."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import pandas as pd
+
+from blocks.inspection.placements import own_placement, possible_placements
+from blocks.run import Run
+from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
+from blocks.training.spec import TrainingSpec
+from pages.ui import cached, link, terms
+from pages.ui.language import _
+from pages.ui.normalization.depth_words import names
+
+AT_ONCE, SMOOTH = 5, 10
+STUCK = 0.85 * GUESS
+SHALLOW, DEEP = 4, 12
+Racers = tuple[tuple[str, TrainingSpec], ...]
+
+
+def racers(run: Run) -> Racers:
+    """The reader's own placement, and those beside it, each with what is trained."""
+    own, beside = own_placement(run.config), link.value("depth_placements").split(",")
+    possible = possible_placements(run.config)
+    chosen = [own, *(name for name in possible if name in beside and name != own)]
+    return tuple((name, _spec(run, name)) for name in chosen)
+
+
+def _spec(run: Run, placement: str) -> TrainingSpec:
+    return race_spec(
+        run.config,
+        placement,
+        n_layers=link.value("race_depth"),
+        learning_rate=float(link.value("race_learning_rate")),
+        warmup_steps=int(link.value("race_warmup")),
+        seed=run.seed,
+        device=run.device,
+    )
+
+
+def steps(wanted: Racers) -> list[Callable[[], None]]:
+    """A few updates of each in turn, so that the curves grow together."""
+    ends = range(AT_ONCE, N_UPDATES + 1, AT_ONCE)
+    return [lambda n=n, spec=spec: _train(spec, n) for n in ends for _name, spec in wanted]
+
+
+def _train(spec: TrainingSpec, n_updates: int) -> None:
+    with cached.turn(spec.device):
+        _racer(spec).losses(n_updates)
+
+
+@lru_cache(maxsize=12)
+def _racer(spec: TrainingSpec) -> Racer:
+    return Racer(spec)
+
+
+def n_updates(wanted: Racers, n_steps: int) -> int:
+    """Updates that all of them have made after so many steps."""
+    return n_steps // len(wanted) * AT_ONCE
+
+
+@lru_cache(maxsize=32)
+def curves(wanted: Racers, n: int) -> pd.DataFrame:
+    """One row an update: placement, update (from 1), loss as the mean of the last few, in nats."""
+    tables = [
+        pd.DataFrame({"placement": name, "loss": _racer(spec).losses(n)}) for name, spec in wanted
+    ]
+    for table in tables:
+        table["loss"] = table["loss"].rolling(SMOOTH, min_periods=1).mean()
+        table["update"] = range(1, len(table) + 1)
+    return pd.concat(tables, ignore_index=True)
+
+
+def sentence(wanted: Racers, n: int) -> str:
+    """Which of them learned, and what to try next."""
+    ends = curves(wanted, n).groupby("placement", sort=False)["loss"].last()
+    called = names(list(ends.index))
+    listed = ", ".join(f"{called[name]} {loss:.2f}" for name, loss in ends.items())
+    text = _("After {n} updates the loss is: {listed} nats. Guessing gives {guess:.2f}.")
+    said = [text.format(n=n, listed=listed, guess=GUESS)]
+    stuck = [called[name] for name, loss in ends.items() if not loss < STUCK]
+    lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
+    if lost:
+        text = _("Out of bounds, no number any more: {lost}. Set a lower learning rate.")
+        said.append(text.format(lost=", ".join(names(lost).values())))
+    if n < N_UPDATES:
+        return " ".join(said)
+    if stuck:
+        text = _("Hardly better than guessing: {stuck}.")
+        said.append(text.format(stuck=", ".join(stuck)))
+    said.append(_try_next(wanted, n_stuck=len(stuck)))
+    return " ".join(said).strip()
+
+
+def _try_next(wanted: Racers, *, n_stuck: int) -> str:
+    spec = wanted[0][1]
+    if n_stuck and spec.config.n_layers > SHALLOW:
+        text = _("Now set {n} layers: do all learn there? Or a warm-up: does it help?")
+        return text.format(n=SHALLOW)
+    if not n_stuck and spec.config.n_layers < DEEP:
+        return _("All learn at this depth. Now set {n} layers.").format(n=DEEP)
+    return ""
+
+
+def note(wanted: Racers) -> str:
+    """What was trained, with all that is needed to do it again."""
+    text = _(
+        "Trained here, nothing is canned: a GPT of {n_layers} layers, d_model {d_model}, sorts "
+        "{letters} letters; {n} updates of {batch} rows, AdamW, learning rate {rate:g}, warm-up "
+        "{warmup} updates, no clipping, seed {seed}; weights as in theory ({drawn}). Curves are "
+        "means of {smooth} updates. Xiong et al. 2020: post-norm has large gradients near its "
+        "output at the start, so that it needs a warm-up."
+    )
+    spec = wanted[0][1]
+    return text.format(
+        n_layers=spec.config.n_layers,
+        d_model=spec.config.d_model,
+        letters=N_LETTERS,
+        n=N_UPDATES,
+        batch=RECIPE.batch_size,
+        rate=spec.recipe.learning_rate,
+        warmup=spec.recipe.warmup_steps,
+        seed=spec.seed,
+        drawn=terms.option(spec.config.initialization),
+        smooth=SMOOTH,
+    )
+
+
+def alt(wanted: Racers, n: int) -> str:
+    """The curves in words."""
+    return " ".join((_("Loss of each placement while it learns."), sentence(wanted, n)))

@@ -1,0 +1,46 @@
+"""Placements that are trained side by side."""
+
+import math
+
+import pytest
+import torch
+
+from blocks import ModelConfig, build
+from blocks.inspection.placements import PLACEMENTS
+from blocks.training.race import GUESS, N_UPDATES, Racer, race_spec
+
+RACE = {"n_layers": 2, "learning_rate": 1e-3, "warmup_steps": 0, "seed": 0}
+
+
+def test_placements_differ_in_nothing_but_their_norms():
+    specs = [race_spec(ModelConfig(), placement, **RACE) for placement in ("pre", "post")]
+    assert len({(spec.task, spec.recipe, spec.seed) for spec in specs}) == 1
+    pre, post = (build(spec.config, seed=0).state_dict() for spec in specs)
+    shared = pre.keys() & post.keys()
+    assert len(shared) > 20 and all(torch.equal(pre[name], post[name]) for name in shared)
+
+
+def test_asking_in_parts_is_asking_at_once():
+    spec = race_spec(ModelConfig(), "pre", **RACE)
+    at_once, in_parts = Racer(spec), Racer(spec)
+    assert in_parts.losses(2) == at_once.losses(4)[:2]
+    assert in_parts.losses(4) == at_once.losses(4)
+    assert in_parts.losses(1) == at_once.losses(1)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_every_placement_starts_at_guessing_or_worse(placement: str):
+    (loss,) = Racer(race_spec(ModelConfig(), placement, **RACE)).losses(1)
+    assert GUESS - 0.3 < loss < 3 * GUESS
+
+
+def test_pre_norm_learns():
+    losses = Racer(race_spec(ModelConfig(), "pre", **RACE)).losses(N_UPDATES)
+    assert len(losses) == N_UPDATES and losses[-1] < 0.5 * GUESS
+
+
+def test_what_diverges_ends_early():
+    steep = RACE | {"learning_rate": 1e9}
+    racer = Racer(race_spec(ModelConfig(), "none", **steep))
+    losses = racer.losses(N_UPDATES)
+    assert len(losses) < N_UPDATES and racer.is_over and all(map(math.isfinite, losses))
