@@ -42,7 +42,7 @@ def how_they_grow(run: Run) -> None:
     """Each way at each length, on this device."""
     controls.length_control()
     steps = measured.steps(run, controls.lengths())
-    done = in_steps(steps, what=(run, controls.lengths()), key="growth")
+    done = in_steps(steps, what=(run, controls.lengths()), key="growth", is_asked=True)
     found = tuple(done.found)
     if len(found) < len(AttentionKind):
         return

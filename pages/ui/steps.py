@@ -19,22 +19,25 @@ class Done(NamedTuple, Generic[T]):
     is_stopped: bool
 
 
-def in_steps(steps: Sequence[Callable[[], T]], *, what: Hashable, key: str) -> Done[T]:
+def in_steps(
+    steps: Sequence[Callable[[], T]], *, what: Hashable, key: str, is_asked: bool = False
+) -> Done[T]:
     """What each step gives. A step is kept by whoever made it: a second time it costs nothing.
 
     `what` says which work this is: another one starts anew where this one was stopped. A step
-    should take less than a second, since the reader can stop between two of them. After a while
-    it stops by itself, and the reader says whether it goes on.
+    should take less than a second, since the reader can stop between two of them. What nobody
+    asked for (`is_asked`) pauses after a while, and the reader says whether it goes on.
     """
     place, found, begun = st.empty(), [], time.monotonic()
     n_steps = _n_until_stopped(what, key, len(steps))
     bar = None
-    may_go_on = st.session_state.get(f"{key}_goes_on") == what
+    may_go_on = is_asked or st.session_state.get(f"{key}_goes_on") == what
     for i, step in enumerate(steps[:n_steps]):
         elapsed = time.monotonic() - begun
         if elapsed > A_WHILE and not may_go_on:
             n_steps = i
             st.session_state[f"{key}_stopped"] = (what, i)
+            st.session_state[f"{key}_paused"] = what
             break
         if bar is None and elapsed > A_MOMENT:
             bar = _progress(place, what, key)
@@ -76,6 +79,7 @@ def _left(i: int, n_steps: int, elapsed: float) -> str:
 def _stop(what: Hashable, key: str) -> None:
     known, n_done = st.session_state.get(f"{key}_done", (None, 0))
     st.session_state[f"{key}_stopped"] = (what, n_done if known == what else 0)
+    st.session_state.pop(f"{key}_paused", None)
 
 
 def _go_on(what: Hashable, key: str) -> None:
@@ -85,7 +89,10 @@ def _go_on(what: Hashable, key: str) -> None:
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_("Stopped after {done} of {all}.").format(done=n_done, all=n_steps))
+        text = _("Stopped by you: {done} of {all} are done, and only these are drawn.")
+        if st.session_state.get(f"{key}_paused") == what:
+            text = _("Paused, so that the page stays quick: {done} of {all} are done and drawn.")
+        st.caption(text.format(done=n_done, all=n_steps))
         st.button(
             _("Go on"),
             icon=":material/play_arrow:",
