@@ -14,6 +14,7 @@ from pages.ui.seq2seq import decoding, decoding_words
 from pages.ui.seq2seq.decoding import Search, Standing
 from pages.ui.seq2seq.decoding_controls import (
     force,
+    go_on_from,
     open_hypothesis,
     search_controls,
     step_controls,
@@ -62,6 +63,7 @@ def what_was_looked_at(here: Standing) -> None:
                 alt=decoding_words.tree_alt,
                 on_click=open_hypothesis,
             )
+            go_on_from(here)
             st.caption(decoding_words.tree_sentence(here))
             if note := decoding_words.window_note(here):
                 st.caption(note)

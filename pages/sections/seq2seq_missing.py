@@ -27,6 +27,8 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
     """Cross-attention off, the source hidden or empty, and one token of it hidden at a time."""
     code = (without_source, moved_by_hiding)
     heading(_("When the source goes missing"), ("without_source",), code, key="missing")
+    offer(run)
+    run = run.untouched
     left, right = st.columns(2)
     with left:
         in_every_way(run)
@@ -37,6 +39,18 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
             token_by_token(run)
     if run.weights:
         what_is_written_blind(here)
+
+
+def offer(run: Run) -> None:
+    """Let every picture of the page show the model without cross-attention."""
+    if not run.interventions:
+        st.button(
+            _("Switch cross-attention off on the whole page"),
+            icon=":material/link_off:",
+            key="cross_off",
+            on_click=missing.switch_cross_attention_off,
+            args=(run.config,),
+        )
 
 
 def in_every_way(run: Run) -> None:

@@ -60,6 +60,24 @@ def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) ->
     )
 
 
+def go_on_from(here: Standing) -> None:
+    """Where a hypothesis was opened that is not on the path to the result: make it one."""
+    if here.place is None or here.place in decoding.path(decoding.result(here)):
+        return
+    st.button(
+        _("Go on from the one that is outlined"),
+        icon=":material/play_arrow:",
+        key="go_on_from",
+        on_click=_force_all,
+        args=(decoding.token_ids(here),),
+    )
+
+
+def _force_all(written: tuple[int, ...]) -> None:
+    link.change("forced_ids", written_ids(written))
+    link.change("target_step", None)
+
+
 def open_hypothesis(customdata: list) -> None:
     """A mark in the tree was clicked: the page shows what stands there."""
     link.change("beam_node", int(customdata[0]))

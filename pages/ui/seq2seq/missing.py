@@ -6,11 +6,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from blocks import ModelConfig
 from blocks.faults import N_
 from blocks.inspection import missing_source
 from blocks.inspection.missing_source import Missing
+from blocks.interventions import without_cross_attention
 from blocks.run import Run
 from pages.ui import cached, link, tokens
+from pages.ui.changes import state as changes
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding
 from pages.ui.seq2seq.decoding import Search, Standing
@@ -79,7 +82,7 @@ def next_labels(run: Run) -> tuple[str, ...]:
 def blind_search(here: Standing, way: Missing) -> Search:
     """The same search of a target without the source; nothing is forced."""
     start_only = decoding.written_target(here.search.run, ())
-    run = replace(missing_source.without_source(here.search.run, way), target=start_only)
+    run = replace(missing_source.without_source(here.search.run.untouched, way), target=start_only)
     return replace(here.search, run=run, forced=())
 
 
@@ -87,6 +90,11 @@ def blind_search(here: Standing, way: Missing) -> Search:
 def written_blind(here: Standing, way: Missing) -> str:
     """What is written without the source, as one writes it."""
     return decoding.text(decoding.at_end(blind_search(here, way)))
+
+
+def switch_cross_attention_off(config: ModelConfig) -> None:
+    """On the whole page, whatever else was changed."""
+    changes.keep(without_cross_attention(config))
 
 
 def pin_next(customdata: list) -> None:
