@@ -112,17 +112,17 @@ def example_sentence(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Asked at {n} of {total} tokens; {spoilt} of them are hidden or replaced, the "
-                "others stay as they are."
+                "Asked for: {n} of {total} tokens; hidden or replaced: {spoilt}, the others stay as "
+                "they are."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
         case Architecture.GPT:
-            text = _("Asked at all of {n} tokens: each for the one that comes next.")
+            text = _("Asked for: all {n} tokens, each by the one before it.")
             return text.format(n=n_asked)
         case _:
             text = _(
-                "{n} spans are cut out; the decoder writes {written} tokens instead of the whole "
+                "Spans cut out: {n}. The decoder writes {written} tokens instead of the whole "
                 "sentence."
             )
             return text.format(n=len(example.spoilt), written=n_asked)
