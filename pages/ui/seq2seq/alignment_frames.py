@@ -96,7 +96,7 @@ def sort_options(run: Run, n_parts: int) -> tuple[str, ...]:
 
 
 def head_rows(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int) -> dict[str, Any]:
-    """The heads in this order, for `pages.figures.head_table`; darker is better."""
+    """The heads in this order, for `pages.figures.head_table`; strong colours are good."""
     table, names = measured.aligned_heads(run, n_parts), measures(run, n_parts)
     if sort_by != "layer":
         table = table.sort_values(sort_by, ascending=IS_BETTER_BELOW[sort_by], kind="stable")

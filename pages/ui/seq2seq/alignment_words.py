@@ -155,7 +155,7 @@ def table_note(run: Run, n_shown: int, n_parts: int) -> str:
     """How to read the table."""
     said = _(
         "Held-out: sentences that no translator learned from, each with its true translation. "
-        "Here: this sentence. Darker is better; choose a head by a click."
+        "Here: this sentence. The stronger the colour, the better; choose a head by a click."
     )
     n = len(measured.aligned_heads(run, n_parts))
     if n > n_shown:
