@@ -112,8 +112,8 @@ def example_sentence(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Asked for: {n} of {total} tokens; hidden or replaced: {spoilt}, the others stay as "
-                "they are."
+                "Asked for: {n} of {total} tokens; hidden or replaced: {spoilt}, the others stay "
+                "as they are."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
