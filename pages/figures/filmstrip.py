@@ -10,6 +10,7 @@ from pages.figures.matrix import (
     Place,
     axes,
     cells,
+    common_scale,
     heat,
     hovered,
     numbered,
@@ -23,6 +24,8 @@ from pages.figures.token_axis import label_room, token_ticks
 STRIP_HEIGHT, STRIP_TOP, FAINT = 150, 26, 0.45
 LABELS = 32
 GAP, SUMS_FROM = 0.03, 0.92
+SCORES = ("raw", "scaled")
+"""On one scale in the strip, so that one sees what dividing does."""
 
 
 class Chosen(NamedTuple):
@@ -49,11 +52,14 @@ def strip(
     ]
     steps = [step for step, _matrix in frames]
     reached = len(steps) - 1 - steps[::-1].index(current)
+    scores = common_scale([matrix for _step, matrix in frames if matrix.name in SCORES])
     traces: list[dict[str, Any]] = []
     layout: dict[str, Any] = {}
     for i, ((step, matrix), place) in enumerate(zip(frames, places, strict=True)):
         opacity = 1 if i <= reached else FAINT
-        traces += [{**heat(matrix, place, _), "opacity": opacity}, _target(step, matrix, place)]
+        most = scores if matrix.name in SCORES else None
+        colors = {**heat(matrix, place, _, most=most), "opacity": opacity}
+        traces += [colors, _target(step, matrix, place)]
         layout |= axes(matrix, place)
     now = [place for (step, _m), place in zip(frames, places, strict=True) if step == current]
     return figure(
@@ -144,9 +150,10 @@ def side_by_side(
     tokens = matrices[0].rows
     is_square = matrices[-1].name in SQUARES
     top = 40 + (label_room(tokens) if is_square else 0)
-    traces, layout = [], {}
+    traces, layout, most = [], {}, common_scale(matrices)
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
-        traces.append({**heat(matrix, place, _, bar=i == n - 1), **numbered(matrix.values)})
+        colors = heat(matrix, place, _, bar=i == n - 1, most=most)
+        traces.append({**colors, **numbered(matrix.values)})
         traces += cells(matrix, place, numbers.returns(matrix), _)
         layout |= axes(matrix, place, x=_key_names(matrix), y=_query_names(tokens, i == 0))
     marks = [

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures.signed import signed_bar, signed_map
+from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import PINNED, RESIDUAL, Translate, small, token_label
 from pages.figures.weights import codes, weight_map
 
@@ -48,14 +48,21 @@ class Place(NamedTuple):
         return str(self.axes) if self.axes > 1 else ""
 
 
-def heat(matrix: Matrix, place: Place, _: Translate, *, bar: bool = False) -> dict[str, Any]:
-    """Its colours; `bar`: with the scale beside the figure."""
+def heat(
+    matrix: Matrix, place: Place, _: Translate, *, bar: bool = False, most: float | None = None
+) -> dict[str, Any]:
+    """Its colours; `bar`: with the scale beside the figure; `most`: the strongest of them."""
     on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
     if matrix.is_weights:
         z = np.where(np.isnan(matrix.values), 1, codes(np.nan_to_num(matrix.values)))
         return weight_map(z.astype(np.uint8), _, showscale=bar, **on)
-    scale = {"colorbar": signed_bar(matrix.values, _("value"))} if bar else {}
-    return signed_map(matrix.values, **{**on, **scale, "showscale": bar})
+    scale = {"colorbar": signed_bar(matrix.values, _("value"), most)} if bar else {}
+    return signed_map(matrix.values, most, **{**on, **scale, "showscale": bar})
+
+
+def common_scale(matrices: Sequence[Matrix]) -> float | None:
+    """The largest size of all, so that colours can be compared; None where all are weights."""
+    return max((largest(each.values) for each in matrices if not each.is_weights), default=None)
 
 
 def numbered(values: np.ndarray) -> dict[str, Any]:

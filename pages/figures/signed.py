@@ -11,11 +11,14 @@ LEAST, ZERO, MOST = 2, 126, 250
 POSITIVE, NEGATIVE = (20, 130, 210), (226, 145, 0)
 
 
-def signed_map(values: np.ndarray, **more: Any) -> dict[str, Any]:
-    """A heatmap that diverges around 0, NaN drawn as masked; the strongest colour is `largest`."""
+def signed_map(values: np.ndarray, most: float | None = None, **more: Any) -> dict[str, Any]:
+    """A heatmap that diverges around 0, NaN drawn as masked.
+
+    The strongest colour is `most`, or the largest size of the values themselves.
+    """
     return {
         "type": "heatmap",
-        "z": signed_codes(values),
+        "z": signed_codes(values, most),
         "zmin": MASKED_CODE,
         "zmax": MOST,
         "colorscale": _scale(),
@@ -31,16 +34,17 @@ def largest(values: np.ndarray) -> float:
     return float(there.max()) if there.any() else 1.0
 
 
-def signed_codes(values: np.ndarray) -> np.ndarray:
-    """−largest, 0, largest as 2, 126, 250, and NaN as masked: same shape, one byte a cell."""
-    steps = np.nan_to_num(values / largest(values)) * (ZERO - LEAST)
+def signed_codes(values: np.ndarray, most: float | None = None) -> np.ndarray:
+    """−most, 0, most as 2, 126, 250, and NaN as masked: same shape, one byte a cell."""
+    share = np.clip(values / (most or largest(values)), -1, 1)
+    steps = np.nan_to_num(share) * (ZERO - LEAST)
     codes = np.rint(ZERO + steps).astype(np.uint8)
     return np.where(np.isnan(values), MASKED_CODE, codes).astype(np.uint8)
 
 
-def signed_bar(values: np.ndarray, title: str) -> dict[str, Any]:
+def signed_bar(values: np.ndarray, title: str, most: float | None = None) -> dict[str, Any]:
     """The scale beside such a map."""
-    most = largest(values)
+    most = most or largest(values)
     return {
         "title": {"text": title, "side": "right"},
         "tickvals": [LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],

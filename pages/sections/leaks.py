@@ -80,6 +80,9 @@ def _verdict(found: Leaks, title: str, key: str) -> None:
             st.markdown(f"**{title}**", width="content")
             if is_clean is None:
                 st.badge(_("cannot say"), color="gray", icon=":material/help:")
+            elif is_clean and found.test.fault is not MaskFault.NONE:
+                label = _("does not show with this input")
+                st.badge(label, color="orange", icon=":material/visibility_off:")
             elif is_clean:
                 st.badge(_("no leak"), color="green", icon=":material/check:")
             else:

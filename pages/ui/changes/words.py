@@ -120,7 +120,21 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     )
     label = literal(f"{token + 1} · {run.input.labels[token]}")
     values = {"layer": layer + 1, "part": name, "value": worth[most], "unit": unit(run)}
-    return text.format(token=label, **values)
+    said = [text.format(token=label, **values), _most_of_heads(run, worth)]
+    if len(found) < len(heads_of(run.config)):
+        text = _("So far: {n} of {all} parts were tried.")
+        said.insert(0, text.format(n=len(found), all=len(heads_of(run.config))))
+    return " ".join(said)
+
+
+def _most_of_heads(run: Run, worth: list[float]) -> str:
+    """Which head matters most, where whole parts outshine them all."""
+    every = heads_of(run.config)
+    heads = [number for number in range(len(worth)) if every[number].head is not None]
+    most = max(heads, key=worth.__getitem__)
+    layer, name = place(run, most)
+    text = _("Among the heads it is layer {layer}, {head}: {value:.3g} {unit}.")
+    return text.format(layer=layer + 1, head=name, value=worth[most], unit=unit(run))
 
 
 def part_columns(run: Run) -> list[str]:

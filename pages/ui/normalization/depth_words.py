@@ -153,10 +153,13 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
     said = text.format(start=found.iloc[0], n=passes[0].n_layers, listed=listed) if listed else ""
     if passes[0].run.config.norm.residual:
         theory = _(
-            "Dong et al. 2021: without the residual connection tokens collapse into one; with it "
-            "they need not. Switch it off to see."
+            "Dong et al. 2021 prove it for attention alone, without residual connection: tokens "
+            "become one. With it they need not, and here {verdict}. Switch it off to compare."
         )
-        return f"{said} {theory}"
+        alike = [terms.option(name) for name, value in ends.items() if value > ALIKE]
+        listed = ", ".join(alike)
+        verdict = _("they nearly do all the same: {listed}") if alike else _("they do not")
+        return f"{said} {theory.format(verdict=verdict.format(listed=listed))}"
     text = _("Dong et al. 2021 expect collapse without the residual connection: {verdict}.")
     is_alike = ends[own] > ALIKE
     verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")

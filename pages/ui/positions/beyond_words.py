@@ -132,6 +132,8 @@ def entropy_sentence(
         "At {n} tokens {sharp} is the sharpest ({a:.0%} of even weights), {wide} the most spread "
         "({b:.0%}). The weights are the same; only how positions are told differs."
     )
+    if run.weights:
+        text += " " + _("Sharp is not better: these weights learned with one of them only.")
     return text.format(
         n=longest["seq_len"].iloc[0],
         sharp=sharpest["label"],
