@@ -60,6 +60,7 @@ def what_is_read(run: Run) -> None:
         inputs.source_controls(run)
     with right:
         inputs.target_mask_controls()
+        inputs.link_to_training()
 
 
 def what_to_take(run: Run, here: Standing) -> None:

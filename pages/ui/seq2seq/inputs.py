@@ -45,13 +45,25 @@ def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
     words = ", ".join(literal(word) for word in left_out[:MOST_NAMED])
     if len(left_out) > MOST_NAMED:
         words += " …"
-    if isinstance(tokens.tokenizer(), SentenceTokenizer):
+    reader = tokens.tokenizer()
+    if isinstance(reader, SentenceTokenizer):
         text = _(
             "The translator knows {n:,} words, and not {words}: these are left out, so it "
             "translates what remains."
         )
-        return text.format(n=tokens.tokenizer().vocab_size, words=words)
+        return text.format(n=len(reader.english) + len(reader.chinese), words=words)
     return _("This model has no token for {signs}: they are left out.").format(signs=words)
+
+
+def link_to_training() -> None:
+    """The way to a translator of the reader's own."""
+    kept = {name: text for name, text in link.as_query().items() if name == "lang"}
+    st.page_link(
+        "pages/training.py",
+        label=_("Train a translator yourself, in a minute or two"),
+        icon=":material/model_training:",
+        query_params={**kept, "task": "translation"},
+    )
 
 
 def target_mask_controls() -> None:
