@@ -26,11 +26,22 @@ from pages.sections.inputs import what_goes_in
 from pages.ui import cached, labelled, link, words
 from pages.ui.attention import controls, frames, measured, tables
 from pages.ui.chart import drawn
+from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
 
 TITLE = N_("Attention: where a token reads from")
+CONTENTS = {
+    "filmstrip": N_("One head, step by step"),
+    "scaling": N_("Why divide by √d_head"),
+    "contribution": N_("Attention is not contribution"),
+    "who_reads_whom": N_("Who reads whom"),
+    "all_heads": N_("All layers, all heads"),
+    "changes": N_("What if a part were off?"),
+    "sharing": N_("Sharing keys and values"),
+    "kinds": N_("Other ways to attend"),
+}
 
 
 def main() -> None:
@@ -42,6 +53,7 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    contents(CONTENTS)
     chosen = chosen_head(run)
     controls.which_head(run, *chosen)
     steps_of_a_head(run, *chosen)

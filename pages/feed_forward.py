@@ -12,6 +12,7 @@ from pages.sections.ff_ratio import other_widths
 from pages.sections.ff_units import dead_and_alive, one_unit
 from pages.sections.inputs import what_goes_in
 from pages.ui import labelled, words
+from pages.ui.explain import contents
 from pages.ui.feed_forward import controls, measured
 from pages.ui.feed_forward import words as wide_words
 from pages.ui.frame import close_page, open_page, recorded
@@ -19,6 +20,14 @@ from pages.ui.language import _
 from pages.ui.views import layer_choice
 
 TITLE = N_("Feed-forward: what the wide layer does")
+CONTENTS = {
+    "bend": N_("The activation: where the units live"),
+    "units": N_("Dead and saturated units"),
+    "ratio": N_("d_ff / d_model from 1 to 8"),
+    "experts": N_("Mixture of experts"),
+    "positions": N_("Each position alone"),
+    "changes": N_("What if a part were off?"),
+}
 
 
 def main() -> None:
@@ -34,6 +43,7 @@ def main() -> None:
         st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
         controls.way_to_a_wide_layer()
     else:
+        contents(CONTENTS)
         the_wide_layer(run, layer)
     what_if(run)
     close_page(TITLE)

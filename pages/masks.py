@@ -11,6 +11,7 @@ from pages.sections.mask_edges import another_sequence, draw_blind, nothing_to_s
 from pages.sections.mask_steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
 from pages.ui import cached, labelled, words
 from pages.ui.chart import drawn
+from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
@@ -18,6 +19,13 @@ from pages.ui.masks import controls, measured
 from pages.ui.masks import words as mask_words
 
 TITLE = N_("Masks: who may see whom")
+CONTENTS = {
+    "leaks": N_("Does the mask hold?"),
+    "mask_steps": N_("What the mask does"),
+    "blind": N_("A query that may see no key"),
+    "cross": N_("Padding of another sequence"),
+    "changes": N_("What if a part were off?"),
+}
 
 
 def main() -> None:
@@ -27,6 +35,7 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    contents(CONTENTS)
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     token = labelled.pinned_token(run)
     does_it_hold(run, layer, head, token)

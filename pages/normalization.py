@@ -13,6 +13,7 @@ from pages.sections.norm_placements import draw_patterns, draw_spreads, where_it
 from pages.sections.norm_race import who_learns
 from pages.ui import labelled, words
 from pages.ui.chart import drawn
+from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
@@ -22,6 +23,13 @@ from pages.ui.normalization.controls import shown_norm_input
 from pages.ui.views import layer_choice
 
 TITLE = N_("Norms: what they do for depth")
+CONTENTS = {
+    "race_story": N_("Which one learns?"),
+    "norms": N_("Three norms on the same values"),
+    "placements": N_("The norm in every place, with the same weights"),
+    "depth_story": N_("Over depth: forward and back through a stack"),
+    "changes": N_("What if a part were off?"),
+}
 
 
 def main() -> None:
@@ -31,6 +39,7 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    contents(CONTENTS)
     layer = labelled.selected_layer(run)
     who_learns(run)
     layer_choice(run, layer)

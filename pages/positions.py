@@ -9,10 +9,18 @@ from pages.sections.position_beyond import beyond_the_length, what_it_costs
 from pages.sections.position_claims import claims_tested
 from pages.sections.position_matrix import the_positions
 from pages.ui import words
+from pages.ui.explain import contents
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.language import _
 
 TITLE = N_("Positions: how the order gets in")
+CONTENTS = {
+    "positions": N_("What tells a token where it stands"),
+    "claims": N_("Claims, tested"),
+    "beyond": N_("Beyond the trained length"),
+    "costs": N_("What it costs, position by position"),
+    "changes": N_("What if a part were off?"),
+}
 
 
 def main() -> None:
@@ -22,6 +30,7 @@ def main() -> None:
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
+    contents(CONTENTS)
     the_positions(run)
     claims_tested(run)
     beyond_the_length(run)

@@ -1,7 +1,7 @@
 """The explanation of a picture, one click away, and the code that ran."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -58,6 +58,11 @@ TITLES = {
     "span_corruption": N_("What they are trained on"),
     "flops": N_("Counting FLOPs"),
 }
+
+
+def contents(sections: Mapping[str, str]) -> None:
+    """Ways down a long page: the key of each section's heading, and its title."""
+    st.caption(" · ".join(f"[{_(title)}](#{key})" for key, title in sections.items()))
 
 
 def heading(

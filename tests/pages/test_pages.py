@@ -1,5 +1,6 @@
 """Every page runs: with each preset, in each language, at both ends of each control."""
 
+import re
 from collections.abc import Iterable
 from itertools import product
 
@@ -56,6 +57,19 @@ def test_every_page_but_training_begins_with_something_trained(page: str):
     at = opened(page, preset=None)
     assert_works(at)
     assert control(at, "preset").value in pocket_names()
+
+
+PARTS = ("attention", "feed_forward", "masks", "normalization", "positions")
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("name", PARTS)
+def test_every_way_down_a_page_leads_to_its_section(name: str):
+    at = opened(f"pages/{name}.py")
+    (ways,) = (c.value for c in at.caption if c.value.startswith("["))
+    wanted = {key: title for title, key in re.findall(r"\[([^]]+)\]\(#([^)]+)\)", ways)}
+    assert len(wanted) > 4
+    assert wanted.items() <= {h.proto.anchor: h.value for h in at.subheader}.items()
 
 
 def every(**choices) -> list[dict[str, object]]:
