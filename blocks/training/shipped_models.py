@@ -154,7 +154,7 @@ POCKET = {
                 vocab_size=translation.tokenizer().vocab_size,
             ),
             task=TaskConfig(kind=TaskKind.TRANSLATION, seq_len=LONGEST_ROW),
-            recipe=FAST.replace(batch_size=64),
+            recipe=FAST.replace(n_steps=1600, batch_size=64, warmup_steps=50, label_smoothing=0.1),
         ),
         SENTENCES,
     ),
