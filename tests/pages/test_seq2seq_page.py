@@ -6,18 +6,12 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.training.translation import held_out_pairs, tokenizer
-from pages.ui import starts, steps
+from pages.ui import starts
 from pages.ui.settings import MAX_TOKENS
 
 PAGE = "pages/seq2seq.py"
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "text": "one two three"}
 translated = partial(opened, PAGE, preset="translator")
-
-
-@pytest.fixture(autouse=True)
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes long asks at once before it goes on."""
-    monkeypatch.setattr(steps, "A_WHILE", 2.0)
 
 
 def target(at) -> str:
