@@ -29,6 +29,7 @@ INTRODUCTION = {
 EXPERIMENTS = (
     (N_("What comes next? A small GPT tells a story"), GPT, {}),
     (N_("Which word is hidden? An encoder guesses"), ENCODER, {}),
+    (N_("How does it translate? Watch it align two languages"), "pages/seq2seq.py", {}),
     (N_("Where does a word read from? Step by step"), PAGE_OF_PART["attention"], {}),
     (
         N_("How does a head find what came before? Induction"),
