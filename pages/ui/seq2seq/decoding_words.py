@@ -114,7 +114,8 @@ def tree_sentence(here: Standing) -> str:
         finished=int(n_fates.get("finished", 0)),
     )
     if here.search.how.beam_width == 1:
-        return f"{said} {_('Greedy search keeps the likeliest token at each step, never two.')}"
+        greedy = _("Greedy search keeps the likeliest token at each step, never two.")
+        return f"{said} {greedy}"
     return f"{said} {_against_greedy(here)}"
 
 
