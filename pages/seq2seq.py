@@ -19,6 +19,7 @@ from pages.sections.seq2seq_memory import memory
 from pages.sections.seq2seq_missing import when_the_source_is_missing
 from pages.ui import cached
 from pages.ui.chart import drawn
+from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded
 from pages.ui.language import _
@@ -28,12 +29,23 @@ from pages.ui.seq2seq.decoding import Standing
 from pages.ui.words import take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
+CONTENTS = {
+    "decoding": N_("The target, token by token"),
+    "three_attentions": N_("Three kinds of attention"),
+    "alignment": N_("Alignment"),
+    "memory": N_("What the encoder hands over"),
+    "missing": N_("When the source goes missing"),
+    "parameters": N_("Parameters"),
+    "architectures": N_("Three architectures"),
+    "pretraining": N_("What they are trained on"),
+}
 
 
 def main() -> None:
     """The story of the page, from top to bottom."""
     base = open_page(TITLE, Architecture.ENCODER_DECODER)
     st.caption(_("The encoder reads a source whole; the decoder writes a target token by token."))
+    contents(CONTENTS)
     what_is_read(base)
     must_fit(decoding.longest(base))
     here = how_it_is_written(decoding.current_search(base))

@@ -48,7 +48,7 @@ STORY = {  # a space before the first word, as in the middle of a text
 GAP = {**STORY, "en": STORY["en"].removesuffix(" a")}  # in its middle stands an animal
 SENTENCES = {
     "en": "She did not read those two books in the park yesterday.",
-    "zh": "那三只小猫为什么不喜欢牛奶？",
+    "zh": "那七只黑色的小鸟为什么不喜欢蛋糕？",
 }
 REPEATED = "kQx7BmZ2wLfP" * 2 + "kQx7B"
 

@@ -6,9 +6,17 @@ from itertools import product
 
 import pytest
 from opened import PAGES, as_text, assert_refuses, assert_works, control, opened, settings, visit
+from streamlit.testing.v1 import AppTest
 
 from blocks.devices import available_devices, available_dtypes
-from blocks.kinds import Activation, Initialization, NormKind, NormPlacement, PositionKind
+from blocks.kinds import (
+    Activation,
+    Architecture,
+    Initialization,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+)
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide
 from blocks.weights.pocket import pocket_names
@@ -27,13 +35,15 @@ def of_one_process(presets: Iterable[str]) -> list:
     return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in presets]
 
 
-@pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", of_one_process(starts.names()))
-def test_every_page_shows_every_preset(page: str, preset: str):
-    languages = [*LANGUAGES]
-    place = PAGES.index(page) + starts.names().index(preset)
-    at = opened(page, preset=preset, lang=languages[place % len(languages)])
+def shallow(preset: str) -> dict[str, int]:
+    """Two layers of a published architecture show all kinds of parts that it has."""
+    config = starts.start(preset).config
+    if preset in pocket_names() or config.n_layers < 3:
+        return {}
+    return {"n_layers": 2} | ({"n_decoder_layers": 2} if config.n_decoder_layers else {})
+
+
+def assert_shows_or_refuses(at: AppTest, preset: str) -> None:
     if at.error:
         assert_refuses(at)
     else:
@@ -43,11 +53,36 @@ def test_every_page_shows_every_preset(page: str, preset: str):
 
 @pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("preset", of_one_process(pocket_names()))
-def test_every_page_shows_every_trained_model_in_every_language(page: str, preset: str):
-    at = opened(page)
+@pytest.mark.parametrize("preset", of_one_process(starts.names_of_two()))
+def test_every_page_shows_every_preset(page: str, preset: str):
+    languages = [*LANGUAGES]
+    place = PAGES.index(page) + starts.names_of_two().index(preset)
+    lang = languages[place % len(languages)]
+    at = opened(page, preset=preset, lang=lang, **shallow(preset))
+    assert_shows_or_refuses(at, preset)
+
+
+PAGE_OF = {
+    Architecture.BLOCK: "pages/block.py",
+    Architecture.ENCODER: "pages/encoder.py",
+    Architecture.GPT: "pages/gpt.py",
+    Architecture.ENCODER_DECODER: "pages/seq2seq.py",
+}
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("preset", filter(shallow, starts.names_of_two()))
+def test_every_published_architecture_is_shown_whole(preset: str):
+    page = PAGE_OF[starts.start(preset).config.architecture]
+    assert_shows_or_refuses(opened(page, preset=preset), preset)
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_there_in_every_language(page: str):
+    at = opened(page, preset=None)
     for lang in LANGUAGES:
-        visit(at, preset=preset, lang=lang)
+        visit(at, preset=None, lang=lang)
         assert_works(at)
         assert at.title[0].value.isascii() == (lang == "en")
 
@@ -59,13 +94,13 @@ def test_every_page_but_training_begins_with_something_trained(page: str):
     assert control(at, "preset").value in pocket_names()
 
 
-PARTS = ("attention", "feed_forward", "masks", "normalization", "positions")
+LONG = ("attention", "feed_forward", "masks", "normalization", "positions", "seq2seq")
 
 
 @pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", LONG)
 def test_every_way_down_a_page_leads_to_its_section(name: str):
-    at = opened(f"pages/{name}.py")
+    at = opened(f"pages/{name}.py", preset="translator" if name == "seq2seq" else "course")
     (ways,) = (c.value for c in at.caption if c.value.startswith("["))
     wanted = {key: title for title, key in re.findall(r"\[([^]]+)\]\(#([^)]+)\)", ways)}
     assert len(wanted) > 4
