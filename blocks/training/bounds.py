@@ -3,7 +3,7 @@
 import reprlib
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args
 
 from blocks.faults import N_, Fault
 
@@ -25,9 +25,11 @@ def bound_faults(
 
 
 def coerce(kind: Any, value: Any) -> Any:
-    """A plain string as the enum it stands for, where a field's type is one."""
-    is_enum = isinstance(kind, type) and issubclass(kind, StrEnum)
-    return kind(value) if is_enum and value in list(kind) else value
+    """A plain string as the enum it stands for, where a field's type is one, or one or None."""
+    for each in get_args(kind) or (kind,):
+        if isinstance(each, type) and issubclass(each, StrEnum) and value in list(each):
+            return each(value)
+    return value
 
 
 def _has_type_of(default: Any, value: Any) -> bool:

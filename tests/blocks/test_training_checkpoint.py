@@ -2,6 +2,7 @@
 
 import errno
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import torch
 from training_toy import evaluations, losses, toy_spec
 
 from blocks import ConfigError
+from blocks.kinds import Architecture
 from blocks.training.checkpoint import MODEL, OPTIMIZER, STATE, Checkpoint, load, save
 from blocks.training.events import Step
 from blocks.training.loop import Training, train
 from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig, TaskKind
 
 VARIANTS = [
     {"optimizer": "adamw"},
@@ -185,3 +188,10 @@ def test_a_checkpoint_of_another_model_is_refused():
 def test_a_spec_is_plain_values_and_back(changes: dict[str, Any]):
     spec = toy_spec(seed=3, **changes)
     assert TrainingSpec.from_plain(json.loads(json.dumps(spec.plain()))) == spec
+
+
+def test_what_was_plain_is_of_its_kind_again():
+    task = TaskConfig(kind=TaskKind.SORT, architecture=Architecture.ENCODER)
+    back = TrainingSpec.from_plain(replace(toy_spec(), task=task).plain())
+    assert back.task.architecture is Architecture.ENCODER
+    assert back.task.kind is TaskKind.SORT
