@@ -6,6 +6,7 @@ also learn what each distance adds to the scores.
 """
 
 import math
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -155,9 +156,17 @@ class RelativeBias(nn.Module):
 
     def forward(self, n_queries: int, n_keys: int) -> Tensor:
         """Of the last `n_queries` of as many positions as keys: (n_heads, query, key)."""
-        positions = torch.arange(n_keys, device=self.weight.device)
+        rows = _rows(n_queries, n_keys, self.is_causal, self.weight.device)
+        return self.weight[rows].permute(2, 0, 1)
+
+
+@lru_cache(maxsize=4)
+def _rows(n_queries: int, n_keys: int, is_causal: bool, device: torch.device) -> Tensor:
+    """The row of the table for each query and key, computed once for all layers of a pass."""
+    with torch.inference_mode(False):  # may be wanted where gradients are
+        positions = torch.arange(n_keys, device=device)
         distance = positions - positions[n_keys - n_queries :, None]  # key − query
-        return self.weight[distance_buckets(distance, is_causal=self.is_causal)].permute(2, 0, 1)
+        return distance_buckets(distance, is_causal=is_causal)
 
 
 def distance_buckets(distance: Tensor, *, is_causal: bool) -> Tensor:
