@@ -71,7 +71,7 @@ PAGE_OF = {
 
 
 @pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("preset", filter(shallow, starts.names_of_two()))
+@pytest.mark.parametrize("preset", [*filter(shallow, starts.names_of_two())])
 def test_every_published_architecture_is_shown_whole(preset: str):
     page = PAGE_OF[starts.start(preset).config.architecture]
     assert_shows_or_refuses(opened(page, preset=preset), preset)
