@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
 .PHONY: pocket run test check lint types translations unit e2e bench browser clean help
 
@@ -23,10 +23,10 @@ types:           ## mypy, strict, on blocks/
 	$(BIN)/mypy
 
 unit:            ## all tests without a browser, translations among them
-	$(PYTEST) -m "not e2e"
+	$(PYTEST) --numprocesses auto --maxprocesses 8 -m "not e2e"
 
 e2e:             ## stories in a real browser
-	$(PYTEST) -m e2e
+	$(PYTEST) --numprocesses 4 -m e2e
 
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench

@@ -36,11 +36,12 @@ def of_one_process(presets: Iterable[str]) -> list:
 
 
 def shallow(preset: str) -> dict[str, int]:
-    """Two layers of a published architecture show all kinds of parts that it has."""
+    """Two layers of a published architecture, and few tokens, show all parts that it has."""
     config = starts.start(preset).config
     if preset in pocket_names() or config.n_layers < 3:
         return {}
-    return {"n_layers": 2} | ({"n_decoder_layers": 2} if config.n_decoder_layers else {})
+    few = {"n_layers": 2, "vocab_size": 1024}
+    return few | ({"n_decoder_layers": 2} if config.n_decoder_layers else {})
 
 
 def assert_shows_or_refuses(at: AppTest, preset: str) -> None:
@@ -71,8 +72,8 @@ PAGE_OF = {
 
 
 @pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("preset", [*filter(shallow, starts.names_of_two())])
-def test_every_published_architecture_is_shown_whole(preset: str):
+@pytest.mark.parametrize("preset", ["bert-base", "gpt2-small", "t5-small", "tinyllama-1.1b"])
+def test_published_architectures_are_shown_whole(preset: str):
     page = PAGE_OF[starts.start(preset).config.architecture]
     assert_shows_or_refuses(opened(page, preset=preset), preset)
 
