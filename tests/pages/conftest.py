@@ -1,9 +1,23 @@
 """How pages are run without a browser."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from streamlit import config
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_core() -> Iterator[None]:
+    """A core for each of several test processes: the app takes all that it may use."""
+    process = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if not process or not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(cores)[int(process) % len(cores)]})
+    yield
+    os.sched_setaffinity(0, cores)
 
 
 @pytest.fixture(autouse=True)
