@@ -107,7 +107,7 @@ def test_replacing_a_pattern_changes_what_is_read():
         (("input",), {"input"}),
         (("layers.1.pattern", "nothing"), set()),
     ],
-    ids=str,
+    ids=["nothing", "a name", "a path", "a set", "a path without layer", "what is not there"],
 )
 def test_keep_is_by_name_or_by_path(keep, kept: set[str]):
     seen = record(build(toy()), toy_input(), keep=keep)
