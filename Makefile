@@ -26,7 +26,7 @@ unit:            ## all tests without a browser, translations among them
 	$(PYTEST) --numprocesses auto --maxprocesses 8 -m "not e2e"
 
 e2e:             ## stories in a real browser
-	$(PYTEST) --numprocesses 4 -m e2e
+	$(PYTEST) --numprocesses auto --maxprocesses 2 -m e2e
 
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench
