@@ -17,7 +17,7 @@ MARKUP = "<img src=x onerror=alert(1)> **bold** $x^2$ [a](javascript:x) :materia
 
 
 @pytest.mark.parametrize(
-    ("name", "lang"), [*zip(PAGES, cycle(LANGUAGES)), ("attention", "zh"), ("seq2seq", "zh")]
+    ("name", "lang"), [*zip(PAGES, cycle(LANGUAGES)), ("attention", "en"), ("seq2seq", "en")]
 )
 def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader, name: str, lang: str):
     page = reader.open(f"/{name}?lang={lang}")
