@@ -35,9 +35,12 @@ def pin_token(customdata: list) -> None:
 
 def layer_choice(run: Run, shown: int) -> None:
     """Which layer of a whole model is looked at; layers count from 1 on the screen."""
-    n_layers = run.config.n_layers
-    if n_layers == 1:
-        return
+    if run.config.n_layers > 1:
+        one_of_layers(run.config.n_layers, shown)
+
+
+def one_of_layers(n_layers: int, shown: int) -> None:
+    """One of several layers: side by side, or on a slider where they are many."""
     if n_layers > PILLS_UP_TO:
         slider("layer", _("Layer (counted from 0)"), 0, n_layers - 1, shown)
         return

@@ -15,7 +15,7 @@ from pages.ui.language import _, current_language
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.attention_fields import ALIGNED, TEXTS
 from pages.ui.seq2seq.measured import Chosen
-from pages.ui.views import PILLS_UP_TO, head_choice
+from pages.ui.views import head_choice, one_of_layers
 
 KIND_LABELS = {
     "encoder": N_("encoder self-attention"),
@@ -87,18 +87,8 @@ def _layer(run: Run, which: Chosen) -> None:
     n_layers = two_texts.n_layers(run.config, which.kind)
     if n_layers == 1:
         st.caption(_("Layer") + " 1")
-    elif n_layers > PILLS_UP_TO:
-        slider("layer", _("Layer (counted from 0)"), 0, n_layers - 1, which.layer)
     else:
-        with st.container(key="layer"):
-            st.pills(
-                _("Layer"),
-                list(range(n_layers)),
-                format_func=lambda layer: str(layer + 1),
-                required=True,
-                wrap=True,
-                **link.view("layer", which.layer, n_layers),
-            )
+        one_of_layers(n_layers, which.layer)
 
 
 def open_tile(kind: AttentionKind):
