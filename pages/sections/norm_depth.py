@@ -5,7 +5,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.inspection import depth as measures
 from blocks.inspection import stack
-from blocks.inspection.placements import own_placement, possible_placements
+from blocks.inspection.placements import own_placement
 from blocks.run import Run
 from pages.figures import depth
 from pages.figures.depth import Panel
@@ -62,17 +62,13 @@ def how_it_scales(run: Run) -> None:
 
 def stacks(run: Run, n_layers: int) -> tuple[Depth, ...]:
     """What is to be measured, the reader's own placement first, seed by seed."""
-    own = own_placement(run.config)
-    beside = link.value("depth_placements").split(",")
-    possible = possible_placements(run.config)
-    placements = [own, *(name for name in possible if name in beside and name != own)]
     seeds = range(run.seed, run.seed + link.value("n_depth_seeds"))
     width = min(link.value("depth_width"), run.config.d_model)
     drawn = link.value("depth_initialization")
     return tuple(
         Depth(run, placement, n_layers, width, drawn, seed)
         for seed in seeds
-        for placement in placements
+        for placement in controls.chosen_placements(run)
     )
 
 

@@ -85,6 +85,13 @@ def _several_chosen(name: str, key: str, options: tuple[str, ...]) -> None:
     link.change(name, joined([word for word in options if word in found]))
 
 
+def chosen_placements(run: Run) -> tuple[str, ...]:
+    """The reader's own placement first, then those that are drawn beside it."""
+    own, beside = own_placement(run.config), link.value("depth_placements").split(",")
+    possible = possible_placements(run.config)
+    return (own, *(name for name in possible if name in beside and name != own))
+
+
 def experiments(run: Run) -> None:
     """What makes deep stacks fail, one click away; the curves of before stay as a ghost."""
     has_norm = run.config.norm.norm_kind is not NormKind.NONE

@@ -5,12 +5,12 @@ from functools import lru_cache
 
 import pandas as pd
 
-from blocks.inspection.placements import own_placement, possible_placements
 from blocks.run import Run
 from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
 from blocks.training.spec import TrainingSpec
 from pages.ui import cached, link, terms
 from pages.ui.language import _
+from pages.ui.normalization.controls import chosen_placements
 from pages.ui.normalization.depth_words import names
 
 AT_ONCE, SMOOTH = 5, 10
@@ -21,10 +21,7 @@ Racers = tuple[tuple[str, TrainingSpec], ...]
 
 def racers(run: Run) -> Racers:
     """The reader's own placement, and those beside it, each with what is trained."""
-    own, beside = own_placement(run.config), link.value("depth_placements").split(",")
-    possible = possible_placements(run.config)
-    chosen = [own, *(name for name in possible if name in beside and name != own)]
-    return tuple((name, _spec(run, name)) for name in chosen)
+    return tuple((name, _spec(run, name)) for name in chosen_placements(run))
 
 
 def _spec(run: Run, placement: str) -> TrainingSpec:
