@@ -1,18 +1,12 @@
 """What all tests share."""
 
 import logging
-import os
 
-import torch
 from hypothesis import settings
 
 # Other work shares the machine, so that one slow example says nothing.
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
-
-# Test processes side by side share the cores among them.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    torch.set_num_threads(1)
 
 # Modules of `pages.ui` are called without a running app, which is no news here.
 for state in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
