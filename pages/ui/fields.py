@@ -14,6 +14,7 @@ from pages.ui import starts
 from pages.ui.attention import fields as attention
 from pages.ui.attention_kinds import fields as attention_kinds
 from pages.ui.changes import fields as changes
+from pages.ui.cost import fields as cost
 from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.masks import fields as masks
@@ -49,7 +50,7 @@ def _config_reader(kind: Any) -> Callable[[str], Any]:
     """Of the right type only: what fits what, the configuration itself decides."""
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return choice(kind)
-    if kind is bool:
+    if kind is bool or bool in get_args(kind):
         return flag
     is_whole = kind is int or int in get_args(kind)
     return whole(-(10**9), 10**9) if is_whole else number
@@ -168,6 +169,7 @@ OF_PAGES = {
     **positions.FIELDS,
     **seq2seq.FIELDS,
     **seq2seq_attention.FIELDS,
+    **cost.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

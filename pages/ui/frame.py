@@ -34,6 +34,7 @@ MENU = (
         ("pages/normalization.py", N_("Norms"), ":material/balance:"),
         ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
+        ("pages/cost.py", N_("Cost"), ":material/speed:"),
     ),
 )
 PAGE_OF_PART = {
@@ -63,6 +64,19 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
     sidebar = functools.partial(controls.architecture, architecture)
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar)
     return current_run(architecture)
+
+
+def open_counting_page(title: str) -> Run:
+    """The same for a page that counts: each model whole and as what it is, whatever its size."""
+    st.session_state["default_mask"] = None
+    draw_frame(title, FIRST_SHOWN[None], lambda: controls.architecture(_of_two()))
+    return current_run(_of_two())
+
+
+def _of_two() -> Architecture | None:
+    """An encoder–decoder stays one."""
+    kind = link.config().architecture
+    return kind if kind is Architecture.ENCODER_DECODER else None
 
 
 def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> None:

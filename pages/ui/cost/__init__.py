@@ -1,0 +1,1 @@
+"""The page of costs: its settings, sentences and tables."""
