@@ -33,8 +33,7 @@ class Pass:
 
 def count_flops(config: ModelConfig, tokens: Pass) -> pd.DataFrame:
     """One row a product of a model of one text: part, group, formula, numbers, flops."""
-    parts = [*_repeated(_layer(config), ("n_layers",)), *_unembed(config, tokens)]
-    return _frame(parts, config, tokens)
+    return _frame(products(config, tokens), pass_sizes(config, tokens))
 
 
 def count_encoder_flops(config: ModelConfig, n_source: int) -> pd.DataFrame:
@@ -42,16 +41,31 @@ def count_encoder_flops(config: ModelConfig, n_source: int) -> pd.DataFrame:
 
     Keys and values of cross-attention are computed once for the whole target.
     """
-    memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
-    parts = [
-        *_repeated(_layer(config), ("n_layers",)),
-        *_repeated(memory, ("n_decoder_layers",)),
-    ]
-    return _frame(parts, config, Pass(n_source, n_source))
+    return _frame(encoder_products(config), pass_sizes(config, Pass(n_source, n_source)))
 
 
 def count_decoder_flops(config: ModelConfig, tokens: Pass, n_source: int) -> pd.DataFrame:
     """The same of the decoder: new target tokens that read a source of `n_source` tokens."""
+    sizes = pass_sizes(config, tokens, n_source=n_source)
+    return _frame(decoder_products(config, tokens), sizes)
+
+
+def products(config: ModelConfig, tokens: Pass) -> list[Part]:
+    """What is multiplied in a model of one text, by formula; its sizes are `pass_sizes`."""
+    return [*_repeated(_layer(config), ("n_layers",)), *_unembed(config, tokens)]
+
+
+def encoder_products(config: ModelConfig) -> list[Part]:
+    """The same of the encoder of an encoder–decoder, and of what its output is read as."""
+    memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
+    return [
+        *_repeated(_layer(config), ("n_layers",)),
+        *_repeated(memory, ("n_decoder_layers",)),
+    ]
+
+
+def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
+    """The same of the decoder."""
     cross = [
         _product("cross_q_proj", "n_new", "d_model", *QUERIES),
         _product("cross_scores", "n_new", "n_source", *QUERIES),
@@ -59,8 +73,19 @@ def count_decoder_flops(config: ModelConfig, tokens: Pass, n_source: int) -> pd.
         _product("cross_out_proj", "n_new", *QUERIES, "d_model"),
     ]
     layer = [*_layer(config), *cross]
-    parts = [*_repeated(layer, ("n_decoder_layers",)), *_unembed(config, tokens)]
-    return _frame(parts, config, tokens, n_source=n_source)
+    return [*_repeated(layer, ("n_decoder_layers",)), *_unembed(config, tokens)]
+
+
+def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int = 0) -> dict[str, int]:
+    """Every size that the formula of a product may name."""
+    return {
+        **config_sizes(config),
+        "n_active_experts": config.n_active_experts,
+        "n_new": tokens.n_new,
+        "n_keys": tokens.n_keys,
+        "n_logits": tokens.n_logits,
+        "n_source": n_source,
+    }
 
 
 def task_flops(config: ModelConfig, n_source: int, n_target: int) -> tuple[int, tuple[int, ...]]:
@@ -133,17 +158,7 @@ def _repeated(parts: Iterator[Part] | list[Part], times: Product) -> Iterator[Pa
         yield Part(part.name, part.group, tuple((*times, *each) for each in part.products))
 
 
-def _frame(
-    parts: list[Part], config: ModelConfig, tokens: Pass, *, n_source: int = 0
-) -> pd.DataFrame:
-    sizes = {
-        **config_sizes(config),
-        "n_active_experts": config.n_active_experts,
-        "n_new": tokens.n_new,
-        "n_keys": tokens.n_keys,
-        "n_logits": tokens.n_logits,
-        "n_source": n_source,
-    }
+def _frame(parts: list[Part], sizes: dict[str, int]) -> pd.DataFrame:
     rows = [
         (part.name, part.group, part.formula(), part.numbers(sizes), part.count(sizes))
         for part in parts
