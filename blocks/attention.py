@@ -18,7 +18,8 @@ class Attention(nn.Module):
 
     (batch, seq, d_model) to the same. Vaswani et al. 2017, eq. 1 and section 3.2.2; with fewer
     key and value heads than query heads, grouped queries of Ainslie et al. 2023; with `qk_norm`,
-    queries and keys of RMS 1, Henry et al. 2020.
+    queries and keys of RMS 1, Henry et al. 2020. Heads may be wider or narrower than
+    d_model / n_heads (Gemma, Qwen3).
     """
 
     def __init__(self, config: ModelConfig):
@@ -32,8 +33,8 @@ class Attention(nn.Module):
         self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
         self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
-        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=bias)
-        self.qk_norm_eps = config.norm.norm_eps if config.attention.qk_norm else None
+        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.has_out_bias)
+        self.q_norm, self.k_norm = HeadNorm.of(config), HeadNorm.of(config)
         self.rotate = _rotation(config)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
         self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
@@ -50,8 +51,8 @@ class Attention(nn.Module):
         With a `past`, x are the next tokens, and keys and values of those before come from there.
         """
         start = 0 if past is None else past.seen
-        q = self.q(self.turned(split_heads(self.q_proj(x), self.n_heads), start))
-        k = self.k(self.turned(split_heads(self.k_proj(x), self.n_kv_heads), start))
+        q = self.q(self.rotate(self.queries(x), start))
+        k = self.k(self.rotate(self.keys(x), start))
         v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
         if past is not None:
             k, v = past.extend(k, v)
@@ -71,11 +72,13 @@ class Attention(nn.Module):
         """Whether scores or pattern are wanted, by a reader or by dropout."""
         return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
 
-    def turned(self, x: Tensor, start: int) -> Tensor:
-        """Queries or keys as they meet: of RMS 1 where asked for, turned by their position."""
-        if self.qk_norm_eps is not None:
-            x = rms_normal(x, self.qk_norm_eps)
-        return self.rotate(x, start)
+    def queries(self, x: Tensor) -> Tensor:
+        """What each token asks, wherever it stands: (batch, n_heads, query, d_head)."""
+        return self.q_norm(split_heads(self.q_proj(x), self.n_heads))
+
+    def keys(self, x: Tensor) -> Tensor:
+        """What each token offers, wherever it stands: (batch, n_kv_heads, key, d_head)."""
+        return self.k_norm(split_heads(self.k_proj(x), self.n_kv_heads))
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
         """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
@@ -120,7 +123,7 @@ class CrossAttention(Attention):
 
         With a `past`, keys and values are computed once and then come from there.
         """
-        q = self.q(self.turned(split_heads(self.q_proj(x), self.n_heads), 0))
+        q = self.q(self.queries(x))
         k, v = (each.expand(len(q), -1, -1, -1) for each in self.remembered(memory, past))
         return self.joined(q, k, v, mask)
 
@@ -128,11 +131,36 @@ class CrossAttention(Attention):
         """Keys and values of the memory, each (batch, n_kv_heads, source, d_head)."""
         if past is not None and past.keys is not None and past.values is not None:
             return past.keys, past.values
-        k = self.k(self.turned(split_heads(self.k_proj(memory), self.n_kv_heads), 0))
+        k = self.k(self.keys(memory))
         v = self.v(split_heads(self.v_proj(memory), self.n_kv_heads))
         if past is not None:
             past.keys, past.values = k, v
         return k, v
+
+
+class HeadNorm(nn.Module):
+    """Queries or keys of RMS 1 in each head, then a scale where one is learned; any shape.
+
+    Henry et al. 2020; the scale of each feature of a head as in Qwen3 (Yang et al. 2025).
+    """
+
+    weight: nn.Parameter | None
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.eps = config.norm.norm_eps
+        scale = nn.Parameter(torch.empty(config.d_head)) if config.attention.qk_norm_scale else None
+        self.register_parameter("weight", scale)
+
+    @classmethod
+    def of(cls, config: ModelConfig) -> nn.Module:
+        """The one that the configuration asks for; values stay as they are where it does not."""
+        return cls(config) if config.attention.qk_norm else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
+        normal = rms_normal(x, self.eps)
+        return normal if self.weight is None else normal * self.weight
 
 
 def is_slower_fused(q: Tensor) -> bool:
@@ -142,7 +170,7 @@ def is_slower_fused(q: Tensor) -> bool:
 
 def _rotation(config: ModelConfig) -> nn.Module:
     if config.position.position_kind is PositionKind.ROPE:
-        return Rotary(config.d_head, config.position.rope_base)
+        return Rotary(config.rotary_width, config.position.rope_base)
     return NoPosition()
 
 

@@ -25,12 +25,19 @@ from blocks.kinds import (
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionConfig:
-    """Heads. `n_kv_heads` of None follows `n_heads`; `qk_norm` gives queries and keys RMS 1."""
+    """Heads. `n_kv_heads` of None follows `n_heads`, `d_head` of None is d_model / n_heads.
+
+    `attention_bias` is that of q, k and v; `out_bias` of None follows it. `qk_norm` gives queries
+    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3.
+    """
 
     n_heads: int = 8
     n_kv_heads: int | None = None
+    d_head: int | None = None
     attention_bias: bool = True
+    out_bias: bool | None = None
     qk_norm: bool = False
+    qk_norm_scale: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,22 +58,33 @@ class FeedForwardConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class NormConfig:
-    """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns."""
+    """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns.
+
+    `parallel_norms`: where both sub-layers read the stream at once, they share one norm (GPT-J,
+    Falcon) or have one each (GPT-NeoX, Pythia). `embedding_norm`: a norm after embedding and
+    position, as in BERT and BART; a block has none.
+    """
 
     norm_kind: NormKind = NormKind.LAYER_NORM
     norm_placement: NormPlacement = NormPlacement.PRE
     norm_eps: float = 1e-5
     norm_affine: bool = True
+    parallel_norms: int = 1
+    embedding_norm: bool = False
     residual: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class PositionConfig:
-    """Position. `max_seq_len` is the longest context, and the length of the learned table."""
+    """Position. `max_seq_len` is the longest context, and the length of the learned table.
+
+    RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter).
+    """
 
     position_kind: PositionKind = PositionKind.SINUSOIDAL
     max_seq_len: int = 512
     rope_base: float = 10_000.0
+    rotary_share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,18 +96,28 @@ class VocabularyConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EncoderConfig:
+    """What an encoder alone has, as in BERT; other architectures leave it aside.
+
+    `n_segments`: rows that say to which text a token belongs, 0 for none. `pooler`: a layer that
+    makes one vector of the first token, to classify the text by.
+    """
+
+    n_segments: int = 0
+    pooler: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class EncoderDecoderConfig:
     """What an encoder–decoder alone has; other architectures leave it aside.
 
     `n_decoder_layers` of None follows n_layers, which counts those of the encoder. With
-    `share_embeddings` one table reads source and target. `embedding_norm`: a norm after embedding
-    and position, as in BART. `relative_bias`: scores of self-attention learn what to add for each
-    distance, as in T5.
+    `share_embeddings` one table reads source and target. `relative_bias`: scores of
+    self-attention learn what to add for each distance, as in T5.
     """
 
     n_decoder_layers: int | None = None
     share_embeddings: bool = True
-    embedding_norm: bool = False
     relative_bias: bool = False
 
 
@@ -113,6 +141,7 @@ class ModelConfig:
     norm: NormConfig = NormConfig()
     position: PositionConfig = PositionConfig()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    encoder: EncoderConfig = EncoderConfig()
     encoder_decoder: EncoderDecoderConfig = EncoderDecoderConfig()
 
     def __post_init__(self) -> None:
@@ -144,7 +173,34 @@ class ModelConfig:
     @property
     def d_head(self) -> int:
         """Width of one head."""
-        return self.d_model // self.n_heads
+        return self.attention.d_head or self.d_model // self.n_heads
+
+    @property
+    def width_of_heads(self) -> int:
+        """All query heads side by side; equal to d_model unless a head has a width of its own."""
+        return self.n_heads * self.d_head
+
+    @property
+    def rotary_width(self) -> int:
+        """How many numbers of a head RoPE turns: pairs, so an even number."""
+        return max(2, 2 * int(self.position.rotary_share * self.d_head / 2))
+
+    @property
+    def has_out_bias(self) -> bool:
+        """Whether the output projection of attention has a bias."""
+        own = self.attention.out_bias
+        return self.attention.attention_bias if own is None else own
+
+    @property
+    def n_segments(self) -> int:
+        """Texts that an encoder tells apart; 0 where it does not."""
+        is_encoder = self.architecture is Architecture.ENCODER
+        return self.encoder.n_segments if is_encoder else 0
+
+    @property
+    def has_pooler(self) -> bool:
+        """Whether an encoder makes one vector of its first token."""
+        return self.architecture is Architecture.ENCODER and self.encoder.pooler
 
     @property
     def d_ff(self) -> int:

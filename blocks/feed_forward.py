@@ -21,6 +21,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     Activation.GLU: torch.sigmoid,
     Activation.REGLU: F.relu,
     Activation.GEGLU: F.gelu,
+    Activation.GEGLU_TANH: partial(F.gelu, approximate="tanh"),
     Activation.SWIGLU: F.silu,
 }
 

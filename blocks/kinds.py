@@ -61,12 +61,13 @@ class Activation(StrEnum):
     GLU = "glu"
     REGLU = "reglu"
     GEGLU = "geglu"
+    GEGLU_TANH = "geglu_tanh"
     SWIGLU = "swiglu"
 
     @property
     def is_gated(self) -> bool:
         """Whether a second projection decides how much of the first one passes."""
-        return self.value.endswith("glu")
+        return "glu" in self.value
 
 
 class Initialization(StrEnum):

@@ -77,14 +77,18 @@ class AttentionLayer(nn.Module):
 class ParallelLayer(nn.Module):
     """x + attention(norm(x)) + feed_forward(norm(x)): both read the same norm.
 
-    (batch, seq, d_model) to the same. Wang and Komatsuzaki 2021 (GPT-J).
+    (batch, seq, d_model) to the same. Wang and Komatsuzaki 2021 (GPT-J); with a norm for each,
+    Black et al. 2022 (GPT-NeoX).
     """
 
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.is_connected = config.norm.residual
         self.resid_pre = Stage("resid_pre")
-        self.norm = build_norm(config, Stage("norm"))
+        has_two = config.norm.parallel_norms > 1
+        self.norm = build_norm(config, Stage("attention_norm" if has_two else "norm"))
+        wide_norm = build_norm(config, Stage("feed_forward_norm")) if has_two else None
+        self.feed_forward_norm = wide_norm
         self.attention = Attention(config)
         self.attention_out = Stage("attention_out")
         self.feed_forward = build_wide_layer(config)
@@ -99,7 +103,8 @@ class ParallelLayer(nn.Module):
         x = self.resid_pre(x)
         h = self.norm(x)
         attention = self.attention_out(self.dropout(self.attention(h, mask, past)))
-        feed_forward = self.feed_forward_out(self.dropout(self.feed_forward(h)))
+        wide = h if self.feed_forward_norm is None else self.feed_forward_norm(x)
+        feed_forward = self.feed_forward_out(self.dropout(self.feed_forward(wide)))
         write = attention + feed_forward
         return self.resid_post(x + write if self.is_connected else write)
 

@@ -9,14 +9,18 @@ from blocks.kinds import Architecture, NormPlacement, PositionKind
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY = 64, 64.0
-SHARES = ("dropout", "norm_eps", "rope_base", "expert_capacity")
+MOST_PARALLEL_NORMS = 2
+MAY_BE_NONE = ("n_segments",)
+SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity")
 PAIRS = (
     "architecture",
     "d_model",
     "n_heads",
     "n_kv_heads",
+    "d_head",
     "position_kind",
     "norm_placement",
+    "parallel_norms",
     "attention_only",
     "n_experts",
     "n_active_experts",
@@ -65,17 +69,18 @@ def _brief(value: object, most: int = 40) -> str:
 def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
     for name, value in values.items():
         is_size = type(value) is int and kinds[name] is not float
-        if is_size and not 1 <= value <= LARGEST_SIZE:
-            mend = min(max(value, 1), LARGEST_SIZE)
+        least = 0 if name in MAY_BE_NONE else 1
+        if is_size and not least <= value <= LARGEST_SIZE:
+            mend = min(max(value, least), LARGEST_SIZE)
             text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
-            bounds = {"least": 1, "most": LARGEST_SIZE}
+            bounds = {"least": least, "most": LARGEST_SIZE}
             said = {"name": name, "value": _brief(value), "mend": mend, **bounds}
             yield Fault(text, said, {name: mend})
     yield from _share_faults(**{name: values[name] for name in SHARES})
 
 
 def _share_faults(
-    dropout: float, norm_eps: float, rope_base: float, expert_capacity: float
+    dropout: float, norm_eps: float, rope_base: float, rotary_share: float, expert_capacity: float
 ) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
         text = N_("dropout ({value}) is the share that is dropped, 0 to 0.99: use {mend}")
@@ -87,6 +92,9 @@ def _share_faults(
     if not 1 < rope_base <= 1e9:
         text = N_("rope_base ({value}) must be above 1 and at most 1e9: use {mend}")
         yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
+    if not 0 < rotary_share <= 1:
+        text = N_("rotary_share ({value}) is the share of a head that turns, up to 1: use {mend}")
+        yield Fault(text, {"value": rotary_share, "mend": 1.0}, {"rotary_share": 1.0})
     if not 0 <= expert_capacity <= LARGEST_CAPACITY:
         text = N_("expert_capacity ({value}) is 0 (no limit) or a factor up to {most}: use {mend}")
         mend = min(max(expert_capacity, 0.0), LARGEST_CAPACITY)
@@ -99,15 +107,21 @@ def _pair_faults(
     d_model: int,
     n_heads: int,
     n_kv_heads: int | None,
+    d_head: int | None,
     position_kind: PositionKind,
     norm_placement: NormPlacement,
+    parallel_norms: int,
     attention_only: bool,
     n_experts: int,
     n_active_experts: int,
 ) -> Iterator[Fault]:
-    if d_model % n_heads:
+    is_rope = position_kind is PositionKind.ROPE
+    if d_head is not None:
+        if is_rope and d_head % 2:
+            yield _odd_head(d_head)
+    elif d_model % n_heads:
         yield _divide_fault("n_heads", n_heads, "d_model", d_model)
-    elif position_kind is PositionKind.ROPE and d_model // n_heads % 2:
+    elif is_rope and d_model // n_heads % 2:
         yield _odd_rotation(d_model, n_heads)
     if n_kv_heads is not None and n_heads % n_kv_heads:
         yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
@@ -117,6 +131,9 @@ def _pair_faults(
     elif architecture is Architecture.ENCODER_DECODER and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins two sub-layers, and a decoder layer has three: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
+    if parallel_norms > MOST_PARALLEL_NORMS:
+        text = N_("parallel_norms ({value}) is 1 (shared) or 2 (one each): use 2")
+        yield Fault(text, {"value": parallel_norms}, {"parallel_norms": MOST_PARALLEL_NORMS})
     yield from _expert_faults(n_experts, n_active_experts)
 
 
@@ -150,6 +167,12 @@ def _odd_rotation(d_model: int, n_heads: int) -> Fault:
     mend = min(even, key=lambda n: abs(n - n_heads))
     text = N_("rope turns pairs, and d_head ({d_head}) is odd: use n_heads {mend}")
     return Fault(text, {**values, "mend": mend}, {"n_heads": mend})
+
+
+def _odd_head(d_head: int) -> Fault:
+    mend = d_head + 1
+    text = N_("rope turns pairs, and d_head ({d_head}) is odd: use d_head {mend}")
+    return Fault(text, {"d_head": d_head, "mend": mend}, {"d_head": mend})
 
 
 def divisors(whole: int) -> list[int]:

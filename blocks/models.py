@@ -54,8 +54,12 @@ class Encoder(nn.Module):
         self.embed_scale = config.d_model**0.5
         self.embedding = Stage("embedding")
         self.position = added_position(config)
+        n_segments, d_model = config.n_segments, config.d_model
+        self.segment_embed = nn.Embedding(n_segments, d_model) if n_segments else None
+        self.embedding_norm = _embedding_norm(config)
         self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
         self.final_norm = _final_norm(config)
+        self.pooler = nn.Linear(d_model, d_model) if config.has_pooler else None
         self.unembed = _unembed(config)
         self.logits = Probe("logits")
 
@@ -65,10 +69,29 @@ class Encoder(nn.Module):
 
     def encode(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """What the last layer makes of each token: (batch, seq, d_model)."""
-        x = self.position(self.embedding(self.embed_scale * self.embed(token_ids)))
+        x = self.placed(token_ids)
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)
+
+    def placed(self, token_ids: Tensor, start: int = 0) -> Tensor:
+        """What the first layer reads: embeddings that know where they stand, from `start` on.
+
+        Where segments are told apart, all tokens are of the first.
+        """
+        x = self.position(self.embedding(self.embed_scale * self.embed(token_ids)), start)
+        if self.segment_embed is not None:
+            x = x + self.segment_embed.weight[0]
+        return self.embedding_norm(x)
+
+    def pooled(self, encoded: Tensor) -> Tensor:
+        """tanh(W·x + b) of the first token of what `encode` gave: (batch, d_model).
+
+        What a text is classified by; Devlin et al. 2018, section 4.1. A model without a pooler
+        gives the first token as it is.
+        """
+        first = encoded[:, 0]
+        return first if self.pooler is None else self.pooler(first).tanh()
 
     def unembedded(self, x: Tensor) -> Tensor:
         """A score for every token of the vocabulary: (batch, seq, vocab_size)."""
@@ -99,7 +122,7 @@ class GPT(Encoder):
     def continued(self, token_ids: Tensor, cache: KVCache) -> Tensor:
         """Logits of tokens that follow those in the cache, which remembers them too."""
         mask = cache.mask(token_ids.shape[-1], token_ids.device)
-        x = self.position(self.embedding(self.embed(token_ids)), cache.seen)
+        x = self.placed(token_ids, cache.seen)
         for layer, past in zip(self.layers, cache.layers, strict=True):
             x = layer(x, mask, past)
         return self.unembedded(self.final_norm(x))
@@ -115,10 +138,7 @@ class Stack(nn.Module):
         super().__init__()
         self.embedding = Stage("embedding")
         self.position = added_position(config)
-        has_norm = config.encoder_decoder.embedding_norm
-        self.embedding_norm = (
-            build_norm(config, Stage("embedding_norm")) if has_norm else nn.Identity()
-        )
+        self.embedding_norm = _embedding_norm(config)
         self.layers = nn.ModuleList(layers)
         self.final_norm = _final_norm(config)
         if config.encoder_decoder.relative_bias:
@@ -238,6 +258,11 @@ ARCHITECTURES: dict[Architecture, type[Model]] = {
     Architecture.GPT: GPT,
     Architecture.ENCODER_DECODER: EncoderDecoder,
 }
+
+
+def _embedding_norm(config: ModelConfig) -> nn.Module:
+    has_norm = config.norm.embedding_norm
+    return build_norm(config, Stage("embedding_norm")) if has_norm else nn.Identity()
 
 
 def _final_norm(config: ModelConfig) -> nn.Module:

@@ -97,27 +97,29 @@ class Rotary(nn.Module):
     """RoPE: turn each pair of a query or key by an angle that grows with its position.
 
     The score of two tokens then depends on their distance only. Su et al. 2021, eq. 34;
-    pairs are (i, i + d_head/2), as in Llama.
+    pairs are (i, i + width/2), as in Llama. What a head has beyond `width` stays as it is, as in
+    GPT-NeoX (Black et al. 2022, section 2.1).
     """
 
-    def __init__(self, d_head: int, base: float):
+    def __init__(self, width: int, base: float):
         super().__init__()
-        self.d_head, self.base = d_head, base
+        self.width, self.base = width, base
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
         n = x.shape[-2]
-        return turned(x, wave_angles(n, self.d_head, self.base, start=start, device=x.device))
+        return turned(x, wave_angles(n, self.width, self.base, start=start, device=x.device))
 
 
 def turned(x: Tensor, angles: Tensor) -> Tensor:
-    """Each pair (i, i + d_head/2) of x turned by its angle: (…, seq, d_head) to the same.
+    """Each pair (i, i + width/2) of x turned by its angle: (…, seq, d_head) to the same.
 
-    `angles` is (seq, d_head / 2), in radians.
+    `angles` is (seq, width / 2), in radians; what x has beyond `width` stays as it is.
     """
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    n_pairs = angles.shape[-1]
+    first, second, rest = x[..., :n_pairs], x[..., n_pairs : 2 * n_pairs], x[..., 2 * n_pairs :]
+    return torch.cat((first * cos - second * sin, second * cos + first * sin, rest), dim=-1)
 
 
 def alibi_bias(

@@ -81,6 +81,7 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "d_head": config.d_head,
         "d_ff": config.d_ff,
         "n_experts": config.n_experts,
+        "n_segments": config.n_segments,
         "max_seq_len": config.position.max_seq_len,
     }
 
@@ -94,6 +95,15 @@ def _embedding(config: ModelConfig) -> Iterator[Part]:
         yield Part("embed", "embedding", (("vocab_size", "d_model"),))
     if config.position.position_kind is PositionKind.LEARNED:
         yield Part("position", "embedding", (("max_seq_len", "d_model"),))
+    if config.n_segments:
+        yield Part("segment_embed", "embedding", (("n_segments", "d_model"),))
+    if config.architecture.reads_tokens:
+        yield from _embedding_norm(config)
+
+
+def _embedding_norm(config: ModelConfig) -> Iterator[Part]:
+    if config.norm.embedding_norm and (vectors := _vectors_per_norm(config)):
+        yield Part("embedding_norm", "norm", ((vectors, "d_model"),))
 
 
 def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
@@ -112,12 +122,9 @@ def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
 def _stack(config: ModelConfig, name: str, n_layers: Product, layer: list[Part]) -> Iterator[Part]:
     """One half of an encoder–decoder."""
     extra = config.encoder_decoder
-    vectors = _vectors_per_norm(config)
     if config.position.position_kind is PositionKind.LEARNED:
         yield Part(f"{name}.position", "embedding", (("max_seq_len", "d_model"),))
-    if extra.embedding_norm and vectors:
-        yield Part(f"{name}.embedding_norm", "norm", ((vectors, "d_model"),))
-    for part in _repeated(layer, n_layers):
+    for part in (*_embedding_norm(config), *_repeated(layer, n_layers)):
         yield replace(part, name=f"{name}.{part.name}")
     if extra.relative_bias:
         yield Part(f"{name}.relative_bias", "attention", ((N_BUCKETS, "n_heads"),))
@@ -146,6 +153,8 @@ def _head(config: ModelConfig) -> Iterator[Part]:
     if not config.architecture.reads_tokens:
         return
     yield from _final_norm(config)
+    if config.has_pooler:
+        yield Part("pooler", "pooler", (("d_model", "d_model"), ("d_model",)))
     if not config.vocabulary.tie_embeddings:
         yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
 
@@ -169,9 +178,12 @@ def _attention(config: ModelConfig) -> Iterator[Part]:
     yield Part("k_proj", "attention", (("d_model", *keys),))
     yield Part("v_proj", "attention", (("d_model", *keys),))
     yield Part("out_proj", "attention", ((*queries, "d_model"),))
-    if config.attention.attention_bias:
-        biases: tuple[Product, ...] = (queries, (2, *keys), ("d_model",))
+    of_three: tuple[Product, ...] = (queries, (2, *keys)) if config.attention.attention_bias else ()
+    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
+    if biases := (*of_three, *of_out):
         yield Part("attention_bias", "attention", biases)
+    if config.attention.qk_norm and config.attention.qk_norm_scale:
+        yield Part("qk_norm", "attention", ((2, "d_head"),))
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
@@ -198,12 +210,6 @@ def _dense(config: ModelConfig) -> Iterator[Part]:
         yield Part("feed_forward_bias", "feed_forward", (wide, ("d_model",)))
 
 
-NORMS_PER_LAYER = {
-    NormPlacement.PRE: 2,
-    NormPlacement.POST: 2,
-    NormPlacement.SANDWICH: 4,
-    NormPlacement.PARALLEL: 1,
-}
 VECTORS_PER_NORM = {
     NormKind.LAYER_NORM: 2,
     NormKind.RMS_NORM: 1,
@@ -214,10 +220,19 @@ VECTORS_PER_NORM = {
 
 def _norms(config: ModelConfig, n_attentions: int) -> Iterator[Part]:
     if n_vectors := _vectors_per_norm(config):
-        n_norms = NORMS_PER_LAYER[config.norm.norm_placement]
         n_sublayers = n_attentions if config.attention_only else n_attentions + 1
-        n_norms = n_norms * n_sublayers // 2  # the table is of two
-        yield Part("norms", "norm", ((n_norms, n_vectors, "d_model"),))
+        yield Part("norms", "norm", ((_n_norms(config, n_sublayers), n_vectors, "d_model"),))
+
+
+def _n_norms(config: ModelConfig, n_sublayers: int) -> int:
+    """Norms of one layer."""
+    match config.norm.norm_placement:
+        case NormPlacement.PARALLEL:
+            return config.norm.parallel_norms
+        case NormPlacement.SANDWICH:
+            return 2 * n_sublayers
+        case _:
+            return n_sublayers
 
 
 def _vectors_per_norm(config: ModelConfig) -> int:

@@ -136,7 +136,7 @@ def waves_of(config: ModelConfig, kind: PositionKind) -> tuple[int, float] | Non
         case PositionKind.SINUSOIDAL:
             return config.d_model, WAVE_BASE
         case PositionKind.ROPE:
-            return config.d_head, config.position.rope_base
+            return config.rotary_width, config.position.rope_base
         case _:
             return None
 
@@ -207,7 +207,7 @@ def _first_scores(
     q, k, scores = (seen.tensor(name) for name in ("q", "k", "scores"))
     if is_exact_turn:
         base, n = config.position.rope_base, x.shape[1]
-        angles = wave_angles(n, config.d_head, base, device=x.device, dtype=torch.float64)
+        angles = wave_angles(n, config.rotary_width, base, device=x.device, dtype=torch.float64)
         scores = attention_scores(turned(q, angles), turned(k, angles))
     most = q.norm(dim=-1).max() * k.norm(dim=-1).max() * config.d_head**-0.5
     return scores, most.item()

@@ -41,7 +41,7 @@ def position_table(
     """What a kind makes of `n` positions, one row each.
 
     Sinusoidal, learned: what is added, (n, d_model); RoPE: the cosine of each pair's angle,
-    (n, d_head / 2); ALiBi: what is added to the scores of the query at position `query`,
+    (n, rotary_width / 2); ALiBi: what is added to the scores of the query at position `query`,
     (n, n_heads); none: (n, 0). A learned table may end before.
     """
     match kind:
@@ -50,7 +50,7 @@ def position_table(
         case PositionKind.LEARNED:
             return learned[:n].float()
         case PositionKind.ROPE:
-            return wave_angles(n, config.d_head, config.position.rope_base).cos()
+            return wave_angles(n, config.rotary_width, config.position.rope_base).cos()
         case PositionKind.ALIBI:
             return alibi_bias(config.n_heads, n)[:, query].T
         case PositionKind.NONE:
@@ -66,7 +66,7 @@ def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor
     """
     match kind:
         case PositionKind.ROPE:
-            return sine_rows(n, config.d_head, config.position.rope_base)
+            return sine_rows(n, config.rotary_width, config.position.rope_base)
         case PositionKind.ALIBI:
             size = math.sqrt(sum(slope**2 for slope in alibi_slopes(config.n_heads)))
             position = torch.arange(n, dtype=torch.float32)
@@ -86,10 +86,10 @@ def sine_rows(n: int, width: int, base: float) -> Tensor:
 def wavelengths(config: ModelConfig, kind: PositionKind) -> pd.DataFrame:
     """Positions until a pair has turned once, 2π·base^(2i/width): pair, wavelength.
 
-    Vaswani et al. 2017, section 3.5 (width d_model); Su et al. 2021, section 3.2.2 (d_head).
+    Vaswani et al. 2017, section 3.5 (width d_model); Su et al. 2021, section 3.2.2 (rotary_width).
     """
     is_rope = kind is PositionKind.ROPE
-    width = config.d_head if is_rope else config.d_model
+    width = config.rotary_width if is_rope else config.d_model
     base = config.position.rope_base if is_rope else WAVE_BASE
     pair = np.arange(math.ceil(width / 2))
     return pd.DataFrame({"pair": pair, "wavelength": 2 * math.pi * base ** (2 * pair / width)})
@@ -136,7 +136,7 @@ def rope_similarity(config: ModelConfig, n: int, seed: int) -> pd.DataFrame:
     Over `N_DRAWS` vectors from N(0, 1), as a share of the score at distance 0. Expected is the
     mean of cos(distance · speed) over the pairs. Su et al. 2021, section 3.4.3.
     """
-    base, width = config.position.rope_base, config.d_head
+    base, width = config.position.rope_base, config.rotary_width
     x = torch.randn(N_DRAWS, 1, width, generator=generator(seed, "rope similarity"))
     apart = turned(x.expand(-1, n, -1), wave_angles(n, width, base))
     score = (apart * x).sum(dim=-1) / (x * x).sum(dim=-1)  # (draws, distance)

@@ -108,14 +108,21 @@ class _Wiring:
             yield Step(stream, PartKind.RESIDUAL, self.added(x, write))
 
     def parallel(self) -> Iterator[Step]:
-        """Both sub-layers read the same norm and write to the same stream."""
-        read = "norm" if self.has_norm else "resid_pre"
-        if self.has_norm:
-            yield Step(read, PartKind.NORM, ("resid_pre",))
-        yield Step("attention_out", PartKind.ATTENTION, (read,))
-        yield Step("feed_forward_out", PartKind.FEED_FORWARD, (read,))
+        """Both sub-layers read the stream, through one norm or each its own, and write to it."""
+        reads = self.parallel_reads()
+        for norm in dict.fromkeys(reads) if self.has_norm else ():
+            yield Step(norm, PartKind.NORM, ("resid_pre",))
+        yield Step("attention_out", PartKind.ATTENTION, reads[:1])
+        yield Step("feed_forward_out", PartKind.FEED_FORWARD, reads[1:])
         both = self.added("resid_pre", "attention_out", "feed_forward_out")
         yield Step("resid_post", PartKind.RESIDUAL, both)
+
+    def parallel_reads(self) -> tuple[str, str]:
+        """What attention reads, and what the feed-forward layer does."""
+        if not self.has_norm:
+            return "resid_pre", "resid_pre"
+        is_shared = self.config.norm.parallel_norms == 1
+        return ("norm", "norm") if is_shared else ("attention_norm", "feed_forward_norm")
 
     def added(self, x: str, *writes: str) -> tuple[str, ...]:
         return (x, *writes) if self.config.norm.residual else writes

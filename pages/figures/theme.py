@@ -34,6 +34,7 @@ PART_COLORS = {
     "cross_attention": CROSS_ATTENTION,
     "feed_forward": FEED_FORWARD,
     "residual": RESIDUAL,
+    "pooler": RESIDUAL,
 }
 # Seen on light and on dark alike; small weights rise fast, since most are small.
 WEIGHTS = (

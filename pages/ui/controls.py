@@ -22,17 +22,19 @@ from pages.ui.language import _, current_language
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+HEAD_WIDTHS = (4, 8, 16, 32, 64, 96, 128, 192, 256)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
 EXPERTS = (1, 2, 4, 8, 16)
 
 
-def architecture(shown: Architecture | None) -> None:
+def architecture(shown: Architecture | None, presets: Sequence[str] = ()) -> None:
     """Everything that the configuration holds, only legal choices, on a page that shows this.
 
-    None: the page shows each model as what it is.
+    None: the page shows each model as what it is. `presets`: what one may start from, where it is
+    not what runs on such a page.
     """
     config = weights.config(shown, "")
-    _preset(starts.names_of_two() if _has_target(config) else starts.names())
+    _preset(presets or (starts.names_of_two() if _has_target(config) else starts.names()))
     _weights(shown)
     if shown is not Architecture.BLOCK:
         _whole(config, (shown or config.architecture).reads_tokens)
@@ -142,11 +144,17 @@ def _sizes(config: ModelConfig) -> None:
     kv_heads = divisors(config.n_heads)
     slide("n_kv_heads", _("n_kv_heads · key and value heads"), kv_heads, config.n_kv_heads)
     kind = terms.attention_kind(config)
-    st.caption(f"d_head = {config.d_model} / {config.n_heads} = {config.d_head} · {kind}")
+    st.caption(f"{_width_of_a_head(config)} · {kind}")
     if config.attention_only:
         return
     widths = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward layer"), widths, config.d_ff)
+
+
+def _width_of_a_head(config: ModelConfig) -> str:
+    if config.attention.d_head is None:
+        return f"d_head = {config.d_model} / {config.n_heads} = {config.d_head}"
+    return f"n_heads · d_head = {config.n_heads} · {config.d_head} = {config.width_of_heads}"
 
 
 def _placements(config: ModelConfig) -> list[NormPlacement]:
@@ -158,23 +166,48 @@ def _placements(config: ModelConfig) -> list[NormPlacement]:
 def _turns(config: ModelConfig, n_heads: int) -> bool:
     """RoPE needs an even width of each head."""
     is_rope = config.position.position_kind is PositionKind.ROPE
-    return not is_rope or config.d_model // n_heads % 2 == 0
+    has_own = config.attention.d_head is not None
+    return not is_rope or has_own or config.d_model // n_heads % 2 == 0
 
 
 def _details(config: ModelConfig) -> None:
-    if _has_target(config):
-        switch("embedding_norm", _("Norm after embedding and position (BART)"))
-        switch("relative_bias", _("Learned bias for each distance (T5)"))
-    if config.norm.norm_placement is not NormPlacement.PARALLEL:
+    _details_of_ends(config)
+    if config.norm.norm_placement is NormPlacement.PARALLEL:
+        n_norms = config.norm.parallel_norms
+        slide("parallel_norms", _("parallel_norms · norms of a layer"), (1, 2), n_norms)
+    else:
         switch("attention_only", _("Attention only, no feed-forward"))
     if not config.attention_only:
         experts(config)
-    switch("qk_norm", _("Norm on queries and keys"))
+    _details_of_attention(config)
     switch("norm_affine", _("Norms learn a scale"))
-    switch("attention_bias", _("Biases in attention"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
     slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)
     pick("initialization", _("Initialisation"), Initialization)
+
+
+def _details_of_ends(config: ModelConfig) -> None:
+    """What stands before the first layer of a whole model, and after the last."""
+    if config.architecture.reads_tokens:
+        switch("embedding_norm", _("Norm after embedding and position (BERT, BART)"))
+    if _has_target(config):
+        switch("relative_bias", _("Learned bias for each distance (T5)"))
+    if config.architecture is Architecture.ENCODER:
+        slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), config.n_segments)
+        switch("pooler", _("Pooler: one vector of the first token"))
+
+
+def _details_of_attention(config: ModelConfig) -> None:
+    widths = {width for width in HEAD_WIDTHS if width <= config.d_model}
+    slide("d_head", _("d_head · width of one head"), widths, config.d_head)
+    if config.position.position_kind is PositionKind.ROPE:
+        shown = config.position.rotary_share
+        slider("rotary_share", _("Share of a head that turns"), 0.05, 1.0, shown, step=0.05)
+    switch("qk_norm", _("Norm on queries and keys"))
+    if config.attention.qk_norm:
+        switch("qk_norm_scale", _("Norms of queries and keys learn a scale"))
+    switch("attention_bias", _("Biases of queries, keys and values"))
+    switch("out_bias", _("Bias of the output projection"), shown=config.has_out_bias)
 
 
 def experts(config: ModelConfig) -> None:
@@ -247,6 +280,6 @@ def slider(name: str, label: str, least, most, shown, **more) -> None:
         st.slider(label, least, most, **more, **link.view(name, shown, (least, most)))
 
 
-def switch(name: str, label: str, **more) -> None:
-    """On or off."""
-    st.toggle(label, **more, **link.view(name, link.value(name)))
+def switch(name: str, label: str, *, shown: bool | None = None, **more) -> None:
+    """On or off; `shown` is the field's value unless told otherwise."""
+    st.toggle(label, **more, **link.view(name, link.value(name) if shown is None else shown))

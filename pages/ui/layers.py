@@ -6,12 +6,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from blocks.faults import N_
 from blocks.inspection import predictions, tiles
 from blocks.run import Run
 from pages.ui import cached, labelled, tokens
 from pages.ui.language import _, current_language
 
 N_CANDIDATES = 12
+ENDS = {
+    "embedding": N_("embedding"),
+    "embedding_norm": N_("embedding norm"),
+    "final_norm": N_("final norm"),
+}
 
 
 def flow(run: Run) -> pd.DataFrame:
@@ -22,13 +28,13 @@ def flow(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=32)
 def _flow(run: Run, language: str) -> pd.DataFrame:
     table = cached.whole_flow(run)
-    is_shown = table["stage"].isin(["resid_post", "embedding", "final_norm"])
+    is_shown = table["stage"].isin(["resid_post", *ENDS])
     table = table[is_shown].reset_index(drop=True)
     names = [_name(row) for row in table.itertuples()]
-    parts = {"embedding": "embedding", "final_norm": "norm", "resid_post": "stream"}
+    parts = {"embedding": "embedding", "resid_post": "stream"}
     return table.assign(
         label=names,
-        part=table["stage"].map(parts),
+        part=table["stage"].map(parts).fillna("norm"),
         stage=table["stage"] + table["layer"].astype("string").fillna(""),
         token_norm=table["rms"] * run.config.d_model**0.5,
     )
@@ -37,7 +43,7 @@ def _flow(run: Run, language: str) -> pd.DataFrame:
 def _name(row) -> str:
     if row.stage == "resid_post":
         return _("layer {layer}").format(layer=row.layer + 1)
-    return _("embedding") if row.stage == "embedding" else _("final norm")
+    return _(ENDS[row.stage])
 
 
 def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:

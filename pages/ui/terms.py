@@ -26,6 +26,7 @@ OPTIONS = {
     "glu": "GLU",
     "reglu": "ReGLU",
     "geglu": "GEGLU",
+    "geglu_tanh": "GEGLU (tanh)",
     "swiglu": "SwiGLU",
     "pytorch": N_("PyTorch default"),
     "zero_writes": N_("writes start at zero"),
@@ -96,6 +97,10 @@ PARTS = {
     "final_norm": N_("final norm"),
     "source_embed": N_("source embedding"),
     "embedding_norm": N_("embedding norm"),
+    "segment_embed": N_("segment embedding"),
+    "pooler": N_("pooler"),
+    "qk_norm": N_("norms of queries and keys"),
+    "cross_qk_norm": N_("norms of queries and keys, cross"),
     "relative_bias": N_("relative position bias"),
     "cross_attention_bias": N_("cross-attention biases"),
 }

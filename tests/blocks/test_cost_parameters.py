@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 from toy import toy, toys
 
 from blocks import PRESETS, ModelConfig, build, count_parameters
 from blocks.cost.parameters import active_parameters
-from blocks.kinds import Activation, NormKind, NormPlacement, PositionKind
+from blocks.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
 from blocks.models import ARCHITECTURES, count_built
 
 
@@ -32,7 +34,7 @@ def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
 
 
 def sizes_of(config: ModelConfig) -> dict[str, int]:
-    names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts"
+    names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts n_segments"
     return {name: getattr(config, name) for name in names.split()}
 
 
@@ -95,6 +97,53 @@ def test_a_token_meets_its_own_experts_alone():
     assert active_parameters(config) == total - 3 * (5 - 2) * one_expert
     for dense in (toy(), toy(attention_only=True), toy(n_experts=3, n_active_experts=3)):
         assert active_parameters(dense) == count_parameters(dense)["count"].sum()
+
+
+ANYWHERE = st.fixed_dictionaries(
+    {
+        "architecture": st.sampled_from(Architecture),
+        "n_layers": st.integers(1, 3),
+        "n_decoder_layers": st.none() | st.integers(1, 3),
+        "d_model": st.sampled_from([8, 12]),
+        "n_heads": st.sampled_from([1, 2, 4]),
+        "n_kv_heads": st.none() | st.sampled_from([1, 2]),
+        "d_head": st.none() | st.integers(1, 9),
+        "attention_bias": st.booleans(),
+        "out_bias": st.none() | st.booleans(),
+        "qk_norm": st.booleans(),
+        "qk_norm_scale": st.booleans(),
+        "d_ff": st.none() | st.integers(1, 20),
+        "activation": st.sampled_from(Activation),
+        "feed_forward_bias": st.booleans(),
+        "n_experts": st.integers(1, 3),
+        "n_active_experts": st.integers(1, 3),
+        "norm_kind": st.sampled_from(NormKind),
+        "norm_placement": st.sampled_from(NormPlacement),
+        "norm_affine": st.booleans(),
+        "parallel_norms": st.integers(1, 2),
+        "embedding_norm": st.booleans(),
+        "position_kind": st.sampled_from(PositionKind),
+        "max_seq_len": st.integers(1, 20),
+        "rotary_share": st.floats(0.01, 1),
+        "vocab_size": st.integers(1, 20),
+        "tie_embeddings": st.booleans(),
+        "n_segments": st.integers(0, 3),
+        "pooler": st.booleans(),
+        "share_embeddings": st.booleans(),
+        "relative_bias": st.booleans(),
+        "attention_only": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(ANYWHERE)
+def test_formulas_count_what_is_built_in_the_whole_space(values: dict[str, Any]):
+    config, _ = ModelConfig().nearest(**values)
+    table = count_parameters(config)
+    assert table["count"].sum() == count_built(config)
+    assert table["part"].is_unique
+    assert table["count"].gt(0).all()
 
 
 @pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)

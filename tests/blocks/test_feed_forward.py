@@ -21,6 +21,7 @@ FORMULAS: dict[Activation, Callable[[Tensor, Tensor | None], Tensor]] = {
     Activation.GLU: lambda up, gate: F.glu(torch.cat((up, gate), dim=-1)),  # first · σ(second)
     Activation.REGLU: lambda up, gate: up * gate.clamp(min=0),
     Activation.GEGLU: lambda up, gate: up * gate * (1 + torch.erf(gate / 2**0.5)) / 2,
+    Activation.GEGLU_TANH: lambda up, gate: up * F.gelu(gate, approximate="tanh"),
     Activation.SWIGLU: lambda up, gate: up * gate / (1 + torch.exp(-gate)),
 }
 

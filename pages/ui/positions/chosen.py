@@ -48,7 +48,7 @@ def n_pairs(run: Run) -> int:
         case PositionKind.ALIBI:
             return config.n_heads
         case PositionKind.ROPE:
-            return config.d_head // 2
+            return config.rotary_width // 2
         case PositionKind.NONE:
             return 0
         case _:

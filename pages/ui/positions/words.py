@@ -93,7 +93,7 @@ def table_note(run: Run, kind: PositionKind, n: int) -> str:
         deepest = measured.most(run, kind, n, 0)
         notes.append(text.format(bias=-deepest, factor=math.exp(deepest)))
     width = {
-        PositionKind.ROPE: run.config.d_head // 2,
+        PositionKind.ROPE: run.config.rotary_width // 2,
         PositionKind.ALIBI: run.config.n_heads,
     }.get(kind, run.config.d_model)
     if width > SHOWN_COLUMNS:
