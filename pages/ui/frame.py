@@ -12,7 +12,7 @@ from blocks.cost.memory import bytes_text
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.ui import cached, controls, link
+from pages.ui import cached, controls, link, starts
 from pages.ui.changes import controls as changes
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
@@ -69,8 +69,12 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
 def open_counting_page(title: str) -> Run:
     """The same for a page that counts: each model whole and as what it is, whatever its size."""
     st.session_state["default_mask"] = None
-    draw_frame(title, FIRST_SHOWN[None], lambda: controls.architecture(_of_two()))
+    draw_frame(title, FIRST_SHOWN[None], _whatever_its_size)
     return current_run(_of_two())
+
+
+def _whatever_its_size() -> None:
+    controls.architecture(_of_two(), starts.names_to_count())
 
 
 def _of_two() -> Architecture | None:

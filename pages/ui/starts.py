@@ -10,7 +10,7 @@ from blocks import PRESETS, ModelConfig
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.masks import MaskKind
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE
+from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings
@@ -57,13 +57,18 @@ def names_of_two() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*two, *ENCODER_DECODER_TABLE, *names())))
 
 
+def names_to_count() -> tuple[str, ...]:
+    """The same and more: what is counted need not run."""
+    return (*names_of_two(), *PUBLISHED_TABLE)
+
+
 def _is_of_two(config: ModelConfig) -> bool:
     return config.architecture is Architecture.ENCODER_DECODER
 
 
 def is_known(name: str) -> bool:
     """Whether one can start from this name; of a run, whether it is still kept."""
-    return name in names_of_two() or _run(name) is not None
+    return name in names_to_count() or _run(name) is not None
 
 
 def start(name: str, step: int | None = None) -> Start:
@@ -71,7 +76,7 @@ def start(name: str, step: int | None = None) -> Start:
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), made small")
         return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
-    published = PRESET_TABLE | ENCODER_DECODER_TABLE
+    published = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     if name in published:
         preset = published[name]
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)

@@ -1,0 +1,123 @@
+"""Published models as `transformers` builds them, without memory: the shapes of their config.json.
+
+Written down from the models' own files, not from ours.
+"""
+
+import torch
+from torch import nn
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForSeq2SeqLM,
+    BartConfig,
+    BertConfig,
+    FalconConfig,
+    GemmaConfig,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    MistralConfig,
+    MixtralConfig,
+    Qwen3Config,
+    T5Config,
+)
+
+# Parameters as published: the model's card, or the number of values in its files.
+COUNTS = {
+    "bert-base": 109_482_240,
+    "bert-large": 335_141_888,
+    "gpt2-small": 124_439_808,
+    "gpt2-medium": 354_823_168,
+    "gpt2-large": 774_030_080,
+    "gpt2-xl": 1_557_611_200,
+    "smollm2-135m": 134_515_008,
+    "tinyllama-1.1b": 1_100_048_384,
+    "t5-small": 60_506_624,
+    "t5-base": 222_903_552,
+    "bart-base": 139_420_416,
+    "llama-7b": 6_738_415_616,
+    "llama-3-8b": 8_030_261_248,
+    "llama-3-70b": 70_553_706_496,
+    "llama-3-405b": 405_853_388_800,
+    "mistral-7b": 7_241_732_096,
+    "mixtral-8x7b": 46_702_792_704,
+    "qwen3-0.6b": 596_049_920,
+    "qwen3-8b": 8_190_735_360,
+    "gemma-2b": 2_506_172_416,
+    "pythia-1.4b": 1_414_647_808,
+    "falcon-7b": 6_921_720_704,
+}
+CAUSAL, PLAIN, TWO = AutoModelForCausalLM, AutoModel, AutoModelForSeq2SeqLM
+
+
+def _sizes(vocab_size, hidden_size, n_layers, n_heads, n_kv_heads, intermediate_size, **more):
+    return {
+        "vocab_size": vocab_size,
+        "hidden_size": hidden_size,
+        "num_hidden_layers": n_layers,
+        "num_attention_heads": n_heads,
+        "num_key_value_heads": n_kv_heads,
+        "intermediate_size": intermediate_size,
+        **more,
+    }
+
+
+def _untied(*sizes, **more):
+    return _sizes(*sizes, tie_word_embeddings=False, **more)
+
+
+def _gpt2(n_embd, n_layer, n_head):
+    return GPT2Config(n_embd=n_embd, n_layer=n_layer, n_head=n_head)
+
+
+LARGE_BERT = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}
+# fmt: off
+CONFIGS = {
+    "bert-base":      (PLAIN,  BertConfig()),
+    "bert-large":     (PLAIN,  BertConfig(**LARGE_BERT)),
+    "gpt2-small":     (CAUSAL, _gpt2(768, 12, 12)),
+    "gpt2-medium":    (CAUSAL, _gpt2(1024, 24, 16)),
+    "gpt2-large":     (CAUSAL, _gpt2(1280, 36, 20)),
+    "gpt2-xl":        (CAUSAL, _gpt2(1600, 48, 25)),
+    "smollm2-135m":   (CAUSAL, LlamaConfig(**_sizes(49152, 576, 30, 9, 3, 1536,
+                                                    tie_word_embeddings=True))),
+    "tinyllama-1.1b": (CAUSAL, LlamaConfig(**_untied(32000, 2048, 22, 32, 4, 5632))),
+    "t5-small":       (TWO,    T5Config(d_model=512, d_kv=64, d_ff=2048, num_layers=6,
+                                        num_heads=8, vocab_size=32128)),
+    "t5-base":        (TWO,    T5Config(d_model=768, d_kv=64, d_ff=3072, num_layers=12,
+                                        num_heads=12, vocab_size=32128)),
+    "bart-base":      (PLAIN,  BartConfig(d_model=768, encoder_layers=6, decoder_layers=6,
+                                          encoder_attention_heads=12, decoder_attention_heads=12,
+                                          encoder_ffn_dim=3072, decoder_ffn_dim=3072)),
+    "llama-7b":       (CAUSAL, LlamaConfig(**_untied(32000, 4096, 32, 32, 32, 11008))),
+    "llama-3-8b":     (CAUSAL, LlamaConfig(**_untied(128256, 4096, 32, 32, 8, 14336))),
+    "llama-3-70b":    (CAUSAL, LlamaConfig(**_untied(128256, 8192, 80, 64, 8, 28672))),
+    "llama-3-405b":   (CAUSAL, LlamaConfig(**_untied(128256, 16384, 126, 128, 8, 53248))),
+    "mistral-7b":     (CAUSAL, MistralConfig(**_untied(32000, 4096, 32, 32, 8, 14336))),
+    "mixtral-8x7b":   (CAUSAL, MixtralConfig(**_untied(32000, 4096, 32, 32, 8, 14336))),
+    "qwen3-0.6b":     (CAUSAL, Qwen3Config(**_sizes(151936, 1024, 28, 16, 8, 3072, head_dim=128,
+                                                    tie_word_embeddings=True))),
+    "qwen3-8b":       (CAUSAL, Qwen3Config(**_untied(151936, 4096, 36, 32, 8, 12288,
+                                                     head_dim=128))),
+    "gemma-2b":       (CAUSAL, GemmaConfig(**_sizes(256000, 2048, 18, 8, 1, 16384, head_dim=256,
+                                                    tie_word_embeddings=True))),
+    "pythia-1.4b":    (CAUSAL, GPTNeoXConfig(**_untied(50304, 2048, 24, 16, 16, 8192))),
+    "falcon-7b":      (CAUSAL, FalconConfig(vocab_size=65024, hidden_size=4544,
+                                            num_hidden_layers=32, num_attention_heads=71,
+                                            bias=False, multi_query=True, parallel_attn=True)),
+}
+# fmt: on
+
+
+def count_theirs(name: str) -> int:
+    """Parameters of the model that `transformers` builds; tied ones once, nothing allocated."""
+    kind, config = CONFIGS[name]
+    with torch.device("meta"):
+        model: nn.Module = kind.from_config(config)
+    model.tie_weights()
+    return sum(parameter.numel() for parameter in model.parameters())
