@@ -1,0 +1,305 @@
+"""What a forward pass keeps for the way back: bytes, by formula, for the modules that run here.
+
+In the spirit of Korthikanti et al. 2022 (section 4.1), but term by term for these modules: norms
+written out in steps keep two or three tensors where a fused kernel keeps one. Left out: what is
+smaller by a factor of d_model (statistics of a row, log-sums, indices), what a kernel uses inside
+itself, and what an allocator rounds up.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from blocks.config import ModelConfig
+from blocks.cost.parameters import Part, Product, config_sizes
+from blocks.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
+
+FLOAT32_BYTES, INDEX_BYTES = 4, 8
+TOKENS: Product = ("batch", "n")
+ROW: Product = (*TOKENS, "d_model", "bytes")
+EXACT_ROW: Product = (*TOKENS, "d_model", "exact_bytes")
+QUERIES: Product = (*TOKENS, "n_heads", "d_head", "bytes")
+KEYS: Product = (*TOKENS, "n_kv_heads", "d_head", "bytes")
+PAIRS: Product = ("batch", "n_heads", "n", "n", "bytes")
+LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
+EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
+TABLE: Product = ("vocab_size", "d_model", "bytes")
+# Tensors of the hidden width that the way back needs: what the function reads, or what it gives.
+KEPT_HIDDEN = {
+    Activation.RELU: 1,
+    Activation.RELU_SQUARED: 2,
+    Activation.GELU: 2,
+    Activation.GELU_TANH: 2,
+    Activation.SILU: 2,
+    Activation.GLU: 3,
+    Activation.REGLU: 3,
+    Activation.GEGLU: 4,
+    Activation.SWIGLU: 4,
+}
+# More of them, alive for a moment on the way back.
+WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
+
+
+@dataclass(frozen=True)
+class Activations:
+    """What is alive at the worst moment of a training step, beyond weights and gradients.
+
+    `parts`: what is kept, in bytes by formula; `working`: what comes on top at that moment.
+    """
+
+    parts: tuple[Part, ...]
+    sizes: dict[str, int]
+    working: int
+
+    @property
+    def kept(self) -> int:
+        """Bytes that wait for the way back."""
+        return sum(part.count(self.sizes) for part in self.parts)
+
+    @property
+    def peak(self) -> int:
+        """Bytes at the worst moment."""
+        return self.kept + self.working
+
+
+def training_activations(
+    config: ModelConfig,
+    *,
+    batch: int,
+    n: int,
+    itemsize: int,
+    fused: bool = True,
+    checkpointing: bool = False,
+) -> Activations:
+    """Of one step on `batch` texts of n tokens (an encoder–decoder reads two of them).
+
+    Without `fused`, and with what no fused kernel takes (ALiBi, learned biases of distances),
+    each layer keeps its patterns. With `checkpointing` each layer keeps its input alone, and one
+    at a time is computed again.
+    """
+    sizes = _sizes(config, batch, n, itemsize)
+    is_narrow = itemsize < FLOAT32_BYTES
+    stacks = {
+        count: [*_layer(config, fused=fused, is_narrow=is_narrow, is_decoder=is_decoder)]
+        for count, is_decoder in _stacks(config)
+    }
+    ends = [*_ends(config, is_narrow=is_narrow)]
+    moments = [_at_the_loss(config, sizes)]
+    if checkpointing:
+        kept = [_input(count) for count in stacks]
+        moments += [
+            _bytes(layer, sizes) - _count(sizes, ROW) + _in_the_layer(config, layer, sizes)
+            for layer in stacks.values()  # its input is kept already
+        ]
+    else:
+        kept = [part for count, layer in stacks.items() for part in _repeated(count, layer)]
+        moments.append(_in_the_layer(config, [*stacks.values()][-1], sizes))
+    parts = (*kept, *ends)
+    moments.append(_at_the_embedding(config, sizes) - _bytes(parts, sizes))
+    return Activations(parts, sizes, max(moments))
+
+
+def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> dict[str, int]:
+    return {
+        **config_sizes(config),
+        "n_active_experts": config.n_active_experts,
+        "rotary_width": config.rotary_width,
+        "batch": batch,
+        "n": n,
+        "bytes": itemsize,
+        "exact_bytes": max(itemsize, FLOAT32_BYTES),
+        "index_bytes": INDEX_BYTES,
+    }
+
+
+def _stacks(config: ModelConfig) -> Iterator[tuple[str, bool]]:
+    """What counts the layers of each stack, and whether they read a second text."""
+    yield "n_layers", False
+    if config.architecture is Architecture.ENCODER_DECODER:
+        yield "n_decoder_layers", True
+
+
+def _bytes(parts: Iterable[Part], sizes: dict[str, int]) -> int:
+    return sum(part.count(sizes) for part in parts)
+
+
+def _stack(count: str) -> str:
+    return "decoder." if count == "n_decoder_layers" else ""
+
+
+def _repeated(count: str, parts: list[Part]) -> Iterator[Part]:
+    for part in parts:
+        products = tuple((count, *product) for product in part.products)
+        yield replace(part, name=f"{_stack(count)}{part.name}", products=products)
+
+
+def _input(count: str) -> Part:
+    return Part(f"{_stack(count)}layer_input", "residual", ((count, *ROW),))
+
+
+def _layer(
+    config: ModelConfig, *, fused: bool, is_narrow: bool, is_decoder: bool
+) -> Iterator[Part]:
+    """What one layer keeps."""
+    n_sublayers = 1 + is_decoder + (not config.attention_only)
+    if norms := _norms(config, n_sublayers, is_narrow=is_narrow):
+        yield Part("norms", "norm", norms)
+    is_causal = is_decoder or config.architecture is Architecture.GPT
+    yield from _attention(config, fused=fused, is_causal=is_causal, is_narrow=is_narrow)
+    if is_decoder:
+        for part in _attention(config, fused=fused, is_cross=True, is_narrow=is_narrow):
+            yield replace(part, name=f"cross_{part.name}", group="cross_attention")
+    if config.dropout:
+        yield Part("dropout", "residual", ((n_sublayers, *ROW),))
+    if not config.attention_only:
+        yield from _feed_forward(config)
+
+
+def _norms(config: ModelConfig, n_sublayers: int, *, is_narrow: bool) -> tuple[Product, ...]:
+    """Norms of one layer; two that stand side by side read the same stream."""
+    match config.norm.norm_placement:
+        case NormPlacement.PARALLEL:
+            n_norms, n_inputs = config.norm.parallel_norms, 1
+        case NormPlacement.SANDWICH:
+            n_norms, n_inputs = 2 * n_sublayers, 2 * n_sublayers
+        case _:
+            n_norms, n_inputs = n_sublayers, n_sublayers
+    return _of_norms(config, n_norms, n_inputs, is_narrow=is_narrow)
+
+
+def _of_norms(
+    config: ModelConfig, n_norms: int, n_inputs: int, *, is_narrow: bool
+) -> tuple[Product, ...]:
+    """Their inputs; those minus the mean; and what a learned scale multiplies.
+
+    Statistics are taken in float32: from narrower numbers each norm makes a copy, which is kept.
+    """
+    scaled = ((n_norms, *ROW),) if config.norm.norm_affine else ()
+    copies = ((n_norms, *EXACT_ROW),) if is_narrow else ()
+    match config.norm.norm_kind:
+        case NormKind.NONE:
+            return ()
+        case NormKind.RMS_NORM:
+            return (*copies, (n_inputs, *ROW), *scaled)
+        case _:
+            return (*(copies or ((n_inputs, *EXACT_ROW),)), (n_norms, *EXACT_ROW), *scaled)
+
+
+def _attention(
+    config: ModelConfig,
+    *,
+    fused: bool,
+    is_narrow: bool,
+    is_causal: bool = False,
+    is_cross: bool = False,
+) -> Iterator[Part]:
+    """Input, queries, keys and values as they meet, pattern, and what the heads read."""
+    is_fused = fused and (is_cross or _can_be_fused(config))
+    yield Part("attention_in", "attention", (ROW,))
+    keys = KEYS if is_fused else QUERIES  # in steps, each query head has a copy of its own
+    yield Part("q_k_v", "attention", (QUERIES, (2, *keys)))
+    if config.attention.qk_norm:
+        yield _qk_norm(config, is_narrow=is_narrow)
+    if config.position.position_kind is PositionKind.ROPE and not is_cross:
+        yield Part("rotation", "attention", ((2, "n", "rotary_width", "bytes"),))
+    if not is_fused:
+        n_patterns = 3 if config.dropout else 1  # itself, what is dropped, and what is left
+        yield Part("pattern", "attention", ((n_patterns, *PAIRS),))
+    elif is_causal:
+        yield Part("mask", "attention", (("n", "n", "bytes"),))
+    n_out = 2 if is_fused and is_causal else 1  # once more where rows without a key are cleared
+    yield Part("head_out", "attention", ((n_out, *QUERIES),))
+
+
+def _can_be_fused(config: ModelConfig) -> bool:
+    """What each head adds to the scores, the fused kernels do not take."""
+    is_alibi = config.position.position_kind is PositionKind.ALIBI
+    return not is_alibi and not config.encoder_decoder.relative_bias
+
+
+def _qk_norm(config: ModelConfig, *, is_narrow: bool) -> Part:
+    exact = [(*each[:-1], "exact_bytes") for each in (QUERIES, KEYS)] if is_narrow else []
+    times = 2 if config.attention.qk_norm_scale else 1
+    return Part("qk_norm", "attention", ((times, *QUERIES), (times, *KEYS), *exact))
+
+
+def _feed_forward(config: ModelConfig) -> Iterator[Part]:
+    """Input, and the hidden values that the function and the products want again."""
+    is_shared = config.norm.norm_placement is NormPlacement.PARALLEL
+    if not is_shared or config.norm.parallel_norms > 1:
+        yield Part("feed_forward_in", "feed_forward", (ROW,))
+    activation = config.feed_forward.activation
+    experts: Product = ()
+    if config.n_experts > 1:
+        experts = ("n_active_experts",)
+        moved = (3, *experts, *ROW)  # what goes to the experts, comes back, and is weighted
+        probs = (*TOKENS, "n_experts", "exact_bytes")
+        yield Part("routed", "feed_forward", (moved, probs))
+    n_hidden = KEPT_HIDDEN[activation]
+    if config.dropout:
+        n_hidden += 2 if activation is Activation.RELU else 1
+    hidden = (n_hidden, *experts, *TOKENS, "d_ff", "bytes")
+    yield Part("hidden", "feed_forward", (hidden,))
+
+
+def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
+    """What is kept before the first layer and after the last; a block has no ends."""
+    if not config.architecture.reads_tokens:
+        return
+    n_texts = 2 if config.architecture is Architecture.ENCODER_DECODER else 1
+    norms = _of_norms(config, n_texts, n_texts, is_narrow=is_narrow)
+    yield Part("token_ids", "embedding", ((n_texts + 1, *TOKENS, "index_bytes"),))
+    if config.norm.embedding_norm and norms:
+        yield Part("embedding_norm", "norm", norms)
+    if config.norm.norm_placement is not NormPlacement.POST and norms:
+        yield Part("final_norm", "norm", norms)
+    yield Part("unembed_in", "embedding", ((n_texts, *ROW),))
+    yield Part("log_probs", "embedding", (EXACT_LOGITS,))
+
+
+def _count(sizes: dict[str, int], *products: Product) -> int:
+    return Part("", "", products).count(sizes)
+
+
+def _at_the_loss(config: ModelConfig, sizes: dict[str, int]) -> int:
+    """The logits and two gradients of them; then one, and the gradient of what scored them."""
+    if not config.architecture.reads_tokens:
+        return 0
+    logits, exact = _count(sizes, LOGITS), _count(sizes, EXACT_LOGITS)
+    return logits + max(2 * exact, _count(sizes, TABLE) + logits - exact)
+
+
+def _at_the_embedding(config: ModelConfig, sizes: dict[str, int]) -> int:
+    """All is let go but the logits; the gradient of a tied table waits for its second half."""
+    if not config.architecture.reads_tokens:
+        return 0
+    n_tables = 3 if config.vocabulary.tie_embeddings else 1
+    return _count(sizes, LOGITS) + n_tables * _count(sizes, TABLE)
+
+
+def _in_the_layer(config: ModelConfig, layer: list[Part], sizes: dict[str, int]) -> int:
+    """What the way back through the last layer adds, and what is already let go."""
+    after = _after_the_head(config, sizes) if config.architecture.reads_tokens else 0
+    wide = _bytes((part for part in layer if part.group == "feed_forward"), sizes)
+    patterns = [part for part in layer if part.name == "pattern"]
+    row, queries = _count(sizes, ROW), _count(sizes, QUERIES)
+    in_attention = 3 * queries + 2 * _count(sizes, PAIRS) * bool(patterns) - wide
+    return after + 2 * row + max(in_attention, _in_the_wide_layer(config, sizes))
+
+
+def _after_the_head(config: ModelConfig, sizes: dict[str, int]) -> int:
+    """Logits and the gradient of a tied table are still there; what scored is let go."""
+    let_go = [EXACT_LOGITS, ROW]
+    if config.norm.norm_placement is not NormPlacement.POST:
+        let_go += _of_norms(config, 1, 1, is_narrow=sizes["bytes"] < FLOAT32_BYTES)
+    there = _count(sizes, LOGITS) + _count(sizes, TABLE) * config.vocabulary.tie_embeddings
+    return there - _count(sizes, *let_go)
+
+
+def _in_the_wide_layer(config: ModelConfig, sizes: dict[str, int]) -> int:
+    """Gradients of hidden values, and of one matrix; of experts one after the other."""
+    if config.attention_only:
+        return 0
+    activation = config.feed_forward.activation
+    n_hidden = WORKING_HIDDEN.get(activation, 2 if activation.is_gated else 1)
+    hidden = _count(sizes, ("n_active_experts", *TOKENS, "d_ff", "bytes")) // config.n_experts
+    return n_hidden * hidden + _count(sizes, ("d_model", "d_ff", "bytes"))
