@@ -1,0 +1,156 @@
+"""Run one operation of a layer alone, in its true shapes, on random operands."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.attention import attend
+from blocks.config import ModelConfig
+from blocks.cost.operands import BEYOND_CACHES, Operands
+from blocks.cost.operations import (
+    Operation,
+    Phase,
+    Tokens,
+    Work,
+    count_product,
+    operation_sizes,
+    operations,
+)
+from blocks.cost.parameters import count_parameters
+from blocks.cost.timing import Times, measure_times
+from blocks.feed_forward import ACTIVATIONS
+from blocks.kinds import Architecture
+from blocks.kv_cache import kv_cache_bytes_per_token
+from blocks.masks import causal
+from blocks.normalization import build_norm
+from blocks.probe import Probe
+
+Call = Callable[[], Tensor]
+LARGEST_COPIES = 4
+"""How often the bytes of an operation are held at most: operands, result, and in float32."""
+
+
+def measure_operation(
+    config: ModelConfig,
+    tokens: Tokens,
+    name: str,
+    *,
+    device: torch.device | str,
+    dtype: torch.dtype,
+    seed: int = 0,
+) -> Times:
+    """Time the operation of this name alone; no gradients. KeyError where there is none."""
+    found = {each.name: each for each in operations(config, tokens.phase)}
+    draw = Operands(
+        device, dtype, working_set=working_set(config, tokens, itemsize=dtype.itemsize), seed=seed
+    )
+    with torch.inference_mode():
+        return measure_times(prepare(found[name], config, tokens, draw), device)
+
+
+def working_set(config: ModelConfig, tokens: Tokens, *, itemsize: int) -> int:
+    """Bytes that a pass of the whole model reads once: its weights, its cached keys and values."""
+    weights = int(count_parameters(config)["count"].sum()) * itemsize
+    cached = kv_cache_bytes_per_token(config, itemsize) * tokens.batch * tokens.n
+    return weights + (cached if tokens.phase is Phase.DECODE else 0)
+
+
+def needed_bytes(operation: Operation, sizes: dict[str, int], *, itemsize: int) -> int:
+    """An upper bound of what measuring it allocates."""
+    return LARGEST_COPIES * operation.moved.count(sizes) * itemsize + 2 * BEYOND_CACHES
+
+
+def prepare(operation: Operation, config: ModelConfig, tokens: Tokens, draw: Operands) -> Call:
+    """The operation as a call without arguments; its operands are drawn here."""
+    sizes = operation_sizes(config, tokens)
+    match operation.work:
+        case Work.LINEAR:
+            return _linear(operation, sizes, draw)
+        case Work.NORM:
+            return _norm(config, sizes, draw)
+        case Work.ACTIVATION:
+            return _activation(operation, config, sizes, draw)
+        case Work.ADD:
+            x, write = (draw.tensor(*_stream(sizes)) for _ in range(2))
+            return partial(torch.add, x, write)
+        case _:
+            return _pairs(operation, config, tokens, sizes, draw)
+
+
+def _stream(sizes: dict[str, int]) -> tuple[int, int, int]:
+    return sizes["batch"], sizes["n_new"], sizes["d_model"]
+
+
+def _linear(operation: Operation, sizes: dict[str, int], draw: Operands) -> Call:
+    """x Wᵀ; of several experts each takes its even share of the rows."""
+    rows, d_in, d_out = (count_product(factors, sizes) for factors in operation.shape)
+    x = draw.tensor(rows, d_in)
+    if not operation.experts:
+        weights = draw.rotating(d_out, d_in)
+        return lambda: F.linear(x, next(weights))
+    n_read = count_product(operation.experts, sizes)
+    shares, experts = x.tensor_split(n_read), draw.rotating(n_read, d_out, d_in)
+    return lambda: torch.cat([F.linear(x, w) for x, w in zip(shares, next(experts), strict=True)])
+
+
+def _norm(config: ModelConfig, sizes: dict[str, int], draw: Operands) -> Call:
+    """The model's own module."""
+    x = draw.tensor(*_stream(sizes))
+    norm = build_norm(config, Probe("norm")).to(x.device, x.dtype)
+    for tensor in norm.state_dict().values():
+        tensor.fill_(1)
+    return partial(norm, x)
+
+
+def _activation(
+    operation: Operation, config: ModelConfig, sizes: dict[str, int], draw: Operands
+) -> Call:
+    """Bend, and let what is bent decide how much of the other passes."""
+    kind = config.feed_forward.activation
+    bend, n = ACTIVATIONS[kind], operation.flops.count(sizes)
+    if not kind.is_gated:
+        return partial(bend, draw.tensor(n))
+    gate, up = draw.tensor(n // 2), draw.tensor(n // 2)
+    return lambda: bend(gate) * up
+
+
+def _pairs(
+    operation: Operation,
+    config: ModelConfig,
+    tokens: Tokens,
+    sizes: dict[str, int],
+    draw: Operands,
+) -> Call:
+    """What each query does with each key; queries of one group read the same key head."""
+    batch, n_kv, n_new, d_head = (sizes[n] for n in ("batch", "n_kv_heads", "n_new", "d_head"))
+    n_keys, group = sizes[operation.keys], sizes["n_heads"] // sizes["n_kv_heads"]
+    is_cached = tokens.phase is Phase.DECODE
+    cached = draw.rotating if is_cached else draw.same
+    grouped = batch, n_kv, group * n_new
+    match operation.work:
+        case Work.SCORES:
+            q, k = draw.tensor(*grouped, d_head), cached(batch, n_kv, n_keys, d_head)
+            return lambda: q @ next(k).mT
+        case Work.SOFTMAX:
+            return partial(draw.tensor(*grouped, n_keys).softmax, dim=-1)
+        case Work.VALUES:
+            pattern, v = draw.tensor(*grouped, n_keys), cached(batch, n_kv, n_keys, d_head)
+            return lambda: pattern @ next(v)
+        case _:
+            q = draw.tensor(batch, n_kv * group, n_new, d_head)
+            k, v = (cached(batch, n_kv, n_keys, d_head) for _ in range(2))
+            mask = _mask(operation, config, tokens, q.device)
+            return lambda: attend(q, next(k), next(v), mask)
+
+
+def _mask(
+    operation: Operation, config: ModelConfig, tokens: Tokens, device: torch.device
+) -> Tensor | None:
+    """Who writes reads what was before; a single token reads all there is."""
+    writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
+    is_self = operation.keys == "n_keys"
+    is_causal = writes and is_self and tokens.phase is Phase.PREFILL
+    return causal(tokens.n, device) if is_causal else None
