@@ -1,7 +1,12 @@
 """Devices that models are trained and served on: memory, speed and bandwidth, with sources."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
 
 GB, TB, TERA = 10**9, 10**12, 10**12
 
@@ -35,9 +40,9 @@ def _device(
 # none), source. float32 is that of the plain units, not of TF32.
 HARDWARE: dict[str, Hardware] = {
     "t4": _device(
-        "NVIDIA T4", 16, 320, (8.1, 0, 65), "NVIDIA T4 data sheet, 2019"),
+        "NVIDIA T4", 16, 300, (8.1, 0, 65), "NVIDIA T4 data sheet"),
     "v100-sxm-32gb": _device(
-        "NVIDIA V100 SXM2 32GB", 32, 900, (15.7, 0, 125), "NVIDIA V100 data sheet, 2020"),
+        "NVIDIA V100 SXM2 32GB", 32, 900, (15.7, 0, 125), "NVIDIA V100 data sheet"),
     "rtx-3090": _device(
         "NVIDIA RTX 3090", 24, 936, (35.6, 71, 71),
         "NVIDIA Ampere GA102 white paper, appendix A"),
@@ -45,23 +50,39 @@ HARDWARE: dict[str, Hardware] = {
         "NVIDIA RTX 4090", 24, 1008, (82.6, 165.2, 165.2),
         "NVIDIA Ada GPU architecture white paper, appendix A"),
     "l4": _device(
-        "NVIDIA L4", 24, 300, (30.3, 121, 121), "NVIDIA L4 data sheet, 2023; half of the sparse"),
+        "NVIDIA L4", 24, 300, (30.3, 121, 121), "NVIDIA L4 data sheet; half of the sparse"),
     "l40s": _device(
-        "NVIDIA L40S", 48, 864, (91.6, 362.05, 362.05), "NVIDIA L40S data sheet, 2023"),
+        "NVIDIA L40S", 48, 864, (91.6, 362.05, 362.05), "NVIDIA L40S data sheet"),
     "a100-sxm-80gb": _device(
-        "NVIDIA A100 SXM 80GB", 80, 2039, (19.5, 312, 312), "NVIDIA A100 data sheet, 2021"),
+        "NVIDIA A100 SXM 80GB", 80, 2039, (19.5, 312, 312), "NVIDIA A100 data sheet"),
     "h100-sxm": _device(
         "NVIDIA H100 SXM", 80, 3350, (67, 989.4, 989.4),
-        "NVIDIA H100 data sheet, 2023; half of the sparse"),
+        "NVIDIA H100 data sheet; half of the sparse"),
     "h200-sxm": _device(
         "NVIDIA H200 SXM", 141, 4800, (67, 989.4, 989.4),
-        "NVIDIA H200 data sheet, 2024; half of the sparse"),
+        "NVIDIA H200 data sheet; half of the sparse"),
     "mi300x": _device(
         "AMD Instinct MI300X", 192, 5300, (163.4, 1307.4, 1307.4),
-        "AMD Instinct MI300X data sheet, 2023"),
+        "AMD Instinct MI300X data sheet"),
     "tpu-v5e": _device(
         "Google TPU v5e", 16, 819, (0, 197, 0), "Google Cloud TPU v5e documentation"),
     "tpu-v5p": _device(
         "Google TPU v5p", 95, 2765, (0, 459, 0), "Google Cloud TPU v5p documentation"),
 }
 # fmt: on
+
+
+@cache
+def memory_here(device: str) -> int:
+    """Bytes of memory of the device in front of you: all of it, free or not.
+
+    Of a CPU what the machine has, or less where this process is allowed less.
+    """
+    if device == "cuda":
+        return int(torch.cuda.get_device_properties(0).total_memory)
+    if device == "xpu":
+        return int(torch.xpu.get_device_properties(0).total_memory)
+    machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    allowed = limit.read_text().strip() if limit.exists() else "max"
+    return min(machine, int(allowed)) if allowed.isdigit() else machine

@@ -1,0 +1,202 @@
+"""How much memory training or use of a model needs, and what fits into how much."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from blocks.config import ModelConfig
+from blocks.cost.activations import FLOAT32_BYTES, training_activations
+from blocks.cost.parameters import count_parameters
+from blocks.kinds import Architecture
+from blocks.kv_cache import kv_cache_bytes_per_token
+
+HALF_BYTES = 2
+MATRICES = ("_proj", "router")
+
+
+class WeightFormat(StrEnum):
+    """How a weight is stored; int8 and int4 for use only, computed with in bfloat16."""
+
+    FLOAT32 = "float32"
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    INT8 = "int8"
+    INT4 = "int4"
+
+
+BITS = {
+    WeightFormat.FLOAT32: 32,
+    WeightFormat.BFLOAT16: 16,
+    WeightFormat.FLOAT16: 16,
+    WeightFormat.INT8: 8,
+    WeightFormat.INT4: 4,
+}
+
+
+class OptimizerStates(StrEnum):
+    """What an optimizer remembers beside each weight."""
+
+    ADAM = "adam"
+    SGD = "sgd"
+    MOMENTUM = "momentum"
+    MUON = "muon"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a model is trained or used.
+
+    `master_weights`: with weights of 16 bits, a copy in float32 takes the updates, and the
+    optimizer's states are float32 too (Micikevicius et al. 2017, section 3.1).
+    """
+
+    weight_format: WeightFormat = WeightFormat.BFLOAT16
+    optimizer: OptimizerStates = OptimizerStates.ADAM
+    master_weights: bool = True
+    fused: bool = True
+    checkpointing: bool = False
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number that passes: float32, or 16 bits."""
+        return FLOAT32_BYTES if self.weight_format is WeightFormat.FLOAT32 else HALF_BYTES
+
+    @property
+    def has_master(self) -> bool:
+        """Whether a second, exact copy of the weights is kept."""
+        return self.master_weights and self.itemsize < FLOAT32_BYTES
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes, by what they are for; what does not apply is 0."""
+
+    weights: int
+    gradients: int = 0
+    master: int = 0
+    optimizer: int = 0
+    activations: int = 0
+    cache: int = 0
+
+    @property
+    def total(self) -> int:
+        """All together."""
+        return sum(vars(self).values())
+
+    @property
+    def state(self) -> int:
+        """What there is whatever goes through: all but activations and cache."""
+        return self.weights + self.gradients + self.master + self.optimizer
+
+
+@lru_cache(maxsize=256)
+def n_parameters(config: ModelConfig) -> int:
+    """All parameters."""
+    return int(count_parameters(config)["count"].sum())
+
+
+@lru_cache(maxsize=256)
+def n_inner_matrices(config: ModelConfig) -> int:
+    """Parameters in the matrices of the layers: those that Muon steps (Jordan 2024)."""
+    table = count_parameters(config)
+    is_matrix = table["part"].str.endswith(MATRICES)
+    return int(table["count"][is_matrix].sum())
+
+
+def n_states(config: ModelConfig, optimizer: OptimizerStates) -> int:
+    """Numbers that the optimizer remembers.
+
+    SGD none, with momentum one a weight, Adam two (Kingma and Ba 2014, algorithm 1), Muon one for
+    the matrices of the layers and two, Adam's, for the rest.
+    """
+    n = n_parameters(config)
+    match optimizer:
+        case OptimizerStates.SGD:
+            return 0
+        case OptimizerStates.MOMENTUM:
+            return n
+        case OptimizerStates.ADAM:
+            return 2 * n
+        case OptimizerStates.MUON:
+            return 2 * n - n_inner_matrices(config)
+
+
+def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
+    """One step on `batch` texts of n tokens, gradients of all weights there at once.
+
+    Left out: what the framework, the allocator and communication between devices take.
+    """
+    n_weights, itemsize = n_parameters(config), setup.itemsize
+    activations = training_activations(
+        config,
+        batch=batch,
+        n=n,
+        itemsize=itemsize,
+        fused=setup.fused,
+        checkpointing=setup.checkpointing,
+    )
+    state_bytes = FLOAT32_BYTES if setup.has_master else itemsize
+    return Need(
+        weights=n_weights * itemsize,
+        gradients=n_weights * itemsize,
+        master=n_weights * FLOAT32_BYTES * setup.has_master,
+        optimizer=n_states(config, setup.optimizer) * state_bytes,
+        activations=activations.peak,
+    )
+
+
+def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
+    """Weights, the cache of `batch` texts of n tokens, and what is alive while they are read.
+
+    A prompt is read in one pass, and the vocabulary is scored after its last token only. Scales
+    of quantised weights are left out.
+    """
+    return Need(
+        weights=n_parameters(config) * BITS[setup.weight_format] // 8,
+        activations=_passing(config, setup, batch, n),
+        cache=cache_bytes(config, setup.itemsize, batch=batch, n=n),
+    )
+
+
+def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
+    """Keys and values of `batch` texts of n tokens; who does not write keeps none."""
+    if config.architecture not in (Architecture.GPT, Architecture.ENCODER_DECODER):
+        return 0
+    times = 2 if config.architecture is Architecture.ENCODER_DECODER else 1  # source and target
+    return times * batch * n * kv_cache_bytes_per_token(config, itemsize)
+
+
+def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
+    """The most that is alive in one layer on the way forward, and the last logits."""
+    rows = batch * n
+    heads = config.d_head * (2 * config.n_heads + 2 * config.n_kv_heads)
+    patterns = 0 if setup.fused else 2 * batch * config.n_heads * n * n
+    hidden = 0
+    if not config.attention_only:
+        n_hidden = 3 if config.feed_forward.activation.is_gated else 2
+        hidden = n_hidden * rows * config.d_ff * config.n_active_experts // config.n_experts
+    widest = max(rows * heads + patterns, hidden)
+    logits = batch * config.vocab_size * config.architecture.reads_tokens
+    return (2 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
+
+
+def largest(needs: Callable[[int], int], budget: int, most: int) -> int:
+    """The largest number up to `most` whose need is within the budget; 0 where not even 1 is.
+
+    `needs` must not fall.
+    """
+    fits, fails = 0, most + 1
+    step = 1
+    while step < fails:  # doubling finds the range, halving the place in it
+        if needs(step) > budget:
+            fails = step
+            break
+        fits, step = step, 2 * step
+    while fails - fits > 1:
+        middle = (fits + fails) // 2
+        if needs(middle) > budget:
+            fails = middle
+        else:
+            fits = middle
+    return fits
