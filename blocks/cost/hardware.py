@@ -82,6 +82,8 @@ def memory_here(device: str) -> int:
         return int(torch.cuda.get_device_properties(0).total_memory)
     if device == "xpu":
         return int(torch.xpu.get_device_properties(0).total_memory)
+    if not hasattr(os, "sysconf"):
+        return 0  # this system does not say
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = Path("/sys/fs/cgroup/memory.max")
     allowed = limit.read_text().strip() if limit.exists() else "max"

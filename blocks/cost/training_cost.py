@@ -1,7 +1,7 @@
 """What it takes to train: the rule 6·N·D, the exact count beside it, and hours on devices."""
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from blocks.config import ModelConfig
 from blocks.cost.fit import n_parameters
@@ -16,8 +16,7 @@ PAIRS = ("scores", "values")
 TABLES = ("embed", "source_embed", "position", "segment_embed")
 
 
-@dataclass(frozen=True)
-class TrainingCost:
+class TrainingCost(NamedTuple):
     """FLOPs to learn from so many tokens.
 
     `rule` is 6·N·D; what is added to it, or taken off, gives `exact`: `tables` are looked up and

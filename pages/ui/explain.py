@@ -57,6 +57,12 @@ TITLES = {
     "architectures": N_("Three architectures"),
     "span_corruption": N_("What they are trained on"),
     "flops": N_("Counting FLOPs"),
+    "backward_flops": N_("The way back, prompt and token"),
+    "crossover": N_("n² against n"),
+    "training_memory": N_("Memory of a training"),
+    "devices": N_("Devices"),
+    "training_cost": N_("The cost of training"),
+    "roofline": N_("Roofline"),
 }
 
 

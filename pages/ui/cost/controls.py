@@ -2,12 +2,21 @@
 
 import streamlit as st
 
+from blocks import ModelConfig
+from blocks.cost.fit import OptimizerStates, Setup
+from blocks.cost.hardware import HARDWARE
+from blocks.cost.passes import pass_kinds
 from pages.ui import link
-from pages.ui.controls import slide
-from pages.ui.language import _
+from pages.ui.controls import choose, pick, slide, slider, switch
+from pages.ui.cost import amounts, names
+from pages.ui.cost.chosen import Plan, pass_kind
+from pages.ui.cost.fields import TRAINED_FORMATS, USES, WEIGHT_FORMATS
+from pages.ui.language import _, current_language
 
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))
+TOKENS = tuple(digit * 10**power for power in range(6, 14) for digit in (1, 2, 5))
+DEVICES = tuple(2**i for i in range(16))
 
 
 def shape_controls() -> None:
@@ -17,3 +26,72 @@ def shape_controls() -> None:
         slide("context_len", _("n · tokens of a text"), LENGTHS, link.value("context_len"))
     with right:
         slide("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
+
+
+def pass_choice(config: ModelConfig) -> None:
+    """What goes through the model."""
+    kinds = [str(kind) for kind in pass_kinds(config)]
+    st.segmented_control(
+        _("What goes through"),
+        kinds,
+        format_func=names.pass_kind,
+        required=True,
+        wrap=True,
+        **link.view("counted_pass", str(pass_kind(config)), (tuple(kinds), current_language())),
+    )
+
+
+def memory_controls(setup: Setup, *, is_training: bool) -> None:
+    """To train or to use; in which numbers; with what is kept, and what is computed again."""
+    left, right = st.columns(2)
+    with left:
+        choose("memory_use", _("Memory to"), USES, label_of=names.use)
+        formats = TRAINED_FORMATS if is_training else WEIGHT_FORMATS
+        shown = str(setup.weight_format)
+        pick("weight_format", _("Number format of the weights"), formats, label_of=str, shown=shown)
+    with right:
+        if is_training:
+            choose("optimizer_states", _("Optimizer"), OptimizerStates, label_of=names.optimizer)
+        with st.container(horizontal=True):
+            switch("fused_attention", _("Fused attention"))
+            if is_training:
+                switch(
+                    "checkpointing",
+                    _("Checkpointing"),
+                    help=_(
+                        "Keep the input of each layer alone and compute the rest a second time."
+                    ),
+                )
+                if setup.itemsize < 4:
+                    switch("master_weights", _("Master weights in float32"))
+
+
+def usable_choice() -> None:
+    """How much of a device's memory may be taken."""
+    label = _("Share of the memory that may be used")
+    slider("usable_memory", label, 0.1, 1.0, link.value("usable_memory"), step=0.05)
+
+
+def plan_controls(plan: Plan, optimal: int) -> None:
+    """Tokens to learn from; on which devices, on how many, and how well they are used."""
+    left, right = st.columns(2)
+    with left:
+        _tokens(plan.n_tokens, optimal)
+        label = _("Utilisation · share of the peak that is reached")
+        slider("utilisation", label, 0.05, 1.0, plan.utilisation, step=0.05)
+    with right:
+        pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)
+        slide("n_training_devices", _("Devices at once"), DEVICES, plan.n_devices)
+
+
+def _tokens(shown: int, optimal: int) -> None:
+    choices = tuple(sorted({*TOKENS, shown, optimal}))
+    with st.container(key="n_training_tokens"):
+        st.select_slider(
+            _("D · tokens to learn from (20 for each parameter: {n})").format(
+                n=amounts.tokens(optimal)
+            ),
+            choices,
+            format_func=amounts.tokens,
+            **link.view("n_training_tokens", shown, choices),
+        )

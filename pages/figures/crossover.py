@@ -1,0 +1,97 @@
+"""Where attention between tokens overtakes the products with weights, on logarithmic axes."""
+
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    FEED_FORWARD,
+    PINNED,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, BOTTOM = 400, 48
+
+
+def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture:
+    """FLOPs of one layer against n: with weights, between tokens; where they cross, and the reader.
+
+    `table`: n, weights, pairs; `at`: the length where both are equal.
+    """
+    slope = float(table["weights"].iloc[0]) / float(table["n"].iloc[0])
+    lines = [
+        _line(table, "weights", _("products with weights, ~ n"), FEED_FORWARD, "solid"),
+        _line(table, "pairs", _("between tokens, ~ n²"), ATTENTION, "dash"),
+        _mark(at, slope * at, _("equal at n = {n:,.0f}").format(n=at), RESIDUAL, "diamond"),
+    ]
+    own = table[table["n"] == n].iloc[0]
+    lines.append(
+        {
+            **_mark(
+                n, float(own["weights"]), _("your n = {n:,}").format(n=n), PINNED, "circle-open"
+            ),
+            "x": [n, n],
+            "y": [float(own["weights"]), float(own["pairs"])],
+            "mode": "markers+lines",
+            "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
+        }
+    )
+    ticks = table["n"].tolist()
+    ticks = [tick for tick in ticks if tick & (tick - 1) == 0]
+    ticks = ticks[:: max(1, len(ticks) // 7)]
+    return figure(
+        lines,
+        title=_("FLOP of one layer, forward, against the length"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + 20, BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("n · tokens (logarithmic)")},
+            "type": "log",
+            "tickvals": ticks,
+            "ticktext": [f"{tick:,}" for tick in ticks],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": _("FLOP (logarithmic)")},
+            "type": "log",
+            "tickformat": "~s",
+            "dtick": 2,
+            "fixedrange": True,
+        },
+    )
+
+
+def _line(table: pd.DataFrame, column: str, name: str, color: str, dash: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": table["n"].tolist(),
+        "y": table[column].tolist(),
+        "line": {"color": color, "width": 3, "dash": dash},
+        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}FLOP<extra>{name}</extra>",
+    }
+
+
+def _mark(x: float, y: float, name: str, color: str, symbol: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [x],
+        "y": [y],
+        "marker": {
+            "symbol": symbol,
+            "size": 12,
+            "color": color,
+            "line": {"width": 2, "color": color},
+        },
+        "hovertemplate": "n = %{x:,.0f}: %{y:.4~s}FLOP<extra></extra>",
+    }

@@ -1,0 +1,123 @@
+"""Memory by what it is for: a bar for each way to do it, and the devices it has to fit into."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EMBEDDING,
+    FEED_FORWARD,
+    NORM,
+    PINNED,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+)
+
+ROW, AXIS, DEVICE_ROOM = 36, 56, 18
+COLORS = {
+    "weights": RESIDUAL,
+    "gradients": NORM,
+    "master": BEFORE,
+    "optimizer": EMBEDDING,
+    "activations": FEED_FORWARD,
+    "cache": ATTENTION,
+}
+
+
+def memory_bars(
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    lines: Sequence[tuple[str, int]],
+    *,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """One bar a row of `table` (label, total, said, and a column of bytes for each of `names`).
+
+    `lines`: devices to draw at their memory; those far beyond the bars are left out.
+    """
+    most = float(table["total"].max())
+    drawn = [(name, size) for name, size in lines if size < 1.25 * most]
+    rows = len(table)
+    ends = {
+        "type": "scatter",
+        "mode": "text",
+        "x": table["total"].tolist(),
+        "y": [plain(label) for label in table["label"]],
+        "text": [f" {said}" for said in table["said"]],
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    return figure(
+        [*(_bar(table, part, name) for part, name in names.items()), ends],
+        title=title,
+        height=TITLE_AND_LEGEND + AXIS + ROW * rows + DEVICE_ROOM * len(drawn) + 20,
+        margin=(TITLE_AND_LEGEND + 20, AXIS),
+        **legend(),
+        barmode="stack",
+        bargap=0.3,
+        shapes=[_device_line(size) for _name, size in drawn],
+        annotations=[
+            _device_name(name, size, rows + (i + 0.4) / 2, is_right=size > 0.6 * most)
+            for i, (name, size) in enumerate(drawn)
+        ],
+        xaxis={
+            "title": {"text": _("bytes (1 GB = 10⁹)")},
+            "range": [0, 1.3 * most],
+            "tickformat": "~s",
+            "ticksuffix": "B",
+            "nticks": 6,
+            "fixedrange": True,
+        },
+        yaxis={
+            "range": [rows - 0.4 + 0.5 * len(drawn), -0.5],
+            "fixedrange": True,
+            "tickvals": [plain(label) for label in table["label"]],
+        },
+    )
+
+
+def _bar(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": name,
+        "y": [plain(label) for label in table["label"]],
+        "x": table[part].tolist(),
+        "marker": {"color": COLORS[part]},
+        "hovertemplate": f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
+    }
+
+
+def _device_line(size: int) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "x0": size,
+        "x1": size,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
+    }
+
+
+def _device_name(name: str, size: int, y: float, *, is_right: bool) -> dict[str, Any]:
+    return {
+        "x": size,
+        "y": y - 0.5,
+        "text": plain(name),
+        "showarrow": False,
+        "xanchor": "right" if is_right else "left",
+        "xshift": -4 if is_right else 4,
+        "font": {"size": 11},
+    }

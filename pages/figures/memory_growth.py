@@ -1,0 +1,113 @@
+"""How memory grows with the length of the text, and which device it outgrows where."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.memory_bars import COLORS
+from pages.figures.theme import (
+    BEFORE,
+    PINNED,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+)
+
+HEIGHT, BOTTOM = 420, 48
+DASHES = {"activations": "dash", "cache": "dot"}
+
+
+def growth(
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    lines: Sequence[tuple[str, int]],
+    n: int,
+    *,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """A line for the total and for each part against n, on logarithmic axes; devices across.
+
+    `table`: n, total, and a column of bytes for each of `names`; `lines`: devices and memories.
+    """
+    own = table[table["n"] == n].iloc[0]
+    ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::2]
+    traces = [
+        *(_line(table, part, name) for part, name in names.items()),
+        {**_line(table, "total", _("all together")), "line": {"color": PINNED, "width": 3}},
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": _("your n = {n:,}").format(n=n),
+            "x": [n],
+            "y": [float(own["total"])],
+            "marker": {"symbol": "circle-open", "size": 12, "line": {"width": 3, "color": PINNED}},
+            "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
+        },
+    ]
+    return figure(
+        traces,
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + 20, BOTTOM),
+        **legend(),
+        shapes=[_device_line(size) for _name, size in lines],
+        annotations=[_device_name(name, size) for name, size in lines],
+        xaxis={
+            "title": {"text": _("n · tokens (logarithmic)")},
+            "type": "log",
+            "tickvals": ticks,
+            "ticktext": [f"{tick:,}" for tick in ticks],
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": _("bytes (logarithmic)")},
+            "type": "log",
+            "tickformat": "~s",
+            "ticksuffix": "B",
+            "dtick": 1,
+            "fixedrange": True,
+        },
+    )
+
+
+def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": table["n"].tolist(),
+        "y": table[part].tolist(),
+        "line": {"color": COLORS.get(part, PINNED), "width": 2, "dash": DASHES.get(part, "solid")},
+        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
+    }
+
+
+def _device_line(size: int) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": size,
+        "y1": size,
+        "line": {"color": BEFORE, "width": 1, "dash": "dot"},
+    }
+
+
+def _device_name(name: str, size: int) -> dict[str, Any]:
+    return {
+        "xref": "paper",
+        "x": 0,
+        "y": math.log10(size),
+        "text": plain(name),
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "font": {"size": 11},
+    }

@@ -1,0 +1,59 @@
+"""Operations of a step by formula, and where attention overtakes the rest."""
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.cost import crossover
+from blocks.cost.fit import Setup
+from blocks.cost.passes import PassKind, operations
+from pages.figures import crossover as crossover_pictures
+from pages.figures import flop_bars
+from pages.ui.chart import show
+from pages.ui.cost import chosen, controls, counted, frames, names, tables, words
+from pages.ui.cost.chosen import Shape
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+
+
+@section
+def how_much_is_computed(config: ModelConfig) -> None:
+    """FLOPs by operation: forward and back, of a prompt, of one more token."""
+    heading(_("FLOPs, by operation"), ("flops", "backward_flops"), (operations,), key="operations")
+    controls.pass_choice(config)
+    shown = config, chosen.pass_kind(config), chosen.shape(), chosen.setup(is_training=True)
+    st.info(words.flops_sentence(*shown[:3]), icon=":material/lightbulb:")
+    left, right = st.columns([6, 5])
+    with left:
+        show(draw_operations, *shown, key="operation_bars", alt=words.flops_alt)
+    with right:
+        tables.passes(config, shown[2])
+        if said := words.writing_sentence(config, shown[2]):
+            st.caption(said)
+    with st.expander(_("Every product with its formula"), icon=":material/functions:"):
+        tables.operations(*shown)
+    st.caption(words.flops_note())
+
+
+def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):
+    """FLOPs by operation."""
+    table = frames.operation_rows(config, kind, shape, setup)
+    title = _("FLOP by operation, all layers: {what}").format(what=names.pass_kind(kind))
+    return flop_bars.operation_bars(table, title=title, _=_)
+
+
+@section
+def where_attention_overtakes(config: ModelConfig) -> None:
+    """O(n²·d) against O(n·d²)."""
+    code = (crossover.crossover, crossover.layer_flops)
+    heading(_("When does attention overtake the rest?"), ("crossover",), code, key="crossover")
+    shown = config, chosen.shape().n
+    st.info(words.crossover_sentence(*shown), icon=":material/lightbulb:")
+    show(draw_crossing, *shown, key="crossover_lines", alt=words.crossover_alt)
+    st.code(words.crossover_formula(config), language=None, wrap_lines=True)
+
+
+def draw_crossing(config: ModelConfig, n: int):
+    """FLOPs of one layer against the length."""
+    table = counted.layer_growth(config, n)
+    return crossover_pictures.crossing(table, crossover.crossover(config), n, _=_)

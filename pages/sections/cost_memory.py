@@ -1,0 +1,88 @@
+"""Memory to train or to use a model, and the devices that it fits into."""
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.cost import activations, fit
+from blocks.cost.fit import Setup
+from pages.figures import memory_bars, memory_growth
+from pages.ui import link
+from pages.ui.chart import show
+from pages.ui.cost import chosen, controls, counted, frames, tables, words
+from pages.ui.cost.chosen import Shape
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+
+
+@section
+def where_memory_goes(config: ModelConfig) -> None:
+    """Weights, gradients, states, activations, cache; what each choice changes; what it fits."""
+    code = (activations.training_activations, fit.training_need, fit.inference_need)
+    heading(_("Memory"), ("training_memory", "kv_cache"), code, key="memory")
+    is_training, shape = chosen.is_training(), chosen.shape()
+    setup = chosen.setup(is_training=is_training)
+    controls.memory_controls(setup, is_training=is_training)
+    sentence = words.memory_sentence(config, setup, shape, is_training=is_training)
+    st.info(sentence, icon=":material/lightbulb:")
+    here, usable = link.value("device"), link.value("usable_memory")
+    shown = config, setup, shape, is_training, here, usable
+    show(draw_memory, *shown, key="memory_bars", alt=words.memory_alt)
+    if is_training:
+        with st.expander(_("Activations, term by term"), icon=":material/functions:"):
+            tables.kept(config, setup, shape)
+        st.caption(words.kept_note(config, setup))
+    else:
+        st.caption(words.use_note())
+    what_fits(shown)
+
+
+def what_fits(shown: tuple) -> None:
+    """Every device: enough or not, and how far it goes."""
+    config, setup, shape, is_training, here, usable = shown
+    code = (fit.largest,)
+    heading(_("Does it fit?"), ("devices",), code, key="fits")
+    controls.usable_choice()
+    found = counted.fits(config, setup, shape, here, usable, is_training=is_training)
+    st.info(words.fits_sentence(found), icon=":material/lightbulb:")
+    left, right = st.columns([6, 5])
+    with left:
+        tables.fits(found)
+        st.caption(words.fits_note(config, shape))
+    with right:
+        show(draw_growth, *shown, key="memory_growth", alt=words.growth_alt)
+        st.caption(words.growth_sentence(config, setup, shape, is_training=is_training))
+    with st.expander(_("What the makers state"), icon=":material/memory:"):
+        tables.hardware()
+
+
+def draw_memory(
+    config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
+):
+    """What was chosen, and one thing at a time done otherwise."""
+    table = frames.memory_rows(config, setup, shape, is_training=is_training)
+    title = _("Memory to train: your choice, and one thing changed")
+    if not is_training:
+        title = _("Memory to use: your choice, and one thing changed")
+    return memory_bars.memory_bars(
+        table,
+        frames.need_names(is_training=is_training),
+        frames.device_lines(here, usable),
+        title=title,
+        _=_,
+    )
+
+
+def draw_growth(
+    config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
+):
+    """Memory against the length."""
+    table = frames.growth_rows(config, setup, shape, is_training=is_training)
+    return memory_growth.growth(
+        table,
+        frames.growth_names(config, is_training=is_training),
+        frames.device_lines(here, usable),
+        shape.n,
+        title=_("Memory against the length, batch {batch}").format(batch=shape.batch),
+        _=_,
+    )
