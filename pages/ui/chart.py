@@ -8,11 +8,16 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui.language import current_language
+from blocks import ConfigError
+from pages.figures.beside import on_one_scale
+from pages.ui.compare import beside
+from pages.ui.language import _, current_language, literal
 
 WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
 INK = {"light": "#1e293b", "dark": "#e2e8f0"}
+# Of two models that differ in size, a picture of one layer or head may be of one alone.
+CANNOT_BE_DRAWN = (IndexError, KeyError, ValueError, ConfigError)
 Draw = Callable[..., Any]
 Describe = Callable[..., str]
 
@@ -27,10 +32,19 @@ def show(
     """Show what `draw(*values)` draws; `alt(*values)` says it in words.
 
     Both are kept: equal values give the same picture. `on_click` gets the customdata of the mark
-    that was clicked.
+    that was clicked. Where a configuration is kept as A, its picture stands below on the same
+    scales, if the values name the run of the page.
     """
+    other = beside.with_a(values)
+    if other is not None:
+        _show_two(draw, values, other, key=key, alt=alt, on_click=on_click)
+        return
+    _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
+
+
+def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) -> None:
     st.plotly_chart(
-        drawn(draw, *values),
+        figure,
         key=key,
         config=_config(key),
         alt=_described(alt, values, current_language()),
@@ -39,16 +53,40 @@ def show(
     )
 
 
+def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -> None:
+    """B, which is set now and can be clicked, and below it A."""
+    name = literal(beside.found().name)
+    try:
+        b, a = _two_drawn(_work(draw), values, other, current_language(), _theme())
+        _described(alt, other, current_language())
+    except CANNOT_BE_DRAWN:
+        _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
+        text = _("A · {name}: it cannot be drawn with this layer, head or token.")
+        st.caption(text.format(name=name))
+        return
+    if a.sent == b.sent:
+        _show_one(b, values, key=key, alt=alt, on_click=on_click)
+        st.caption(_("A · {name}: the same.").format(name=name))
+        return
+    st.caption(_("B · as it is set now"))
+    _show_one(b, values, key=key, alt=alt, on_click=on_click)
+    st.caption(_("A · {name}").format(name=name))
+    _show_one(a, other, key=f"{key}_a", alt=alt)
+
+
 def show_now(figure: Any, *, key: str, alt: str) -> None:
     """Show a picture of something that goes on, so that no two are alike: none is kept."""
-    figure.update_layout(font_color=INK[st.context.theme.type or "light"])
+    figure.update_layout(font_color=INK[_theme()])
     st.plotly_chart(figure, key=key, config=_config(key), alt=alt)
 
 
 def drawn(draw: Draw, *values: Hashable) -> Any:
     """The figure that `draw(*values)` draws, in the reader's language and theme."""
-    work = Work(draw, draw.__code__)
-    return _drawn(work, values, current_language(), st.context.theme.type or "light")
+    return _drawn(_work(draw), values, current_language(), _theme())
+
+
+def _theme() -> str:
+    return st.context.theme.type or "light"
 
 
 @dataclass(frozen=True)
@@ -57,6 +95,17 @@ class Work:
 
     function: Draw = field(compare=False)
     code: CodeType
+
+
+def _work(draw: Draw) -> Work:
+    return Work(draw, draw.__code__)
+
+
+@functools.lru_cache(maxsize=64)
+def _two_drawn(work: Work, values, other, language: str, theme: str) -> tuple[Any, Any]:
+    """Of both runs, on the same scales."""
+    both = (_drawn(work, each, language, theme) for each in (values, other))
+    return on_one_scale(*both)
 
 
 @functools.lru_cache(maxsize=256)

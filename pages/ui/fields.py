@@ -14,7 +14,9 @@ from pages.ui import starts
 from pages.ui.attention import fields as attention
 from pages.ui.attention_kinds import fields as attention_kinds
 from pages.ui.changes import fields as changes
+from pages.ui.compare import fields as compare
 from pages.ui.cost import fields as cost
+from pages.ui.cost import measured_fields as cost_measured
 from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.masks import fields as masks
@@ -170,6 +172,8 @@ OF_PAGES = {
     **seq2seq.FIELDS,
     **seq2seq_attention.FIELDS,
     **cost.FIELDS,
+    **cost_measured.FIELDS,
+    **compare.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

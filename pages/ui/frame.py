@@ -14,6 +14,8 @@ from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import cached, controls, link, starts
 from pages.ui.changes import controls as changes
+from pages.ui.compare import beside
+from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
 from pages.ui.settings import memory_budget
@@ -35,6 +37,7 @@ MENU = (
         ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
         ("pages/cost.py", N_("Cost"), ":material/speed:"),
+        ("pages/compare.py", N_("Compare"), ":material/compare:"),
     ),
 )
 PAGE_OF_PART = {
@@ -63,14 +66,20 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
     sidebar = functools.partial(controls.architecture, architecture)
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar)
-    return current_run(architecture)
+    return _current(architecture)
 
 
 def open_counting_page(title: str) -> Run:
     """The same for a page that counts: each model whole and as what it is, whatever its size."""
     st.session_state["default_mask"] = None
     draw_frame(title, FIRST_SHOWN[None], _whatever_its_size)
-    return current_run(_of_two())
+    return _current(_of_two())
+
+
+def _current(architecture: Architecture | None) -> Run:
+    run = current_run(architecture)
+    beside.note(architecture, run)
+    return run
 
 
 def _whatever_its_size() -> None:
@@ -90,12 +99,14 @@ def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> Non
     )
     cached.prepare_process()
     st.session_state["default_preset"] = first_shown
+    beside.forget()
     faults = link.sync()
     with st.sidebar:
         _head()
         sidebar()
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
         st.title(_(title), width="stretch")
+        keeping()
         _share()
     for fault in faults:
         st.warning(_("Adjusted: {what}").format(what=say(fault)))

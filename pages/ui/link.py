@@ -7,7 +7,8 @@ a link that the reader opened (or went back to) fills the state, otherwise the s
 """
 
 import zlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -37,7 +38,7 @@ class Mended(NamedTuple):
 
 def value(name: str) -> Any:
     """The value of a field in this session."""
-    return value_in(_state(), name)
+    return value_in(state(), name)
 
 
 def value_in(values: Mapping[str, Any], name: str) -> Any:
@@ -47,7 +48,7 @@ def value_in(values: Mapping[str, Any], name: str) -> Any:
 
 def change(name: str, new: Any) -> None:
     """Set a field, as a widget does; a default is not kept, so that the link stays short."""
-    values = dict(_state())
+    values = dict(state())
     if name == "preset":
         values = _of_another_preset(values, new)
     for follower in FOLLOWERS.get(name, ()):
@@ -59,9 +60,26 @@ def change(name: str, new: Any) -> None:
     st.session_state["touched"] = True
 
 
+def become(new: Mapping[str, Any]) -> None:
+    """Take over a whole state, as if its link had been opened."""
+    st.session_state["values"] = dict(new)
+    st.session_state["touched"] = True
+
+
+@contextmanager
+def as_if(other: Mapping[str, Any]) -> Iterator[None]:
+    """Read another state for a moment; the reader's own comes back, whatever happens."""
+    own = state()
+    st.session_state["values"] = dict(other)
+    try:
+        yield
+    finally:
+        st.session_state["values"] = own
+
+
 def restore(name: str) -> None:
     """Bring a field back to its default."""
-    st.session_state["values"] = {key: old for key, old in _state().items() if key != name}
+    st.session_state["values"] = {key: old for key, old in state().items() if key != name}
     st.session_state["touched"] = True
 
 
@@ -82,7 +100,7 @@ def _of_another_preset(values: Mapping[str, Any], new: str) -> dict[str, Any]:
 
 def reset() -> None:
     """Back to the defaults, in the reader's language."""
-    lang = _state().get("lang")
+    lang = state().get("lang")
     st.session_state["values"] = {"lang": lang} if lang else {}
     st.session_state["touched"] = True
 
@@ -127,7 +145,7 @@ def sync() -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
     query = st.query_params.to_dict()
     is_opened = query != st.session_state.get("written") and not st.session_state.get("touched")
-    values, unread = read(query) if is_opened else (_state(), ())
+    values, unread = read(query) if is_opened else (state(), ())
     mended = mend(values)
     st.session_state["values"] = mended.values
     st.session_state["language"] = value("lang") or browser_language()
@@ -147,7 +165,7 @@ def write() -> None:
 
 def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text."""
-    return {name: _as_text(value) for name, value in _state().items()}
+    return {name: _as_text(value) for name, value in state().items()}
 
 
 def read(query: Mapping[str, str]) -> Mended:
@@ -194,10 +212,11 @@ def config() -> ModelConfig:
 
 def config_changes() -> dict[str, Any]:
     """What the reader has changed of the configuration that was started from."""
-    return {name: found for name, found in _state().items() if name in CONFIG}
+    return {name: found for name, found in state().items() if name in CONFIG}
 
 
-def _state() -> dict[str, Any]:
+def state() -> dict[str, Any]:
+    """What differs from the defaults in this session; not to be changed."""
     return st.session_state.setdefault("values", {})
 
 

@@ -1,0 +1,108 @@
+"""Two pictures of one kind on the same scales, so that they can be compared."""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import Picture
+
+Range = tuple[float, float]
+COLOR_ENDS = (("zmin", "zmax"), ("cmin", "cmax"))
+WITH_POINTS = ("scatter", "scattergl", "bar")
+
+
+def on_one_scale(a: Picture, b: Picture) -> tuple[Picture, Picture]:
+    """Both with axes and colours that reach as far as either; what was given stays as it is.
+
+    Axes of names stay their own, and so do those of stacked bars where neither says its range.
+    """
+    parts = [_parts(a), _parts(b)]
+    for name in parts[0]["layout"].keys() & parts[1]["layout"].keys():
+        if name.startswith(("xaxis", "yaxis")):
+            _join_axes(name, parts)
+    for ours, theirs in zip(parts[0]["data"], parts[1]["data"], strict=False):
+        _join_colors(ours, theirs)
+        _join_colors(ours.get("marker", {}), theirs.get("marker", {}))
+    return Picture(parts[0]), Picture(parts[1])
+
+
+def _parts(picture: Picture) -> dict[str, Any]:
+    data = [trace.to_plotly_json() for trace in picture.data]
+    return {"data": data, "layout": picture.layout.to_plotly_json()}
+
+
+def _join_axes(name: str, parts: list[dict[str, Any]]) -> None:
+    axes = [each["layout"][name] for each in parts]
+    if axes[0].get("type") != axes[1].get("type"):
+        return
+    found = [_range(name, each) for each in parts]
+    if None in found:
+        return
+    (a_start, a_end), (b_start, b_end) = found
+    is_reversed = a_start > a_end
+    if is_reversed != (b_start > b_end):
+        return
+    low = min(a_start, b_start, a_end, b_end)
+    high = max(a_start, b_start, a_end, b_end)
+    for axis in axes:
+        axis["range"] = [high, low] if is_reversed else [low, high]
+        axis.pop("autorange", None)
+
+
+def _range(name: str, parts: dict[str, Any]) -> Range | None:
+    """What the axis says of itself, or else as far as the points on it reach."""
+    axis = parts["layout"][name]
+    if axis.get("range") is not None:
+        return _numbers(axis["range"])
+    is_stacked = parts["layout"].get("barmode") in ("stack", "relative")
+    if axis.get("autorange") == "reversed" or is_stacked:
+        return None
+    return _reach(name, parts)
+
+
+def _numbers(ends: Iterable[Any]) -> Range | None:
+    start, end = ends
+    is_numeric = all(isinstance(each, (int, float)) for each in (start, end))
+    return (float(start), float(end)) if is_numeric else None
+
+
+def _reach(name: str, parts: dict[str, Any]) -> Range | None:
+    letter, is_log = name[0], parts["layout"][name].get("type") == "log"
+    short = letter + name[5:]
+    ends: list[Range] = []
+    for trace in parts["data"]:
+        if trace.get(f"{letter}axis", letter) != short:
+            continue
+        if trace.get("type", "scatter") not in WITH_POINTS:
+            return None
+        ends += _reach_of(trace, letter, is_log)
+    if not ends:
+        return None
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    room = 0.05 * (high - low)
+    return None if room == 0 else (low - room * (low != 0), high + room)
+
+
+def _reach_of(trace: dict[str, Any], letter: str, is_log: bool) -> Iterator[Range]:
+    try:
+        values = np.asarray(trace.get(letter, ()), dtype=float)
+    except (TypeError, ValueError):  # names
+        return
+    if is_log:
+        values = np.log10(values[values > 0])
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return
+    is_length = trace.get("type") == "bar" and (trace.get("orientation") == "h") == (letter == "x")
+    low, high = float(values.min()), float(values.max())
+    yield (min(low, 0.0), max(high, 0.0)) if is_length and not is_log else (low, high)
+
+
+def _join_colors(a: dict[str, Any], b: dict[str, Any]) -> None:
+    for low, high in COLOR_ENDS:
+        ends = [a.get(low), b.get(low), a.get(high), b.get(high)]
+        if all(isinstance(end, (int, float)) and math.isfinite(end) for end in ends):
+            for each in (a, b):
+                each[low], each[high] = min(ends[:2]), max(ends[2:])

@@ -1,0 +1,1 @@
+"""What the page that compares has of its own, and what it lends to all others."""

@@ -1,0 +1,70 @@
+"""A beside B: the run of the kept configuration that goes with the one on the page."""
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import NamedTuple
+
+import streamlit as st
+
+from blocks.kinds import Architecture
+from blocks.run import Run
+from pages.ui import link
+from pages.ui.compare import kept
+from pages.ui.inputs import current_run
+from pages.ui.settings import memory_budget
+
+
+class Beside(NamedTuple):
+    """A as the page shows it, B as the reader has set it, and what A is called."""
+
+    name: str
+    a: Run
+    b: Run
+
+
+def note(architecture: Architecture | None, run: Run) -> None:
+    """At the top of a page: what A would be here, where one is kept and wanted."""
+    st.session_state["a_and_b"] = _found(architecture, run)
+
+
+def forget() -> None:
+    """A page that has said nothing yet compares nothing."""
+    st.session_state["a_and_b"] = None
+
+
+def found() -> Beside | None:
+    """A and B of this page; None where there is nothing to compare."""
+    return st.session_state.get("a_and_b")
+
+
+def run_of(entry: kept.Kept, architecture: Architecture | None) -> Run:
+    """A kept configuration on the reader's input and seed, nothing changed inside."""
+    with link.as_if(kept.values_with(entry)):
+        return current_run(architecture).untouched
+
+
+def with_a(values: tuple[Hashable, ...]) -> tuple[Hashable, ...] | None:
+    """The values of a picture with A in place of B; None where B is not among them."""
+    pair = found()
+    if pair is None:
+        return None
+    changed = tuple(_instead(value, pair) for value in values)
+    return None if changed == values else changed
+
+
+def _found(architecture: Architecture | None, run: Run) -> Beside | None:
+    entry = kept.a()
+    if entry is None or not link.value("beside"):
+        return None
+    other = run_of(entry, architecture)
+    is_drawn = other != run.untouched and other.fault(memory_budget()) is None
+    return Beside(entry.name, other, run) if is_drawn else None
+
+
+def _instead(value: Hashable, pair: Beside) -> Hashable:
+    """A for B; a target that is written so far stays, where both read the same tokens."""
+    if not isinstance(value, Run) or replace(value, target=pair.b.target) != pair.b:
+        return value
+    reads_same = pair.a.input.vocabulary == pair.b.input.vocabulary
+    is_written = value.target is not None and pair.a.target is not None
+    return replace(pair.a, target=value.target) if is_written and reads_same else pair.a

@@ -1,0 +1,51 @@
+"""Keep what is set as A, on every page; what is set from then on is B."""
+
+import streamlit as st
+
+from pages.ui import link
+from pages.ui.compare import kept
+from pages.ui.controls import switch
+from pages.ui.language import _, literal
+
+PAGE = "pages/compare.py"
+
+
+def keeping() -> None:
+    """What is kept, and what can be done with it."""
+    entry = kept.a()
+    label = _("Compare") if entry is None else _("A: {name}").format(name=literal(entry.name))
+    with st.popover(label, icon=":material/compare:", key="compare"):
+        if entry is None:
+            st.markdown(_("Keep this setting as A, change something, and see both side by side."))
+        else:
+            _what_to_do()
+        st.button(_("Keep as A"), icon=":material/bookmark_add:", on_click=kept.keep, key="keep_a")
+        query = link.as_query()
+        st.page_link(PAGE, label=_("Compare A and B"), icon=":material/table:", query_params=query)
+
+
+def _what_to_do() -> None:
+    which_is_a()
+    switch("beside", _("A's picture below each of B's"))
+    with st.container(horizontal=True, gap="small"):
+        st.button(_("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap")
+        st.button(
+            _("Drop A"), icon=":material/delete:", on_click=kept.drop, args=(index(),), key="drop_a"
+        )
+
+
+def which_is_a() -> None:
+    """One of those that are kept."""
+    names = [each.name for each in kept.all_kept()]
+    if len(names) > 1:
+        st.selectbox(
+            _("A is"),
+            range(len(names)),
+            format_func=names.__getitem__,
+            **link.view("compared_with", index(), tuple(names)),
+        )
+
+
+def index() -> int:
+    """The place of A among those that are kept."""
+    return min(link.value("compared_with"), max(0, len(kept.all_kept()) - 1))

@@ -1,0 +1,44 @@
+"""What a link says of comparisons: configurations that are kept, and which of them is A."""
+
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from pages.ui.readers import Field, UnreadableError, flag, whole
+
+MOST_KEPT, LONGEST_NAME, LONGEST_TEXT = 12, 40, 12_000
+
+
+class Kept(NamedTuple):
+    """A configuration under a name: what a link would say of it, and nothing of the input."""
+
+    name: str
+    query: tuple[tuple[str, str], ...]
+
+
+def kept_of(text: str) -> tuple[Kept, ...]:
+    """The configurations that a text names; the inverse of `text_of`."""
+    entries = parse_qsl(text, keep_blank_values=True)
+    return tuple(Kept(name, tuple(parse_qsl(inner))) for name, inner in entries)
+
+
+def text_of(kept: tuple[Kept, ...]) -> str:
+    """A query of queries, so that any name can stand in a link."""
+    return urlencode([(each.name, urlencode(each.query)) for each in kept], errors="replace")
+
+
+def kept_text(text: str) -> str:
+    """Read the configurations that are kept: a few, each with a short name of its own."""
+    if len(text) > LONGEST_TEXT:
+        raise UnreadableError("")
+    try:
+        found = {each.name[:LONGEST_NAME]: each.query for each in kept_of(text)}
+    except ValueError:
+        raise UnreadableError("") from None
+    return text_of(tuple(Kept(name, query) for name, query in [*found.items()][:MOST_KEPT]))
+
+
+FIELDS = {
+    "kept": Field(kept_text, ""),
+    "compared_with": Field(whole(0, MOST_KEPT - 1), 0),
+    "beside": Field(flag, True),
+}

@@ -1,0 +1,297 @@
+"""What the measurements of this device and of a layer say."""
+
+import pandas as pd
+
+from blocks import devices
+from blocks.cost import device_peak as peaks
+from blocks.cost.device_peak import DevicePeak
+from blocks.cost.memory import bytes_text
+from blocks.cost.operations import Phase
+from blocks.cost.pass_time import PassTime
+from blocks.cost.roofline import batch_at_ridge, total_seconds
+from blocks.faults import N_
+from pages.ui import terms
+from pages.ui.cost import measured
+from pages.ui.cost.device_speed import Place, Speed
+from pages.ui.cost.measured import Case
+from pages.ui.cost.units import byte_rate, duration, flop_rate
+from pages.ui.language import _
+from pages.ui.numbers import percent
+
+PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one token more")}
+TRAFFICS = {"triad": N_("triad a = b + s·c"), "copy": N_("copy"), "read": N_("read")}
+BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("its start")}
+GROUPS = {
+    "norm": N_("norms"),
+    "attention": N_("attention"),
+    "cross_attention": N_("cross-attention"),
+    "feed_forward": N_("feed-forward"),
+    "residual": N_("residual"),
+    "embedding": N_("logits"),
+}
+OPERATIONS = {
+    "norm": N_("norm"),
+    "scores": N_("scores"),
+    "softmax": N_("softmax"),
+    "values": N_("values"),
+    "fused": N_("fused attention"),
+    "activation": N_("activation"),
+    "residual": N_("add to stream"),
+}
+CROSS = "cross_"
+ABOVE = {
+    "memory": N_("Above the roof: {names}. Their operands come from a cache, not from memory."),
+    "compute": N_(
+        "Above the roof: {names}. The device was busier when it was asked for its peak: measure "
+        "again."
+    ),
+}
+
+
+def phase(name: str) -> str:
+    """What a phase is called."""
+    return _(PHASES[name])
+
+
+def traffics() -> dict[str, str]:
+    """Ways to move bytes."""
+    return {name: _(text) for name, text in TRAFFICS.items()}
+
+
+def operation(name: str) -> str:
+    """What an operation is called."""
+    rest = name.removeprefix(CROSS)
+    said = _(OPERATIONS[rest]) if rest in OPERATIONS else terms.part(rest)
+    return _("cross {operation}").format(operation=said) if name.startswith(CROSS) else said
+
+
+def groups(rows: pd.DataFrame) -> dict[str, str]:
+    """What the groups in a table are called, in its order."""
+    return {name: _(GROUPS[name]) for name in rows["group"].drop_duplicates()}
+
+
+def where(place: Place) -> str:
+    """Device, threads, number format."""
+    text = _("{device}, {threads} threads, {dtype}")
+    if place.device != "cpu":
+        text = _("{device}, {dtype}")
+    name, n_threads = devices.device_name(place.device), peaks.threads(place.device)
+    return text.format(device=name, threads=n_threads, dtype=place.dtype)
+
+
+def device_sentence(place: Place, speed: Speed) -> str:
+    """What the roof is made of."""
+    best = max(speed.products, key=lambda each: each.flops_per_s)
+    text = _(
+        "Measured here ({where}): products of matrices run at up to {rate} (side {size:,}), bytes "
+        "come from memory at {bandwidth}. So an operation needs {ridge:.3g} FLOPs for each byte "
+        "that it moves before arithmetic decides. To start one takes {start}."
+    )
+    return text.format(
+        where=where(place),
+        rate=flop_rate(speed.peak.flops_per_s),
+        size=best.size,
+        bandwidth=byte_rate(speed.peak.bytes_per_s),
+        ridge=speed.peak.ridge,
+        start=duration(speed.peak.start_seconds),
+    )
+
+
+def device_note(speed: Speed) -> str:
+    """How it was measured."""
+    text = _(
+        "Each dot is the second fastest of up to {repeats} repeats, after warming up. Arrays of "
+        "{mib:g} MiB lie beyond the caches, smaller ones may not. Whatever else runs on this "
+        "machine makes it look slower. Dashed: what the roof is made of."
+    )
+    largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
+    said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
+    if skipped := _skipped(speed):
+        said = f"{said} {skipped}"
+    return said
+
+
+def _skipped(speed: Speed) -> str:
+    """Which squares were not tried."""
+    largest = speed.products[-1]
+    if largest.size >= max(peaks.MATRIX_SIZES["cpu"]):
+        return ""
+    text = _("Squares larger than {size:,} would take too long in this number format.")
+    return text.format(size=largest.size)
+
+
+def device_alt(place: Place, speed: Speed) -> str:
+    """The two panels in words."""
+    text = _("Speed of products against their side, and of memory against the size of an array.")
+    return f"{text} {device_sentence(place, speed)}"
+
+
+def bound_sentence(case: Case, peak: DevicePeak) -> str:
+    """Which operations wait for what, and why decode waits for memory."""
+    rows = measured.table(case, peak, ())
+    parts = []
+    for bound, text in (
+        ("compute", N_("bound by arithmetic: {names}")),
+        ("memory", N_("bound by memory: {names}")),
+        ("start", N_("so small that starting them takes longer: {names}")),
+    ):
+        found = rows["operation"][rows["bound"] == bound]
+        if len(found):
+            parts.append(_(text).format(names=", ".join(map(operation, found))))
+    said = f"{_SAID[case.tokens.phase](case)} {'; '.join(parts)}."
+    return f"{said} {_why(case, peak)}".strip()
+
+
+def _prefill(case: Case) -> str:
+    text = _("Prefill of {n:,} tokens, batch {batch}:")
+    return text.format(n=case.tokens.n, batch=case.tokens.batch)
+
+
+def _decode(case: Case) -> str:
+    text = _("Decode of one token that meets {n:,} in the cache, batch {batch}:")
+    return text.format(n=case.tokens.n, batch=case.tokens.batch)
+
+
+_SAID = {Phase.PREFILL: _prefill, Phase.DECODE: _decode}
+
+
+def _why(case: Case, peak: DevicePeak) -> str:
+    """Each weight is read once, for as many tokens as there are."""
+    if case.tokens.phase is not Phase.DECODE:
+        return ""
+    rows = measured.table(case, peak, ()).set_index("operation")
+    config, name = case.config, "out_proj"
+    sides = config.n_heads * config.d_head, config.d_model
+    needed = batch_at_ridge(*sides, itemsize=case.itemsize, peak=peak)
+    text = _(
+        "Why: {name} reads {bytes} of weights to do {flops} for each token, {intensity:.2g} FLOPs "
+        "a byte; the ridge is at {ridge:.3g}."
+    )
+    said = text.format(
+        name=operation(name),
+        bytes=bytes_text(sides[0] * sides[1] * case.itemsize),
+        flops=f"{2 * sides[0] * sides[1]:,} FLOPs",
+        intensity=rows["intensity"][name],
+        ridge=peak.ridge,
+    )
+    if needed is None:
+        more = _("At this width no batch reaches it.")
+    else:
+        more = _("A batch of {batch:,} would reach it: the weights are then read for all of them.")
+        more = more.format(batch=needed)
+    return f"{said} {more}"
+
+
+def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
+    """How much of the roof was reached, most and least, and what lies above it."""
+    rows = measured.table(case, peak, names).dropna(subset=["measured_s"])
+    below = rows[(rows["share"] <= 1) & (rows["bound"] != "start")]
+    said = []
+    if len(below):
+        best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
+        text = _("Nearest to the roof is {best} ({high} of it), furthest {worst} ({low}).")
+        said.append(
+            text.format(
+                best=operation(best["operation"]),
+                high=percent(best["share"]),
+                worst=operation(worst["operation"]),
+                low=percent(worst["share"]),
+            )
+        )
+    for bound, text in ABOVE.items():
+        above = rows["operation"][(rows["share"] > 1) & (rows["bound"] == bound)]
+        if len(above):
+            said.append(_(text).format(names=", ".join(map(operation, above))))
+    return " ".join(said)
+
+
+def sums_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], layer: PassTime) -> str:
+    """A layer: estimated, in parts, and whole."""
+    rows = measured.table(case, peak, names)
+    best = total_seconds(rows, "estimated_s")
+    text = _(
+        "One layer: {best} at best, {parts} as the sum of its operations, {whole} measured whole "
+        "({times:.1f} times the estimate, {memory} at the peak beyond its weights)."
+    )
+    return text.format(
+        best=duration(best),
+        parts=duration(total_seconds(rows, "measured_s")),
+        whole=duration(layer.times.median),
+        times=layer.times.median / best,
+        memory=bytes_text(layer.peak_bytes),
+    )
+
+
+def model_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], whole: PassTime) -> str:
+    """The same of the whole model, with tokens a second."""
+    rows = measured.table(case, peak, names)
+    best = measured.model_seconds(rows, case.config, "estimated_s")
+    parts = measured.model_seconds(rows, case.config, "measured_s")
+    low, high = whole.times.quartiles
+    text = _(
+        "The whole model: {best} at best, {parts} as the sum of its operations, {whole} measured "
+        "(quartiles {low} to {high}): {rate:,.3g} tokens a second."
+    )
+    return text.format(
+        best=duration(best),
+        parts=duration(parts),
+        whole=duration(whole.times.median),
+        low=duration(low),
+        high=duration(high),
+        rate=case.tokens.batch * case.tokens.n_new / whole.times.median,
+    )
+
+
+def too_large(case: Case, peak: DevicePeak) -> str:
+    """What is not measured, and why."""
+    found = measured.left_out(case, peak)
+    if not found:
+        return ""
+    text = _("{name} (at least {seconds}, up to {bytes})")
+    listed = (
+        text.format(name=operation(name), seconds=duration(seconds), bytes=bytes_text(n_bytes))
+        for name, (seconds, n_bytes) in found.items()
+    )
+    said = _(
+        "Too long or too large to be measured here, so only estimated: {names}. Set fewer tokens, "
+        "a smaller batch or a narrower model."
+    )
+    return said.format(names="; ".join(listed))
+
+
+def measured_note(case: Case) -> str:
+    """On what it was measured, and what is left out."""
+    text = _(
+        "Measured here: {where}; medians after warming up, the bars are quartiles; random operands "
+        "(seed {seed}). Weights and cached keys are other ones at each call, until as many bytes "
+        "have passed as the model has, so that they come from where they would in the model. "
+        "Bytes: each operand read and each result written once. Left out of the operations, but "
+        "not of the layer: biases, masks, positions, norms of queries and keys, moving heads."
+    )
+    return text.format(where=where(case.place), seed=case.seed)
+
+
+def roofline_alt(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
+    """The roofline in words."""
+    text = _("Speed of each operation against its arithmetic intensity, below a roof.")
+    return f"{text} {bound_sentence(case, peak)} {measured_sentence(case, peak, names)}"
+
+
+def durations_alt(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
+    """Each time in words."""
+    rows = measured.table(case, peak, names).dropna(subset=["measured_s"])
+    text = _("{name}: {best} at best, {time} measured")
+    listed = (
+        text.format(
+            name=operation(row.operation),
+            best=duration(row.estimated_s),
+            time=duration(row.measured_s),
+        )
+        for row in rows.itertuples()
+    )
+    return _("Time of each operation. {listed}.").format(listed="; ".join(listed))
+
+
+def sums_alt(case: Case, peak: DevicePeak, names: tuple[str, ...], layer: PassTime) -> str:
+    """The three bars in words."""
+    return sums_sentence(case, peak, names, layer)

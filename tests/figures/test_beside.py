@@ -1,0 +1,71 @@
+"""Two pictures on one scale: what reaches further decides, and nothing given is changed."""
+
+import numpy as np
+import pytest
+
+from pages.figures.beside import on_one_scale
+from pages.figures.theme import figure
+
+
+def line(values, **axis):
+    trace = {"type": "scatter", "x": [0, 1, 2], "y": values}
+    return figure([trace], xaxis={}, yaxis=axis)
+
+
+def y_ranges(*pictures):
+    return [picture.layout.yaxis.range for picture in pictures]
+
+
+def test_points_decide_where_nobody_says_a_range():
+    a, b = line([0, 1, 2]), line(np.array([-3.0, 5.0, np.nan]))
+    ours, theirs = on_one_scale(a, b)
+    assert y_ranges(ours, theirs)[0] == y_ranges(ours, theirs)[1]
+    low, high = ours.layout.yaxis.range
+    assert low < -3 and high > 5
+    assert a.layout.yaxis.range is None and b.layout.yaxis.range is None
+
+
+def test_ranges_that_are_said_are_joined_and_keep_their_direction():
+    a, b = line([1, 2, 3], range=[9, -0.5]), line([1, 2, 3], range=[4, -2])
+    for picture in on_one_scale(a, b):
+        assert picture.layout.yaxis.range == (9, -2)
+
+
+def test_a_logarithmic_axis_is_joined_by_its_exponents():
+    a, b = line([1, 10, 0], type="log"), line([100, 1e6, 3], type="log")
+    low, high = on_one_scale(a, b)[0].layout.yaxis.range
+    assert low == pytest.approx(0, abs=0.4) and high == pytest.approx(6, abs=0.4)
+
+
+def test_bars_begin_at_zero():
+    def bars(values):
+        return figure([{"type": "bar", "x": [1, 2], "y": values}], xaxis={}, yaxis={})
+
+    for picture in on_one_scale(bars([5, 6]), bars([7, 9])):
+        assert picture.layout.yaxis.range[0] == 0
+        assert picture.layout.yaxis.range[1] > 9
+
+
+@pytest.mark.parametrize(
+    "axis", [{"type": "category"}, {"autorange": "reversed"}], ids=["names", "rows"]
+)
+def test_axes_of_names_stay_their_own(axis):
+    def rows(names):
+        return figure([{"type": "scatter", "x": [1, 2], "y": names}], xaxis={}, yaxis=axis)
+
+    for picture in on_one_scale(rows(["a", "b"]), rows(["c", "d"])):
+        assert picture.layout.yaxis.range is None
+
+
+def test_colours_mean_the_same_in_both():
+    def map_of(least, most):
+        cells = {"type": "heatmap", "z": np.ones((2, 2)), "zmin": least, "zmax": most}
+        return figure([cells], xaxis={}, yaxis={})
+
+    for picture in on_one_scale(map_of(0, 3), map_of(-1, 2)):
+        assert (picture.data[0].zmin, picture.data[0].zmax) == (-1, 3)
+
+
+def test_pictures_with_other_axes_are_left_alone():
+    a, b = line([1, 2, 3]), figure([{"type": "bar", "x": [1], "y": [2]}])
+    assert on_one_scale(a, b)[0].layout.yaxis.range is None

@@ -1,0 +1,71 @@
+"""Keep as A, change something: on every page with pictures A stands below B."""
+
+import pytest
+from opened import PAGES, assert_works, figure, opened, press, visit
+
+from pages.ui.compare.fields import Kept, text_of
+
+# Other heads, so that a picture of B's last head cannot be drawn of A.
+OTHER = {"preset": "course", "n_heads": "2", "norm_placement": "post", "norm_kind": "rmsnorm"}
+A = text_of((Kept("<b>mine</b>", tuple(OTHER.items())),))
+WITH_A = {
+    "pages/attention.py",
+    "pages/block.py",
+    "pages/encoder.py",
+    "pages/gpt.py",
+    "pages/feed_forward.py",
+    "pages/masks.py",
+    "pages/normalization.py",
+    "pages/positions.py",
+}
+
+
+def keys(at) -> set[str]:
+    return {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_stands_below_b_on_every_page(page: str):
+    at = opened(page, kept=A)
+    assert_works(at)
+    doubled = {key for key in keys(at) if key.endswith("_a")}
+    assert {key.removesuffix("_a") for key in doubled} <= keys(at)
+    if page in WITH_A:
+        assert doubled
+
+
+def test_both_are_drawn_on_one_scale():
+    at = opened(kept=A)
+    ours, theirs = figure(at, "bands"), figure(at, "bands_a")
+    assert ours["layout"]["xaxis"]["range"] == theirs["layout"]["xaxis"]["range"]
+    assert ours["data"] != theirs["data"]
+
+
+def test_what_both_have_in_common_is_drawn_once():
+    at = opened(kept=A)
+    assert "mask" in keys(at) and "mask_a" not in keys(at)
+    assert any("`<b>mine</b>`: the same." in caption.value for caption in at.caption)
+
+
+def test_a_picture_that_a_has_not_is_left_to_b():
+    at = opened(kept=A, head=7)
+    assert any("cannot be drawn with this layer" in caption.value for caption in at.caption)
+
+
+def test_keep_swap_and_drop():
+    at = opened(n_heads=4)
+    press(at, "keep_a")
+    assert "kept" in at.query_params
+    visit(at, kept=at.query_params["kept"], n_heads=16)
+    press(at, "swap")
+    assert at.query_params["n_heads"] == ["4"] or at.query_params["n_heads"] == "4"
+    press(at, "drop_a")
+    assert "kept" not in at.query_params
+    assert_works(at)
+
+
+@pytest.mark.parametrize(
+    "text", ["%", "a=b&a=b", "=&=&=", "x=preset%3Dnobody", "\x00=\x00", "a" * 20_000]
+)
+def test_any_text_kept_in_a_link_is_survived(text: str):
+    assert_works(opened(kept=text))
