@@ -49,7 +49,8 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         title=title,
         height=TITLE_AND_LEGEND + AXIS + ROW * len(table),
         margin=(TITLE_AND_LEGEND, AXIS),
-        **legend(),
+        showlegend=True,
+        legend={**legend()["legend"], "traceorder": "normal"},
         barmode="stack",
         bargap=0.3,
         xaxis={

@@ -18,7 +18,7 @@ from pages.figures.theme import (
     plain,
 )
 
-HEIGHT, BOTTOM = 420, 48
+HEIGHT, BOTTOM, APART = 440, 48, 1.9
 DASHES = {"activations": "dash", "cache": "dot"}
 
 
@@ -35,6 +35,7 @@ def growth(
 
     `table`: n, total, and a column of bytes for each of `names`; `lines`: devices and memories.
     """
+    lines = _apart(lines)
     own = table[table["n"] == n].iloc[0]
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::2]
     traces = [
@@ -74,6 +75,15 @@ def growth(
             "fixedrange": True,
         },
     )
+
+
+def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Devices whose names do not stand on each other, from the smallest on."""
+    found: list[tuple[str, int]] = []
+    for name, size in sorted(lines, key=lambda line: line[1]):
+        if not found or size >= APART * found[-1][1]:
+            found.append((name, size))
+    return found
 
 
 def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
     heading(_("FLOPs, by operation"), ("flops", "backward_flops"), (operations,), key="operations")
     controls.pass_choice(config)
     shown = config, chosen.pass_kind(config), chosen.shape(), chosen.setup(is_training=True)
-    st.info(words.flops_sentence(*shown[:3]), icon=":material/lightbulb:")
+    st.info(words.flops_sentence(*shown), icon=":material/lightbulb:")
     left, right = st.columns([6, 5])
     with left:
         show(draw_operations, *shown, key="operation_bars", alt=words.flops_alt)

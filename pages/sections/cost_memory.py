@@ -45,13 +45,10 @@ def what_fits(shown: tuple) -> None:
     controls.usable_choice()
     found = counted.fits(config, setup, shape, here, usable, is_training=is_training)
     st.info(words.fits_sentence(found), icon=":material/lightbulb:")
-    left, right = st.columns([6, 5])
-    with left:
-        tables.fits(found)
-        st.caption(words.fits_note(config, shape))
-    with right:
-        show(draw_growth, *shown, key="memory_growth", alt=words.growth_alt)
-        st.caption(words.growth_sentence(config, setup, shape, is_training=is_training))
+    tables.fits(found)
+    st.caption(words.fits_note(config, shape))
+    show(draw_growth, *shown, key="memory_growth", alt=words.growth_alt)
+    st.caption(words.growth_sentence(config, setup, shape, is_training=is_training))
     with st.expander(_("What the makers state"), icon=":material/memory:"):
         tables.hardware()
 

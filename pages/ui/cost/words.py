@@ -27,8 +27,21 @@ def counted_model(config: ModelConfig) -> str:
     return text.format(n=n, active=active)
 
 
-def flops_sentence(config: ModelConfig, kind: PassKind, shape: Shape) -> str:
-    """The whole step, each token of it, and what rule it follows."""
+def flops_sentence(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> str:
+    """The whole step, each token of it, what rule it follows, and what is computed twice."""
+    said = _flops_of_the_step(config, kind, shape)
+    again = sum(each.recomputed for each in counted.step(config, kind, shape, setup))
+    if not again:
+        return said
+    text = _("On top, {again} are computed again on the way back: {why}.")
+    why = [
+        _("fused attention does not keep the scores") if setup.fused else "",
+        _("with checkpointing each layer goes forward twice") if setup.checkpointing else "",
+    ]
+    return f"{said} " + text.format(again=amounts.flops(again), why="; ".join(filter(None, why)))
+
+
+def _flops_of_the_step(config: ModelConfig, kind: PassKind, shape: Shape) -> str:
     found = counted.step(config, kind, shape)
     flops, tokens = total_flops(found), n_tokens(config, kind, shape)
     times = 6 if kind is PassKind.TRAINING else 2
@@ -291,13 +304,13 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
         return text.format(device=title, dtype=setup.weight_format)
     found = rows[plan.device]
     text = _(
-        "{count:,} × {device} at {utilisation:.0%} of {peak} FLOP/s: {time}, {hours} of one device."
+        "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} of one device."
     )
     said = text.format(
         count=plan.n_devices,
         device=title,
         utilisation=plan.utilisation,
-        peak=amounts.flops(found.peak).removesuffix("FLOP"),
+        peak=amounts.flops(found.peak),
         time=amounts.duration(found.hours),
         hours=amounts.duration(found.device_hours),
     )
