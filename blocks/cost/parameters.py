@@ -15,11 +15,15 @@ Product = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """Some of a model's parameters; their number is a sum of products of sizes."""
+    """Some of a model's parameters; their number is a sum of products of sizes.
+
+    `layers` names the size that says how many layers each have as much; "": outside of layers.
+    """
 
     name: str
     group: str
     products: tuple[Product, ...]
+    layers: str = ""
 
     def formula(self) -> str:
         """In letters: d_model · n_heads · d_head."""
@@ -43,25 +47,34 @@ def count_parameters(config: ModelConfig) -> pd.DataFrame:
     Nothing is allocated, whatever the size.
     """
     sizes = config_sizes(config)
-    if config.architecture is Architecture.ENCODER_DECODER:
-        parts = [*_encoder_decoder(config)]
-    else:
-        parts = [*_embedding(config), *_layers(config, _layer(config)), *_head(config)]
     return pd.DataFrame(
         [
             (part.name, part.group, part.formula(), part.numbers(sizes), part.count(sizes))
-            for part in parts
+            for part in parts(config)
         ],
         columns=["part", "group", "formula", "numbers", "count"],
     )
 
 
+def parts(config: ModelConfig) -> list[Part]:
+    """All that a model is made of, in the order in which a token meets it."""
+    if config.architecture is Architecture.ENCODER_DECODER:
+        return [*_encoder_decoder(config)]
+    return [*_embedding(config), *_layers(config, _layer(config)), *_head(config)]
+
+
+def total_parameters(config: ModelConfig) -> int:
+    """How many parameters a model has: a Python integer, exact at any size."""
+    sizes = config_sizes(config)
+    return sum(part.count(sizes) for part in parts(config))
+
+
 def active_parameters(config: ModelConfig) -> int:
     """How many parameters one token meets: all of them, but only its own experts.
 
-    Equal to the sum of `count_parameters` where the feed-forward layers are dense.
+    Equal to `total_parameters` where the feed-forward layers are dense.
     """
-    total = int(count_parameters(config)["count"].sum())
+    total = total_parameters(config)
     n_idle = config.n_experts - config.n_active_experts
     if config.attention_only:
         return total
@@ -112,19 +125,19 @@ def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
     yield Part("embed", "embedding", (table,))
     if not config.encoder_decoder.share_embeddings:
         yield Part("source_embed", "embedding", (table,))
-    yield from _stack(config, "encoder", ("n_layers",), _layer(config))
+    yield from _stack(config, "encoder", "n_layers", _layer(config))
     decoder_layer = [*_layer(config, n_attentions=2), *_cross_attention(config)]
-    yield from _stack(config, "decoder", ("n_decoder_layers",), decoder_layer)
+    yield from _stack(config, "decoder", "n_decoder_layers", decoder_layer)
     if not config.vocabulary.tie_embeddings:
         yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
 
 
-def _stack(config: ModelConfig, name: str, n_layers: Product, layer: list[Part]) -> Iterator[Part]:
+def _stack(config: ModelConfig, name: str, n_layers: str, layer: list[Part]) -> Iterator[Part]:
     """One half of an encoder–decoder."""
     extra = config.encoder_decoder
     if config.position.position_kind is PositionKind.LEARNED:
         yield Part(f"{name}.position", "embedding", (("max_seq_len", "d_model"),))
-    for part in (*_embedding_norm(config), *_repeated(layer, n_layers)):
+    for part in (*_embedding_norm(config), *_repeated(layer, n_layers, (n_layers,))):
         yield replace(part, name=f"{name}.{part.name}")
     if extra.relative_bias:
         yield Part(f"{name}.relative_bias", "attention", ((N_BUCKETS, "n_heads"),))
@@ -139,13 +152,13 @@ def _layer(config: ModelConfig, n_attentions: int = 1) -> list[Part]:
 def _layers(config: ModelConfig, parts: list[Part]) -> Iterator[Part]:
     """The parts of one layer, as often as there are layers."""
     is_one_block = config.n_layers == 1 and not config.architecture.reads_tokens
-    yield from _repeated(parts, () if is_one_block else ("n_layers",))
+    yield from _repeated(parts, "n_layers", () if is_one_block else ("n_layers",))
 
 
-def _repeated(parts: list[Part], times: Product) -> Iterator[Part]:
+def _repeated(parts: list[Part], layers: str, times: Product) -> Iterator[Part]:
     for part in parts:
         products = tuple((*times, *product) for product in part.products)
-        yield Part(part.name, part.group, products)
+        yield Part(part.name, part.group, products, layers)
 
 
 def _head(config: ModelConfig) -> Iterator[Part]:

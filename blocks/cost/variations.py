@@ -1,0 +1,130 @@
+"""What changes the number of parameters: one change at a time, each counted anew."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from blocks.config import ModelConfig
+from blocks.cost.parameters import active_parameters, total_parameters
+from blocks.faults import ConfigError
+from blocks.kinds import Activation, NormKind, PositionKind
+
+Changes = dict[str, Any]
+N_EXPERTS, N_ACTIVE = 8, 2
+GATED_OF = {
+    Activation.RELU: Activation.REGLU,
+    Activation.GELU: Activation.GEGLU,
+    Activation.GELU_TANH: Activation.GEGLU_TANH,
+}
+PLAIN_OF = {gated: plain for plain, gated in GATED_OF.items()} | {
+    Activation.SWIGLU: Activation.SILU,
+    Activation.GLU: Activation.GELU,
+}
+
+
+class Variation(NamedTuple):
+    """A change of a configuration, and how many parameters it then has; a token meets `active`."""
+
+    name: str
+    changes: Changes
+    total: int
+    active: int
+
+
+def variations(config: ModelConfig) -> tuple[Variation, ...]:
+    """Every change that this configuration can take, counted; those that it cannot are left out."""
+    found = []
+    for name, changes in _changes(config):
+        try:
+            changed = config.replace(**changes)
+        except ConfigError:
+            continue
+        if changed != config:
+            counted = total_parameters(changed), active_parameters(changed)
+            found.append(Variation(name, changes, *counted))
+    return tuple(found)
+
+
+def _changes(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    yield from _of_heads(config)
+    yield from _of_ends(config)
+    yield from _of_small_parts(config)
+    if not config.attention_only:
+        yield from _of_feed_forward(config)
+    yield "one_more_layer", _one_more_layer(config)
+    yield "twice_as_wide", _twice_as_wide(config)
+
+
+def _of_heads(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    yield "twice_the_heads", _times_heads(config, 2, 1)
+    yield "half_the_heads", _times_heads(config, 1, 2)
+    if config.n_kv_heads > 1:
+        yield "one_kv_head", {"n_kv_heads": 1}
+    if config.n_kv_heads < config.n_heads:
+        yield "kv_as_many", {"n_kv_heads": config.n_heads}
+
+
+def _times_heads(config: ModelConfig, times: int, parts: int) -> Changes:
+    """More heads that are as much narrower; nothing where that is no whole number."""
+    n_kv, width = config.attention.n_kv_heads, config.attention.d_head
+    sizes = (config.n_heads * times, (n_kv or parts) * times, (width or times) * parts)
+    if any(size % by for size, by in zip(sizes, (parts, parts, times), strict=True)):
+        return {}
+    return {
+        "n_heads": sizes[0] // parts,
+        "n_kv_heads": n_kv and sizes[1] // parts,
+        "d_head": width and sizes[2] // times,
+    }
+
+
+def _of_ends(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    if config.architecture.reads_tokens:
+        is_tied = config.vocabulary.tie_embeddings
+        yield ("untied" if is_tied else "tied"), {"tie_embeddings": not is_tied}
+    is_learned = config.position.position_kind is PositionKind.LEARNED
+    if is_learned:
+        yield "rope", {"position_kind": PositionKind.ROPE}
+    else:
+        yield "learned_positions", {"position_kind": PositionKind.LEARNED}
+
+
+def _of_small_parts(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    names = ("attention_bias", "out_bias", "feed_forward_bias")
+    has_bias = (
+        config.attention.attention_bias
+        or config.has_out_bias
+        or config.feed_forward.feed_forward_bias
+    )
+    name = "no_biases" if has_bias else "biases"
+    yield name, dict.fromkeys(names, not has_bias)
+    if config.norm.norm_kind is NormKind.RMS_NORM:
+        yield "layernorm", {"norm_kind": NormKind.LAYER_NORM}
+    else:
+        yield "rmsnorm", {"norm_kind": NormKind.RMS_NORM}
+    yield "no_norms", {"norm_kind": NormKind.NONE}
+
+
+def _of_feed_forward(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    activation = config.feed_forward.activation
+    if activation.is_gated:
+        yield "plain", {"activation": PLAIN_OF.get(activation, Activation.GELU)}
+    else:
+        gated = GATED_OF.get(activation, Activation.SWIGLU)
+        yield "gated", {"activation": gated}
+        yield "gated_narrower", {"activation": gated, "d_ff": max(1, 2 * config.d_ff // 3)}
+    yield "twice_d_ff", {"d_ff": 2 * config.d_ff}
+    if config.n_experts > 1:
+        yield "dense", {"n_experts": 1}
+    else:
+        yield "experts", {"n_experts": N_EXPERTS, "n_active_experts": N_ACTIVE}
+
+
+def _one_more_layer(config: ModelConfig) -> Changes:
+    """In both stacks, where there are two."""
+    own = config.encoder_decoder.n_decoder_layers
+    return {"n_layers": config.n_layers + 1, "n_decoder_layers": own and own + 1}
+
+
+def _twice_as_wide(config: ModelConfig) -> Changes:
+    """Everything that is as wide as the stream, or a multiple of it, with it."""
+    d_ff, width = config.feed_forward.d_ff, config.attention.d_head
+    return {"d_model": 2 * config.d_model, "d_ff": d_ff and 2 * d_ff, "d_head": width and 2 * width}
