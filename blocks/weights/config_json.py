@@ -1,0 +1,516 @@
+"""A config.json of a known family of models, read as a configuration: to be counted exactly.
+
+Nothing is guessed. A family that is not known, a size that is missing and an option that no
+configuration can say are refused by name; an option that may be left out has the family's default,
+which is said too.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from blocks.config import ModelConfig
+from blocks.faults import N_, ConfigError, Fault
+from blocks.kinds import Activation
+from blocks.legal import LARGEST_SIZE
+from blocks.positions import N_BUCKETS
+
+MOST_CHARACTERS = 200_000
+Values = dict[str, Any]
+
+PLAIN = {
+    "relu": Activation.RELU,
+    "relu2": Activation.RELU_SQUARED,
+    "gelu": Activation.GELU,
+    "gelu_python": Activation.GELU,
+    "gelu_new": Activation.GELU_TANH,
+    "gelu_fast": Activation.GELU_TANH,
+    "gelu_pytorch_tanh": Activation.GELU_TANH,
+    "silu": Activation.SILU,
+    "swish": Activation.SILU,
+}
+GATED = {
+    "relu": Activation.REGLU,
+    "gelu": Activation.GEGLU,
+    "gelu_new": Activation.GEGLU_TANH,
+    "gelu_fast": Activation.GEGLU_TANH,
+    "gelu_pytorch_tanh": Activation.GEGLU_TANH,
+    "silu": Activation.SWIGLU,
+    "swish": Activation.SWIGLU,
+    "sigmoid": Activation.GLU,
+}
+
+
+class ConfigFile(NamedTuple):
+    """What a config.json says.
+
+    `counted_as`: the class of `transformers` that has as many parameters; `named`: the classes
+    that the file itself names; `assumed`: options that it leaves out, with the family's default.
+    """
+
+    config: ModelConfig
+    family: str
+    counted_as: str
+    named: tuple[str, ...]
+    assumed: tuple[tuple[str, str], ...]
+
+
+class Keys:
+    """The keys of a file, each asked for by type; what is wrong is collected."""
+
+    def __init__(self, values: Mapping[str, Any]):
+        self.values = values
+        self.faults: dict[tuple[str, str], Fault] = {}
+        self.assumed: dict[str, str] = {}
+
+    def size(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+        """A whole number. Without a `default` the file must have it; null is as good as absent."""
+        found = self.values.get(name)
+        if found is None and default is not None:
+            self._assume(name, default)
+            return default
+        if found is None:
+            self._say(N_("The file has no {name}, and without it nothing can be counted"), name)
+        elif type(found) is not int:
+            self._say(N_("{name} must be a whole number, and is {value}"), name)
+        elif not least <= found <= LARGEST_SIZE:
+            bounds = {"least": least, "most": f"{LARGEST_SIZE:,}"}
+            self._say(N_("{name} is {value}; sizes here go from {least} to {most}"), name, **bounds)
+        else:
+            return found
+        return max(1, least)
+
+    def optional(self, name: str) -> int | None:
+        """A whole number, or None where the file has none."""
+        return None if self.values.get(name) is None else self.size(name)
+
+    def number(self, name: str, default: float) -> float:
+        """A finite number."""
+        found = self.values.get(name, default)
+        if type(found) in (int, float):
+            return float(found)
+        self._say(N_("{name} must be a number, and is {value}"), name)
+        return default
+
+    def flag(self, name: str, default: bool) -> bool:
+        """True or false."""
+        found = self.values.get(name)
+        if found is None:
+            self._assume(name, default)
+            return default
+        if type(found) is not bool:
+            self._say(N_("{name} must be true or false, and is {value}"), name)
+        return found is True
+
+    def choice(self, name: str, options: Mapping[str, Activation], default: str) -> Activation:
+        """One of several words."""
+        found = self.values.get(name)
+        if found is None:
+            self._assume(name, default)
+            found = default
+        if type(found) is str and found in options:
+            return options[found]
+        known = ", ".join(options)
+        self._say(N_("{name} is {value}; known here are {known}"), name, known=known)
+        return next(iter(options.values()))
+
+    def part(self, name: str) -> "Keys":
+        """The keys of an object inside the file, none where it has no such object."""
+        found = self.values.get(name)
+        if found is not None and type(found) is not dict:
+            self._say(N_("{name} must be an object, and is {value}"), name)
+        inner = Keys(found if type(found) is dict else {})
+        inner.faults = self.faults
+        return inner
+
+    def must_be(self, name: str, *allowed: Any) -> None:
+        """Refuse another value than these; the first is what absence means."""
+        found = self.values.get(name, allowed[0])
+        if not any(found == value and type(found) is type(value) for value in allowed):
+            text = N_("{name} is {value}, which no configuration here can say; it can say {known}")
+            self._say(text, name, known=" / ".join(_brief(value) for value in allowed))
+
+    def equal(self, name: str, other: str) -> None:
+        """Refuse two sizes that a configuration has only once."""
+        if self.values.get(name) != self.values.get(other):
+            text = N_("{name} is {value} and {other} is {theirs}: here both must be equal")
+            self._say(text, name, other=other, theirs=_brief(self.values.get(other)))
+
+    def _assume(self, name: str, default: object) -> None:
+        self.assumed[name] = json.dumps(default)
+
+    def _say(self, text: str, name: str, **more: object) -> None:
+        said = {"name": name, "value": _brief(self.values.get(name)), **more}
+        self.faults[text, name] = Fault(text, said)
+
+
+def _gpt2(keys: Keys) -> Values:
+    keys.must_be("add_cross_attention", False)
+    d_model = keys.size("n_embd")
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "n_layer", d_model, "n_head"),
+        "d_ff": keys.size("n_inner", 4 * d_model),
+        "max_seq_len": keys.size("n_positions"),
+        "position_kind": "learned",
+        "activation": keys.choice("activation_function", PLAIN, "gelu_new"),
+        "norm_eps": keys.number("layer_norm_epsilon", 1e-5),
+        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+    }
+
+
+def _bert(keys: Keys) -> Values:
+    keys.must_be("add_cross_attention", False)
+    keys.must_be("position_embedding_type", "absolute")
+    return {
+        "architecture": "encoder",
+        **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
+        "d_ff": keys.size("intermediate_size"),
+        "max_seq_len": keys.size("max_position_embeddings"),
+        "position_kind": "learned",
+        "n_segments": keys.size("type_vocab_size", 2, least=0),
+        "activation": keys.choice("hidden_act", PLAIN, "gelu"),
+        "norm_eps": keys.number("layer_norm_eps", 1e-12),
+        "norm_placement": "post",
+        "embedding_norm": True,
+        "pooler": True,
+    }
+
+
+def _bart(keys: Keys) -> Values:
+    keys.equal("encoder_attention_heads", "decoder_attention_heads")
+    keys.equal("encoder_ffn_dim", "decoder_ffn_dim")
+    for name in ("normalize_before", "add_final_layer_norm", "static_position_embeddings"):
+        keys.must_be(name, False)
+    for name in ("normalize_embedding", "tie_word_embeddings", "is_encoder_decoder"):
+        keys.must_be(name, True)
+    return {
+        "architecture": "encoder-decoder",
+        **_sizes(keys, "encoder_layers", keys.size("d_model"), "encoder_attention_heads"),
+        "n_decoder_layers": keys.size("decoder_layers"),
+        "d_ff": keys.size("encoder_ffn_dim"),
+        # two rows of the table stand before the first position
+        "max_seq_len": min(LARGEST_SIZE, 2 + keys.size("max_position_embeddings")),
+        "position_kind": "learned",
+        "activation": keys.choice("activation_function", PLAIN, "gelu"),
+        "norm_placement": "post",
+        "embedding_norm": True,
+    }
+
+
+def _t5(keys: Keys) -> Values:
+    keys.must_be("is_encoder_decoder", True)
+    keys.must_be("relative_attention_num_buckets", N_BUCKETS)
+    n_layers = keys.size("num_layers")
+    return {
+        "architecture": "encoder-decoder",
+        **_sizes(keys, "num_layers", keys.size("d_model"), "num_heads"),
+        "n_decoder_layers": keys.size("num_decoder_layers", n_layers),
+        "d_head": keys.size("d_kv"),
+        "d_ff": keys.size("d_ff"),
+        "activation": _t5_activation(keys),
+        "norm_kind": "rmsnorm",
+        "norm_eps": keys.number("layer_norm_epsilon", 1e-6),
+        "position_kind": "none",
+        "relative_bias": True,
+        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+        **WITHOUT_BIAS,
+    }
+
+
+def _t5_activation(keys: Keys) -> Activation:
+    gated = {f"gated-{name}": kind for name, kind in GATED.items()}
+    as_t5 = {"gated-gelu": Activation.GEGLU_TANH}  # T5 v1.1 means the tanh form
+    return keys.choice("feed_forward_proj", PLAIN | gated | as_t5, "relu")
+
+
+WITHOUT_BIAS = {"attention_bias": False, "feed_forward_bias": False}
+
+
+def _llama(keys: Keys) -> Values:
+    return {
+        **_of_llama_kind(keys),
+        "attention_bias": keys.flag("attention_bias", False),
+        "feed_forward_bias": keys.flag("mlp_bias", False),
+    }
+
+
+def _mistral(keys: Keys) -> Values:
+    keys.size("num_key_value_heads")
+    return _of_llama_kind(keys)
+
+
+def _mixtral(keys: Keys) -> Values:
+    n_experts = keys.size("num_local_experts")
+    n_active = keys.size("num_experts_per_tok")
+    return {**_mistral(keys), "n_experts": n_experts, "n_active_experts": n_active}
+
+
+def _qwen2(keys: Keys) -> Values:
+    keys.size("num_key_value_heads")
+    return {**_of_llama_kind(keys), "attention_bias": True, "out_bias": False}
+
+
+def _qwen3(keys: Keys) -> Values:
+    for name in ("num_key_value_heads", "head_dim"):
+        keys.size(name)
+    bias = keys.flag("attention_bias", False)
+    return {
+        **_of_llama_kind(keys),
+        "attention_bias": bias,
+        "qk_norm": True,
+        "qk_norm_scale": True,
+    }
+
+
+def _gemma(keys: Keys) -> Values:
+    for name in ("num_key_value_heads", "head_dim"):
+        keys.size(name)
+    name = "hidden_activation" if keys.values.get("hidden_activation") else "hidden_act"
+    return {
+        **_of_llama_kind(keys, is_tied=True, activation=(name, "gelu_pytorch_tanh")),
+        "attention_bias": keys.flag("attention_bias", False),
+    }
+
+
+def _of_llama_kind(
+    keys: Keys, *, is_tied: bool = False, activation: tuple[str, str] = ("hidden_act", "silu")
+) -> Values:
+    """What Llama and its descendants have in common."""
+    d_model, n_heads = keys.size("hidden_size"), keys.size("num_attention_heads")
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "num_hidden_layers", d_model, "num_attention_heads"),
+        **_rope(keys),
+        "n_kv_heads": keys.size("num_key_value_heads", n_heads),
+        "d_head": keys.optional("head_dim"),
+        "d_ff": keys.size("intermediate_size"),
+        "activation": keys.choice(activation[0], GATED, activation[1]),
+        "norm_kind": "rmsnorm",
+        "norm_eps": keys.number("rms_norm_eps", 1e-6),
+        "tie_embeddings": keys.flag("tie_word_embeddings", is_tied),
+        **WITHOUT_BIAS,
+    }
+
+
+def _gpt_neox(keys: Keys) -> Values:
+    is_parallel = keys.flag("use_parallel_residual", True)
+    bias = keys.flag("attention_bias", True)
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
+        **_rope(keys),
+        "rotary_share": _neox_share(keys),
+        "d_ff": keys.size("intermediate_size"),
+        "activation": keys.choice("hidden_act", PLAIN, "gelu"),
+        "norm_eps": keys.number("layer_norm_eps", 1e-5),
+        "norm_placement": "parallel" if is_parallel else "pre",
+        "parallel_norms": 2,
+        "attention_bias": bias,
+        "tie_embeddings": keys.flag("tie_word_embeddings", False),
+    }
+
+
+def _neox_share(keys: Keys) -> float:
+    share = keys.number("rotary_pct", 0.25)
+    return keys.part("rope_parameters").number("partial_rotary_factor", share)
+
+
+def _falcon(keys: Keys) -> Values:
+    is_new = keys.flag("new_decoder_architecture", False)
+    is_parallel = keys.flag("parallel_attn", True) or is_new
+    n_heads, d_model = keys.size("num_attention_heads"), keys.size("hidden_size")
+    bias = keys.flag("bias", False)
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "num_hidden_layers", d_model, "num_attention_heads"),
+        **({"position_kind": "alibi"} if keys.flag("alibi", False) else _rope(keys, 2048)),
+        "n_kv_heads": _falcon_kv_heads(keys, is_new, n_heads),
+        "d_ff": keys.size("ffn_hidden_size", 4 * d_model),
+        "activation": keys.choice("activation", PLAIN, "gelu"),
+        "norm_eps": keys.number("layer_norm_epsilon", 1e-5),
+        "norm_placement": "parallel" if is_parallel else "pre",
+        "parallel_norms": _falcon_norms(keys, is_new),
+        "attention_bias": bias,
+        "feed_forward_bias": bias,
+        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+    }
+
+
+def _falcon_kv_heads(keys: Keys, is_new: bool, n_heads: int) -> int:
+    if is_new:
+        return keys.size("num_kv_heads")
+    return 1 if keys.flag("multi_query", True) else n_heads
+
+
+def _falcon_norms(keys: Keys, is_new: bool) -> int:
+    """Two norms for two parallel sub-layers are of the new form, unless it says otherwise."""
+    if not is_new:
+        return 1
+    keys.must_be("num_ln_in_parallel_attn", None, 1, 2)
+    return 1 if keys.values.get("num_ln_in_parallel_attn") == 1 else 2
+
+
+def _sizes(keys: Keys, n_layers: str, d_model: int, n_heads: str) -> Values:
+    return {
+        "vocab_size": keys.size("vocab_size"),
+        "n_layers": keys.size(n_layers),
+        "d_model": d_model,
+        "n_heads": keys.size(n_heads),
+    }
+
+
+def _rope(keys: Keys, default_length: int | None = None) -> Values:
+    """Rotary positions have no parameters: a context longer than any here is cut."""
+    longest = keys.values.get("max_position_embeddings")
+    is_longer = type(longest) is int and longest > LARGEST_SIZE
+    name = "max_position_embeddings"
+    base = keys.number("rope_theta", keys.number("rotary_emb_base", 10_000.0))
+    return {
+        "position_kind": "rope",
+        "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, default_length),
+        "rope_base": keys.part("rope_parameters").number("rope_theta", base),
+    }
+
+
+class Family(NamedTuple):
+    """How a family is read, and the class of `transformers` that is counted."""
+
+    read: Callable[[Keys], Values]
+    counted_as: str
+
+
+FAMILIES: dict[str, Family] = {
+    "gpt2": Family(_gpt2, "GPT2LMHeadModel"),
+    "bert": Family(_bert, "BertModel"),
+    "t5": Family(_t5, "T5ForConditionalGeneration"),
+    "bart": Family(_bart, "BartModel"),
+    "llama": Family(_llama, "LlamaForCausalLM"),
+    "mistral": Family(_mistral, "MistralForCausalLM"),
+    "mixtral": Family(_mixtral, "MixtralForCausalLM"),
+    "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),
+    "qwen3": Family(_qwen3, "Qwen3ForCausalLM"),
+    "gemma": Family(_gemma, "GemmaForCausalLM"),
+    "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
+    "falcon": Family(_falcon, "FalconForCausalLM"),
+}
+
+
+def read_config_json(text: str) -> ModelConfig:
+    """The configuration that a config.json describes. Raises `ConfigError`."""
+    return read_config_file(text).config
+
+
+def read_config_file(text: str) -> ConfigFile:
+    """The same, with what is counted and what was left out. Raises `ConfigError`."""
+    values = _parsed(text)
+    name = values.get("model_type")
+    if type(name) is not str or name not in FAMILIES:
+        raise ConfigError([_unknown_family(name)])
+    keys = Keys(values)
+    found = FAMILIES[name].read(keys)
+    if keys.faults:
+        raise ConfigError(keys.faults.values())
+    return ConfigFile(
+        config=ModelConfig.from_flat(_as_brief(found)),
+        family=name,
+        counted_as=FAMILIES[name].counted_as,
+        named=_named(values.get("architectures")),
+        assumed=tuple(keys.assumed.items()),
+    )
+
+
+def _as_brief(values: Values) -> Values:
+    """Sizes that follow from others are left to follow."""
+    d_model, n_heads = values["d_model"], values["n_heads"]
+    follows = {
+        "d_ff": 4 * d_model,
+        "n_kv_heads": n_heads,
+        "d_head": None if d_model % n_heads else d_model // n_heads,
+        "n_decoder_layers": values["n_layers"],
+    }
+    return {
+        name: None if value == follows.get(name, _NOTHING) else value
+        for name, value in values.items()
+    }
+
+
+_NOTHING = object()
+
+
+def _named(found: object) -> tuple[str, ...]:
+    """The classes that a file names."""
+    names = found if isinstance(found, list) else []
+    return tuple(name for name in names if isinstance(name, str))
+
+
+def _parsed(text: str) -> Values:
+    if len(text) > MOST_CHARACTERS:
+        text_ = N_("The text has {n} characters, and no config.json has more than {most}")
+        raise _refusal(text_, n=f"{len(text):,}", most=f"{MOST_CHARACTERS:,}")
+    try:
+        values = json.loads(
+            text.removeprefix("\ufeff"),
+            object_pairs_hook=_object,
+            parse_constant=_no_number,
+            parse_float=_finite,
+        )
+    except ConfigError:
+        raise
+    except RecursionError:
+        raise _refusal(N_("The text is nested too deeply for a config.json")) from None
+    except json.JSONDecodeError as error:
+        text_ = N_("This is no JSON: it ends making sense in line {line}, column {column}")
+        raise _refusal(text_, line=error.lineno, column=error.colno) from None
+    except ValueError:
+        raise _refusal(N_("A number in the text is too long to be a size")) from None
+    if type(values) is not dict:
+        text_ = N_("A config.json is one object in braces, and this is {value}")
+        raise _refusal(text_, value=_brief(values))
+    return values
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Values:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _value in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _refusal(N_("{name} stands twice in one object: which one holds?"), name=_cut(twice))
+    return values
+
+
+def _no_number(text: str) -> float:
+    raise _refusal(N_("{value} is no number"), value=_cut(text))
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_number(text)
+
+
+def _unknown_family(name: object) -> Fault:
+    known = ", ".join(FAMILIES)
+    if name is None:
+        text = N_("The file does not say its family (model_type); known here are {known}")
+        return Fault(text, {"known": known})
+    text = N_("The family {name} (model_type) is not known here; known are {known}")
+    return Fault(text, {"name": _brief(name), "known": known})
+
+
+def _refusal(text: str, **values: object) -> ConfigError:
+    return ConfigError([Fault(text, values)])
+
+
+def _brief(value: object) -> str:
+    """A value as the file writes it, however long it is."""
+    if type(value) in (list, dict):
+        return "[…]" if type(value) is list else "{…}"
+    try:
+        return _cut(json.dumps(value, ensure_ascii=False))
+    except ValueError:  # more digits than Python writes out
+        return "…"
+
+
+def _cut(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else text[:most] + "…"

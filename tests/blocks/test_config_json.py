@@ -1,0 +1,284 @@
+"""A config.json of a known family is counted as `transformers` builds it; the rest is refused."""
+
+import json
+from typing import Any
+
+import pytest
+import torch
+from published import CAUSAL, CONFIGS, COUNTS, PLAIN, TWO
+from transformers import (
+    AutoConfig,
+    BartConfig,
+    BertConfig,
+    FalconConfig,
+    GemmaConfig,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    MistralConfig,
+    MixtralConfig,
+    Qwen2Config,
+    Qwen3Config,
+    T5Config,
+)
+
+from blocks.cost.parameters import total_parameters
+from blocks.faults import ConfigError
+from blocks.models import count_built
+from blocks.weights.config_json import (
+    FAMILIES,
+    MOST_CHARACTERS,
+    read_config_file,
+    read_config_json,
+)
+
+CLASS_OF = {"bert": PLAIN, "bart": PLAIN, "t5": TWO}
+
+
+def built(config: Any) -> int:
+    """Parameters of the model that `transformers` builds, without memory; tied ones once."""
+    with torch.device("meta"):
+        model = CLASS_OF.get(config.model_type, CAUSAL).from_config(config)
+    model.tie_weights()
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_files_of_published_models_are_counted(name: str):
+    _kind, config = CONFIGS[name]
+    found = read_config_file(config.to_json_string())
+    assert total_parameters(found.config) == COUNTS[name]
+    assert found.family == config.model_type
+
+
+LLAMA = {
+    "vocab_size": 37,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "intermediate_size": 29,
+    "max_position_embeddings": 17,
+}
+NEOX = {name: value for name, value in LLAMA.items() if name != "num_key_value_heads"}
+GPT2 = {"vocab_size": 37, "n_embd": 24, "n_layer": 3, "n_head": 6, "n_positions": 17}
+T5 = {"vocab_size": 37, "d_model": 24, "d_kv": 5, "d_ff": 29, "num_layers": 3, "num_heads": 6}
+BART = {
+    "vocab_size": 37,
+    "d_model": 24,
+    "encoder_layers": 3,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 6,
+    "decoder_attention_heads": 6,
+    "encoder_ffn_dim": 29,
+    "decoder_ffn_dim": 29,
+    "max_position_embeddings": 17,
+}
+FALCON = {
+    "vocab_size": 37,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 6,
+}
+NEW = {"new_decoder_architecture": True, "num_kv_heads": 2}
+TOYS = [
+    GPT2Config(**GPT2),
+    GPT2Config(**GPT2, n_inner=31, tie_word_embeddings=False),
+    BertConfig(**NEOX, type_vocab_size=3),
+    T5Config(**T5),
+    T5Config(**T5, num_decoder_layers=2, feed_forward_proj="gated-gelu"),
+    BartConfig(**BART),
+    LlamaConfig(**LLAMA),
+    LlamaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
+    LlamaConfig(
+        **LLAMA,
+        mlp_bias=True,
+        rope_parameters={"rope_type": "linear", "factor": 2.0, "rope_theta": 5e5},
+    ),
+    MistralConfig(**LLAMA, head_dim=None, sliding_window=4),
+    MistralConfig(**LLAMA, head_dim=6),
+    MixtralConfig(**LLAMA, num_local_experts=5, num_experts_per_tok=3),
+    Qwen2Config(**LLAMA, tie_word_embeddings=True),
+    Qwen2Config(**LLAMA),
+    Qwen3Config(**LLAMA, head_dim=10),
+    Qwen3Config(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
+    GemmaConfig(**LLAMA, head_dim=10),
+    GemmaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=False),
+    GPTNeoXConfig(**NEOX),
+    GPTNeoXConfig(**NEOX, attention_bias=False, use_parallel_residual=False),
+    FalconConfig(**FALCON),
+    FalconConfig(**FALCON, bias=True, multi_query=False, parallel_attn=False, alibi=True),
+    FalconConfig(**FALCON, **NEW, ffn_hidden_size=50),
+    FalconConfig(**FALCON, **NEW, num_ln_in_parallel_attn=1, bias=True, tie_word_embeddings=False),
+]
+
+
+@pytest.mark.parametrize("config", TOYS, ids=[f"{i}-{c.model_type}" for i, c in enumerate(TOYS)])
+def test_toys_of_every_family_are_counted_as_they_are_built(config: Any):
+    text = config.to_json_string()
+    ours = read_config_json(text)
+    assert total_parameters(ours) == built(config) == count_built(ours)
+    again = AutoConfig.for_model(**json.loads(text))
+    assert built(again) == built(config)
+
+
+def test_every_family_has_a_toy():
+    assert {config.model_type for config in TOYS} == FAMILIES.keys()
+
+
+def test_the_t5_of_google_that_is_not_tied_is_counted_as_published():
+    v1_1 = {
+        **T5,
+        "vocab_size": 32128,
+        "d_model": 512,
+        "d_kv": 64,
+        "d_ff": 1024,
+        "num_layers": 8,
+        "num_heads": 6,
+        "feed_forward_proj": "gated-gelu",
+        "tie_word_embeddings": False,
+        "model_type": "t5",
+    }
+    assert total_parameters(read_config_json(json.dumps(v1_1))) == 76_961_152  # its model card
+
+
+def test_falcon_40b_is_counted_as_published():
+    sizes = {
+        "vocab_size": 65024,
+        "hidden_size": 8192,
+        "num_hidden_layers": 60,
+        "num_attention_heads": 128,
+        "num_kv_heads": 8,
+        "new_decoder_architecture": True,
+        "model_type": "falcon",
+    }
+    assert total_parameters(read_config_json(json.dumps(sizes))) == 41_303_293_952
+
+
+def of_llama(**changes: Any) -> str:
+    return json.dumps({"model_type": "llama", **LLAMA, **changes})
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as error:
+        read_config_file(text)
+    said = str(error.value)
+    assert said and len(said) < 600
+    return said
+
+
+@pytest.mark.parametrize("name", [n for n in LLAMA if n != "num_key_value_heads"])
+def test_a_missing_size_is_named(name: str):
+    values = json.loads(of_llama())
+    del values[name]
+    assert f"no {name}" in refusal(json.dumps(values))
+
+
+@pytest.mark.parametrize("family", ["mistral", "mixtral", "qwen2", "qwen3", "gemma"])
+def test_key_heads_are_not_guessed_where_the_family_has_no_rule(family: str):
+    values = {**json.loads(of_llama()), "model_type": family}
+    del values["num_key_value_heads"]
+    assert "no num_key_value_heads" in refusal(json.dumps(values))
+
+
+def test_what_is_left_out_and_has_a_default_is_said():
+    values = json.loads(of_llama())
+    del values["num_key_value_heads"]
+    assumed = dict(read_config_file(json.dumps(values)).assumed)
+    assert assumed["num_key_value_heads"] == "6"
+    assert assumed["tie_word_embeddings"] == "false"
+
+
+def test_unknown_families_are_refused_by_name():
+    said = refusal(json.dumps({"model_type": "mamba"}))
+    assert "mamba" in said and all(family in said for family in FAMILIES)
+    assert "model_type" in refusal("{}")
+    assert "llava" in refusal(json.dumps({"model_type": "llava", "text_config": {}}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"hidden_size": "24"}, "hidden_size"),
+        ({"hidden_size": 24.0}, "hidden_size"),
+        ({"hidden_size": True}, "hidden_size"),
+        ({"hidden_size": [24]}, "hidden_size"),
+        ({"hidden_size": -1}, "hidden_size"),
+        ({"hidden_size": 10**30}, "hidden_size"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers"),
+        ({"vocab_size": 10**7}, "vocab_size"),
+        ({"hidden_act": "mish"}, "mish"),
+        ({"hidden_act": 3}, "hidden_act"),
+        ({"attention_bias": "yes"}, "attention_bias"),
+        ({"tie_word_embeddings": 1}, "tie_word_embeddings"),
+        ({"rms_norm_eps": "small"}, "rms_norm_eps"),
+        ({"rope_parameters": [1]}, "rope_parameters"),
+        ({"head_dim": "x"}, "head_dim"),
+        ({"head_dim": 7}, "odd"),
+        ({"num_attention_heads": 5}, "n_heads"),
+        ({"num_key_value_heads": 4}, "n_kv_heads"),
+        ({"model_type": ["llama"]}, "model_type"),
+    ],
+)
+def test_what_cannot_be_is_named(changes: dict[str, Any], named: str):
+    assert named in refusal(of_llama(**changes))
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        (BertConfig(**NEOX, add_cross_attention=True), "add_cross_attention"),
+        (
+            {**BertConfig(**NEOX).to_dict(), "position_embedding_type": "relative_key"},
+            "relative_key",
+        ),
+        (BartConfig(**{**BART, "decoder_ffn_dim": 30}), "decoder_ffn_dim"),
+        (BartConfig(**{**BART, "decoder_attention_heads": 3}), "decoder_attention_heads"),
+        ({**BartConfig(**BART).to_dict(), "add_final_layer_norm": True}, "add_final_layer_norm"),
+        (T5Config(**T5, relative_attention_num_buckets=16), "relative_attention_num_buckets"),
+        ({**T5Config(**T5).to_dict(), "feed_forward_proj": "gated-mish"}, "gated-mish"),
+        (MixtralConfig(**LLAMA, num_local_experts=100), "n_experts"),
+        (FalconConfig(**FALCON, **NEW, num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn"),
+    ],
+)
+def test_options_that_no_configuration_can_say_are_refused(config: Any, named: str):
+    text = json.dumps(config) if isinstance(config, dict) else config.to_json_string()
+    assert named in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "line 1"),
+        ("import os; os.system('true')", "no JSON"),
+        ("{'model_type': 'gpt2'}", "no JSON"),
+        ('{"model_type": "gpt2",}', "no JSON"),
+        ("[]", "braces"),
+        ("3", "braces"),
+        ("null", "braces"),
+        ('"gpt2"', "braces"),
+        (of_llama(hidden_size=float("nan")), "NaN"),
+        (of_llama(rms_norm_eps=float("inf")), "Infinity"),
+        ('{"model_type": "gpt2", "n_embd": 1e999}', "1e999"),
+        ('{"n_embd": ' + "9" * 5000 + "}", "too long"),
+        ('{"model_type": "gpt2", "model_type": "bert"}', "twice"),
+        ("[" * 100_000, "deep"),
+        ('{"a":' * 30_000, "deep"),
+        ("x" * (MOST_CHARACTERS + 1), "characters"),
+        ('{"model_type": "<script>alert(1)</script>"}', "not known"),
+        ('{"model_type": "' + "x" * 5000 + '"}', "not known"),
+        ("\x00", "no JSON"),
+        ('{"model_type": "\\ud800"}', "not known"),
+    ],
+)
+def test_any_text_gets_a_sentence(text: str, says: str):
+    assert says in refusal(text)
+
+
+def test_a_byte_order_mark_is_no_fault():
+    assert read_config_json("\ufeff" + of_llama()) == read_config_json(of_llama())
+
+
+def test_the_longest_context_of_a_rotary_model_does_not_change_its_count():
+    longer = read_config_json(of_llama(max_position_embeddings=10_485_760))
+    assert total_parameters(longer) == total_parameters(read_config_json(of_llama()))
