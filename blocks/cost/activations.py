@@ -23,17 +23,12 @@ PAIRS: Product = ("batch", "n_heads", "n", "n", "bytes")
 LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
 EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
 TABLE: Product = ("vocab_size", "d_model", "bytes")
-# Tensors of the hidden width that the way back needs: what the function reads, or what it gives.
+# Tensors of the hidden width that the way back needs, where they are fewer than what a function
+# reads and gives (two, and of a gated layer four): some need only what they have given.
 KEPT_HIDDEN = {
     Activation.RELU: 1,
-    Activation.RELU_SQUARED: 2,
-    Activation.GELU: 2,
-    Activation.GELU_TANH: 2,
-    Activation.SILU: 2,
     Activation.GLU: 3,
     Activation.REGLU: 3,
-    Activation.GEGLU: 4,
-    Activation.SWIGLU: 4,
 }
 # More of them, alive for a moment on the way back.
 WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
@@ -213,7 +208,12 @@ def _attention(
 def _can_be_fused(config: ModelConfig) -> bool:
     """What each head adds to the scores, the fused kernels do not take."""
     is_alibi = config.position.position_kind is PositionKind.ALIBI
-    return not is_alibi and not config.encoder_decoder.relative_bias
+    return not is_alibi and not _has_relative_bias(config)
+
+
+def _has_relative_bias(config: ModelConfig) -> bool:
+    is_two = config.architecture is Architecture.ENCODER_DECODER
+    return is_two and config.encoder_decoder.relative_bias
 
 
 def _qk_norm(config: ModelConfig, *, is_narrow: bool) -> Part:
@@ -234,7 +234,7 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
         moved = (3, *experts, *ROW)  # what goes to the experts, comes back, and is weighted
         probs = (*TOKENS, "n_experts", "exact_bytes")
         yield Part("routed", "feed_forward", (moved, probs))
-    n_hidden = KEPT_HIDDEN[activation]
+    n_hidden = KEPT_HIDDEN.get(activation, 4 if activation.is_gated else 2)
     if config.dropout:
         n_hidden += 2 if activation is Activation.RELU else 1
     hidden = (n_hidden, *experts, *TOKENS, "d_ff", "bytes")
@@ -248,6 +248,8 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
     n_texts = 2 if config.architecture is Architecture.ENCODER_DECODER else 1
     norms = _of_norms(config, n_texts, n_texts, is_narrow=is_narrow)
     yield Part("token_ids", "embedding", ((n_texts + 1, *TOKENS, "index_bytes"),))
+    if _has_relative_bias(config):
+        yield Part("distances", "attention", ((n_texts, "n", "n", "index_bytes"),))
     if config.norm.embedding_norm and norms:
         yield Part("embedding_norm", "norm", norms)
     if config.norm.norm_placement is not NormPlacement.POST and norms:
@@ -282,7 +284,7 @@ def _in_the_layer(config: ModelConfig, layer: list[Part], sizes: dict[str, int])
     wide = _bytes((part for part in layer if part.group == "feed_forward"), sizes)
     patterns = [part for part in layer if part.name == "pattern"]
     row, queries = _count(sizes, ROW), _count(sizes, QUERIES)
-    in_attention = 3 * queries + 2 * _count(sizes, PAIRS) * bool(patterns) - wide
+    in_attention = (2 * _count(sizes, PAIRS) if patterns else 3 * queries) - wide
     return after + 2 * row + max(in_attention, _in_the_wide_layer(config, sizes))
 
 

@@ -43,6 +43,7 @@ KEPT = {
     "qk_norm": N_("norms of queries and keys"),
     "rotation": N_("cosines and sines of RoPE"),
     "pattern": N_("attention patterns"),
+    "distances": N_("distances of the learned bias"),
     "mask": N_("mask, as it is added"),
     "head_out": N_("what the heads read"),
     "dropout": N_("masks of dropout"),
