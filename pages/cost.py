@@ -12,6 +12,7 @@ from pages.sections.cost_flops import (
 )
 from pages.sections.cost_memory import draw_growth, draw_memory, where_memory_goes
 from pages.sections.cost_roofline import how_fast_here
+from pages.sections.cost_sweeps import how_it_grows, which_attention_pays, which_format_pays
 from pages.sections.cost_training import draw_cost, draw_hours, what_training_takes
 from pages.ui import link
 from pages.ui.chart import drawn
@@ -26,6 +27,10 @@ TITLE = N_("Cost")
 CONTENTS = {
     "operations": N_("FLOPs, by operation"),
     "crossover": N_("When does attention overtake the rest?"),
+    "roofline": N_("Time: the estimate, and the measurement beside it"),
+    "sweeps": N_("Sweeps: one size doubles"),
+    "formats": N_("Number formats"),
+    "growth_of_kinds": N_("Ways to attend, as n doubles"),
     "memory": N_("Memory"),
     "fits": N_("Does it fit?"),
     "training_cost": N_("What does training take?"),
@@ -42,6 +47,9 @@ def main() -> None:
     how_much_is_computed(run.config)
     where_attention_overtakes(run.config)
     how_fast_here(run)
+    how_it_grows(run)
+    which_format_pays(run)
+    which_attention_pays(run)
     where_memory_goes(run.config)
     what_training_takes(run.config)
     what_to_take(run)

@@ -128,3 +128,14 @@ def total_seconds(table: pd.DataFrame, column: str) -> float:
     rows = as_run(table)
     rows = rows[rows["operation"] != "unembed"]
     return float((rows[column] * rows["times"]).sum(skipna=False))
+
+
+def batch_at_ridge(d_in: int, d_out: int, *, itemsize: int, peak: DevicePeak) -> int | None:
+    """Rows from which on a product with weights of (d_in, d_out) is bound by arithmetic.
+
+    Solved for rows: 2·rows·d_in·d_out = ridge·itemsize·(rows·(d_in + d_out) + d_in·d_out). None
+    where the rows themselves weigh so much that no number of them is enough.
+    """
+    weights, per_row = d_in * d_out, d_in + d_out
+    gained = 2 * weights - peak.ridge * itemsize * per_row
+    return math.ceil(peak.ridge * itemsize * weights / gained) if gained > 0 else None

@@ -187,6 +187,7 @@ def test_the_median_and_the_quartiles_of_times():
     times = Times((5.0, 1.0, 2.0, 4.0, 3.0))
     assert times.median == 3 and times.quartiles == (2, 4)
     assert Times((7.0,)).quartiles == (7, 7)
+    assert times.fast == 2 and Times((7.0,)).fast == 7
 
 
 def test_short_work_is_called_often_and_long_work_seldom():

@@ -41,7 +41,7 @@ def show(table: pd.DataFrame) -> None:
 def _counted(rows: pd.DataFrame) -> dict[str, pd.Series]:
     return {
         _("operation"): rows["operation"].map(measured_words.operation),
-        _("times a layer"): rows["times"].where(rows["operation"] != "unembed", 0),
+        _("times a layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(lambda n: f"{n:,}"),
         _("bytes"): rows["bytes"].map(lambda n: f"{n:,}"),
         _("FLOPs a byte"): rows["intensity"].map("{:.3g}".format),

@@ -1,0 +1,128 @@
+"""What was measured as one size doubles: lines with their spread, and what theory says."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    CROSS_ATTENTION,
+    FEED_FORWARD,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    faint,
+    figure,
+)
+
+HEIGHT, BOTTOM = 380, 48
+LOOKS = (
+    (ATTENTION, "circle"),
+    (FEED_FORWARD, "square"),
+    (CROSS_ATTENTION, "diamond"),
+    (RESIDUAL, "triangle-up"),
+)
+
+
+def sweep(
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    *,
+    title: str,
+    x_title: str,
+    unit: str,
+    _: Translate,
+) -> Picture:
+    """A line for each series on two logarithmic axes, dashed where theory would have it.
+
+    `table`: series, size, value, low, high, theory (NaN where there is none); `names` by series,
+    with what is to be said of its slope. Theory goes through the last measurement.
+    """
+    sizes = sorted(table["size"].unique().tolist())
+    lines = [
+        trace
+        for (series, name), look in zip(names.items(), LOOKS, strict=False)
+        for rows in [table[table["series"] == series].sort_values("size")]
+        for trace in (_theory(rows, look[0]), _line(rows, name, look, unit))
+    ]
+    if table["theory"].notna().any():
+        lines.append(_key(_("theory, through the last")))
+    return figure(
+        lines,
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE, BOTTOM),
+        showlegend=True,
+        legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
+        xaxis={
+            "title": {"text": x_title},
+            "type": "log",
+            "tickvals": sizes,
+            "ticktext": [f"{size:,}" for size in sizes],
+            "tickangle": 0,
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": f"{unit} (log)"},
+            "type": "log",
+            "dtick": 1,
+            "range": _room(table),
+            "fixedrange": True,
+        },
+    )
+
+
+def _room(table: pd.DataFrame) -> list[float]:
+    """The logarithmic range of all values, and above them room for the legend."""
+    values = pd.concat([table["low"], table["high"], table["theory"]]).dropna()
+    least, most = math.log10(values.min()), math.log10(values.max())
+    return [least - 0.15, most + 0.35 + 0.45 * max(0.6, most - least)]
+
+
+def _line(rows: pd.DataFrame, name: str, look: tuple[str, str], unit: str) -> dict[str, Any]:
+    color, symbol = look
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": name,
+        "x": rows["size"].tolist(),
+        "y": rows["value"].tolist(),
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": (rows["high"] - rows["value"]).tolist(),
+            "arrayminus": (rows["value"] - rows["low"]).tolist(),
+            "color": color,
+            "thickness": 1.5,
+        },
+        "line": {"color": color, "width": 2},
+        "marker": {"symbol": symbol, "size": 8, "color": color},
+        "hovertemplate": "%{x:,}: %{y:,.3~g} " + unit + "<extra></extra>",
+    }
+
+
+def _theory(rows: pd.DataFrame, color: str) -> dict[str, Any]:
+    rows = rows.dropna(subset=["theory"])
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": rows["size"].tolist(),
+        "y": rows["theory"].tolist(),
+        "line": {"color": faint(color, 0.7), "width": 2, "dash": "dash"},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _key(name: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [None],
+        "y": [None],
+        "name": name,
+        "line": {"color": RESIDUAL, "width": 2, "dash": "dash"},
+    }

@@ -1,0 +1,144 @@
+"""What sweeps say: how steep they are, beside theory, and what was not measured."""
+
+import pandas as pd
+
+from blocks.cost.sweep import LONGEST_PASS, Swept
+from blocks.faults import N_
+from pages.ui.cost import sweeps
+from pages.ui.cost.measured_words import where
+from pages.ui.cost.sweeps import Point, Sweep
+from pages.ui.cost.units import duration
+from pages.ui.language import _
+
+Found = tuple[tuple[str, Point], ...]
+SWEPT = {
+    "tokens": N_("n · tokens"),
+    "d_model": N_("d_model"),
+    "n_heads": N_("n_heads"),
+    "batch": N_("batch"),
+}
+DIRECTIONS = {"forward": N_("forward"), "forward_backward": N_("forward and back")}
+LEVEL = 0.15
+
+
+def swept(name: str) -> str:
+    """What doubles."""
+    return _(SWEPT[name])
+
+
+def direction(name: str) -> str:
+    """Forward, or forward and back."""
+    return _(DIRECTIONS[name])
+
+
+def slope_sentence(wanted: Sweep, found: Found) -> str:
+    """How time and memory grow, beside the FLOPs."""
+    rows = sweeps.table((wanted,), found)
+    times, flops, memory = (
+        sweeps.exponents(rows, of) for of in ("milliseconds", "flops", "mebibytes")
+    )
+    series = wanted.place.dtype
+    if series not in times:
+        return _("One size alone has no slope: let the others be measured too.")
+    text = _(
+        "As {what} doubles, time grows with exponent {time:.2f} over the three largest sizes; "
+        "FLOPs by formula with {theory:.2f}, peak memory with {memory:.2f}."
+    )
+    said = text.format(
+        what=swept(wanted.what), time=times[series], theory=flops[series], memory=memory[series]
+    )
+    return f"{said} {_reading(wanted, times[series], flops[series])}"
+
+
+def _reading(wanted: Sweep, time: float, theory: float) -> str:
+    """What the difference means."""
+    if wanted.what is Swept.N_HEADS:
+        return _("More heads divide the same products: FLOPs hardly change, only the scores do.")
+    if time < theory - LEVEL:
+        return _(
+            "Time grows less than FLOPs: small sizes leave the device waiting, larger ones use it "
+            "better."
+        )
+    if time > theory + LEVEL:
+        return _(
+            "Time grows faster than FLOPs: what moves no FLOPs, bytes that no longer fit into a "
+            "cache, takes over."
+        )
+    return _("Time follows FLOPs.")
+
+
+def dtypes_sentence(all_wanted: tuple[Sweep, ...], found: Found) -> str:
+    """Which number format pays, at the longest text that all that were measured share."""
+    rows = sweeps.table(all_wanted, found)
+    formats = rows["series"].unique()
+    counts = rows.groupby("size")["series"].nunique()
+    shared = counts.index[counts == len(formats)]
+    if "float32" not in formats or not len(shared):
+        return ""
+    n = int(shared.max())
+    times = rows[rows["size"] == n].set_index("series")["milliseconds"]
+    said = [_compared(name, times["float32"] / times[name]) for name in formats[1:]]
+    text = _("At n = {n:,}, float32 takes {time}.")
+    return " ".join((text.format(n=n, time=duration(times["float32"] / 1000)), *said))
+
+
+def _compared(name: str, ratio: float) -> str:
+    if ratio >= 1:
+        text = _("{dtype} pays here: {ratio:.2g} times as fast.")
+        return text.format(dtype=name, ratio=ratio)
+    text = _("{dtype} does not pay here: {ratio:.2g} times as slow.")
+    return text.format(dtype=name, ratio=1 / ratio)
+
+
+def skipped_note(found: Found) -> str:
+    """What was refused, with the numbers."""
+    said = []
+    for series, each in sweeps.skipped(found):
+        if each.fault:
+            text = _("{dtype}: from {size:,} on it needs about {need}, more than one run may take.")
+            said.append(text.format(dtype=series, size=each.size, need=each.fault))
+        else:
+            text = _("{dtype}: from {size:,} on a pass would take about {time}, more than {most}.")
+            times = {"time": duration(each.seconds), "most": duration(LONGEST_PASS)}
+            said.append(text.format(dtype=series, size=each.size, **times))
+    return " ".join([_("Not measured."), *said]) if said else ""
+
+
+def sweep_note(wanted: Sweep) -> str:
+    """What was measured, and how."""
+    text = _(
+        "Measured here: {where}. One layer of this model with random weights and input (seed "
+        "{seed}), n = {n:,}, batch {batch}, but for what doubles; medians of up to 9 samples after "
+        "warming up, bars from quartile to quartile. Memory: the peak beyond weights and input."
+    )
+    return text.format(
+        where=where(wanted.place), seed=wanted.seed, n=wanted.tokens.n, batch=wanted.tokens.batch
+    )
+
+
+def is_measured(found: Found) -> bool:
+    """Whether there is anything to draw."""
+    return any(each.time is not None for _series, each in found)
+
+
+def names(rows: pd.DataFrame, of: str) -> dict[str, str]:
+    """Each line with its slope, for the legend."""
+    found = sweeps.exponents(rows, of)
+    text = _("{name}, exponent {slope:.2f}")
+    return {
+        name: text.format(name=name, slope=found[name]) if name in found else name
+        for name in rows["series"].drop_duplicates()
+    }
+
+
+def sweep_alt(all_wanted: tuple[Sweep, ...], found: Found, of: str) -> str:
+    """The lines in words."""
+    rows = sweeps.table(all_wanted, found)
+    is_time = of == "milliseconds"
+    time, memory = _("Time as {what} doubles: {rows}."), _("Memory as {what} doubles: {rows}.")
+    text = time if is_time else memory
+    unit = "ms" if is_time else "MiB"
+    listed = "; ".join(
+        f"{row.series} {row.size:,}: {getattr(row, of):.3g} {unit}" for row in rows.itertuples()
+    )
+    return text.format(what=swept(all_wanted[0].what), rows=listed)
