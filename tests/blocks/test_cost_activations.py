@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from toy import toy
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+from toy import toy
 
 from blocks import ModelConfig, build
 from blocks.cost.activations import Activations, training_activations

@@ -1,0 +1,141 @@
+"""What a training takes, against published runs; and the rule against the exact count."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy import toy
+
+from blocks import PRESETS, ModelConfig
+from blocks.cost.fit import n_parameters
+from blocks.cost.hardware import GB, HARDWARE, memory_here
+from blocks.cost.passes import PassKind, operations, total_flops
+from blocks.cost.training_cost import (
+    HOUR,
+    compute_optimal_tokens,
+    device_seconds,
+    fewest_devices,
+    training_cost,
+)
+
+BILLION = 10**9
+
+
+def gpt(n_layers: int, d_model: int, n_heads: int) -> ModelConfig:
+    """GPT-3's shapes: Brown et al. 2020, table 2.1; 50,257 tokens, 2,048 positions, tied."""
+    sizes = {"n_layers": n_layers, "d_model": d_model, "n_heads": n_heads, "vocab_size": 50_257}
+    return ModelConfig.from_flat(
+        {"architecture": "gpt", "position_kind": "learned", "max_seq_len": 2048, **sizes}
+    )
+
+
+# Brown et al. 2020, table D.1: parameters (millions), training FLOPs, 300 billion tokens.
+@pytest.mark.parametrize(
+    ("config", "millions", "flops"),
+    [
+        (gpt(12, 768, 12), 125, 2.25e20),
+        (gpt(24, 1024, 16), 356, 6.41e20),
+        (gpt(24, 1536, 16), 760, 1.37e21),
+        (gpt(32, 4096, 32), 6_660, 1.20e22),
+        (gpt(40, 5120, 40), 12_850, 2.31e22),  # 40 heads of 128; the table prints 5140
+        (gpt(96, 12_288, 96), 174_600, 3.14e23),
+    ],
+    ids=["small", "medium", "large", "6.7B", "13B", "175B"],
+)
+def test_gpt3_took_what_its_paper_says(config: ModelConfig, millions: float, flops: float):
+    assert n_parameters(config) == pytest.approx(millions * 1e6, rel=0.01)
+    found = training_cost(config, 300 * BILLION, n=2048)
+    assert found.rule == pytest.approx(flops, rel=0.01)
+
+
+def test_bert_base_took_what_that_table_says():
+    """109 million parameters, 250 billion tokens: 1.64e20."""
+    found = training_cost(PRESETS["bert-base"], 250 * BILLION, n=512)
+    assert found.rule == pytest.approx(1.64e20, rel=0.02)
+
+
+def test_hours_of_llama_65b_say_how_well_its_devices_were_used():
+    """Touvron et al. 2023, table 15: 1,022,362 hours of A100 80GB for 1.4 trillion tokens."""
+    sizes = {"n_layers": 80, "d_model": 8192, "n_heads": 64, "d_ff": 22_016, "vocab_size": 32_000}
+    plain = {"attention_bias": False, "feed_forward_bias": False, "tie_embeddings": False}
+    config = ModelConfig.from_flat(
+        {
+            "architecture": "gpt",
+            "activation": "swiglu",
+            "norm_kind": "rmsnorm",
+            "position_kind": "rope",
+            **sizes,
+            **plain,
+        }
+    )
+    found = training_cost(config, 1_400 * BILLION, n=2048)
+    peak = HARDWARE["a100-sxm-80gb"].peak["bfloat16"]
+    at_peak = device_seconds(found.rule, peak, 1.0) / HOUR
+    assert at_peak / 1_022_362 == pytest.approx(0.48, abs=0.01)
+
+
+SHAPES = st.fixed_dictionaries(
+    {
+        "n_layers": st.integers(1, 3),
+        "n_kv_heads": st.sampled_from([None, 1]),
+        "d_head": st.sampled_from([None, 6]),
+        "activation": st.sampled_from(["relu", "swiglu"]),
+        "n_experts": st.sampled_from([1, 4]),
+        "norm_placement": st.sampled_from(["pre", "post", "sandwich"]),
+        "position_kind": st.sampled_from(["none", "learned", "rope"]),
+        "tie_embeddings": st.booleans(),
+        "attention_bias": st.booleans(),
+        "feed_forward_bias": st.booleans(),
+        "attention_only": st.booleans(),
+    }
+)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(architecture=st.sampled_from(["encoder", "gpt"]), shape=SHAPES)
+def test_what_is_added_and_taken_off_explains_all_of_the_difference(architecture: str, shape: dict):
+    config = toy(architecture=architecture, vocab_size=11, **shape)
+    found = training_cost(config, 700, n=7)
+    assert found.rest == 0
+    assert found.exact == 100 * total_flops(operations(config, PassKind.TRAINING, n=7))
+    changes = found.tables + found.vectors + found.idle + found.pairs
+    assert found.exact == found.rule + changes
+    assert found.pairs > 0 >= max(found.tables, found.vectors, found.idle)
+
+
+def test_each_token_of_an_encoder_decoder_passes_one_half():
+    config = toy(architecture="encoder-decoder", n_layers=2, vocab_size=11)
+    found = training_cost(config, 1400, n=7)
+    assert found.exact == 100 * total_flops(operations(config, PassKind.TRAINING, n=7))
+    assert -0.7 * found.rule < found.rest < -0.3 * found.rule
+
+
+def test_what_is_computed_again_takes_time_but_is_not_the_models():
+    config = toy(architecture="gpt", vocab_size=11)
+    plain, again = (training_cost(config, 700, n=7, checkpointing=c) for c in (False, True))
+    assert again.exact == plain.exact and again.recomputed > 0 == plain.recomputed
+    assert again.done == again.exact + again.recomputed
+
+
+def test_twenty_tokens_for_each_parameter_that_a_token_meets():
+    assert compute_optimal_tokens(toy()) == 20 * n_parameters(toy())
+    routed = toy(n_experts=8, n_active_experts=1)
+    assert compute_optimal_tokens(routed) < 20 * n_parameters(routed)
+
+
+def test_time_and_devices_by_hand():
+    assert device_seconds(1e15, 1e12, 0.5) == 2000
+    assert fewest_devices(161 * GB, 80 * GB) == 3
+    assert fewest_devices(1, 80 * GB) == 1
+
+
+@pytest.mark.parametrize("name", HARDWARE)
+def test_devices_are_of_this_world_and_have_a_source(name: str):
+    device = HARDWARE[name]
+    assert 10 * GB <= device.memory <= 300 * GB
+    assert 200 * GB <= device.bandwidth <= 10_000 * GB
+    assert device.source and device.title
+    assert device.peak and all(1e12 < peak < 1e16 for peak in device.peak.values())
+
+
+def test_this_device_has_memory():
+    assert memory_here("cpu") > GB
