@@ -178,7 +178,7 @@ def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
         hidden = n_hidden * rows * config.d_ff * config.n_active_experts // config.n_experts
     widest = max(rows * heads + patterns, hidden)
     logits = batch * config.vocab_size * config.architecture.reads_tokens
-    return (2 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
+    return (3 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
 
 
 def largest(needs: Callable[[int], int], budget: int, most: int) -> int:

@@ -24,17 +24,23 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
 
     `table`: n, weights, pairs; `at`: the length where both are equal.
     """
+    unit = _("FLOP")
     slope = float(table["weights"].iloc[0]) / float(table["n"].iloc[0])
     lines = [
-        _line(table, "weights", _("products with weights, ~ n"), FEED_FORWARD, "solid"),
-        _line(table, "pairs", _("between tokens, ~ n²"), ATTENTION, "dash"),
-        _mark(at, slope * at, _("equal at n = {n:,.0f}").format(n=at), RESIDUAL, "diamond"),
+        _line(table, "weights", _("products with weights, ~ n"), FEED_FORWARD, "solid", unit),
+        _line(table, "pairs", _("between tokens, ~ n²"), ATTENTION, "dash", unit),
+        _mark(at, slope * at, _("equal at n = {n:,.0f}").format(n=at), RESIDUAL, "diamond", unit),
     ]
     own = table[table["n"] == n].iloc[0]
     lines.append(
         {
             **_mark(
-                n, float(own["weights"]), _("your n = {n:,}").format(n=n), PINNED, "circle-open"
+                n,
+                float(own["weights"]),
+                _("your n = {n:,}").format(n=n),
+                PINNED,
+                "circle-open",
+                unit,
             ),
             "x": [n, n],
             "y": [float(own["weights"]), float(own["pairs"])],
@@ -68,7 +74,9 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
     )
 
 
-def _line(table: pd.DataFrame, column: str, name: str, color: str, dash: str) -> dict[str, Any]:
+def _line(
+    table: pd.DataFrame, column: str, name: str, color: str, dash: str, unit: str
+) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines",
@@ -76,11 +84,11 @@ def _line(table: pd.DataFrame, column: str, name: str, color: str, dash: str) ->
         "x": table["n"].tolist(),
         "y": table[column].tolist(),
         "line": {"color": color, "width": 3, "dash": dash},
-        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}FLOP<extra>{name}</extra>",
+        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
     }
 
 
-def _mark(x: float, y: float, name: str, color: str, symbol: str) -> dict[str, Any]:
+def _mark(x: float, y: float, name: str, color: str, symbol: str, unit: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -93,5 +101,5 @@ def _mark(x: float, y: float, name: str, color: str, symbol: str) -> dict[str, A
             "color": color,
             "line": {"width": 2, "color": color},
         },
-        "hovertemplate": "n = %{x:,.0f}: %{y:.4~s}FLOP<extra></extra>",
+        "hovertemplate": f"n = %{{x:,.0f}}: %{{y:.4~s}}{unit}<extra></extra>",
     }

@@ -31,7 +31,7 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         "recomputed": _("computed again"),
     }
     ways = [way for way in names if way == "forward" or table[way].any()]
-    bars = [_bar(table, way, names[way]) for way in ways]
+    bars = [_bar(table, way, names[way], _) for way in ways]
     keys = [_key(way, names[way]) for way in ways] if len(ways) > 1 else []
     ends = {
         "type": "scatter",
@@ -64,7 +64,7 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     )
 
 
-def _bar(table: pd.DataFrame, way: str, name: str) -> dict[str, Any]:
+def _bar(table: pd.DataFrame, way: str, name: str, _: Translate) -> dict[str, Any]:
     alpha, shape = LOOKS[way]
     return {
         "type": "bar",
@@ -78,7 +78,7 @@ def _bar(table: pd.DataFrame, way: str, name: str) -> dict[str, Any]:
             "pattern": {"shape": shape, "solidity": 0.4},
         },
         "customdata": table[["formula"]].values.tolist(),
-        "hovertemplate": f"<b>%{{y}}</b> · {name}<br>%{{x:.4~s}}FLOP<br>%{{customdata[0]}}"
+        "hovertemplate": f"<b>%{{y}}</b> · {name}<br>%{{x:.4~s}}{_('FLOP')}<br>%{{customdata[0]}}"
         "<extra></extra>",
     }
 

@@ -1,0 +1,138 @@
+"""Pictures of the page of costs: bars of FLOPs and bytes, and lines that cross."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from drawn import checked, marked, same, words_that_slipped_by
+
+from pages.figures.crossover import crossing
+from pages.figures.flop_bars import operation_bars
+from pages.figures.memory_bars import memory_bars
+from pages.figures.memory_growth import growth
+from pages.figures.training_flops import hours_bars, waterfall
+
+NAMES = {"weights": "given", "activations": "given"}
+
+
+def operations(*, is_training: bool = True) -> pd.DataFrame:
+    table = pd.DataFrame(
+        {
+            "label": ["given 1 <b>", "given 2", "given 3"],
+            "group": ["attention", "cross_attention", "feed_forward"],
+            "formula": ["given"] * 3,
+            "forward": [1e9, 2e9, 3e9],
+            "said": ["given"] * 3,
+        }
+    )
+    times = 2.0 if is_training else 0.0
+    again = [0.0, 2e9 * is_training, 0.0]
+    return table.assign(backward=times * table["forward"], recomputed=again)
+
+
+def crossed() -> pd.DataFrame:
+    n = np.array([16, 100, 256, 1024])
+    return pd.DataFrame({"n": n, "weights": 256.0 * n, "pairs": 1.0 * n**2})
+
+
+def memory() -> pd.DataFrame:
+    table = pd.DataFrame(
+        {
+            "label": ["given a", "given b <b>"],
+            "weights": [4e9, 2e9],
+            "activations": [1e9, 7e9],
+            "said": ["given", "given"],
+        }
+    )
+    return table.assign(total=table["weights"] + table["activations"])
+
+
+def grown() -> pd.DataFrame:
+    n = [64, 128, 200, 256]
+    table = pd.DataFrame({"n": n, "weights": 1e9, "activations": [1e6 * each for each in n]})
+    return table.assign(total=table["weights"] + table["activations"])
+
+
+def changes() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "label": ["given 1", "given 2", "given 3", "given 4"],
+            "measure": ["absolute", "relative", "relative", "total"],
+            "flops": [10.0, -4.0, 1.0, 7.0],
+            "said": ["given"] * 4,
+        }
+    )
+
+
+def hours() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "device": ["a", "b"],
+            "label": ["given a", "given b"],
+            "hours": [1.0, 30.0],
+            "said": ["given", "given"],
+            "fits": [True, False],
+        }
+    )
+
+
+PICTURES = {
+    "operations": lambda _: operation_bars(operations(), title="", _=_),
+    "crossing": lambda _: crossing(crossed(), 256.0, 100, _=_),
+    "memory": lambda _: memory_bars(
+        memory(), NAMES, [("given 8", 8 * 10**9), ("given far", 10**12)], title="", _=_
+    ),
+    "growth": lambda _: growth(grown(), NAMES, [("given", 10**9)], 200, title="", _=_),
+    "waterfall": lambda _: waterfall(changes(), _=_),
+    "hours": lambda _: hours_bars(hours(), "b", title="", _=_),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_word_is_translated_and_every_property_is_known(name: str):
+    assert words_that_slipped_by(PICTURES[name](marked)) == set()
+    checked(PICTURES[name](same))
+
+
+def bars(picture) -> list:
+    return [trace for trace in picture.data if trace.type == "bar" and trace.x[0] is not None]
+
+
+def test_ways_are_stacked_and_only_those_that_are_there():
+    forward, back, again = bars(operation_bars(operations(), title="", _=same))
+    assert list(forward.x) == [1e9, 2e9, 3e9]
+    assert list(back.x) == [2e9, 4e9, 6e9]
+    assert list(again.x) == [0, 2e9, 0]
+    only = operation_bars(operations(is_training=False), title="", _=same)
+    assert len(bars(only)) == 1
+    assert not any(trace.showlegend for trace in only.data)
+
+
+def test_the_crossing_is_marked_where_the_lines_meet():
+    traces = {trace.name: trace for trace in crossing(crossed(), 256.0, 100, _=same).data}
+    (mark,) = (trace for name, trace in traces.items() if name.startswith("equal at"))
+    assert (mark.x[0], mark.y[0]) == (256, 256 * 256)
+    own = traces["your n = 100"]
+    assert list(own.x) == [100, 100] and list(own.y) == [25_600, 10_000]
+
+
+def test_devices_far_beyond_the_bars_are_left_out():
+    picture = PICTURES["memory"](same)
+    assert [shape.x0 for shape in picture.layout.shapes] == [8 * 10**9]
+    assert [note.text for note in picture.layout.annotations] == ["given 8"]
+
+
+def test_names_of_devices_do_not_stand_on_each_other():
+    lines = [("given", size * 10**9) for size in (24, 16, 17, 80, 32)]
+    picture = growth(grown(), NAMES, lines, 200, title="", _=same)
+    assert [shape.y0 for shape in picture.layout.shapes] == [16e9, 32e9, 80e9]
+
+
+def test_each_change_is_said_beside_its_bar():
+    _bars, ends = waterfall(changes(), _=same).data
+    assert list(ends.x) == [10, 10, 7, 7]
+
+
+def test_the_chosen_device_stands_out_and_those_that_cannot_hold_it_are_hatched():
+    (found,) = hours_bars(hours(), "b", title="", _=same).data
+    assert found.marker.color[0] != found.marker.color[1]
+    assert list(found.marker.pattern.shape) == ["", "/"]
