@@ -1,0 +1,51 @@
+"""A configuration in the numbers by which one is chosen; exact, nothing is built."""
+
+from dataclasses import dataclass
+
+from blocks.config import ModelConfig
+from blocks.cost.fit import Setup, cache_bytes, inference_need
+from blocks.cost.fit import n_parameters as count_all
+from blocks.cost.parameters import active_parameters
+from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
+from blocks.cost.training_cost import compute_optimal_tokens, training_cost
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a model is and costs; 0 where it has no such thing, as an encoder no cache.
+
+    `read_flops`: of one token of a text of n that is read; `decode_flops`: of one token written
+    after n, itself among them; `memory`: bytes of weights, cache and what passes while one text
+    of n is read; `training_flops`: of twenty tokens for each active parameter.
+    """
+
+    parameters: int
+    active_parameters: int
+    read_flops: float
+    decode_flops: int
+    weight_bytes: int
+    cache_bytes: int
+    memory: int
+    training_flops: int
+    d_model: int
+    n_layers: int
+
+
+def summarise(config: ModelConfig, *, n: int, setup: Setup) -> Summary:
+    """Count all of it for texts of n tokens, in the number format of `setup`."""
+    kinds = pass_kinds(config)
+    writes = PassKind.DECODE in kinds
+    reading = PassKind.PREFILL if writes else PassKind.FORWARD
+    need = inference_need(config, setup, batch=1, n=n)
+    return Summary(
+        parameters=count_all(config),
+        active_parameters=active_parameters(config),
+        read_flops=total_flops(operations(config, reading, n=n)) / n,
+        decode_flops=total_flops(operations(config, PassKind.DECODE, n=n)) if writes else 0,
+        weight_bytes=need.weights,
+        cache_bytes=cache_bytes(config, setup.itemsize, batch=1, n=1),
+        memory=need.total,
+        training_flops=training_cost(config, compute_optimal_tokens(config), n=n).exact,
+        d_model=config.d_model,
+        n_layers=config.n_layers + config.n_decoder_layers,
+    )
