@@ -4,12 +4,15 @@ Measured, not taken from a sheet. Whatever else the machine does only adds time,
 made of the second fastest of many repeats, and not of their median.
 """
 
+import math
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import torch
 
+from blocks import devices
 from blocks.cost.operands import Operands
 from blocks.cost.timing import Times, measure_times
 
@@ -139,3 +142,11 @@ def traffics() -> tuple[tuple[Traffic, int], ...]:
 def threads(device: str) -> int:
     """Threads that compute here; an accelerator has its own."""
     return torch.get_num_threads() if device == "cpu" else 1
+
+
+def load() -> float:
+    """How many programs wanted to compute in the last minute, for each CPU that we may use.
+
+    NaN where the system does not say.
+    """
+    return os.getloadavg()[0] / devices.available_cpus() if hasattr(os, "getloadavg") else math.nan

@@ -9,7 +9,6 @@ import torch
 from blocks.config import ModelConfig
 from blocks.cost.memory import memory_fault
 from blocks.cost.operations import Tokens
-from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import as_run, count_operations
 from blocks.faults import ConfigError, Fault
 from blocks.kinds import Architecture
@@ -101,8 +100,3 @@ def layer_fault(
     """What forbids it, where it does not fit into `budget` bytes."""
     shape = {"batch": tokens.batch, "seq_len": tokens.n}
     return memory_fault(config, **shape, dtype=dtype, budget=budget)
-
-
-def predicted_seconds(before: PassTime, flops_before: int, flops: int) -> float:
-    """How long the next size takes where time grows as FLOPs do."""
-    return before.times.median * flops / flops_before

@@ -88,7 +88,7 @@ def durations(
         height=max(HEIGHT, TITLE_AND_LEGEND + BOTTOM + ROW * len(labels)),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis=_log(_("milliseconds (log)"), [times.min() / 2, times.max() * 2]),
+        xaxis=_log(_("milliseconds (log)"), [times.min() / 2, times.max() * 2], "none"),
         yaxis={
             "fixedrange": True,
             "categoryorder": "array",
@@ -109,13 +109,13 @@ def _speeds(table: pd.DataFrame, roof: Roof) -> list[float]:
     return [speeds.min() / 2, max(speeds.max(), roof.flops_per_s) * 30]
 
 
-def _log(title: str, between: Sequence[float]) -> dict[str, Any]:
+def _log(title: str, between: Sequence[float], exponents: str = "SI") -> dict[str, Any]:
     return {
         "title": {"text": title},
         "type": "log",
         "range": [math.log10(each) for each in between],
         "dtick": 1,
-        "exponentformat": "SI",
+        "exponentformat": exponents,
         "fixedrange": True,
         "zeroline": False,
     }
@@ -243,7 +243,7 @@ def _labels(table: pd.DataFrame) -> list[dict[str, Any]]:
         {
             "x": math.log10(place["intensity"].iloc[0]),
             "y": math.log10(place["roof_flops_per_s"].max()),
-            "text": _names(place["label"].tolist()),
+            "text": _names(place.sort_index()["label"].tolist()),
             "showarrow": False,
             "textangle": SLANT,
             "xanchor": "left",

@@ -68,7 +68,7 @@ def sweep(
         yaxis={
             "title": {"text": f"{unit} (log)"},
             "type": "log",
-            "dtick": 1,
+            "dtick": "D2",
             "range": _room(table),
             "fixedrange": True,
         },

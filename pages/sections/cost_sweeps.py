@@ -55,7 +55,7 @@ def which_format_pays(run: Run) -> None:
     if said := words.dtypes_sentence(wanted, found):
         st.info(said, icon=":material/lightbulb:")
     both_pictures(wanted, found, "formats")
-    st.caption(words.sweep_note(wanted[0]))
+    st.caption(words.formats_note(wanted))
 
 
 @section

@@ -29,6 +29,7 @@ class Speed(NamedTuple):
     products: tuple[MatmulRate, ...]
     moved: tuple[Bandwidth, ...]
     start: Times
+    load: float
 
     @property
     def peak(self) -> DevicePeak:
@@ -54,6 +55,7 @@ def speed(place: Place) -> Speed:
         products=tuple(each for each in products if each is not None),
         moved=tuple(traffic(*way, place) for way in peaks.traffics()),
         start=start(place),
+        load=load(place),
     )
 
 
@@ -81,6 +83,12 @@ def start(place: Place) -> Times:
     """The smallest operation there is."""
     with cached.turn(place.device):
         return peaks.measure_start(device=place.device, dtype=devices.DTYPES[place.dtype])
+
+
+@lru_cache(maxsize=32)
+def load(place: Place) -> float:
+    """How busy the machine was then, for each of its CPUs."""
+    return peaks.load()
 
 
 def products_table(found: Speed) -> pd.DataFrame:

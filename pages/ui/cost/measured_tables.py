@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from blocks.cost.device_peak import DevicePeak
-from pages.ui.cost import measured, measured_words
+from pages.ui.cost import amounts, measured, measured_words
 from pages.ui.cost.measured import Case
-from pages.ui.cost.units import duration, flop_rate, scaled
+from pages.ui.cost.units import duration, flop_rate
 from pages.ui.language import _, current_language
 from pages.ui.numbers import percent
 
@@ -81,8 +81,8 @@ def _hover(row) -> str:
     """All that is known of an operation, formulas too."""
     lines = [
         f"<b>{measured_words.operation(row.operation)}</b>",
-        f"{scaled(row.flops)}FLOPs = {row.flops_formula}",
-        f"{scaled(row.bytes)}B = {row.bytes_formula}",
+        f"{amounts.flops(row.flops)} = {row.flops_formula}",
+        f"{amounts.in_bytes(row.bytes)} = {row.bytes_formula}",
         _("{intensity:.3g} FLOPs a byte").format(intensity=row.intensity),
         _("at best {time}: {rate}").format(
             time=duration(row.estimated_s), rate=flop_rate(row.roof_flops_per_s)

@@ -5,13 +5,14 @@ import pandas as pd
 from blocks import devices
 from blocks.cost import device_peak as peaks
 from blocks.cost.device_peak import DevicePeak
-from blocks.cost.memory import bytes_text
 from blocks.cost.operations import Phase
 from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import batch_at_ridge, total_seconds
 from blocks.faults import N_
 from pages.ui import terms
 from pages.ui.cost import measured
+from pages.ui.cost.amounts import flops as in_flops
+from pages.ui.cost.amounts import in_bytes
 from pages.ui.cost.device_speed import Place, Speed
 from pages.ui.cost.measured import Case
 from pages.ui.cost.units import byte_rate, duration, flop_rate
@@ -39,11 +40,15 @@ OPERATIONS = {
     "residual": N_("add to stream"),
 }
 CROSS = "cross_"
+BUSY = 1.5
+ABOUT = 1.1  # nearer to the roof than one measurement is to the next
 ABOVE = {
-    "memory": N_("Above the roof: {names}. Their operands come from a cache, not from memory."),
+    "memory": N_(
+        "Above the roof: {names}. Their operands come from a cache, or the device was busier when "
+        "its bandwidth was measured."
+    ),
     "compute": N_(
-        "Above the roof: {names}. The device was busier when it was asked for its peak: measure "
-        "again."
+        "Above the roof: {names}. The device was busier when its peak was measured: measure again."
     ),
 }
 
@@ -106,9 +111,18 @@ def device_note(speed: Speed) -> str:
     )
     largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
     said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
-    if skipped := _skipped(speed):
-        said = f"{said} {skipped}"
-    return said
+    return " ".join(filter(None, (said, _skipped(speed), _busy(speed))))
+
+
+def _busy(speed: Speed) -> str:
+    """Whether others computed at the same time."""
+    if not speed.load > BUSY:
+        return ""
+    text = _(
+        "The machine was busy: {load:.1f} programs for each CPU wanted to compute, so that work "
+        "shared by several threads waits for the slowest of them."
+    )
+    return text.format(load=speed.load)
 
 
 def _skipped(speed: Speed) -> str:
@@ -138,21 +152,15 @@ def bound_sentence(case: Case, peak: DevicePeak) -> str:
         found = rows["operation"][rows["bound"] == bound]
         if len(found):
             parts.append(_(text).format(names=", ".join(map(operation, found))))
-    said = f"{_SAID[case.tokens.phase](case)} {'; '.join(parts)}."
+    said = f"{_what_runs(case)} {'; '.join(parts)}."
     return f"{said} {_why(case, peak)}".strip()
 
 
-def _prefill(case: Case) -> str:
+def _what_runs(case: Case) -> str:
     text = _("Prefill of {n:,} tokens, batch {batch}:")
+    if case.tokens.phase is Phase.DECODE:
+        text = _("Decode of one token that meets {n:,} in the cache, batch {batch}:")
     return text.format(n=case.tokens.n, batch=case.tokens.batch)
-
-
-def _decode(case: Case) -> str:
-    text = _("Decode of one token that meets {n:,} in the cache, batch {batch}:")
-    return text.format(n=case.tokens.n, batch=case.tokens.batch)
-
-
-_SAID = {Phase.PREFILL: _prefill, Phase.DECODE: _decode}
 
 
 def _why(case: Case, peak: DevicePeak) -> str:
@@ -169,8 +177,8 @@ def _why(case: Case, peak: DevicePeak) -> str:
     )
     said = text.format(
         name=operation(name),
-        bytes=bytes_text(sides[0] * sides[1] * case.itemsize),
-        flops=f"{2 * sides[0] * sides[1]:,} FLOPs",
+        bytes=in_bytes(sides[0] * sides[1] * case.itemsize),
+        flops=in_flops(2 * sides[0] * sides[1]),
         intensity=rows["intensity"][name],
         ridge=peak.ridge,
     )
@@ -185,7 +193,7 @@ def _why(case: Case, peak: DevicePeak) -> str:
 def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
     """How much of the roof was reached, most and least, and what lies above it."""
     rows = measured.table(case, peak, names).dropna(subset=["measured_s"])
-    below = rows[(rows["share"] <= 1) & (rows["bound"] != "start")]
+    below = rows[(rows["share"] <= ABOUT) & (rows["bound"] != "start")]
     said = []
     if len(below):
         best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
@@ -199,7 +207,7 @@ def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> s
             )
         )
     for bound, text in ABOVE.items():
-        above = rows["operation"][(rows["share"] > 1) & (rows["bound"] == bound)]
+        above = rows["operation"][(rows["share"] > ABOUT) & (rows["bound"] == bound)]
         if len(above):
             said.append(_(text).format(names=", ".join(map(operation, above))))
     return " ".join(said)
@@ -218,7 +226,7 @@ def sums_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], layer: P
         parts=duration(total_seconds(rows, "measured_s")),
         whole=duration(layer.times.median),
         times=layer.times.median / best,
-        memory=bytes_text(layer.peak_bytes),
+        memory=in_bytes(layer.peak_bytes),
     )
 
 
@@ -249,7 +257,7 @@ def too_large(case: Case, peak: DevicePeak) -> str:
         return ""
     text = _("{name} (at least {seconds}, up to {bytes})")
     listed = (
-        text.format(name=operation(name), seconds=duration(seconds), bytes=bytes_text(n_bytes))
+        text.format(name=operation(name), seconds=duration(seconds), bytes=in_bytes(n_bytes))
         for name, (seconds, n_bytes) in found.items()
     )
     said = _(

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from blocks.cost.sweep import LONGEST_PASS, Swept
+from blocks.cost.timing import REPEATS
 from blocks.faults import N_
 from pages.ui.cost import sweeps
 from pages.ui.cost.measured_words import where
@@ -18,7 +19,7 @@ SWEPT = {
     "batch": N_("batch"),
 }
 DIRECTIONS = {"forward": N_("forward"), "forward_backward": N_("forward and back")}
-LEVEL = 0.15
+LEVEL, ALIKE = 0.15, 0.1
 
 
 def swept(name: str) -> str:
@@ -83,7 +84,9 @@ def dtypes_sentence(all_wanted: tuple[Sweep, ...], found: Found) -> str:
 
 
 def _compared(name: str, ratio: float) -> str:
-    if ratio >= 1:
+    if abs(ratio - 1) < ALIKE:
+        return _("{dtype} is as fast here.").format(dtype=name)
+    if ratio > 1:
         text = _("{dtype} pays here: {ratio:.2g} times as fast.")
         return text.format(dtype=name, ratio=ratio)
     text = _("{dtype} does not pay here: {ratio:.2g} times as slow.")
@@ -108,12 +111,33 @@ def sweep_note(wanted: Sweep) -> str:
     """What was measured, and how."""
     text = _(
         "Measured here: {where}. One layer of this model with random weights and input (seed "
-        "{seed}), n = {n:,}, batch {batch}, but for what doubles; medians of up to 9 samples after "
-        "warming up, bars from quartile to quartile. Memory: the peak beyond weights and input."
+        "{seed}), {start}; medians of up to {repeats} samples after warming up, bars from quartile "
+        "to quartile. Memory: the peak beyond weights and input{counted}."
     )
+    on_cpu = _(", tensor by tensor: what kernels use inside is not seen")
     return text.format(
-        where=where(wanted.place), seed=wanted.seed, n=wanted.tokens.n, batch=wanted.tokens.batch
+        where=where(wanted.place),
+        seed=wanted.seed,
+        start=_start(wanted),
+        repeats=REPEATS,
+        counted=on_cpu if wanted.place.device == "cpu" else "",
     )
+
+
+def formats_note(all_wanted: tuple[Sweep, ...]) -> str:
+    """The same of several number formats."""
+    first = all_wanted[0]
+    listed = ", ".join(wanted.place.dtype for wanted in all_wanted)
+    return sweep_note(first._replace(place=first.place._replace(dtype=listed)))
+
+
+def _start(wanted: Sweep) -> str:
+    """What stays."""
+    if wanted.what is Swept.TOKENS:
+        return _("batch 1")
+    if wanted.what is Swept.BATCH:
+        return f"n = {wanted.tokens.n:,}"
+    return _("batch 1, n = {n:,}").format(n=wanted.tokens.n)
 
 
 def is_measured(found: Found) -> bool:

@@ -1,4 +1,6 @@
-"""Times and speeds as people read them."""
+"""Short times, and speeds, as people read them."""
+
+from pages.ui.cost import amounts
 
 
 def duration(seconds: float) -> str:
@@ -11,17 +13,9 @@ def duration(seconds: float) -> str:
 
 def flop_rate(flops_per_s: float) -> str:
     """FLOPs a second: 81.2 GFLOP/s."""
-    return f"{scaled(flops_per_s)}FLOP/s"
+    return f"{amounts.flops(flops_per_s)}/s"
 
 
 def byte_rate(bytes_per_s: float) -> str:
-    """Bytes a second: 26.4 GB/s, in units of 1000 as data sheets have it."""
-    return f"{scaled(bytes_per_s)}B/s"
-
-
-def scaled(value: float) -> str:
-    """Three digits and a prefix, with the space before the unit: 81.2 G."""
-    for scale, prefix in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= scale:
-            return f"{value / scale:.3g} {prefix}"
-    return f"{value:.3g} "
+    """Bytes a second: 26.4 GB/s, in steps of a thousand as data sheets have it."""
+    return f"{amounts.in_bytes(bytes_per_s)}/s"
