@@ -17,6 +17,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 400, 48
+ROOM = 20  # for a second line of the legend
 
 
 def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture:
@@ -44,7 +45,9 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
             ),
             "x": [n, n],
             "y": [float(own["weights"]), float(own["pairs"])],
-            "mode": "markers+lines",
+            "mode": "markers+lines+text",
+            "text": ["", f"  {_('your n = {n:,}').format(n=n)}"],
+            "textposition": "bottom right",
             "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
         }
     )
@@ -55,7 +58,7 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
         lines,
         title=_("FLOP of one layer, forward, against the length"),
         height=HEIGHT,
-        margin=(TITLE_AND_LEGEND + 20, BOTTOM),
+        margin=(TITLE_AND_LEGEND + ROOM, BOTTOM),
         **legend(),
         xaxis={
             "title": {"text": _("n · tokens (logarithmic)")},
@@ -91,8 +94,11 @@ def _line(
 def _mark(x: float, y: float, name: str, color: str, symbol: str, unit: str) -> dict[str, Any]:
     return {
         "type": "scatter",
-        "mode": "markers",
+        "mode": "markers+text",
         "name": name,
+        "showlegend": False,
+        "text": [f"{name}  "],
+        "textposition": "top left",
         "x": [x],
         "y": [y],
         "marker": {

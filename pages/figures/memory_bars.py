@@ -13,15 +13,16 @@ from pages.figures.theme import (
     NORM,
     PINNED,
     RESIDUAL,
-    TITLE_AND_LEGEND,
+    TITLE,
     Picture,
     Translate,
     figure,
-    legend,
     plain,
 )
 
 ROW, AXIS, DEVICE_ROOM = 36, 56, 18
+LEGEND_ROW = 20
+NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
 COLORS = {
     "weights": RESIDUAL,
     "gradients": NORM,
@@ -45,8 +46,9 @@ def memory_bars(
     `lines`: devices to draw at their memory; those far beyond the bars are left out.
     """
     most = float(table["total"].max())
-    drawn = [(name, size) for name, size in lines if size < 1.25 * most]
+    drawn = _apart(lines, most)
     rows = len(table)
+    body = ROW * rows + DEVICE_ROOM * len(drawn) + 20
     ends = {
         "type": "scatter",
         "mode": "text",
@@ -61,10 +63,9 @@ def memory_bars(
     return figure(
         [*(_bar(table, part, name) for part, name in names.items()), ends],
         title=title,
-        height=TITLE_AND_LEGEND + AXIS + ROW * rows + DEVICE_ROOM * len(drawn) + 20,
-        margin=(TITLE_AND_LEGEND + 20, AXIS),
-        showlegend=True,
-        legend={**legend()["legend"], "traceorder": "normal"},
+        height=TITLE + body + AXIS + LEGEND_ROW * len(names),
+        margin=(TITLE, AXIS + LEGEND_ROW * len(names)),
+        **legend_below(body),
         barmode="stack",
         bargap=0.3,
         shapes=[_device_line(size) for _name, size in drawn],
@@ -86,6 +87,23 @@ def memory_bars(
             "tickvals": [plain(label) for label in table["label"]],
         },
     )
+
+
+def legend_below(plot_height: int) -> dict[str, Any]:
+    """A legend under the axis, where a phone has room for a row for each name."""
+    y = -AXIS / plot_height
+    under = {"orientation": "h", "x": 0, "y": y, "yanchor": "top", "traceorder": "normal"}
+    return {"showlegend": True, "legend": under}
+
+
+def _apart(lines: Sequence[tuple[str, int]], most: float) -> list[tuple[str, int]]:
+    """Devices that can be told from each other on the axis of the bars."""
+    found: list[tuple[str, int]] = []
+    for name, size in sorted(lines, key=lambda line: line[1]):
+        before = found[-1][1] if found else 0
+        if size < 1.25 * most and size - before >= NEAREST * most:
+            found.append((name, size))
+    return found
 
 
 def _bar(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:

@@ -6,19 +6,18 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.memory_bars import COLORS
+from pages.figures.memory_bars import AXIS, COLORS, LEGEND_ROW, legend_below
 from pages.figures.theme import (
     BEFORE,
     PINNED,
-    TITLE_AND_LEGEND,
+    TITLE,
     Picture,
     Translate,
     figure,
-    legend,
     plain,
 )
 
-HEIGHT, BOTTOM, APART = 440, 48, 1.9
+PLOT, APART = 320, 1.9
 DASHES = {"activations": "dash", "cache": "dot"}
 
 
@@ -35,7 +34,7 @@ def growth(
 
     `table`: n, total, and a column of bytes for each of `names`; `lines`: devices and memories.
     """
-    lines = _apart(lines)
+    lines, room = _apart(lines), LEGEND_ROW * (len(names) + 2)
     own = table[table["n"] == n].iloc[0]
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::2]
     traces = [
@@ -54,9 +53,9 @@ def growth(
     return figure(
         traces,
         title=title,
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND + 20, BOTTOM),
-        **legend(),
+        height=TITLE + PLOT + AXIS + room,
+        margin=(TITLE, AXIS + room),
+        **legend_below(PLOT),
         shapes=[_device_line(size) for _name, size in lines],
         annotations=[_device_name(name, size) for name, size in lines],
         xaxis={

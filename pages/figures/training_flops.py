@@ -1,6 +1,7 @@
 """What a training takes: from the rule to the exact count, and hours on each device."""
 
 import math
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +18,7 @@ from pages.figures.theme import (
 )
 
 ROW, AXIS = 34, 56
+YEAR = 24 * 365.25  # hours
 
 
 def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
@@ -104,16 +106,7 @@ def hours_bars(table: pd.DataFrame, chosen: str, *, title: str, _: Translate) ->
             "title": {"text": _("time (logarithmic)")},
             "type": "log",
             "range": _log_range(least, most),
-            "tickvals": [1 / 3600, 1 / 60, 1, 24, 24 * 30, 24 * 365, 24 * 36500],
-            "ticktext": [
-                _("1 s"),
-                _("1 min"),
-                _("1 hour"),
-                _("1 day"),
-                _("30 days"),
-                _("1 year"),
-                _("100 years"),
-            ],
+            **_time_ticks(_),
             "fixedrange": True,
         },
         yaxis={"autorange": "reversed", "fixedrange": True},
@@ -124,3 +117,16 @@ def _log_range(least: float, most: float) -> list[float]:
     """Room for the shortest bar, and for words after the longest."""
     low, high = math.log10(least) - 0.7, math.log10(most)
     return [low, high + 0.45 * (high - low)]
+
+
+def _time_ticks(_: Translate) -> dict[str, Any]:
+    """Round times, about ten times apart."""
+    seconds, minutes = _("{n:,} s"), _("{n:,} min")
+    hours, years = _("{n:,} hours"), _("{n:,} years")
+    ticks = [
+        *((n / 3600, seconds.format(n=n)) for n in (1, 10)),
+        *((n / 60, minutes.format(n=n)) for n in (1, 10)),
+        *((n, hours.format(n=n)) for n in (1, 10, 100, 1000)),
+        *((n * YEAR, years.format(n=n)) for n in (1, 10, 100, 1000, 10_000, 100_000)),
+    ]
+    return {"tickvals": [n for n, _text in ticks], "ticktext": [text for _n, text in ticks]}

@@ -28,7 +28,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
         show(draw_operations, *shown, key="operation_bars", alt=words.flops_alt)
     with right:
         tables.passes(config, shown[2])
-        if said := words.writing_sentence(config, shown[2]):
+        if said := words.writing_sentence(config, *shown[2:]):
             st.caption(said)
     with st.expander(_("Every product with its formula"), icon=":material/functions:"):
         tables.operations(*shown)

@@ -39,7 +39,7 @@ def passes(config: ModelConfig, shape: Shape) -> None:
         rows.append(
             {
                 _("what goes through"): names.pass_kind(kind),
-                _("tokens computed"): tokens,
+                _("tokens computed"): f"{tokens:,}",
                 _("in all"): amounts.flops(flops),
                 _("a token"): amounts.flops(flops / tokens),
             }

@@ -8,6 +8,7 @@ from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds, total_flops
 from blocks.cost.training_cost import compute_optimal_tokens
 from blocks.kinds import Architecture, PositionKind
+from pages.ui import link
 from pages.ui.cost import amounts, counted, frames, names
 from pages.ui.cost.chosen import Plan, Shape
 from pages.ui.cost.counted import HERE
@@ -70,24 +71,18 @@ def n_tokens(config: ModelConfig, kind: PassKind, shape: Shape) -> int:
     return n_texts * shape.n * shape.batch
 
 
-def writing_sentence(config: ModelConfig, shape: Shape) -> str:
+def writing_sentence(config: ModelConfig, shape: Shape, setup: Setup) -> str:
     """Reading a prompt against writing the next token; nothing where it does not write."""
     if PassKind.DECODE not in pass_kinds(config):
         return ""
     read = total_flops(counted.step(config, PassKind.PREFILL, shape))
     write = total_flops(counted.step(config, PassKind.DECODE, shape))
+    title, could = _while_one_is_read(setup)
     text = _(
-        "Reading {n:,} tokens takes {read}, and each token written after them {write}: "
-        "{ratio:,.0f} times less. But it meets every weight all the same, once for each text: with "
-        "{batch} at once that is {work:.0f} FLOP for each weight read, too few to keep a device "
-        "busy."
+        "Reading {n:,} tokens takes {read}, and a token written after them {write}: {ratio:,.0f} "
+        "times less. It meets every weight all the same: at batch {batch:,} that is {work:,} FLOP "
+        "for each weight read, and while one is read {device} could do {could:,.0f}."
     )
-    if shape.batch >= 128:
-        text = _(
-            "Reading {n:,} tokens takes {read}, and each token written after them {write}: "
-            "{ratio:,.0f} times less. It meets every weight all the same, and {batch} texts at "
-            "once share that: {work:.0f} FLOP for each weight read."
-        )
     return text.format(
         n=shape.n,
         read=amounts.flops(read),
@@ -95,7 +90,16 @@ def writing_sentence(config: ModelConfig, shape: Shape) -> str:
         ratio=read / write,
         batch=shape.batch,
         work=2 * shape.batch,
+        device=title,
+        could=could,
     )
+
+
+def _while_one_is_read(setup: Setup) -> tuple[str, float]:
+    """The FLOPs that the chosen device could do while it reads one weight."""
+    device = HARDWARE[link.value("training_device")]
+    peak = device.peak.get(str(setup.weight_format), max(device.peak.values()))
+    return device.title, peak * setup.itemsize / device.bandwidth
 
 
 def flops_note() -> str:
