@@ -188,7 +188,7 @@ def _attention(
     is_cross: bool = False,
 ) -> Iterator[Part]:
     """Input, queries, keys and values as they meet, pattern, and what the heads read."""
-    is_fused = fused and (is_cross or _can_be_fused(config))
+    is_fused = fused and (is_cross or can_be_fused(config))
     yield Part("attention_in", "attention", (ROW,))
     keys = KEYS if is_fused else QUERIES  # in steps, each query head has a copy of its own
     yield Part("q_k_v", "attention", (QUERIES, (2, *keys)))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from blocks.config import ModelConfig
+from blocks.cost.activations import can_be_fused
 from blocks.cost.flops import (
     Pass,
     decoder_products,
@@ -127,7 +128,8 @@ def _and_back(
     is_in_layer = operation.name != "unembed"
     recomputed = forward * (checkpointing and is_in_layer)
     if fused and operation.name.endswith("scores"):
-        recomputed += forward
+        is_cross = operation.name.endswith("cross_scores")
+        recomputed += forward * (is_cross or can_be_fused(config))
     return replace(operation, backward=backward, recomputed=recomputed)
 
 

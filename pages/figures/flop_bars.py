@@ -4,19 +4,19 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.theme import (
     PART_COLORS,
     RESIDUAL,
-    TITLE_AND_LEGEND,
+    TITLE,
     Picture,
     Translate,
     faint,
     figure,
-    legend,
     plain,
 )
 
-ROW, AXIS = 30, 56
+ROW = 30
 LOOKS = {"forward": (1.0, ""), "backward": (0.5, ""), "recomputed": (0.3, "/")}
 
 
@@ -47,15 +47,14 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     return figure(
         [*bars, ends, *keys],
         title=title,
-        height=TITLE_AND_LEGEND + AXIS + ROW * len(table),
-        margin=(TITLE_AND_LEGEND, AXIS),
-        showlegend=True,
-        legend={**legend()["legend"], "traceorder": "normal"},
+        height=TITLE + ROW * len(table) + AXIS + LEGEND_ROW * len(keys),
+        margin=(TITLE, AXIS + LEGEND_ROW * len(keys)),
+        **legend_below(ROW * len(table)),
         barmode="stack",
         bargap=0.3,
         xaxis={
             "title": {"text": _("FLOP")},
-            "range": [0, 1.35 * float(table[ways].sum(axis=1).max())],
+            "range": [0, 1.5 * float(table[ways].sum(axis=1).max())],
             "tickformat": "~s",
             "nticks": 6,
             "fixedrange": True,

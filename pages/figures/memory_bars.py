@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -20,8 +21,7 @@ from pages.figures.theme import (
     plain,
 )
 
-ROW, AXIS, DEVICE_ROOM = 36, 56, 18
-LEGEND_ROW = 20
+ROW, DEVICE_ROOM = 36, 18
 NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
 COLORS = {
     "weights": RESIDUAL,
@@ -87,13 +87,6 @@ def memory_bars(
             "tickvals": [plain(label) for label in table["label"]],
         },
     )
-
-
-def legend_below(plot_height: int) -> dict[str, Any]:
-    """A legend under the axis, where a phone has room for a row for each name."""
-    y = -AXIS / plot_height
-    under = {"orientation": "h", "x": 0, "y": y, "yanchor": "top", "traceorder": "normal"}
-    return {"showlegend": True, "legend": under}
 
 
 def _apart(lines: Sequence[tuple[str, int]], most: float) -> list[tuple[str, int]]:

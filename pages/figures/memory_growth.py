@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.memory_bars import AXIS, COLORS, LEGEND_ROW, legend_below
+from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
+from pages.figures.memory_bars import COLORS
 from pages.figures.theme import (
     BEFORE,
     PINNED,
@@ -46,7 +47,12 @@ def growth(
             "name": _("your n = {n:,}").format(n=n),
             "x": [n],
             "y": [float(own["total"])],
-            "marker": {"symbol": "circle-open", "size": 12, "line": {"width": 3, "color": PINNED}},
+            "marker": {
+                "symbol": "circle-open",
+                "size": 12,
+                "color": PINNED,
+                "line": {"width": 3, "color": PINNED},
+            },
             "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
         },
     ]

@@ -122,11 +122,12 @@ def _log_range(least: float, most: float) -> list[float]:
 def _time_ticks(_: Translate) -> dict[str, Any]:
     """Round times, about ten times apart."""
     seconds, minutes = _("{n:,} s"), _("{n:,} min")
-    hours, years = _("{n:,} hours"), _("{n:,} years")
+    hours, years = _("{n:,} h"), _("{n:,} years")
     ticks = [
         *((n / 3600, seconds.format(n=n)) for n in (1, 10)),
         *((n / 60, minutes.format(n=n)) for n in (1, 10)),
         *((n, hours.format(n=n)) for n in (1, 10, 100, 1000)),
-        *((n * YEAR, years.format(n=n)) for n in (1, 10, 100, 1000, 10_000, 100_000)),
+        (YEAR, _("1 year")),
+        *((n * YEAR, years.format(n=n)) for n in (10, 100, 1000, 10_000, 100_000)),
     ]
     return {"tickvals": [n for n, _text in ticks], "ticktext": [text for _n, text in ticks]}

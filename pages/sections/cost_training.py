@@ -7,7 +7,7 @@ from blocks.cost import training_cost
 from blocks.cost.fit import Setup
 from pages.figures import training_flops
 from pages.ui.chart import show
-from pages.ui.cost import chosen, controls, counted, frames, tables, words
+from pages.ui.cost import chosen, controls, frames, tables, words
 from pages.ui.cost.chosen import Plan
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -30,8 +30,7 @@ def what_training_takes(config: ModelConfig) -> None:
         st.caption(words.cost_sentence(*shown))
         st.caption(words.optimal_sentence(config, plan))
     with right:
-        if counted.on_devices(*shown):
-            show(draw_hours, *shown, key="hours_bars", alt=words.hours_alt)
+        show(draw_hours, *shown, key="hours_bars", alt=words.hours_alt)
         st.caption(words.hours_note())
     with st.expander(_("Every device in numbers"), icon=":material/table_rows:"):
         tables.hours(*shown)
