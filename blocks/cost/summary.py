@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from blocks.config import ModelConfig
-from blocks.cost.fit import Setup, cache_bytes, inference_need
+from blocks.cost.fit import Setup, WeightFormat, cache_bytes, inference_need
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
@@ -31,8 +31,14 @@ class Summary:
     n_layers: int
 
 
-def summarise(config: ModelConfig, *, n: int, setup: Setup) -> Summary:
-    """Count all of it for texts of n tokens, in the number format of `setup`."""
+def summarise(config: ModelConfig, *, n: int, dtype: str) -> Summary:
+    """Count all of it for texts of n tokens, weights and what passes in the number format `dtype`.
+
+    In float64 everything takes twice the bytes of float32.
+    """
+    is_double = dtype not in list(WeightFormat)
+    setup = Setup(weight_format=WeightFormat.FLOAT32 if is_double else WeightFormat(dtype))
+    times = 2 if is_double else 1
     kinds = pass_kinds(config)
     writes = PassKind.DECODE in kinds
     reading = PassKind.PREFILL if writes else PassKind.FORWARD
@@ -42,9 +48,9 @@ def summarise(config: ModelConfig, *, n: int, setup: Setup) -> Summary:
         active_parameters=active_parameters(config),
         read_flops=total_flops(operations(config, reading, n=n)) / n,
         decode_flops=total_flops(operations(config, PassKind.DECODE, n=n)) if writes else 0,
-        weight_bytes=need.weights,
-        cache_bytes=cache_bytes(config, setup.itemsize, batch=1, n=1),
-        memory=need.total,
+        weight_bytes=times * need.weights,
+        cache_bytes=times * cache_bytes(config, setup.itemsize, batch=1, n=1),
+        memory=times * need.total,
         training_flops=training_cost(config, compute_optimal_tokens(config), n=n).exact,
         d_model=config.d_model,
         n_layers=config.n_layers + config.n_decoder_layers,

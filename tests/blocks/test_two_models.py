@@ -8,7 +8,6 @@ from hypothesis import strategies as some
 from toy import toy
 
 from blocks import ModelConfig, build
-from blocks.cost.fit import Setup, WeightFormat
 from blocks.cost.paired_time import measure_round
 from blocks.cost.pareto import pareto_front
 from blocks.cost.summary import summarise
@@ -153,15 +152,17 @@ def test_what_is_off_the_front_is_beaten_by_one_on_it(found, more):
 
 
 def test_a_summary_counts_what_was_published():
-    found = summarise(PRESETS["gpt2-small"], n=1024, setup=Setup())
+    found = summarise(PRESETS["gpt2-small"], n=1024, dtype="bfloat16")
     assert found.parameters == found.active_parameters == 124_439_808
     assert found.weight_bytes == 2 * 124_439_808
     assert found.cache_bytes == 2 * 12 * 768 * 2
     n_matrix = 12 * 12 * 768**2 + 50257 * 768
     assert found.decode_flops == 2 * n_matrix + 12 * 4 * 768 * 1024
-    exact = summarise(PRESETS["gpt2-small"], n=1, setup=Setup(weight_format=WeightFormat.FLOAT32))
-    assert exact.weight_bytes == 4 * 124_439_808
-    encoder = summarise(PRESETS["bert-base"], n=16, setup=Setup())
+    for dtype, itemsize in {"float16": 2, "float32": 4, "float64": 8}.items():
+        exact = summarise(PRESETS["gpt2-small"], n=1, dtype=dtype)
+        assert exact.weight_bytes == itemsize * 124_439_808
+        assert exact.cache_bytes == 2 * 12 * 768 * itemsize
+    encoder = summarise(PRESETS["bert-base"], n=16, dtype="bfloat16")
     assert encoder.decode_flops == encoder.cache_bytes == 0
 
 
