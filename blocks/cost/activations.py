@@ -205,8 +205,8 @@ def _attention(
     yield Part("head_out", "attention", ((n_out, *QUERIES),))
 
 
-def _can_be_fused(config: ModelConfig) -> bool:
-    """What each head adds to the scores, the fused kernels do not take."""
+def can_be_fused(config: ModelConfig) -> bool:
+    """Whether fused kernels take its self-attention: not what each head adds to its scores."""
     is_alibi = config.position.position_kind is PositionKind.ALIBI
     return not is_alibi and not _has_relative_bias(config)
 
