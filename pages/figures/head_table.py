@@ -35,7 +35,7 @@ def measures(
         margin=(TOP, BOTTOM),
         xaxis={
             "tickvals": list(range(n_columns)),
-            "ticktext": [name.replace(" ", "<br>") for name in columns],
+            "ticktext": [_in_lines(name) for name in columns],
             "side": "top",
             "tickangle": 0,
             "range": [-0.5, n_columns - 0.5],
@@ -49,6 +49,13 @@ def measures(
         },
         shapes=[] if selected is None else [_row(selected, n_columns)],
     )
+
+
+def _in_lines(name: str, most: int = 4) -> str:
+    """A word a line; Chinese, which has no spaces, a few signs a line."""
+    if name.isascii():
+        return name.replace(" ", "<br>")
+    return "<br>".join(name[i : i + most] for i in range(0, len(name), most))
 
 
 BARE = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}

@@ -58,6 +58,11 @@ def _heat(bits: np.ndarray, most: float, _: Translate) -> dict:
     }
 
 
+def _written(bits: float) -> str:
+    """Two digits; less than a hundredth of a bit is nothing that one could see."""
+    return f"{bits:.2g}" if bits >= 0.1 else f"{bits:.2f}" if bits >= 0.01 else "0"
+
+
 def _numbers(bits: np.ndarray, most: float) -> list[dict]:
     """The value in each cell, where there is room and it is not next to nothing."""
     if bits.size > NUMBERS_UP_TO:
@@ -66,7 +71,7 @@ def _numbers(bits: np.ndarray, most: float) -> list[dict]:
         {
             "x": int(column),
             "y": int(row),
-            "text": f"{bits[row, column]:.2g}" if bits[row, column] >= 0.005 else "0",
+            "text": _written(bits[row, column]),
             "showarrow": False,
             "font": {"size": 10, "color": "#ffffff" if bits[row, column] > 0.55 * most else None},
         }

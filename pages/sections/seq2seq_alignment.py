@@ -7,6 +7,7 @@ from blocks.run import Run
 from pages.figures import head_table
 from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names
+from pages.sections.seq2seq_attention import note_on_cross_attention
 from pages.ui.chart import show
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -34,6 +35,7 @@ def alignment(run: Run) -> None:
         has_best = frames.best_by(run, measures.Row(row), n_parts) is not None
         shown = controls.aligned_head(has_best)
     layer, head = frames.looked_at(run, shown, row, n_parts)
+    note_on_cross_attention(run)
     place.info(words.sentence(run, layer, head, row, n_parts), icon=":material/lightbulb:")
     if not has_best:
         _links(run, layer, head, row)

@@ -31,10 +31,17 @@ def three_attentions(run: Run) -> None:
     concepts = ("cross_attention", "attention", "masks")
     heading(_("Three kinds of attention"), concepts, code, key="three_attentions")
     st.info(words.reads_sentence(run, which, pins), icon=":material/lightbulb:")
+    note_on_cross_attention(run)
     _all_heads(run, which, pins)
     controls.which_attention(run, which)
     _one_head(run, which, pins)
     _one_token(run, which, pins)
+
+
+def note_on_cross_attention(run: Run) -> None:
+    """Where what is drawn is read in vain."""
+    if note := words.switched_off(run):
+        st.info(note, icon=":material/link_off:")
 
 
 def _all_heads(run: Run, which: Chosen, pins: Pins) -> None:

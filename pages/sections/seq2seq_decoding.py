@@ -19,6 +19,7 @@ from pages.ui.seq2seq.decoding_controls import (
     search_controls,
     step_controls,
 )
+from pages.ui.seq2seq.decoding_tables import results
 from pages.ui.steps import in_steps
 
 
@@ -61,10 +62,11 @@ def what_was_looked_at(here: Standing) -> None:
                 here,
                 key="beam_tree",
                 alt=decoding_words.tree_alt,
-                on_click=open_hypothesis,
+                on_click=partial(open_hypothesis, here),
             )
             go_on_from(here)
             st.caption(decoding_words.tree_sentence(here))
+            results(here)
             if note := decoding_words.window_note(here):
                 st.caption(note)
     with right:

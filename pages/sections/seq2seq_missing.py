@@ -10,6 +10,7 @@ from blocks.inspection.missing_source import Missing, moved_by_hiding, without_s
 from blocks.run import Run
 from pages.figures import missing_source
 from pages.ui import labelled, link
+from pages.ui.changes import state as changes
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import heading
@@ -42,8 +43,19 @@ def when_the_source_is_missing(run: Run, here: Standing) -> None:
 
 
 def offer(run: Run) -> None:
-    """Let every picture of the page show the model without cross-attention."""
-    if not run.interventions:
+    """Let every picture of the page show the model without cross-attention, or with it again."""
+    if run.interventions:
+        st.info(
+            _("Something is switched off inside. This section still measures the untouched model."),
+            icon=":material/info:",
+        )
+        st.button(
+            _("Undo all changes inside the model"),
+            icon=":material/undo:",
+            key="cross_on",
+            on_click=changes.undo,
+        )
+    else:
         st.button(
             _("Switch cross-attention off on the whole page"),
             icon=":material/link_off:",

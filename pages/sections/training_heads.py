@@ -14,7 +14,6 @@ from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import heading
 from pages.ui.language import _
-from pages.ui.settings import MAX_CHARACTERS
 from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT
 
 
@@ -40,7 +39,6 @@ def _input_choice() -> None:
     if link.value("looked_at") == "own":
         st.text_area(
             _("Sentence"),
-            max_chars=MAX_CHARACTERS,
             height=70,
             label_visibility="collapsed",
             **link.view("text", link.value("text")),

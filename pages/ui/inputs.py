@@ -13,7 +13,7 @@ from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
 from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal
-from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
+from pages.ui.settings import MAX_TOKENS
 
 SAMPLE_SHOWN = 11
 
@@ -115,7 +115,6 @@ def text_field() -> None:
     """Where the reader writes."""
     st.text_area(
         _("Sentence"),
-        max_chars=MAX_CHARACTERS,
         height=80,
         label_visibility="collapsed",
         placeholder=_("Type a sentence, in any language"),

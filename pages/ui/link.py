@@ -17,11 +17,13 @@ from blocks import Fault, ModelConfig
 from blocks.faults import N_
 from pages.ui import starts
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
-from pages.ui.language import browser_language, literal
+from pages.ui.language import _, browser_language, literal
 from pages.ui.readers import UnreadableError
 from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
+from pages.ui.settings import MAX_CHARACTERS
 from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
+TEXTS = ("text", "other_text")
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
@@ -128,9 +130,18 @@ def must_redraw() -> bool:
 
 def _widget_moved(name: str, key: str, shown: Any) -> None:
     """A fast second move brings along the old value of widgets that have changed since."""
-    moved_to = st.session_state[key]
+    moved_to = _as_long_as_may_be(name, st.session_state[key])
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         change(name, moved_to)
+
+
+def _as_long_as_may_be(name: str, found: Any) -> Any:
+    """A text as a link can carry it; where it is cut, the reader is told."""
+    if name not in TEXTS or len(found) <= MAX_CHARACTERS:
+        return found
+    text = _("The text was cut to its first {n:,} characters: a link carries no more.")
+    st.toast(text.format(n=MAX_CHARACTERS), icon=":material/content_cut:")
+    return found[:MAX_CHARACTERS]
 
 
 def _is_legal(name: str, found: Any) -> bool:
@@ -138,7 +149,7 @@ def _is_legal(name: str, found: Any) -> bool:
     try:
         return type(FIELDS[name].read(_as_text(found))) is type(found)
     except UnreadableError as error:
-        return name == "text" and error.nearest is not None
+        return name in TEXTS and error.nearest is not None
 
 
 def sync() -> tuple[Fault, ...]:
@@ -183,7 +194,7 @@ def read(query: Mapping[str, str]) -> Mended:
 
 
 def _unreadable(name: str, text: str, used: Any) -> Fault:
-    if used is None:
+    if used is None or used == "":
         return Fault(DEFAULTED, {"name": name, "value": _shown(text)})
     return Fault(CHANGED, {"name": name, "value": _shown(text), "used": _shown(str(used))})
 

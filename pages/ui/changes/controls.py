@@ -15,7 +15,6 @@ from pages.ui import labelled, link
 from pages.ui.changes import state, words
 from pages.ui.controls import choose, pick, switch
 from pages.ui.language import _
-from pages.ui.settings import MAX_CHARACTERS
 
 
 def change_controls(run: Run) -> None:
@@ -87,7 +86,6 @@ def other_text(run: Run) -> None:
         return
     st.text_area(
         _("The other text: change a word, and keep the number of tokens"),
-        max_chars=MAX_CHARACTERS,
         height=68,
         **link.view("other_text", link.value("other_text")),
     )

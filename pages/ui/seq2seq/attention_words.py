@@ -4,6 +4,7 @@ import numpy as np
 
 from blocks.faults import N_
 from blocks.inspection.two_texts import AttentionKind
+from blocks.interventions import without_cross_attention
 from blocks.run import Run
 from pages.ui.attention.words import head_called
 from pages.ui.language import _, literal
@@ -25,6 +26,17 @@ MAP_TITLES = {
     AttentionKind.DECODER: N_("Target reads target so far"),
     AttentionKind.CROSS: N_("Target reads source"),
 }
+
+
+def switched_off(run: Run) -> str:
+    """That what cross-attention reads reaches nobody, where all of it is switched off."""
+    is_off = run.interventions and set(without_cross_attention(run.config)) <= {*run.interventions}
+    if not is_off:
+        return ""
+    return _(
+        "Cross-attention is switched off: it still reads, as drawn, but zeros are written in its "
+        "place, so nothing of the source reaches the target."
+    )
 
 
 def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
@@ -65,10 +77,16 @@ def _sharpness(run: Run, kind: AttentionKind) -> str:
     """From how many tokens its heads read."""
     table = measured.all_heads(run, kind)
     text = _(
-        "A query of {kind} reads in effect from {least:.1f} (sharpest head) to {most:.1f} tokens."
+        "A query of {kind} reads in effect from {least:.1f} tokens (in {sharpest}) to {most:.1f}."
     )
     numbers = table["effective_tokens"]
-    return text.format(kind=_(KIND_LABELS[kind]), least=numbers.min(), most=numbers.max())
+    first = table.loc[numbers.idxmin()]
+    return text.format(
+        kind=_(KIND_LABELS[kind]),
+        least=numbers.min(),
+        most=numbers.max(),
+        sharpest=head_called(int(first["layer"]), int(first["head"])),
+    )
 
 
 def whose_weights(run: Run) -> str:

@@ -115,6 +115,9 @@ def tree(search: Search, n: int) -> pd.DataFrame:
     found.advance_to(n)
     table = found.beam.frame()
     table = table[table["step"] <= n]
+    if found.beam.is_done:  # what was kept to the last step and is no result has lost
+        is_lost = (table["step"] == n) & (table["fate"] == str(Fate.KEPT)) & table["rank"].isna()
+        table.loc[is_lost, "fate"] = str(Fate.DROPPED)
     return table.assign(label=[tokens.label(search.run, each) for each in table["token_id"]])
 
 
@@ -146,6 +149,13 @@ def best_at(search: Search, n: int, step: int) -> int | None:
     if len(alive):
         return int(alive["log_prob"].idxmax())
     return best_at(search, n, step - 1) if step > 1 else None
+
+
+def results(here: Standing) -> tuple[Standing, ...]:
+    """The best targets of a beam, the best score first."""
+    ranks = nodes(here)["rank"].dropna().sort_values()
+    steps = nodes(here)["step"]
+    return tuple(replace(here, step=int(steps.loc[i]), place=int(i)) for i in ranks.index)
 
 
 def nodes(here: Standing) -> pd.DataFrame:

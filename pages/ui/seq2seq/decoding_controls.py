@@ -1,7 +1,10 @@
 """How the target is written, how far, and what the reader puts into it."""
 
+from dataclasses import replace
+
 import streamlit as st
 
+from blocks.text.beam import Fate
 from pages.ui import link
 from pages.ui.controls import slider
 from pages.ui.language import _
@@ -78,10 +81,20 @@ def _force_all(written: tuple[int, ...]) -> None:
     link.change("target_step", None)
 
 
-def open_hypothesis(customdata: list) -> None:
-    """A mark in the tree was clicked: the page shows what stands there."""
-    link.change("beam_node", int(customdata[0]))
-    link.change("target_token", None)
+def open_hypothesis(here: Standing, customdata: list) -> None:
+    """A mark in the tree was clicked: the page shows what stands there.
+
+    What was not taken is written there, and the search goes on from it.
+    """
+    place = int(customdata[0])
+    row = decoding.nodes(here).loc[place]
+    there = replace(here, step=int(row["step"]), place=place)
+    if row["fate"] == Fate.DROPPED:
+        _force_all(decoding.token_ids(there))
+        link.change("target_step", there.step)
+    else:
+        link.change("beam_node", place)
+        link.change("target_token", None)
 
 
 def force(here: Standing, customdata: list) -> None:

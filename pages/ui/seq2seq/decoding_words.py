@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from blocks.text.bilingual import SentenceTokenizer
-from pages.ui import chips, terms, tokens
+from pages.ui import chips, starts, terms, tokens
 from pages.ui.chips import Chip
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
@@ -21,14 +21,24 @@ def target_chips(here: Standing) -> str:
     result = decoding.path(decoding.result(here))
     rest = result[len(places) :] if result[: len(places)] == places else ()
     found = [Chip(here.search.run.target.labels[0], "", "read")]
-    found += [_chip(table.loc[place], here.search) for place in places]
+    found += [_chip(table, place, here.search) for place in places]
     found += [Chip(table["label"].loc[place], "", "read") for place in rest]
     return chips.as_markdown(found)
 
 
-def _chip(row: pd.Series, search: Search) -> Chip:
-    role = "pinned" if row["step"] <= len(search.forced) else "written"
+def _chip(table: pd.DataFrame, place: int, search: Search) -> Chip:
+    row = table.loc[place]
+    role = "pinned" if _is_overruled(table, row, search) else "written"
     return Chip(row["label"], percent(_chance(row["token_log_prob"])), role)
+
+
+def _is_overruled(table: pd.DataFrame, row: pd.Series, search: Search) -> bool:
+    """Whether the reader put a token where the model had a likelier one."""
+    if row["step"] > len(search.forced):
+        return False
+    parents, parent = table["parent"], row["parent"]
+    siblings = parents.isna() if pd.isna(parent) else parents.eq(parent).fillna(False)
+    return bool(row["token_log_prob"] < table.loc[siblings, "token_log_prob"].max())
 
 
 def _chance(log_prob: float) -> float:
@@ -39,7 +49,7 @@ def legend() -> str:
     """What the colours of the chips mean."""
     names = (
         ("written", _("written by the model")),
-        ("pinned", _("put there by you")),
+        ("pinned", _("put there by you, where it would have written another")),
         ("read", _("start token, and what is not written yet")),
     )
     return " ".join(f":{chips.COLORS[role]}-badge[{name}]" for role, name in names)
@@ -177,7 +187,18 @@ def choices_sentence(here: Standing) -> str:
         "Next it would write {token} with {chance}. Click another one: it is written there, and "
         "the search goes on from it."
     )
-    return text.format(token=literal(first["label"]), chance=percent(first["probability"]))
+    said = text.format(token=literal(first["label"]), chance=percent(first["probability"]))
+    return " ".join(filter(None, (said, _smoothed(here))))
+
+
+def _smoothed(here: Standing) -> str:
+    """Why a model that was trained with label smoothing is never quite sure."""
+    weights = here.search.run.weights
+    smoothing = starts.model(weights).card.recipe["recipe"]["label_smoothing"] if weights else 0
+    if not smoothing:
+        return ""
+    text = _("It was trained with label smoothing {smoothing}, so even a sure token gets no 100 %.")
+    return text.format(smoothing=smoothing)
 
 
 def tree_alt(here: Standing) -> str:

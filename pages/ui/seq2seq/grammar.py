@@ -3,8 +3,10 @@
 from functools import lru_cache
 
 from blocks.training.stories import Language
-from blocks.training.translation import Pair, translations
+from blocks.training.translation import Pair, held_out_pairs, translations
 from pages.ui import tokens
+
+N_DRAWN, N_SHOWN = 60, 12
 
 
 @lru_cache(maxsize=64)
@@ -23,6 +25,16 @@ def translation(token_ids: tuple[int, ...], vocabulary: str) -> tuple[str, ...] 
     _words, language = _read(token_ids, vocabulary)
     is_english = language is Language.ENGLISH
     return found.words(Language.CHINESE if is_english else Language.ENGLISH)
+
+
+@lru_cache(maxsize=8)
+def sentences(vocabulary: str, language: str) -> tuple[str, ...]:
+    """Some that were held out from all training, each of its own kind; in this language."""
+    reader, found = tokens.tokenizer_of(vocabulary), {}
+    for each in held_out_pairs(N_DRAWN):
+        words = each.words(Language(language))
+        found.setdefault((len(words), words[-1]), words)
+    return tuple(reader.decode(reader.ids(words)) for words in found.values())[:N_SHOWN]
 
 
 def _read(token_ids: tuple[int, ...], vocabulary: str) -> tuple[tuple[str, ...], Language]:

@@ -2,16 +2,27 @@
 
 import streamlit as st
 
+from blocks.faults import N_
+from blocks.kinds import Architecture
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide, Run
 from blocks.text.bilingual import SentenceTokenizer
+from blocks.training.tasks import TaskKind
 from pages.ui import link, tokens
 from pages.ui.controls import choose, slider
 from pages.ui.inputs import sample_buttons, text_field
 from pages.ui.labelled import pinned_target
 from pages.ui.labelled import pinned_token as pinned_source
-from pages.ui.language import _, literal
+from pages.ui.language import _, current_language, literal
+from pages.ui.seq2seq import grammar
 
+TASKS = {
+    TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
+    TaskKind.COPY: N_("Copy letters: the simplest alignment"),
+    TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
+    TaskKind.SORT: N_("Sort letters: attention looks for the next one"),
+    TaskKind.ADDITION: N_("Add numbers: attention reads one column after the other"),
+}
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
 MOST_NAMED = 12
 
@@ -23,6 +34,23 @@ def source_controls(run: Run) -> None:
     for note in source_notes(run):
         st.info(note)
     sample_buttons()
+    what_it_can_read()
+
+
+def what_it_can_read() -> None:
+    """Sentences of the grammar that no translator learned from, and all words; or nothing."""
+    reader = tokens.tokenizer()
+    if not isinstance(reader, SentenceTokenizer):
+        return
+    with st.popover(_("Sentences and words that it knows"), icon=":material/dictionary:"):
+        st.caption(
+            _("Held-out sentences of the grammar: their translation and alignment is known.")
+        )
+        for i, text in enumerate(grammar.sentences(tokens.vocabulary(), current_language())):
+            st.button(text, key=f"known_{i}", on_click=link.change, args=("text", text))
+        st.caption(_("Other sentences may be right too, but the grammar cannot confirm them."))
+        st.markdown(" · ".join(sorted(reader.english, key=str.lower)))
+        st.markdown(" · ".join(sorted(reader.chinese)))
 
 
 def source_notes(run: Run) -> list[str]:
@@ -56,14 +84,14 @@ def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
 
 
 def link_to_training() -> None:
-    """The way to a translator of the reader's own."""
+    """The ways to an encoder–decoder of the reader's own: a translator, or one of the others."""
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
-    st.page_link(
-        "pages/training.py",
-        label=_("Train a translator yourself, in a minute or two"),
-        icon=":material/model_training:",
-        query_params={**kept, "task": "translation"},
-    )
+    learner = {"learner": str(Architecture.ENCODER_DECODER)}
+    with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
+        st.caption(_("In a minute or two on an idle machine; then it opens on this page."))
+        for task, label in TASKS.items():
+            query = {**kept, "task": str(task), **learner}
+            st.page_link("pages/training.py", label=_(label), query_params=query)
 
 
 def target_mask_controls() -> None:
