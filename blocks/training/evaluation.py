@@ -10,6 +10,7 @@ from blocks.randomness import generator
 from blocks.training.events import Sample
 from blocks.training.loss import cross_entropy
 from blocks.training.pairs import PairTask
+from blocks.training.questions import QuestionTask
 from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import moved
@@ -45,6 +46,8 @@ class Examiner:
         """What the model writes now; None where the task is not one of writing."""
         if isinstance(self.task, PairTask):
             return Sample(step, "", answers(model, self.spec.config, self.task))
+        if isinstance(self.task, QuestionTask):
+            return Sample(step, "", self.task.answered(self.logits_of(model)))
         text = self._written_on(model, step)
         return None if text is None else Sample(step, text)
 

@@ -18,7 +18,8 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.randomness import generator
 from blocks.text.characters import CharacterTokenizer
-from blocks.training.pairs import Links, LinksOf, PairTask, Row
+from blocks.training.events import Answer as Answered
+from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row
 from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right
 
 HELD_OUT_EVERY = 8
@@ -79,6 +80,23 @@ class QuestionTask:
             return None
         question = _one_side(self.draw, 1, generator(0, self.name, "prompt"), held_out=True)
         return [*question[0].tolist(), EQUALS]
+
+    def answered(self, logits_of: LogitsOf) -> tuple[Answered, ...]:
+        """What a model makes of a few held-out questions, always the same, and what is right.
+
+        A GPT writes the likeliest token each time, an encoder says all of them at once.
+        """
+        questions = _one_side(self.draw, N_SHOWN, generator(0, self.name, "shown"), held_out=True)
+        right = self.answer(questions)
+        if self.learner is Architecture.ENCODER:
+            written = logits_of(questions).argmax(-1)
+        else:
+            read = torch.cat([questions, torch.full((len(questions), 1), EQUALS)], dim=1)
+            for _ in range(right.shape[1]):
+                read = torch.cat([read, logits_of(read)[:, -1:].argmax(-1)], dim=1)
+            written = read[:, questions.shape[1] + 1 :]
+        rows = zip(questions.tolist(), written.tolist(), right.tolist(), strict=True)
+        return tuple(Answered(*map(self.tokenizer.decode, row)) for row in rows)
 
     def _posed(self, question: Tensor) -> Batch:
         answer = self.answer(question)

@@ -96,7 +96,7 @@ USUAL_LENGTHS = {
     TaskKind.COPY: 16,
     TaskKind.REVERSE: 16,
     TaskKind.SORT: 16,
-    TaskKind.ADDITION: 14,
+    TaskKind.ADDITION: 11,
     TaskKind.TRANSLATION: LONGEST_ROW,
 }
 

@@ -13,9 +13,9 @@ from pages.ui.readers import Field, choice, identifier, whole, within
 CORPORA, LOOKED_AT = ("python", "own"), ("task", "own")
 HEAD_MEASURES = ("previous_token", "induction", "first_token", "same_token")
 # Updates after which the fast recipe has learned it; the others bring their own number.
-USUAL_STEPS = {"sort": 1000, "reverse": 400, "copy": 400, "addition": 1000, "masked_words": 600}
-STEPS_OF_PAIRS = {"sort": 600, "reverse": 400, "copy": 400, "addition": 400, "translation": 300}
-ROWS_OF_PAIRS = 64  # short ones, so that many of them make an update
+USUAL_STEPS = {"sort": 1000, "reverse": 400, "copy": 400, "addition": 800, "masked_words": 600}
+STEPS_OF_PAIRS = {"sort": 600, "reverse": 400, "copy": 400, "addition": 600, "translation": 300}
+SHORT_ROWS = 64  # of a few tokens, so that many of them make an update
 LONGEST_ROW = 512
 
 
@@ -58,7 +58,8 @@ def _usual_steps(values: Mapping[str, Any]) -> int:
 
 def _usual_rows(values: Mapping[str, Any]) -> int:
     usual = RECIPES[values.get("recipe", "fast")].batch_size
-    return ROWS_OF_PAIRS if _is_of_pairs(values) else usual
+    is_short = _is_of_pairs(values) or _task(values) is TaskKind.ADDITION
+    return SHORT_ROWS if is_short else usual
 
 
 # What is learned, and how; the knobs of a recipe have its own names.

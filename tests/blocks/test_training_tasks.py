@@ -139,6 +139,28 @@ def test_every_answer_is_right(task: Task):
             assert answer == ANSWERS[task.name](question)
 
 
+@each_task(QUESTIONS)
+def test_answers_of_the_model_stand_beside_those_that_are_right(task: Task):
+    def knows_all(read: torch.Tensor) -> torch.Tensor:
+        if task.learner is Architecture.ENCODER:
+            return one_hot(task.answer(read), task.vocab_size).float()
+        question, _, written = split(read)
+        rest = task.answer(question)[:, written.shape[1] :]
+        padded = torch.cat([read[:, 1:], rest[:, :1]], dim=1)
+        return one_hot(padded, task.vocab_size).float()
+
+    def split(read: torch.Tensor):
+        n = (read[0] == 0).nonzero()[0].item()
+        return read[:, :n], read[:, n], read[:, n + 1 :]
+
+    found = task.answered(knows_all)
+    assert len({each.question for each in found}) > 1
+    for each in found:
+        assert each.written == each.right == ANSWERS[task.name](each.question)
+    silly = task.answered(lambda read: one_hot(0 * read + 2, task.vocab_size).float())
+    assert not all(each.written == each.right for each in silly)
+
+
 def test_the_longest_sums_are_exact():
     task = task_of(TaskKind.ADDITION, seq_len=56)
     batch = task.batch(200, generator(0))
