@@ -14,7 +14,7 @@ def keeping() -> None:
     """What is kept, and what can be done with it."""
     entry = kept.a()
     label = _("Compare") if entry is None else _("A: {name}").format(name=literal(entry.name))
-    with st.popover(label, icon=":material/compare:", key="compare"):
+    with st.popover(label, icon=":material/compare:", key="keeping"):
         if entry is None:
             st.markdown(_("Keep this setting as A, change something, and see both side by side."))
         else:
@@ -28,7 +28,9 @@ def _what_to_do() -> None:
     which_is_a()
     switch("beside", _("A's picture below each of B's"))
     with st.container(horizontal=True, gap="small"):
-        st.button(_("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap")
+        st.button(
+            _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
+        )
         st.button(
             _("Drop A"), icon=":material/delete:", on_click=kept.drop, args=(index(),), key="drop_a"
         )

@@ -3,9 +3,24 @@
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from pages.ui.readers import Field, UnreadableError, flag, whole
+from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 MOST_KEPT, LONGEST_NAME, LONGEST_TEXT = 12, 40, 12_000
+COMPARED_STAGES = ("resid_post", "attention_out", "feed_forward_out")
+COMPARED_MOMENTS = ("rms", "std", "mean", "min", "max", "outlier_share")
+MEASURES = (
+    "parameters",
+    "active_parameters",
+    "read_flops",
+    "decode_flops",
+    "weight_bytes",
+    "cache_bytes",
+    "memory",
+    "training_flops",
+    "d_model",
+    "n_layers",
+)
+DIRECTIONS = ("less", "more")
 
 
 class Kept(NamedTuple):
@@ -41,4 +56,12 @@ FIELDS = {
     "kept": Field(kept_text, ""),
     "compared_with": Field(whole(0, MOST_KEPT - 1), 0),
     "beside": Field(flag, True),
+    "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
+    "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),
+    "measure_pair": Field(whole(0, 10**6), 0),
+    "tradeoff_x": Field(choice(MEASURES), "decode_flops"),
+    "tradeoff_x_better": Field(choice(DIRECTIONS), "less"),
+    "tradeoff_y": Field(choice(MEASURES), "cache_bytes"),
+    "tradeoff_y_better": Field(choice(DIRECTIONS), "less"),
+    "with_presets": Field(flag, True),
 }

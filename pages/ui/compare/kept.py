@@ -1,9 +1,17 @@
 """Configurations that the reader keeps, to set others beside them; all of them are in the link."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pages.ui import link, starts
-from pages.ui.compare.fields import LONGEST_NAME, MOST_KEPT, Kept, kept_of, text_of
+from pages.ui.compare.fields import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_KEPT,
+    Kept,
+    kept_of,
+    text_of,
+)
 from pages.ui.fields import CONFIG
 from pages.ui.language import _
 
@@ -34,10 +42,25 @@ def a() -> Kept | None:
 
 def keep() -> None:
     """Keep what is set now, and call it A."""
-    kept = all_kept()[-MOST_KEPT + 1 :]
-    title = _(starts.start(link.value("preset")).title)
-    name = _free_name(title[:LONGEST_NAME], {each.name for each in kept})
-    _write((*kept, Kept(name, _query_now())), index=len(kept))
+    add([Kept(_(starts.start(link.value("preset")).title), _query_now())])
+
+
+def add(entries: Sequence[Kept]) -> None:
+    """Keep these too, and call the last of them A; the oldest go where there are too many."""
+    kept = list(all_kept())
+    for entry in entries:
+        taken = {each.name for each in kept}
+        name = _free_name(entry.name.strip()[:LONGEST_NAME] or "–", taken)
+        kept.append(entry._replace(name=name))
+    kept = kept[-MOST_KEPT:]
+    while len(kept) > 1 and len(text_of(tuple(kept))) > LONGEST_TEXT:
+        kept = kept[1:]
+    _write(tuple(kept), index=len(kept) - 1)
+
+
+def choose(index: int) -> None:
+    """Call this one A."""
+    link.change("compared_with", index)
 
 
 def swap() -> None:
