@@ -197,12 +197,12 @@ def _attention(
     if config.position.position_kind is PositionKind.ROPE and not is_cross:
         yield Part("rotation", "attention", ((2, "n", "rotary_width", "bytes"),))
     if not is_fused:
-        n_patterns = 3 if config.dropout else 1  # itself, what is dropped, and what is left
-        yield Part("pattern", "attention", ((n_patterns, *PAIRS),))
+        kept = (3, *PAIRS) if config.dropout else PAIRS  # itself, what is dropped, what is left
+        yield Part("pattern", "attention", (kept,))
     elif is_causal:
         yield Part("mask", "attention", (("n", "n", "bytes"),))
-    n_out = 2 if is_fused and is_causal else 1  # once more where rows without a key are cleared
-    yield Part("head_out", "attention", ((n_out, *QUERIES),))
+    is_cleared = is_fused and is_causal  # rows without a key, in a copy
+    yield Part("head_out", "attention", ((2, *QUERIES) if is_cleared else QUERIES,))
 
 
 def can_be_fused(config: ModelConfig) -> bool:
@@ -218,8 +218,10 @@ def _has_relative_bias(config: ModelConfig) -> bool:
 
 def _qk_norm(config: ModelConfig, *, is_narrow: bool) -> Part:
     exact = [(*each[:-1], "exact_bytes") for each in (QUERIES, KEYS)] if is_narrow else []
-    times = 2 if config.attention.qk_norm_scale else 1
-    return Part("qk_norm", "attention", ((times, *QUERIES), (times, *KEYS), *exact))
+    both: tuple[Product, ...] = (QUERIES, KEYS)
+    if config.attention.qk_norm_scale:  # what it multiplies too
+        both = ((2, *QUERIES), (2, *KEYS))
+    return Part("qk_norm", "attention", (*both, *exact))
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
@@ -237,7 +239,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     n_hidden = KEPT_HIDDEN.get(activation, 4 if activation.is_gated else 2)
     if config.dropout:
         n_hidden += 2 if activation is Activation.RELU else 1
-    hidden = (n_hidden, *experts, *TOKENS, "d_ff", "bytes")
+    times: Product = (n_hidden,) if n_hidden > 1 else ()
+    hidden = (*times, *experts, *TOKENS, "d_ff", "bytes")
     yield Part("hidden", "feed_forward", (hidden,))
 
 
@@ -254,7 +257,7 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
         yield Part("embedding_norm", "norm", norms)
     if config.norm.norm_placement is not NormPlacement.POST and norms:
         yield Part("final_norm", "norm", norms)
-    yield Part("unembed_in", "embedding", ((n_texts, *ROW),))
+    yield Part("unembed_in", "embedding", (ROW,) * n_texts)
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
 
 

@@ -59,7 +59,7 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
             "nticks": 6,
             "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"range": [len(table) - 0.4, -0.6], "fixedrange": True},
     )
 
 

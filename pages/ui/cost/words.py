@@ -75,13 +75,14 @@ def writing_sentence(config: ModelConfig, shape: Shape, setup: Setup) -> str:
     """Reading a prompt against writing the next token; nothing where it does not write."""
     if PassKind.DECODE not in pass_kinds(config):
         return ""
-    read = total_flops(counted.step(config, PassKind.PREFILL, shape))
-    write = total_flops(counted.step(config, PassKind.DECODE, shape))
+    one = Shape(shape.n, 1)
+    read = total_flops(counted.step(config, PassKind.PREFILL, one))
+    write = total_flops(counted.step(config, PassKind.DECODE, one))
     title, could = _while_one_is_read(setup)
     text = _(
         "Reading {n:,} tokens takes {read}, and a token written after them {write}: {ratio:,.0f} "
-        "times less. It meets every weight all the same: at batch {batch:,} that is {work:,} FLOP "
-        "for each weight read, and while one is read {device} could do {could:,.0f}."
+        "times less. It meets as many weights all the same: at batch {batch:,} that is at most "
+        "{work:,} FLOP for each weight read, and while one is read {device} could do {could:,.0f}."
     )
     return text.format(
         n=shape.n,
