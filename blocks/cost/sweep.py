@@ -14,7 +14,7 @@ from blocks.faults import ConfigError, Fault
 from blocks.kinds import Architecture
 
 LONGEST_PASS = 0.6
-DOUBLINGS = range(-6, 7)
+DOUBLINGS = range(-4, 5)
 FLOPS_BACK = 2
 """A pass back has two products for each one forward: to the input, and to the weights."""
 

@@ -51,10 +51,10 @@ def rates(
         margin=(TITLE + 30, BOTTOM),
         showlegend=True,
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
-        xaxis={**_axis(products["size"], _("side of the squares")), "domain": [0, 0.43]},
+        xaxis={**_axis(products["size"], _("side of the squares")), "domain": [0, 0.41]},
         xaxis2={
             **_axis(moved["mib"], _("size of an array (MiB)")),
-            "domain": [0.57, 1],
+            "domain": [0.59, 1],
             "anchor": "y2",
         },
         yaxis={"title": {"text": "GFLOP/s"}, "rangemode": "tozero", "fixedrange": True},

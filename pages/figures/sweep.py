@@ -18,7 +18,7 @@ from pages.figures.theme import (
     figure,
 )
 
-HEIGHT, BOTTOM = 380, 48
+HEIGHT, BOTTOM, MOST_DECADES = 380, 48, 2
 LOOKS = (
     (ATTENTION, "circle"),
     (FEED_FORWARD, "square"),
@@ -42,6 +42,7 @@ def sweep(
     with what is to be said of its slope. Theory goes through the last measurement.
     """
     sizes = sorted(table["size"].unique().tolist())
+    between = _room(table)
     lines = [
         trace
         for (series, name), look in zip(names.items(), LOOKS, strict=False)
@@ -68,8 +69,8 @@ def sweep(
         yaxis={
             "title": {"text": f"{unit} (log)"},
             "type": "log",
-            "dtick": "D2",
-            "range": _room(table),
+            "dtick": 1 if between[1] - between[0] > MOST_DECADES else "D2",
+            "range": between,
             "fixedrange": True,
         },
     )

@@ -5,6 +5,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
 from pages.ui.language import _
 
@@ -25,14 +27,18 @@ def in_steps(
     """What each step gives. A step is kept by whoever made it: a second time it costs nothing.
 
     `what` says which work this is: another one starts anew where this one was stopped. A step
-    should take less than a second, since the reader can stop between two of them. What nobody
-    asked for (`is_asked`) pauses after a while, and the reader says whether it goes on.
+    should take less than a second, since the reader can stop between two of them, or set something
+    else, which is answered first. What nobody asked for (`is_asked`) pauses after a while, and the
+    reader says whether it goes on.
     """
     place, found, begun = st.empty(), [], time.monotonic()
     n_steps = _n_until_stopped(what, key, len(steps))
     bar = None
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on") == what
     for i, step in enumerate(steps[:n_steps]):
+        if i and _is_touched():
+            place.empty()
+            return Done(found, is_stopped=True)
         elapsed = time.monotonic() - begun
         if elapsed > A_WHILE and not may_go_on:
             n_steps = i
@@ -49,6 +55,15 @@ def in_steps(
     if n_steps < len(steps):
         _offer_the_rest(n_steps, len(steps), what, key)
     return Done(found, n_steps < len(steps))
+
+
+def _is_touched() -> bool:
+    """Whether the reader has touched something meanwhile, the button that stops for one.
+
+    Streamlit hears of what is touched in a section only when the section has come to its end.
+    """
+    requests = getattr(get_script_run_ctx(), "script_requests", None)
+    return getattr(requests, "_state", None) is ScriptRequestType.RERUN
 
 
 def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:

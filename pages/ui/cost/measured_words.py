@@ -235,19 +235,28 @@ def model_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], whole: 
     rows = measured.table(case, peak, names)
     best = measured.model_seconds(rows, case.config, "estimated_s")
     parts = measured.model_seconds(rows, case.config, "measured_s")
-    low, high = whole.times.quartiles
     text = _(
         "The whole model: {best} at best, {parts} as the sum of its operations, {whole} measured "
-        "(quartiles {low} to {high}): {rate:,.3g} tokens a second."
+        "({spread}): {rate} tokens a second."
     )
     return text.format(
         best=duration(best),
         parts=duration(parts),
         whole=duration(whole.times.median),
-        low=duration(low),
-        high=duration(high),
-        rate=case.tokens.batch * case.tokens.n_new / whole.times.median,
+        spread=_spread(whole),
+        rate=_rounded(case.tokens.batch * case.tokens.n_new / whole.times.median),
     )
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _spread(found: PassTime) -> str:
+    if len(found.times.seconds) == 1:
+        return _("one pass")
+    low, high = found.times.quartiles
+    return _("quartiles {low} to {high}").format(low=duration(low), high=duration(high))
 
 
 def too_large(case: Case, peak: DevicePeak) -> str:

@@ -18,7 +18,7 @@ from pages.ui import cached
 from pages.ui.cost.device_speed import Place
 from pages.ui.settings import memory_budget
 
-MIB = 2**20
+MIB, MARGIN = 2**20, 1.5
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -64,7 +64,7 @@ def _ordered(all_wanted: tuple[Sweep, ...]) -> list[tuple[int, Sweep]]:
 
 @lru_cache(maxsize=512)
 def point(wanted: Sweep, size: int) -> Point:
-    """One size; not measured where the one before says that it would take too long."""
+    """One size; not measured where those before say that it would take too long."""
     config, tokens = _cases(wanted)[size]
     dtype = devices.DTYPES[wanted.place.dtype]
     fault = sweep.layer_fault(config, tokens, dtype=dtype, budget=memory_budget())
@@ -83,14 +83,21 @@ def _needed(fault: Fault) -> str:
 
 
 def _predicted(wanted: Sweep, size: int) -> float:
-    """Seconds, from the nearest smaller size; 0 where there is none yet."""
-    smaller = [each for each in sizes(wanted) if each < size]
-    if not smaller:
+    """Seconds that this size takes where time grows as it last did, and no faster than FLOPs.
+
+    0 where fewer than two smaller sizes say nothing of it.
+    """
+    before = [point(wanted, each) for each in sizes(wanted) if each < size][-2:]
+    if len(before) < 2:
         return 0.0
-    before = point(wanted, smaller[-1])
-    ratio = flops(wanted, size) / flops(wanted, smaller[-1])
-    seconds = before.seconds if before.time is None else before.time.times.median
-    return seconds * ratio
+    smaller, last = ((each.size, _seconds(each)) for each in before)
+    growth = MARGIN * max(1.0, last[1] / smaller[1])
+    return last[1] * min(growth, flops(wanted, size) / flops(wanted, last[0]))
+
+
+def _seconds(each: Point) -> float:
+    """Measured, or foreseen."""
+    return each.seconds if each.time is None else each.time.times.fast
 
 
 @lru_cache(maxsize=512)
