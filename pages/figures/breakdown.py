@@ -1,0 +1,106 @@
+"""A model taken apart: rows of bars, each row the pieces of the row above, all on one scale."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pages.figures.theme import (
+    EMBEDDING,
+    PART_COLORS,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+    plain,
+)
+
+ROW, BOTTOM = 62, 46
+ROOM_FOR_NUMBERS = 0.09
+ROUTER, OUTPUT = "#8a5a00", "#9b4f7d"
+KIND_COLORS = {
+    **PART_COLORS,
+    "embedding": EMBEDDING,
+    "position": "#e3a8c9",
+    "router": ROUTER,
+    "output": OUTPUT,
+    "": RESIDUAL,
+}
+
+
+class Piece(NamedTuple):
+    """A piece in a row: where it starts, how large it is, what it is called, where a click leads.
+
+    `short` stands in the bar, `label` under the cursor; `kind` is empty where it holds several.
+    """
+
+    start: int
+    count: int
+    short: str
+    label: str
+    said: str
+    kind: str
+    path: str
+
+
+def rows(levels: Sequence[Sequence[Piece]], *, title: str, _: Translate) -> Picture:
+    """The opened piece at the top, and below it what it consists of; a piece is clicked to open it.
+
+    Widths are exact; a piece too thin to be seen still has its edge.
+    """
+    whole = max(1, levels[0][0].count)
+    return figure(
+        [_row(pieces, len(levels) - i, whole, _) for i, pieces in enumerate(levels)],
+        title=title,
+        height=TITLE + BOTTOM + ROW * len(levels),
+        margin=(TITLE, BOTTOM),
+        barmode="overlay",
+        bargap=0.06,
+        uniformtext={"minsize": 10, "mode": "hide"},
+        xaxis={
+            "title": {"text": _("share of what is opened")},
+            "tickformat": ".0%",
+            "tickvals": [0, 0.25, 0.5, 0.75, 1],
+            "range": [-0.002, 1.002],
+            "zeroline": False,
+            "fixedrange": True,
+        },
+        yaxis={"visible": False, "fixedrange": True, "range": [0.4, len(levels) + 0.6]},
+    )
+
+
+def _row(pieces: Sequence[Piece], y: int, whole: int, _: Translate) -> dict[str, Any]:
+    colors = [KIND_COLORS[piece.kind] for piece in pieces]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "y": [y] * len(pieces),
+        "x": [piece.count / whole for piece in pieces],
+        "base": [piece.start / whole for piece in pieces],
+        "text": [_text(piece, piece.count / whole) for piece in pieces],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "marker": {
+            "color": [_mixed(color, 255, 0.28) for color in colors],
+            "line": {"color": [_mixed(color, 0, 0.25) for color in colors], "width": 1},
+        },
+        "customdata": [
+            [piece.path, plain(piece.label), f"{piece.count:,}", plain(piece.said)]
+            for piece in pieces
+        ],
+        "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}"
+        "<extra></extra>",
+    }
+
+
+def _text(piece: Piece, share: float) -> str:
+    """Its name, and its numbers where there is room."""
+    label = plain(piece.short)
+    return f"{label}<br>{plain(piece.said)}" if share > ROOM_FOR_NUMBERS else label
+
+
+def _mixed(color: str, other: int, share: float) -> str:
+    """A role's colour with some white (255) or black (0): opaque, so that text on it is read."""
+    parts = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    mixed = (round(part + share * (other - part)) for part in parts)
+    return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,0 +1,106 @@
+"""What one change at a time does to the number of parameters."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    FEED_FORWARD,
+    LEARNED,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+    plain,
+)
+
+ROW, BOTTOM, BAR = 44, 60, 0.36
+LABEL = {"showarrow": False, "font": {"size": 12}}
+LEAST_REACH, TICK = 4.0, 3  # thousand after thousand
+
+
+def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
+    """A bar a change, to the left what it saves, to the right what it adds; none is a diamond at 0.
+
+    `table`: name, label, delta, said; label and said stand above the bar. The axis is logarithmic
+    to both sides of 0.
+    """
+    places = [_place(delta) for delta in table["delta"]]
+    ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
+    customdata = [
+        [row.name, plain(row.label), plain(row.said)] for row in table.itertuples(index=False)
+    ]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(table))),
+        "x": places,
+        "width": BAR,
+        "offset": 0.06,
+        "marker": {"color": [LEARNED if delta < 0 else FEED_FORWARD for delta in table["delta"]]},
+        "customdata": customdata,
+        "hovertemplate": HOVER,
+    }
+    ticks = _ticks(*ends)
+    return figure(
+        [bars, _unchanged(table, customdata)],
+        title=_("Change in parameters, one change at a time"),
+        height=TITLE + BOTTOM + ROW * len(table),
+        margin=(TITLE, BOTTOM),
+        annotations=[
+            _label(i, row, place)
+            for i, (row, place) in enumerate(zip(customdata, places, strict=True))
+        ],
+        xaxis={
+            "title": {"text": _("Δ parameters (logarithmic to both sides)")},
+            "tickvals": [place for place, _text in ticks],
+            "ticktext": [text for _place_, text in ticks],
+            "tickangle": 0,
+            "range": [1.04 * ends[0], 1.04 * ends[1]],
+            "zeroline": True,
+            "zerolinewidth": 2,
+            "zerolinecolor": BEFORE,
+            "fixedrange": True,
+        },
+        yaxis={"visible": False, "range": [len(table) - 0.4, -0.6], "fixedrange": True},
+    )
+
+
+HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>"
+
+
+def _unchanged(table: pd.DataFrame, customdata: list[list[str]]) -> dict[str, Any]:
+    rows = [i for i, delta in enumerate(table["delta"]) if delta == 0]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [0] * len(rows),
+        "y": [i + 0.06 + BAR / 2 for i in rows],
+        "marker": {"symbol": "diamond", "size": 12, "color": BEFORE},
+        "customdata": [customdata[i] for i in rows],
+        "hovertemplate": HOVER,
+    }
+
+
+def _label(i: int, row: list[str], place: float) -> dict[str, Any]:
+    """At the end to which the bar goes; of no change above the 0."""
+    ends = {"x": int(place > 0), "xref": "paper", "xanchor": "right" if place > 0 else "left"}
+    where = ends if place else {"x": 0, "xref": "x", "xanchor": "center"}
+    text = f"{row[1]} · <b>{row[2]}</b>"
+    return {**where, "y": i, "yanchor": "bottom", "text": text, **LABEL}
+
+
+def _place(delta: int) -> float:
+    """Where a difference stands: the logarithm of its size, with its sign."""
+    return math.copysign(math.log10(1 + abs(delta)), delta) if delta else 0.0
+
+
+def _ticks(least: float, most: float) -> list[tuple[float, str]]:
+    """0, and powers of a thousand to both sides."""
+    right = [(float(power), f"10<sup>{power}</sup>") for power in range(TICK, int(most) + 1, TICK)]
+    left = [
+        (-float(power), f"−10<sup>{power}</sup>") for power in range(TICK, int(-least) + 1, TICK)
+    ]
+    return [*reversed(left), (0.0, "0"), *right]

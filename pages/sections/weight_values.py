@@ -1,0 +1,46 @@
+"""The weights themselves: how they are spread, by kind."""
+
+import streamlit as st
+
+from blocks.faults import ConfigError
+from blocks.inspection import weight_values as measures
+from blocks.run import Run
+from pages.figures import weight_values
+from pages.ui import link
+from pages.ui.chart import show
+from pages.ui.controls import switch
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _, say
+from pages.ui.parameters import frames, measured, tables, words
+
+
+@section
+def how_they_are_spread(run: Run) -> None:
+    """Histograms of the weights; a large model is built when the reader asks."""
+    title = _("The values: how weights are spread")
+    heading(title, ("weight_values",), (measures.weight_values,), key="values_story")
+    if too_large := words.too_large(run):
+        st.info(too_large, icon=":material/block:")
+        return
+    if not measured.is_small(run):
+        st.caption(words.building_note(run))
+        switch("spread_of_weights", _("Build it and look at its weights"))
+        if not link.value("spread_of_weights"):
+            return
+    try:
+        with st.spinner(_("Weights are drawn and counted …"), show_time=True):
+            found = measured.values(run)
+    except ConfigError as error:
+        st.warning(say(error.faults[0]), icon=":material/block:")
+        return
+    st.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
+    show(draw_values, run, key="weight_values", alt=words.values_alt)
+    tables.moments(found.moments)
+    st.caption(words.values_note(run))
+
+
+def draw_values(run: Run):
+    """A panel for each kind."""
+    found = measured.values(run)
+    return weight_values.panels(found.bins, frames.moments(found.moments), _=_)

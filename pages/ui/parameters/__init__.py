@@ -1,0 +1,1 @@
+"""The page of parameters: its settings, sentences and tables."""

@@ -1,0 +1,143 @@
+"""A config.json that a reader pastes or uploads: read, kept in this session, and taken over."""
+
+from typing import Any
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.faults import N_, ConfigError, Fault
+from blocks.weights.config_json import FAMILIES, MOST_CHARACTERS, ConfigFile, read_config_file
+from pages.ui import link, starts
+from pages.ui.language import _, literal, say
+from pages.ui.parameters import counted
+from pages.ui.weights import FREE_TO_CHANGE
+
+NO_TEXT = Fault(N_("The file is no text: a config.json is written in UTF-8"))
+
+
+def text_controls() -> None:
+    """Paste or upload; what was wrong with it."""
+    left, right = st.columns(2)
+    with left:
+        st.text_area(
+            _("Paste a config.json"),
+            key="pasted_config",
+            height=150,
+            on_change=_read_pasted,
+            placeholder='{"model_type": "llama", "hidden_size": 4096, …}',
+        )
+    with right:
+        st.file_uploader(
+            _("… or a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
+        )
+        known = _("Families that are known: {names}.")
+        st.caption(known.format(names=", ".join(FAMILIES)))
+    for fault in st.session_state.get("config_file_faults", ()):
+        st.error(_said(fault), icon=":material/block:")
+
+
+def found() -> ConfigFile | None:
+    """What this session brought, if it could be read."""
+    return st.session_state.get("config_file")
+
+
+def take_over(file: ConfigFile) -> None:
+    """Make it the configuration of all pages: the nearest preset, and what differs from it."""
+    name, changes = as_changes(file.config)
+    link.change("preset", name)
+    for field, value in changes.items():
+        link.change(field, value)
+    link.redraw_everything()
+
+
+def as_changes(config: ModelConfig) -> tuple[str, dict[str, Any]]:
+    """The preset of the same architecture that differs least, and how the file differs from it."""
+    options = {
+        name: _differences(starts.start(name).config, config)
+        for name in starts.names_to_count()
+        if starts.start(name).config.architecture is config.architecture
+        and not starts.start(name).weights
+    }
+    name = min(options, key=lambda name: len(options[name]))
+    return name, options[name]
+
+
+def _differences(base: ModelConfig, config: ModelConfig) -> dict[str, Any]:
+    """Fields by name; what follows from others is said, since a link has no word for nothing."""
+    have, want = base.flat(), {**config.flat()}
+    follows = {
+        "n_kv_heads": config.n_kv_heads,
+        "d_head": config.d_head,
+        "d_ff": config.d_ff,
+        "n_decoder_layers": config.n_decoder_layers,
+        "out_bias": config.has_out_bias,
+    }
+    found = {}
+    for name, value in want.items():
+        if name in FREE_TO_CHANGE or have[name] == value:
+            continue
+        found[name] = follows[name] if value is None else value
+    return found
+
+
+def sentence(file: ConfigFile) -> str:
+    """How many, and as which class."""
+    text = _("{total:,} parameters, counted as {name} of transformers has them.")
+    said = [text.format(total=counted.total(file.config), name=literal(file.counted_as))]
+    others = [name for name in file.named if name != file.counted_as]
+    if others:
+        text = _("The file names {names}: a head of its own is not in this count.")
+        said.append(text.format(names=", ".join(map(literal, others[:3]))))
+    return " ".join(said)
+
+
+def note(file: ConfigFile) -> str:
+    """What the file leaves out, and what is left aside."""
+    said = []
+    if file.assumed:
+        text = _("Not in the file, so as its family has it: {names}.")
+        names = ", ".join(literal(f"{name} = {value}") for name, value in file.assumed)
+        said.append(text.format(names=names))
+    said.append(
+        _("What changes no count (scaling of RoPE, sliding windows, dropout) is left aside.")
+    )
+    return " ".join(said)
+
+
+def _said(fault: Fault) -> str:
+    """Names and values are the file's: shown as they are."""
+    values = {name: literal(str(value)) for name, value in fault.values.items()}
+    return say(Fault(fault.text, values))
+
+
+def _read_uploaded() -> None:
+    file = st.session_state["uploaded_config"]
+    if file is None:
+        return
+    raw = file.getvalue()
+    try:
+        text = raw[: 4 * MOST_CHARACTERS + 4].decode("utf-8-sig", errors="strict")
+    except UnicodeDecodeError:
+        _keep(None, (NO_TEXT,))
+        return
+    _read(text)
+
+
+def _read_pasted() -> None:
+    text = st.session_state["pasted_config"]
+    if text.strip():
+        _read(text)
+    else:
+        _keep(None, ())
+
+
+def _read(text: str) -> None:
+    try:
+        _keep(read_config_file(text), ())
+    except ConfigError as error:
+        _keep(None, error.faults)
+
+
+def _keep(file: ConfigFile | None, faults: tuple[Fault, ...]) -> None:
+    st.session_state["config_file"] = file
+    st.session_state["config_file_faults"] = faults

@@ -1,0 +1,31 @@
+"""What is measured of the weights themselves: for this a model is built, where it fits."""
+
+from functools import lru_cache
+
+from blocks import devices
+from blocks.cost.memory import estimate_memory
+from blocks.inspection.weight_values import WeightValues, weight_values
+from blocks.run import Run
+from pages.ui import cached
+from pages.ui.parameters import counted
+
+BUILT_UNASKED = 30_000_000
+
+
+def is_small(run: Run) -> bool:
+    """Whether the weights are so few that nobody needs to ask for them."""
+    return counted.total(run.config) <= BUILT_UNASKED
+
+
+def need(run: Run) -> int:
+    """Bytes while the model is built: its weights, and what drawing them takes meanwhile."""
+    dtype = devices.DTYPES[run.dtype]
+    return estimate_memory(run.config, batch=1, seq_len=1, dtype=dtype).total
+
+
+@lru_cache(maxsize=8)
+def values(run: Run) -> WeightValues:
+    """How the weights of this run are spread. Runs that differ in their input share the model."""
+    model = cached.model(run)
+    with cached.turn(run.device):
+        return weight_values(model)

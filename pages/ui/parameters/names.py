@@ -1,0 +1,120 @@
+"""What pieces of a model and changes of it are called on the screen."""
+
+from blocks.cost.breakdown import Kind, Node
+from blocks.cost.growth import Share
+from blocks.faults import N_
+from pages.ui import terms
+from pages.ui.language import _
+
+KINDS = {
+    Kind.EMBEDDING: N_("embedding"),
+    Kind.POSITION: N_("positions"),
+    Kind.ATTENTION: N_("attention"),
+    Kind.CROSS_ATTENTION: N_("cross-attention"),
+    Kind.FEED_FORWARD: N_("feed-forward"),
+    Kind.ROUTER: N_("router"),
+    Kind.NORM: N_("norms"),
+    Kind.POOLER: N_("pooler"),
+    Kind.OUTPUT: N_("output"),
+}
+SHARES = {
+    Share.EMBEDDINGS: N_("embeddings"),
+    Share.ATTENTION: N_("attention"),
+    Share.FEED_FORWARD: N_("feed-forward"),
+    Share.REST: N_("norms and the rest"),
+}
+VIEWS = {"by_kind": N_("by kind"), "by_layer": N_("by layer")}
+STACKS = {
+    "layers": N_("layers"),
+    "encoder.layers": N_("layers of the encoder"),
+    "decoder.layers": N_("layers of the decoder"),
+}
+CHANGES = {
+    "twice_the_heads": N_("twice the heads, half as wide"),
+    "half_the_heads": N_("half the heads, twice as wide"),
+    "one_kv_head": N_("one head of keys and values (MQA)"),
+    "kv_as_many": N_("keys and values for each head (MHA)"),
+    "tied": N_("one table reads and writes (tied)"),
+    "untied": N_("a table of its own for the output"),
+    "rope": N_("RoPE instead of a learned table"),
+    "learned_positions": N_("a learned table of positions"),
+    "no_biases": N_("no biases"),
+    "biases": N_("biases everywhere"),
+    "layernorm": N_("LayerNorm instead of RMSNorm"),
+    "rmsnorm": N_("RMSNorm"),
+    "no_norms": N_("no norms"),
+    "plain": N_("feed-forward without a gate"),
+    "gated": N_("a gate in the feed-forward layer"),
+    "gated_narrower": N_("a gate, and d_ff two thirds"),
+    "twice_d_ff": N_("twice d_ff"),
+    "experts": N_("8 experts, 2 active"),
+    "dense": N_("one feed-forward layer, no experts"),
+    "one_more_layer": N_("one more layer"),
+    "twice_as_wide": N_("twice d_model, and d_ff with it"),
+}
+WHY = {
+    "twice_the_heads": N_("n_heads · d_head stays: heads cut the same matrices into more pieces."),
+    "half_the_heads": N_("n_heads · d_head stays: heads cut the same matrices into fewer pieces."),
+    "one_kv_head": N_("k_proj and v_proj shrink to the width of one head; the KV cache with them."),
+    "kv_as_many": N_("k_proj and v_proj become as large as q_proj; the KV cache with them."),
+    "tied": N_("The matrix of vocab_size · d_model that writes is gone: the embedding serves."),
+    "untied": N_("Another vocab_size · d_model."),
+    "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
+    "learned_positions": N_("A row of d_model for each of max_seq_len positions."),
+    "no_biases": N_("One number for each output of each projection is gone: little."),
+    "biases": N_("One number for each output of each projection: little."),
+    "layernorm": N_("A shift beside each scale: d_model more a norm."),
+    "rmsnorm": N_("No shift, a scale alone: d_model less a norm."),
+    "no_norms": N_("All scales and shifts are gone. Next to nothing in size; not so in training."),
+    "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
+    "gated": N_("gate_proj comes in: the matrices of the layer grow by half."),
+    "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
+    "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
+    "experts": N_("Eight times the feed-forward layer, and a router; a token meets two of them."),
+    "dense": N_("The experts but one are gone, and the router."),
+    "one_more_layer": N_("As much as any other layer holds."),
+    "twice_as_wide": N_("Matrices of a layer grow fourfold, the embedding twofold."),
+}
+
+
+def kind(found: Kind | str) -> str:
+    """What a kind is called."""
+    return _(KINDS[Kind(found)])
+
+
+def share(found: Share | str) -> str:
+    """What a share is called."""
+    return _(SHARES[Share(found)])
+
+
+def view(found: str) -> str:
+    """How the model is taken apart."""
+    return _(VIEWS[found])
+
+
+def node(found: Node, preset: str) -> str:
+    """What a piece is called; the whole is the preset."""
+    if found.name == "":
+        return preset
+    if found.name in STACKS:
+        return _(STACKS[found.name])
+    if found.name in list(Kind) and found.kind == found.name and found.children:
+        return kind(found.name)
+    if is_layer(found):
+        return _("layer {layer}").format(layer=found.name)
+    return terms.part(found.name)
+
+
+def is_layer(found: Node) -> bool:
+    """Whether a piece is one layer (or the last of very many), called by its number."""
+    return found.name[:1].isdigit()
+
+
+def change(name: str) -> str:
+    """What a change is called."""
+    return _(CHANGES[name])
+
+
+def why(name: str) -> str:
+    """Why a change changes what it does."""
+    return _(WHY[name])

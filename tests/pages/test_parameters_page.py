@@ -1,0 +1,209 @@
+"""The page of parameters: every number that it shows is counted, whatever the size."""
+
+import json
+from typing import Any
+
+import pytest
+from opened import (
+    assert_works,
+    control,
+    figure,
+    move,
+    opened,
+    press,
+    run,
+    said,
+    settings,
+    visit,
+)
+from streamlit.testing.v1 import AppTest
+
+from blocks.config import FIELDS
+from blocks.cost.breakdown import by_kind
+from blocks.cost.parameters import total_parameters
+from blocks.cost.variations import variations
+from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from pages.ui import starts
+from pages.ui.parameters.config_file import as_changes
+
+PAGE = "pages/parameters.py"
+TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
+GPT2 = PRESET_TABLE["gpt2-small"].config
+
+
+@pytest.fixture(scope="module")
+def at() -> AppTest:
+    return opened(PAGE)
+
+
+def table_with(at: AppTest, column: str) -> Any:
+    return next((t.value for t in at.dataframe if column in t.value.columns), None)
+
+
+@pytest.mark.parametrize("preset", [n for n in TABLE if TABLE[n].config.d_model > 900])
+def test_every_published_size_is_counted_and_none_is_built(at: AppTest, preset: str):
+    visit(at, preset=preset)
+    assert_works(at)
+    assert f"{total_parameters(TABLE[preset].config):,}" in said(at)
+
+
+def test_the_first_view_has_weights_that_were_trained():
+    at = opened(PAGE, preset=None)
+    assert_works(at)
+    assert "The weights are trained." in said(at)
+    counts = table_with(at, "σ")["count"]
+    assert counts.sum() == table_with(at, "formula")["count"].sum()
+
+
+@pytest.mark.parametrize(
+    ("view", "path", "top", "below"),
+    [
+        ("by_kind", "", 124439808, 5),
+        ("by_kind", "attention", 28348416, 5),
+        ("by_kind", "attention/q_proj", 7077888, 0),
+        ("by_kind", "attention/nowhere", 28348416, 5),
+        ("by_layer", "layers", 85054464, 12),
+        ("by_layer", "layers/3", 7087872, 3),
+        ("by_layer", "layers/3/feed_forward", 4722432, 3),
+        ("by_layer", "attention", 124439808, 4),
+    ],
+)
+def test_a_piece_is_opened_by_the_link(at: AppTest, view: str, path: str, top: int, below: int):
+    visit(at, preset="gpt2-small", breakdown=view, opened_piece=path)
+    assert_works(at)
+    rows = figure(at, "pieces")["data"]
+    assert rows[0]["customdata"][0][2] == f"{top:,}"
+    assert len(rows[1]["x"] if len(rows) > 1 else []) == below
+    assert (f"{top:,} parameters" in said(at)) == (top < 124439808)
+
+
+def test_opening_and_going_back(at: AppTest):
+    visit(at, preset="gpt2-small")
+    move(at, "opened_piece", "attention")
+    assert settings(at)["opened_piece"] == "attention"
+    assert len(table_with(at, "formula")) == 5
+    move(at, "breakdown", "by_layer")
+    move(at, "breakdown", "by_kind")
+    press(at, "back_to_0")
+    assert "opened_piece" not in settings(at)
+    assert len(table_with(at, "formula")) == 12
+
+
+@pytest.mark.parametrize(
+    ("preset", "name"),
+    [(n, v.name) for n in ("gpt2-small", "qwen3-0.6b") for v in variations(TABLE[n].config)],
+)
+def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
+    config = TABLE[preset].config
+    change = next(each for each in variations(config) if each.name == name)
+    visit(at, preset=preset)
+    chosen = next(box for box in at.selectbox if box.key.startswith("chosen_change"))
+    chosen.set_value(name)
+    run(at)
+    press(at, "apply_change")
+    assert_works(at)
+    assert f"{change.total:,}" in said(at)
+
+
+def test_a_published_model_is_taken(at: AppTest):
+    visit(at, n_heads=4)
+    at.selectbox(key="chosen_published").set_value("mixtral-8x7b")
+    run(at)
+    press(at, "take_published")
+    assert settings(at) == {"preset": "mixtral-8x7b"}
+    assert "**12,879,925,248**" in said(at)
+
+
+QWEN = {
+    "model_type": "qwen2",
+    "vocab_size": 151_936,
+    "hidden_size": 896,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
+    "intermediate_size": 4864,
+    "max_position_embeddings": 32_768,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1_000_000.0,
+    "tie_word_embeddings": True,
+    "architectures": ["Qwen2ForSequenceClassification"],
+}
+
+
+def paste(at: AppTest, text: str) -> None:
+    at.text_area(key="pasted_config").set_value(text)
+    run(at)
+    assert [error.message for error in at.exception] == []
+
+
+def test_a_config_json_is_counted_and_taken_over(at: AppTest):
+    visit(at)
+    paste(at, json.dumps(QWEN))
+    assert_works(at)
+    assert "494,032,768 parameters, counted as `Qwen2ForCausalLM`" in said(at)  # the model's card
+    assert "`Qwen2ForSequenceClassification`" in said(at)
+    assert "hidden_act = " in said(at)
+    press(at, "use_config_file")
+    assert_works(at)
+    assert "## 494,032,768" in said(at)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"model_type": "mamba"}', "mamba"),
+        ("import os", "no JSON"),
+        ('{"model_type": "<b>**x**</b>"}', '`"<b>**x**</b>"`'),
+        (json.dumps({**QWEN, "hidden_size": None}), "hidden_size"),
+    ],
+)
+def test_what_cannot_be_counted_gets_a_sentence(at: AppTest, text: str, says: str):
+    visit(at)
+    paste(at, text)
+    assert says in at.error[0].value
+    paste(at, "")
+    assert_works(at)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_model_can_be_said_from_another_preset(name: str):
+    config = TABLE[name].config
+    base, changes = as_changes(config)
+    assert None not in changes.values()
+    changed = starts.start(base).config.replace(**changes)
+    assert total_parameters(changed) == total_parameters(config)
+    assert changes.keys() <= FIELDS.keys()
+
+
+def test_large_models_are_built_when_asked(at: AppTest):
+    visit(at, preset="gpt2-small", n_layers=1)
+    assert "drawn first" in said(at)
+    assert table_with(at, "σ") is None
+    move(at, "spread_of_weights", True)
+    assert "GPT-2" in said(at)
+    counted = by_kind(GPT2.replace(n_layers=1)).count
+    assert table_with(at, "σ")["count"].sum() == counted
+    visit(at, preset="llama-3-405b", spread_of_weights=True)
+    assert_works(at)
+    assert "must be built" in said(at)
+
+
+HUGE = {"d_model": 10**6, "n_layers": 10**6, "n_experts": 64, "d_ff": 10**6, "vocab_size": 10**6}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"preset": "gpt2-small", **HUGE, "breakdown": "by_layer"},
+        {"norm_kind": "none", "attention_only": True, "d_model": 8},
+        {"preset": "t5-small", "n_decoder_layers": 1, "opened_piece": "position"},
+        {"preset": "bert-base", "n_layers": 2, "dtype": "bfloat16", "norm_kind": "batchnorm"},
+        {"residual": False, "initialization": "zero_writes"},
+        {"opened_piece": "<script>"},
+        {"lang": "zh", "preset": "mixtral-8x7b", "breakdown": "by_layer"},
+    ],
+)
+def test_extremes_are_counted_too(at: AppTest, query: dict[str, Any]):
+    visit(at, **query)
+    assert_works(at, warnings=None)
+    assert control(at, "breakdown").value in ("by_kind", "by_layer")
