@@ -46,6 +46,11 @@ EXPERIMENTS = (
         {**COURSE, "n_experts": "8", "n_active_experts": "2"},
     ),
     (N_("Do more heads cost more parameters?"), BLOCK, {**COURSE, "n_heads": "16"}),
+    (
+        N_("Where do GPT-2's 124 million parameters sit? Piece by piece"),
+        "pages/parameters.py",
+        {"preset": "gpt2-small"},
+    ),
     (N_("A block of GPT-2's shape on your sentence"), BLOCK, {"preset": "gpt2-small"}),
 )
 

@@ -63,6 +63,13 @@ TITLES = {
     "devices": N_("Devices"),
     "training_cost": N_("The cost of training"),
     "roofline": N_("Roofline"),
+    "parameter_changes": N_("What changes the number"),
+    "parameter_growth": N_("Where the size goes"),
+    "published_models": N_("Published models"),
+    "config_json": N_("config.json"),
+    "weight_values": N_("How weights are spread"),
+    "comparing": N_("Comparing two models"),
+    "pareto_front": N_("Pareto front"),
 }
 
 

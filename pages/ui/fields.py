@@ -21,6 +21,7 @@ from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.masks import fields as masks
 from pages.ui.normalization import fields as normalization
+from pages.ui.parameters import fields as parameters
 from pages.ui.positions import fields as positions
 from pages.ui.readers import (
     Field,
@@ -163,6 +164,7 @@ VIEW = {
 CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
 # What a page has for itself.
 OF_PAGES = {
+    **parameters.FIELDS,
     **attention.FIELDS,
     **attention_kinds.FIELDS,
     **feed_forward.FIELDS,

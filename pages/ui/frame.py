@@ -36,6 +36,7 @@ MENU = (
         ("pages/normalization.py", N_("Norms"), ":material/balance:"),
         ("pages/masks.py", N_("Masks"), ":material/grid_on:"),
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
+        ("pages/parameters.py", N_("Parameters"), ":material/functions:"),
         ("pages/cost.py", N_("Cost"), ":material/speed:"),
         ("pages/compare.py", N_("Compare"), ":material/compare:"),
     ),
