@@ -29,8 +29,8 @@ from blocks.normalization import build_norm
 from blocks.probe import Probe
 
 Call = Callable[[], Tensor]
-LARGEST_COPIES = 4
-"""How often the bytes of an operation are held at most: operands, result, and in float32."""
+IN_STEPS = (Work.NORM, Work.SOFTMAX, Work.ACTIVATION, Work.FUSED)
+"""Work that may hold its numbers several times: after each of its steps, and in float32."""
 
 
 def measure_operation(
@@ -60,7 +60,8 @@ def working_set(config: ModelConfig, tokens: Tokens, *, itemsize: int) -> int:
 
 def needed_bytes(operation: Operation, sizes: dict[str, int], *, itemsize: int) -> int:
     """An upper bound of what measuring it allocates."""
-    return LARGEST_COPIES * operation.moved.count(sizes) * itemsize + 2 * BEYOND_CACHES
+    n_copies = 4 if operation.work in IN_STEPS else 2
+    return n_copies * operation.moved.count(sizes) * itemsize + 2 * BEYOND_CACHES
 
 
 def prepare(operation: Operation, config: ModelConfig, tokens: Tokens, draw: Operands) -> Call:

@@ -90,15 +90,15 @@ def the_whole_beside(run: Run, case: Case, peak: DevicePeak, names: tuple[str, .
     """One layer at once, and the model, where they fit."""
     if not measured.layer_fits(case, peak):
         return
-    found = in_steps(
-        [lambda: measured.layer_time(case)], what=case, key="layer_steps", is_asked=True
-    ).found
+    has_model = measured.model_fits(case, peak)
+    steps = [lambda: measured.layer_time(case)]
+    steps += [lambda: measured.model_time(case, run.untouched)][:has_model]
+    found = in_steps(steps, what=(case, has_model), key="layer_steps", is_asked=True).found
     if not found:
         return
     st.info(words.sums_sentence(case, peak, names, found[0]), icon=":material/functions:")
     show(draw_sums, case, peak, names, found[0], key="layer_sums", alt=words.sums_alt)
-    if measured.model_fits(case, peak):
-        whole = measured.model_time(case, run.untouched)
+    for whole in found[1:]:
         st.info(words.model_sentence(case, peak, names, whole), icon=":material/layers:")
 
 

@@ -111,7 +111,7 @@ def test_what_would_take_too_much_is_only_estimated(at, monkeypatch):
         for name, time in zip(column(at, "operation"), column(at, "measured"), strict=True)
         if time == "–"
     ]
-    assert refused == ["scores", "softmax", "values"]
+    assert refused == ["softmax"]
 
 
 def test_a_model_of_any_size_is_counted(at):

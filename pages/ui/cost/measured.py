@@ -14,6 +14,7 @@ from blocks.cost.memory import memory_fault
 from blocks.cost.operation_time import measure_operation, needed_bytes
 from blocks.cost.operations import Phase, Tokens, operation_sizes, operations
 from blocks.cost.pass_time import PassTime, measure_layer, measure_model
+from blocks.cost.sweep import one_layer
 from blocks.cost.timing import Times
 from blocks.kinds import PositionKind
 from blocks.run import Run
@@ -99,7 +100,7 @@ def table(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> pd.DataFrame:
 
 def layer_fits(case: Case, peak: DevicePeak) -> bool:
     """Whether one layer can be measured: it fits, and takes no longer than a moment."""
-    one = case.config.replace(n_layers=1, vocab_size=1)
+    one = one_layer(case.config)
     rows = table(case, peak, ())
     is_quick = roofline.total_seconds(rows, "estimated_s") <= LONGEST_SECONDS
     return is_quick and _fits(one, case)

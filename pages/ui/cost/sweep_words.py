@@ -14,8 +14,8 @@ from pages.ui.language import _
 Found = tuple[tuple[str, Point], ...]
 SWEPT = {
     "tokens": N_("n · tokens"),
-    "d_model": N_("d_model"),
-    "n_heads": N_("n_heads"),
+    "d_model": "d_model",
+    "n_heads": "n_heads",
     "batch": N_("batch"),
 }
 DIRECTIONS = {"forward": N_("forward"), "forward_backward": N_("forward and back")}
@@ -25,6 +25,11 @@ LEVEL, ALIKE = 0.15, 0.1
 def swept(name: str) -> str:
     """What doubles."""
     return _(SWEPT[name])
+
+
+def symbol(name: str) -> str:
+    """The same within a sentence."""
+    return "n" if name == Swept.TOKENS else swept(name)
 
 
 def direction(name: str) -> str:
@@ -46,7 +51,7 @@ def slope_sentence(wanted: Sweep, found: Found) -> str:
         "FLOPs by formula with {theory:.2f}, peak memory with {memory:.2f}."
     )
     said = text.format(
-        what=swept(wanted.what), time=times[series], theory=flops[series], memory=memory[series]
+        what=symbol(wanted.what), time=times[series], theory=flops[series], memory=memory[series]
     )
     return f"{said} {_reading(wanted, times[series], flops[series])}"
 
@@ -54,7 +59,9 @@ def slope_sentence(wanted: Sweep, found: Found) -> str:
 def _reading(wanted: Sweep, time: float, theory: float) -> str:
     """What the difference means."""
     if wanted.what is Swept.N_HEADS:
-        return _("More heads divide the same products: FLOPs hardly change, only the scores do.")
+        return _(
+            "More heads share the same products, whose FLOPs stay; only the number of scores grows."
+        )
     if time < theory - LEVEL:
         return _(
             "Time grows less than FLOPs: small sizes leave the device waiting, larger ones use it "
@@ -165,4 +172,4 @@ def sweep_alt(all_wanted: tuple[Sweep, ...], found: Found, of: str) -> str:
     listed = "; ".join(
         f"{row.series} {row.size:,}: {getattr(row, of):.3g} {unit}" for row in rows.itertuples()
     )
-    return text.format(what=swept(all_wanted[0].what), rows=listed)
+    return text.format(what=symbol(all_wanted[0].what), rows=listed)
