@@ -118,7 +118,7 @@ def _line(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
 
 
 def _text(x: float, y: float, text: str, **more: Any) -> dict[str, Any]:
-    return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": 11}, **more}
+    return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": 10}, **more}
 
 
 def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translate) -> Picture:

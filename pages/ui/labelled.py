@@ -93,9 +93,14 @@ def pinned_token(run: Run) -> int:
 
 
 def pinned_target(run: Run) -> int:
-    """The token of the target that is outlined: the reader's, or the last that was written."""
+    """The token of the target that is outlined: the reader's, or the last that was written.
+
+    Of a whole target, whose last is a mark, the one in the middle.
+    """
     n, chosen = len(run.target_or_start.labels), link.value("target_token")
-    return n - 1 if chosen is None else min(chosen, n - 1)
+    if chosen is not None:
+        return min(chosen, n - 1)
+    return n // 2 if link.value("target_step") is None else n - 1
 
 
 def _last_token(run: Run) -> int:

@@ -37,7 +37,7 @@ def step_controls(here: Standing) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="decoding_steps"):
         _go("target_start", _("Start"), ":material/first_page:", 0, here.step > 0)
         _go("target_back", _("Back"), ":material/undo:", here.step - 1, here.step > 0)
-        _go("target_on", _("Step"), ":material/skip_next:", here.step + 1, here.step < n)
+        _go("target_on", _("One step"), ":material/skip_next:", here.step + 1, here.step < n)
         _go("target_end", _("To the end"), ":material/last_page:", None, here.step < n)
         st.button(
             _("Let the model choose again"),
