@@ -82,7 +82,7 @@ def fits_frame(found: tuple[counted.Fits, ...]) -> pd.DataFrame:
             _("device"): [names.device(each.device) for each in found],
             _("memory to use"): [amounts.in_bytes(each.memory) for each in found],
             _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
-            _("taken"): [f"{each.needed / each.memory:,.0%}" for each in found],
+            _("share taken"): [f"{each.needed / each.memory:,.0%}" for each in found],
             _("largest batch"): [_most(each.batch, counted.LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, counted.LONGEST) for each in found],
         }
