@@ -12,6 +12,7 @@ from pages.figures.theme import (
     TITLE,
     Picture,
     Translate,
+    faint,
     figure,
     plain,
 )
@@ -60,8 +61,8 @@ def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
             "tickangle": 0,
             "range": [1.04 * ends[0], 1.04 * ends[1]],
             "zeroline": True,
-            "zerolinewidth": 2,
-            "zerolinecolor": BEFORE,
+            "zerolinewidth": 1,
+            "zerolinecolor": faint(BEFORE, 0.6),
             "fixedrange": True,
         },
         yaxis={"visible": False, "range": [len(table) - 0.4, -0.6], "fixedrange": True},

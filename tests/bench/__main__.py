@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "browser")
+PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "parameters", "browser")
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
@@ -30,6 +30,10 @@ if "depth" in chosen.parts:
     from tests.bench import depth
 
     depth.measure()
+if "parameters" in chosen.parts:
+    from tests.bench import parameters
+
+    parameters.measure()
 if "browser" in chosen.parts:
     from tests.bench import browser
 

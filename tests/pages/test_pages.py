@@ -95,7 +95,10 @@ def test_every_page_but_training_begins_with_something_trained(page: str):
     assert control(at, "preset").value in pocket_names()
 
 
-LONG = ("attention", "cost", "feed_forward", "masks", "normalization", "positions", "seq2seq")
+LONG = (
+    *("attention", "cost", "feed_forward", "masks", "normalization", "parameters", "positions"),
+    "seq2seq",
+)
 
 
 @pytest.mark.usefixtures("brief")
