@@ -78,9 +78,9 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
         show(draw_durations, case, peak, names, key="operation_times", alt=words.durations_alt)
     if said := words.measured_sentence(case, peak, names):
         st.info(said, icon=":material/query_stats:")
-    table = measured_tables.timed(case, peak, names)
-    measured_tables.show(table)
+    measured_tables.show(measured_tables.timed(case, peak, names))
     st.caption(words.measured_note(case))
+    table = measured.table(case, peak, names)
     download("roofline.csv", lambda: table.to_csv(index=False), "text/csv")
     if names == tuple(rows["operation"]):
         the_whole_beside(run, case, peak, names)
