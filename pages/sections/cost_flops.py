@@ -9,7 +9,7 @@ from blocks.cost.passes import PassKind, operations
 from pages.figures import crossover as crossover_pictures
 from pages.figures import flop_bars
 from pages.ui.chart import show
-from pages.ui.cost import chosen, controls, counted, frames, names, tables, words
+from pages.ui.cost import chosen, controls, counted, flop_words, frames, names, tables
 from pages.ui.cost.chosen import Shape
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -22,17 +22,17 @@ def how_much_is_computed(config: ModelConfig) -> None:
     heading(_("FLOPs, by operation"), ("flops", "backward_flops"), (operations,), key="operations")
     controls.pass_choice(config)
     shown = config, chosen.pass_kind(config), chosen.shape(), chosen.setup(is_training=True)
-    st.info(words.flops_sentence(*shown), icon=":material/lightbulb:")
+    st.info(flop_words.flops_sentence(*shown), icon=":material/lightbulb:")
     left, right = st.columns([6, 5])
     with left:
-        show(draw_operations, *shown, key="operation_bars", alt=words.flops_alt)
+        show(draw_operations, *shown, key="operation_bars", alt=flop_words.flops_alt)
     with right:
         tables.passes(config, shown[2])
-        if said := words.writing_sentence(config, *shown[2:]):
+        if said := flop_words.writing_sentence(config, *shown[2:]):
             st.caption(said)
     with st.expander(_("Every product with its formula"), icon=":material/functions:"):
         tables.operations(*shown)
-    st.caption(words.flops_note())
+    st.caption(flop_words.flops_note())
 
 
 def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):
@@ -48,9 +48,9 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     code = (crossover.crossover, crossover.layer_flops)
     heading(_("When does attention overtake the rest?"), ("crossover",), code, key="crossover")
     shown = config, chosen.shape().n
-    st.info(words.crossover_sentence(*shown), icon=":material/lightbulb:")
-    show(draw_crossing, *shown, key="crossover_lines", alt=words.crossover_alt)
-    st.code(words.crossover_formula(config), language=None, wrap_lines=True)
+    st.info(flop_words.crossover_sentence(*shown), icon=":material/lightbulb:")
+    show(draw_crossing, *shown, key="crossover_lines", alt=flop_words.crossover_alt)
+    st.code(flop_words.crossover_formula(config), language=None, wrap_lines=True)
 
 
 def draw_crossing(config: ModelConfig, n: int):

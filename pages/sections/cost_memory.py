@@ -8,7 +8,7 @@ from blocks.cost.fit import Setup
 from pages.figures import memory_bars, memory_growth
 from pages.ui import link
 from pages.ui.chart import show
-from pages.ui.cost import chosen, controls, counted, frames, tables, words
+from pages.ui.cost import chosen, controls, counted, frames, memory_words, tables
 from pages.ui.cost.chosen import Shape
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -23,17 +23,17 @@ def where_memory_goes(config: ModelConfig) -> None:
     is_training, shape = chosen.is_training(), chosen.shape()
     setup = chosen.setup(is_training=is_training)
     controls.memory_controls(setup, is_training=is_training)
-    sentence = words.memory_sentence(config, setup, shape, is_training=is_training)
+    sentence = memory_words.memory_sentence(config, setup, shape, is_training=is_training)
     st.info(sentence, icon=":material/lightbulb:")
     here, usable = link.value("device"), link.value("usable_memory")
     shown = config, setup, shape, is_training, here, usable
-    show(draw_memory, *shown, key="memory_bars", alt=words.memory_alt)
+    show(draw_memory, *shown, key="memory_bars", alt=memory_words.memory_alt)
     if is_training:
         with st.expander(_("Activations, term by term"), icon=":material/functions:"):
             tables.kept(config, setup, shape)
-        st.caption(words.kept_note(config, setup))
+        st.caption(memory_words.kept_note(config, setup))
     else:
-        st.caption(words.use_note())
+        st.caption(memory_words.use_note())
     what_fits(shown)
 
 
@@ -44,11 +44,11 @@ def what_fits(shown: tuple) -> None:
     heading(_("Does it fit?"), ("devices",), code, key="fits")
     controls.usable_choice()
     found = counted.fits(config, setup, shape, here, usable, is_training=is_training)
-    st.info(words.fits_sentence(found), icon=":material/lightbulb:")
+    st.info(memory_words.fits_sentence(found), icon=":material/lightbulb:")
     tables.fits(found)
-    st.caption(words.fits_note(config, shape))
-    show(draw_growth, *shown, key="memory_growth", alt=words.growth_alt)
-    st.caption(words.growth_sentence(config, setup, shape, is_training=is_training))
+    st.caption(memory_words.fits_note(config, shape))
+    show(draw_growth, *shown, key="memory_growth", alt=memory_words.growth_alt)
+    st.caption(memory_words.growth_sentence(config, setup, shape, is_training=is_training))
     with st.expander(_("What the makers state"), icon=":material/memory:"):
         tables.hardware()
 

@@ -7,7 +7,7 @@ from blocks.cost import training_cost
 from blocks.cost.fit import Setup
 from pages.figures import training_flops
 from pages.ui.chart import show
-from pages.ui.cost import chosen, controls, frames, tables, words
+from pages.ui.cost import chosen, controls, frames, tables, training_words
 from pages.ui.cost.chosen import Plan
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -23,15 +23,15 @@ def what_training_takes(config: ModelConfig) -> None:
     plan = chosen.plan(config)
     controls.plan_controls(plan, training_cost.compute_optimal_tokens(config))
     shown = config, plan, chosen.shape().n, chosen.setup(is_training=True)
-    st.info(words.hours_sentence(*shown), icon=":material/lightbulb:")
+    st.info(training_words.hours_sentence(*shown), icon=":material/lightbulb:")
     left, right = st.columns(2)
     with left:
-        show(draw_cost, *shown, key="cost_waterfall", alt=words.cost_alt)
-        st.caption(words.cost_sentence(*shown))
-        st.caption(words.optimal_sentence(config, plan))
+        show(draw_cost, *shown, key="cost_waterfall", alt=training_words.cost_alt)
+        st.caption(training_words.cost_sentence(*shown))
+        st.caption(training_words.optimal_sentence(config, plan))
     with right:
-        show(draw_hours, *shown, key="hours_bars", alt=words.hours_alt)
-        st.caption(words.hours_note())
+        show(draw_hours, *shown, key="hours_bars", alt=training_words.hours_alt)
+        st.caption(training_words.hours_note())
     with st.expander(_("Every device in numbers"), icon=":material/table_rows:"):
         tables.hours(*shown)
 

@@ -7,7 +7,7 @@ from blocks import ModelConfig
 from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.passes import PassKind, pass_kinds, total_flops
-from pages.ui.cost import amounts, counted, frames, names, words
+from pages.ui.cost import amounts, counted, flop_words, frames, names
 from pages.ui.cost.chosen import Plan, Shape
 from pages.ui.language import _
 from pages.ui.numbers import percent
@@ -35,7 +35,7 @@ def passes(config: ModelConfig, shape: Shape) -> None:
     rows = []
     for kind in pass_kinds(config):
         flops = total_flops(counted.step(config, kind, shape))
-        tokens = words.n_tokens(config, kind, shape)
+        tokens = flop_words.n_tokens(config, kind, shape)
         rows.append(
             {
                 _("what goes through"): names.pass_kind(kind),

@@ -1,0 +1,89 @@
+"""Sentences about what a whole training takes."""
+
+from blocks import ModelConfig
+from blocks.cost import fit
+from blocks.cost.fit import Setup
+from blocks.cost.hardware import HARDWARE
+from blocks.cost.parameters import active_parameters
+from blocks.cost.training_cost import compute_optimal_tokens
+from pages.ui.cost import amounts, counted, frames
+from pages.ui.cost.chosen import Plan
+from pages.ui.language import _
+
+
+def cost_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
+    """The rule against the exact count."""
+    found = counted.cost(config, plan.n_tokens, n, setup)
+    text = _(
+        "6·N·D = 6 · {n_parameters:,} · {tokens} = {rule}. Counted exactly it is {exact}, "
+        "{share:.2f} times that."
+    )
+    return text.format(
+        n_parameters=fit.n_parameters(config),
+        tokens=amounts.tokens(plan.n_tokens),
+        rule=amounts.flops(found.rule),
+        exact=amounts.flops(found.exact),
+        share=found.exact / found.rule,
+    )
+
+
+def optimal_sentence(config: ModelConfig, plan: Plan) -> str:
+    """How far from twenty tokens a parameter."""
+    ratio = plan.n_tokens / active_parameters(config)
+    text = _(
+        "{ratio:,.3g} tokens for each parameter. Hoffmann et al. (2022) found about 20 to be best "
+        "for a fixed number of FLOPs: {optimal} here. Who uses a model much trains it longer."
+    )
+    return text.format(ratio=ratio, optimal=amounts.tokens(compute_optimal_tokens(config)))
+
+
+def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
+    """Hours on the chosen devices, and whether they hold it."""
+    rows = {each.device: each for each in counted.on_devices(config, plan, n, setup)}
+    title = HARDWARE[plan.device].title
+    if plan.device not in rows:
+        text = _("{device} does not compute in {dtype}: choose another number format.")
+        return text.format(device=title, dtype=setup.weight_format)
+    found = rows[plan.device]
+    text = _(
+        "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} of one device."
+    )
+    said = text.format(
+        count=plan.n_devices,
+        device=title,
+        utilisation=plan.utilisation,
+        peak=amounts.flops(found.peak),
+        time=amounts.duration(found.hours),
+        hours=amounts.duration(found.device_hours),
+    )
+    text = _("Weights, gradients and optimizer states alone need {fewest} of them.")
+    if found.fewest > plan.n_devices:
+        text = _("But weights, gradients and optimizer states alone need {fewest} of them.")
+    return f"{said} {text.format(fewest=found.fewest)}"
+
+
+def hours_note() -> str:
+    """What the hours leave out."""
+    return _(
+        "FLOPs (with what is computed again) / (devices · utilisation · peak). Hatched: so many of "
+        "them cannot hold weights, gradients and optimizer states, even shared evenly. "
+        "Communication, failures and evaluation are in the utilisation or left out."
+    )
+
+
+def cost_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
+    """The steps in words."""
+    table = frames.cost_rows(config, plan, n, setup)
+    rows = "; ".join(
+        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
+    )
+    return _("From the rule to the exact count: {rows}.").format(rows=rows)
+
+
+def hours_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
+    """The bars in words."""
+    table = frames.hours_rows(config, plan, n, setup)
+    rows = "; ".join(
+        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
+    )
+    return _("Time of the training on each kind of device: {rows}.").format(rows=rows)
