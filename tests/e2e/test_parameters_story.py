@@ -1,0 +1,30 @@
+"""A model is taken apart, changed, and exchanged for another, by clicks on the pictures."""
+
+import math
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import click_mark, expect_query, plot
+
+
+def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
+    page = reader.open("/parameters?preset=gpt2-small")
+    kinds = plot(page, "pieces", "chart.data[1].customdata.map(row => row[0])")
+    i = kinds.index("attention")
+    start, width = plot(page, "pieces", f"[chart.data[1].base[{i}], chart.data[1].x[{i}]]")
+    click_mark(page, "pieces", start + width / 2, 2)
+    expect_query(page, opened_piece="attention")
+    expect(page.get_by_text("Opened: attention, 28,348,416 parameters")).to_be_visible()
+
+    names = plot(page, "differences", "chart.data[0].customdata.map(row => row[0])")
+    row = names.index("untied")
+    click_mark(page, "differences", 2, row + 0.24)
+    expect_query(page, tie_embeddings="false")
+    expect(page.get_by_role("heading", name="163,037,184")).to_be_visible()
+
+    models = plot(page, "published", "chart.data[0].customdata.map(row => row[0])")
+    i = models.index("llama-3-8b")
+    size, row = plot(page, "published", f"[chart.data[0].x[{i}], chart.data[0].y[{i}]]")
+    click_mark(page, "published", math.log10(size), row)
+    expect_query(page, preset="llama-3-8b")
+    expect(page.get_by_role("heading", name="8,030,261,248")).to_be_visible()
