@@ -69,8 +69,8 @@ def _reading(wanted: Sweep, time: float, theory: float) -> str:
         )
     if time > theory + LEVEL:
         return _(
-            "Time grows faster than FLOPs: what moves no FLOPs, bytes that no longer fit into a "
-            "cache, takes over."
+            "Time grows faster than FLOPs: bytes that no longer fit into a cache may be why, or a "
+            "machine that is busy with other work."
         )
     return _("Time follows FLOPs.")
 
