@@ -90,12 +90,15 @@ def _reach_of(trace: dict[str, Any], letter: str, is_log: bool) -> Iterator[Rang
         values = np.asarray(trace.get(letter, ()), dtype=float)
     except (TypeError, ValueError):  # names
         return
+    is_length = trace.get("type") == "bar" and (trace.get("orientation") == "h") == (letter == "x")
+    if is_length and trace.get("base") is not None:
+        base = np.asarray(trace["base"], dtype=float)
+        values, is_length = np.concatenate((base, base + values)), False
     if is_log:
         values = np.log10(values[values > 0])
     values = values[np.isfinite(values)]
     if not values.size:
         return
-    is_length = trace.get("type") == "bar" and (trace.get("orientation") == "h") == (letter == "x")
     low, high = float(values.min()), float(values.max())
     yield (min(low, 0.0), max(high, 0.0)) if is_length and not is_log else (low, high)
 

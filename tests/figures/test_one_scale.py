@@ -46,6 +46,15 @@ def test_bars_begin_at_zero():
         assert picture.layout.yaxis.range[1] > 9
 
 
+def test_bars_with_a_base_reach_from_it():
+    def band(base):
+        trace = {"type": "bar", "orientation": "h", "base": base, "x": [2, 2], "y": [0, 1]}
+        return figure([trace], xaxis={}, yaxis={})
+
+    low, high = on_one_scale(band([-5, 0]), band([0, 6]))[0].layout.xaxis.range
+    assert low < -5 and high > 8
+
+
 @pytest.mark.parametrize(
     "axis", [{"type": "category"}, {"autorange": "reversed"}], ids=["names", "rows"]
 )
