@@ -3,17 +3,97 @@
 import streamlit as st
 
 from blocks.faults import N_
-from pages.ui.frame import close_page, open_page
+from pages.sections.compare_list import draw_front, what_is_kept, what_one_pays
+from pages.sections.compare_numbers import (
+    draw_operations,
+    draw_parameters,
+    how_fast_here,
+    what_differs,
+    where_it_goes,
+)
+from pages.sections.compare_runs import both_ran, how_they_run
+from pages.ui.chart import drawn
+from pages.ui.compare import beside, listed, sides, tables, trade_offs, words
+from pages.ui.compare.inputs import what_both_read
+from pages.ui.compare.sides import Pair
+from pages.ui.cost.chosen import shape
+from pages.ui.explain import contents
+from pages.ui.export import take_away
+from pages.ui.frame import close_page, open_counting_page
 from pages.ui.language import _
 
 TITLE = N_("Compare")
+COUNTED = {
+    "differs": N_("What differs"),
+    "where": N_("Where they differ"),
+}
+RUN = {
+    "pair_time": N_("Time here"),
+    "pair_flow": N_("What passes"),
+    "pair_heads": N_("All heads"),
+    "pair_head": N_("One head: A, B, B − A"),
+}
+ALL = {
+    "trade_off": N_("What one pays for what"),
+    "kept_list": N_("What is kept"),
+}
 
 
 def main() -> None:
     """The story of the page, from top to bottom."""
-    open_page(TITLE, None)
+    run = open_counting_page(TITLE)
+    beside.forget()  # this page draws both by itself
     st.caption(_("A is what you keep, B is what is set now; both read the same text and seed."))
+    pair = sides.pair(run)
+    if pair is None:
+        how_to_begin()
+    else:
+        two_of_them(pair)
+    n = shape().n
+    what_one_pays(run.untouched, n)
+    what_is_kept(n)
+    if pair is not None:
+        what_to_take(pair, n)
     close_page(TITLE)
+
+
+def how_to_begin() -> None:
+    """Nothing is kept: what to do, and pairs to begin with."""
+    st.info(words.how_to_begin(), icon=":material/bookmark_add:")
+    st.markdown(_("Or begin with a pair: A and B are set at once, and you change B at the left."))
+    listed.ready_pairs()
+
+
+def two_of_them(pair: Pair) -> None:
+    """A beside B: settings, counts, time, and what passes in them."""
+    st.markdown(words.who_is_who(pair))
+    with st.expander(_("Other pairs to begin with"), icon=":material/compare_arrows:"):
+        listed.ready_pairs()
+    what_both_read(pair)
+    n = shape().n
+    can_run = not sides.faults(pair)
+    contents({**COUNTED, **(RUN if can_run else {}), **ALL})
+    what_differs(pair, n)
+    where_it_goes(pair, n)
+    if both_ran(pair):
+        how_fast_here(pair)
+        how_they_run(pair)
+
+
+def what_to_take(pair: Pair, n: int) -> None:
+    """Tables, pictures and configuration, to keep."""
+    st.subheader(_("Take it with you"))
+    found = {
+        "differences": tables.settings_frame(pair),
+        "numbers": tables.numbers_frame(tables.counted_rows(pair, n), pair),
+    }
+    shown = trade_offs.candidates(pair.b), trade_offs.axes(), n
+    figures = [
+        drawn(draw_parameters, pair),
+        drawn(draw_operations, pair, n),
+        drawn(draw_front, *shown),
+    ]
+    take_away(pair.b.config, found, figures, words.caption(pair))
 
 
 main()

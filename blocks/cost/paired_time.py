@@ -9,16 +9,17 @@ from blocks.cost.timing import measure_times
 from blocks.models import Model
 from blocks.run import Run
 
+SAMPLES = 3
 Forward = Callable[[], Tensor]
 
 
 def measure_round(a: Run, model_a: Model, b: Run, model_b: Model) -> tuple[float, float]:
     """Seconds of one forward pass of A, then of B, each warmed up; nothing is observed.
 
-    Both read what their run says, in evaluation.
+    The median of a few samples each. Both read what their run says, in evaluation.
     """
     seconds_a, seconds_b = (
-        measure_times(_forward(run, model), run.device, repeats=1).median
+        measure_times(_forward(run, model), run.device, repeats=SAMPLES).median
         for run, model in ((a, model_a), (b, model_b))
     )
     return seconds_a, seconds_b

@@ -10,7 +10,7 @@ def pareto_front(
     """(n,), True where no other point is at least as good on every axis and better on one.
 
     `points`: (n, n_axes), finite; `more_is_better`: one an axis. Equal points stand or fall
-    together (Deb 2001, definition 2.5).
+    together (Deb 2001, section 2.4).
     """
     cost = np.where(np.asarray(more_is_better), -points, points)
     no_worse = (cost[:, None] <= cost[None]).all(axis=-1)  # (n, n): row against column

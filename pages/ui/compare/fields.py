@@ -59,9 +59,9 @@ FIELDS = {
     "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
     "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),
     "measure_pair": Field(whole(0, 10**6), 0),
-    "tradeoff_x": Field(choice(MEASURES), "decode_flops"),
+    "tradeoff_x": Field(choice(MEASURES), "cache_bytes"),
     "tradeoff_x_better": Field(choice(DIRECTIONS), "less"),
-    "tradeoff_y": Field(choice(MEASURES), "cache_bytes"),
-    "tradeoff_y_better": Field(choice(DIRECTIONS), "less"),
+    "tradeoff_y": Field(choice(MEASURES), "parameters"),
+    "tradeoff_y_better": Field(choice(DIRECTIONS), "more"),
     "with_presets": Field(flag, True),
 }

@@ -1,0 +1,180 @@
+"""A beside B: the colours of both, bars two by two, and lines over the layers."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    PINNED,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+    token_label,
+)
+
+# Those of a map that diverges around 0: more in B, more in A.
+A_COLOR, B_COLOR = "#E29100", "#1482D2"
+ROW, AXIS = 42, 52
+LINES, LINES_BOTTOM = 430, 48
+LOG_ABOVE = 30
+DASHES = {"a": "dot", "b": "solid"}
+
+
+def bars(
+    table: pd.DataFrame, names: tuple[str, str], *, title: str, unit: str, tickformat: str = "~s"
+) -> Picture:
+    """Two bars a row: A hatched above, B below. `table`: label, a, b, said_a, said_b."""
+    most = float(table[["a", "b"]].max(axis=None))
+    labels = [token_label(label, most=28) for label in table["label"]]
+    return figure(
+        [
+            _bars(table, "a", labels, names[0], A_COLOR, "/"),
+            _bars(table, "b", labels, names[1], B_COLOR, ""),
+        ],
+        title=title,
+        height=TITLE_AND_LEGEND + AXIS + ROW * len(table),
+        margin=(TITLE_AND_LEGEND, AXIS),
+        **legend(),
+        barmode="group",
+        bargap=0.28,
+        xaxis={
+            "title": {"text": unit},
+            "range": [0, 1.4 * most or 1],
+            "tickformat": tickformat,
+            "nticks": 6,
+            "fixedrange": True,
+        },
+        yaxis={
+            "tickvals": list(range(len(labels))),
+            "ticktext": labels,
+            "range": [len(labels) - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )
+
+
+def _bars(
+    table: pd.DataFrame, side: str, labels: Sequence[str], name: str, color: str, shape: str
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": plain(name),
+        "offsetgroup": side,
+        "x": table[side].tolist(),
+        "y": list(range(len(labels))),
+        "text": [f" {said}" for said in table[f"said_{side}"]],
+        "textposition": "outside",
+        "textfont": {"size": 11},
+        "constraintext": "none",
+        "cliponaxis": False,
+        "marker": {"color": color, "pattern": {"shape": shape, "solidity": 0.3}},
+        "hovertext": [
+            f"{plain(name)} · {label}: {said}"
+            for label, said in zip(labels, table[f"said_{side}"], strict=True)
+        ],
+        "hoverinfo": "text",
+    }
+
+
+def over_layers(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    names: tuple[str, str],
+    *,
+    selected: int,
+    title: str,
+    unit: str,
+    _: Translate,
+) -> Picture:
+    """A number after every layer, of both, and below it what lies between them.
+
+    `a`, `b`: layer (0: what goes into the first), value. Where the numbers lie far apart the axis
+    is logarithmic, and below it stands B ÷ A instead of B − A. A click returns the layer.
+    """
+    is_log = _lie_far_apart(pd.concat((a["value"], b["value"])))
+    both = a.merge(b, on="layer", suffixes=("_a", "_b"))
+    between = both["value_b"] / both["value_a"] if is_log else both["value_b"] - both["value_a"]
+    last = int(max(a["layer"].max(), b["layer"].max()))
+    scale = {"type": "log", "exponentformat": "power"} if is_log else {}
+    return figure(
+        [
+            _line(a, "a", names[0], A_COLOR, width=4),
+            _line(b, "b", names[1], B_COLOR, width=2),
+            _between(both["layer"], between, is_log=is_log),
+        ],
+        title=title,
+        height=LINES,
+        margin=(TITLE_AND_LEGEND, LINES_BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("layer")},
+            "range": [-0.5, last + 0.5],
+            "tickvals": list(range(0, last + 1, -(-(last + 1) // 16))),
+            "anchor": "y2",
+            "fixedrange": True,
+        },
+        yaxis={"title": {"text": unit}, "domain": [0.42, 1], "fixedrange": True, **scale},
+        yaxis2={
+            "title": {"text": _("B ÷ A") if is_log else _("B − A")},
+            "domain": [0, 0.3],
+            "fixedrange": True,
+            "zeroline": not is_log,
+            **scale,
+        },
+        shapes=[_selected(selected)],
+    )
+
+
+def _lie_far_apart(values: pd.Series) -> bool:
+    return bool(values.min() > 0 and values.max() / values.min() > LOG_ABOVE)
+
+
+def _line(table: pd.DataFrame, side: str, name: str, color: str, width: int) -> dict[str, Any]:
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": plain(name),
+        "x": table["layer"].tolist(),
+        "y": table["value"].astype(float).tolist(),
+        "customdata": [[int(layer)] for layer in table["layer"]],
+        "line": {"color": color, "width": width, "dash": DASHES[side]},
+        "marker": {"size": 7, "symbol": "diamond" if side == "a" else "circle"},
+        "selected": kept,
+        "unselected": kept,
+        "hovertemplate": f"{plain(name)} · %{{x}}: %{{y:.4g}}<extra></extra>",
+    }
+
+
+def _between(layers: pd.Series, values: pd.Series, *, is_log: bool) -> dict[str, Any]:
+    more = values > (1 if is_log else 0)
+    sign = "÷" if is_log else "−"
+    dots = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "line": {"color": RESIDUAL, "width": 1},
+        "marker": {"color": np.where(more, B_COLOR, A_COLOR).tolist(), "size": 8},
+    }
+    sticks = {"type": "bar", "marker": {"color": np.where(more, B_COLOR, A_COLOR).tolist()}}
+    return {
+        **(dots if is_log else sticks),
+        "x": layers.tolist(),
+        "y": values.astype(float).tolist(),
+        "yaxis": "y2",
+        "showlegend": False,
+        "hovertemplate": f"B {sign} A · %{{x}}: %{{y:.4g}}<extra></extra>",
+    }
+
+
+def _selected(layer: int) -> dict[str, Any]:
+    """The layer that is looked at, marked at the foot of the picture."""
+    line = {"color": PINNED, "width": 2.5}
+    ends = {"x0": layer - 0.4, "x1": layer + 0.4, "y0": 0, "y1": 0, "yref": "paper"}
+    return {"type": "line", **ends, "line": line}

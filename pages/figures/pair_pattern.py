@@ -1,0 +1,207 @@
+"""Patterns of two models: one head of each and their difference; and distances of heads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.signed import largest, signed_bar, signed_map
+from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure
+from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
+from pages.figures.weights import TICKS, codes, outline, weight_map
+
+SIDE, BAR, NAMES = 300, 52, 16
+LEAST_SCALE = 0.1  # what differs less is not drawn as if it were much
+NUMBERS_UP_TO = 12
+ROW, LEAST_HEIGHT, MOST_HEIGHT, TOP, BOTTOM = 24, 150, 480, 84, 56
+
+
+def one_pattern(
+    cells: np.ndarray,
+    weights: np.ndarray,
+    tokens: Sequence[str],
+    *,
+    title: str,
+    pinned: int,
+    first: int = 0,
+    _: Translate,
+) -> Picture:
+    """One head, query down and key across; `cells` and `weights` as in `pattern.head_map`.
+
+    A click returns the query; `first`: which token of the text the picture begins with.
+    """
+    bar = _flat({"tickvals": _code_ticks(), "ticktext": [f"{x:g}" for x in TICKS]}, _("weight"))
+    heat = weight_map(cells, _, colorbar=bar)
+    hover = _("weight {weight}").format(weight="%{customdata[1]:.3f}")
+    return _map(heat, weights, tokens, title, pinned, first, hover, _)
+
+
+def difference(
+    values: np.ndarray,
+    tokens: Sequence[str],
+    *,
+    title: str,
+    pinned: int,
+    first: int = 0,
+    _: Translate,
+) -> Picture:
+    """B − A, blue where B reads more, orange where A does; NaN where either is masked."""
+    most = max(LEAST_SCALE, largest(values))
+    bar = _flat(signed_bar(values, "", most), _("B − A"))
+    heat = signed_map(values, most, showscale=True, colorbar=bar)
+    hover = _("B − A: {difference}").format(difference="%{customdata[1]:+.3f}")
+    return _map(heat, values, tokens, title, pinned, first, hover, _)
+
+
+def _flat(bar: dict[str, Any], title: str) -> dict[str, Any]:
+    """A scale below the picture, where it takes no width."""
+    place = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top"}
+    look = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "ypad": 8}
+    return {**bar, **place, **look, "title": {"text": title, "side": "bottom"}}
+
+
+def _code_ticks() -> list[float]:
+    return [float(code) for code in codes(np.asarray(TICKS))]
+
+
+def _map(
+    heat: dict[str, Any],
+    values: np.ndarray,
+    tokens: Sequence[str],
+    title: str,
+    pinned: int,
+    first: int,
+    hover: str,
+    _: Translate,
+) -> Picture:
+    n, room = len(tokens), label_room(tokens)
+    across, down = [-0.5, n - 0.5], [n - 0.5, -0.5]
+    return figure(
+        [heat, *_cells(values, first, hover, _)],
+        title=title,
+        height=TITLE + room + SIDE + BAR,
+        margin=(TITLE + room, BAR),
+        xaxis={
+            **token_ticks(tokens, NAMES),
+            "side": "top",
+            "range": across,
+            "tickangle": -55,
+            "automargin": False,
+        },
+        yaxis={**token_ticks(tokens, NAMES), "range": down},
+        xaxis2={**hover_names(tokens), "overlaying": "x", "range": across},
+        yaxis2={**hover_names(tokens), "overlaying": "y", "range": down},
+        shapes=[outline(-0.5, pinned - first - 0.5, n, 1)],
+    )
+
+
+def _cells(values: np.ndarray, first: int, hover: str, _: Translate) -> list[dict[str, Any]]:
+    """Invisible markers over the cells, crosses over those that are masked."""
+    crosses = 0.5 if len(values) <= CROWDED else 0
+    masked = np.isnan(values)
+    return [
+        _markers(values, ~masked, first, hover, "square", 0),
+        _markers(values, masked, first, _("masked"), "x-thin", crosses),
+    ]
+
+
+def _markers(
+    values: np.ndarray, where: np.ndarray, first: int, hover: str, symbol: str, opacity: float
+) -> dict[str, Any]:
+    query, key = np.nonzero(where)
+    kept = {"marker": {"opacity": opacity}}
+    numbers = np.nan_to_num(values[query, key])
+    look = {"symbol": symbol, "opacity": opacity, "size": 5 if opacity else 12}
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "xaxis": "x2",
+        "yaxis": "y2",
+        "x": key.astype(np.uint16),
+        "y": query.astype(np.uint16),
+        "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
+        "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
+        "marker": {**look, "line": {"width": 1, "color": RESIDUAL}},
+        "selected": kept,
+        "unselected": kept,
+    }
+
+
+def distances(
+    values: np.ndarray,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    titles: tuple[str, str],
+    selected: tuple[int, int] | None,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """Distances 0 to 1 as colour, a row and a column each; a click returns row and column.
+
+    `titles`: what rows and columns are.
+    """
+    n_rows, n_columns = values.shape
+    bar = _flat({"tickvals": _code_ticks(), "ticktext": [f"{x:g}" for x in TICKS]}, "")
+    heat = {**weight_map(codes(values), _, colorbar=bar, xgap=1, ygap=1), **_numbers(values)}
+    return figure(
+        [heat, _targets(values, rows, columns, titles, _)],
+        title=title,
+        height=TOP + BOTTOM + max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_rows)),
+        margin=(TOP, BOTTOM),
+        xaxis={
+            **_axis(columns, titles[1]),
+            "side": "top",
+            "range": [-0.5, n_columns - 0.5],
+        },
+        yaxis={**_axis(rows, titles[0]), "range": [n_rows - 0.5, -0.5]},
+        shapes=[] if selected is None else [outline(selected[1] - 0.5, selected[0] - 0.5, 1, 1)],
+    )
+
+
+def _numbers(values: np.ndarray) -> dict[str, Any]:
+    """Distances in their cells, where there is room."""
+    if values.shape[1] > NUMBERS_UP_TO:
+        return {}
+    text = [[f"{x:.2f}".removeprefix("0") for x in row] for row in values]
+    return {"text": text, "texttemplate": "%{text}", "textfont": {"size": 11}}
+
+
+def _axis(names: Sequence[str], title: str) -> dict[str, Any]:
+    shown = range(0, len(names), -(-len(names) // NAMES))
+    return {
+        "title": {"text": title},
+        "tickvals": list(shown),
+        "ticktext": [names[i] for i in shown],
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def _targets(
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    titles: tuple[str, str],
+    _: Translate,
+) -> dict[str, Any]:
+    row, column = np.indices(values.shape).reshape(2, -1)
+    unseen = {"marker": {"opacity": 0}}
+    distance = _("distance {distance:.3f}")
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": column.astype(np.uint16),
+        "y": row.astype(np.uint16),
+        "customdata": np.stack((row, column), axis=1).astype(np.float32),
+        "hovertext": [
+            f"{titles[0]} {rows[i]} · {titles[1]} {columns[j]}: "
+            + distance.format(distance=values[i, j])
+            for i, j in zip(row, column, strict=True)
+        ],
+        "hoverinfo": "text",
+        "marker": {"symbol": "square", "size": 20, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }

@@ -1,0 +1,55 @@
+"""All that is kept: the list, and the trade-off scatter."""
+
+import streamlit as st
+
+from blocks.cost import pareto
+from blocks.run import Run
+from pages.figures import trade_off
+from pages.ui.chart import show
+from pages.ui.compare import kept, listed, trade_offs, words
+from pages.ui.compare.trade_offs import Axes, Candidate
+from pages.ui.controls import switch
+from pages.ui.explain import heading
+from pages.ui.frame import section
+from pages.ui.language import _
+
+
+@section
+def what_one_pays(run: Run, n: int) -> None:
+    """Every configuration on two axes, and the front."""
+    title, code = _("What one pays for what"), (pareto.pareto_front,)
+    heading(title, ("pareto_front",), code, key="trade_off")
+    left, right = st.columns(2)
+    with left:
+        listed.axis_choice("x", _("To the right"))
+    with right:
+        listed.axis_choice("y", _("Upwards"))
+    switch("with_presets", _("Published and trained models too"))
+    shown = trade_offs.candidates(run), trade_offs.axes(), n
+    st.info(words.front_sentence(*shown), icon=":material/lightbulb:")
+    show(draw_front, *shown, key="trade_off_dots", alt=words.front_alt, on_click=trade_offs.take)
+    st.caption(words.front_note())
+
+
+def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int):
+    """The dots and the stairs."""
+    return trade_off.scatter(
+        trade_offs.points(found, axes, n),
+        titles=(trade_offs.title(axes.x, n), trade_offs.title(axes.y, n)),
+        more_is_better=(axes.x_more, axes.y_more),
+        _=_,
+    )
+
+
+def what_is_kept(n: int) -> None:
+    """Names, which is A, what is B; files out and in."""
+    heading(_("What is kept"), ("comparing",), key="kept_list")
+    if kept.all_kept():
+        st.caption(words.list_note(len(kept.all_kept())))
+        listed.rows(n)
+        listed.keep_and_swap()
+        listed.files_out(n)
+    else:
+        st.caption(_("Nothing yet: “Compare” at the top of every page keeps what is set there."))
+    with st.expander(_("Bring a list back"), icon=":material/upload:"):
+        listed.file_in()

@@ -1,0 +1,149 @@
+"""The list of what is kept as a file, and a file as a list: typed, checked, or refused."""
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import tomli_w
+
+from blocks import ConfigError, Fault
+from blocks.faults import N_
+from blocks.inspection.settings import settings_in_use
+from blocks.kinds import Architecture
+from pages.ui import link, starts
+from pages.ui.compare import kept, measured, sides
+from pages.ui.compare.fields import LONGEST_TEXT, MOST_KEPT, Kept, text_of
+from pages.ui.fields import CONFIG, FIELDS
+from pages.ui.language import literal
+from pages.ui.readers import UnreadableError
+
+LARGEST_FILE = 200_000  # bytes
+# What a table names beside the configuration: where it starts from, and how it is used.
+BESIDE = tuple(name for name in kept.OF_A_MODEL if name not in CONFIG)
+START_OF = {
+    Architecture.BLOCK: "course",
+    Architecture.ENCODER: "transformer-base",
+    Architecture.GPT: "gpt2-small",
+    Architecture.ENCODER_DECODER: "vaswani-base",
+}
+
+
+class UnreadableFileError(Exception):
+    """A file that cannot be kept, with what is wrong in it."""
+
+    def __init__(self, text: str, **values: Any):
+        super().__init__(text)
+        shown = {name: _shown(value) for name, value in values.items()}
+        self.fault = Fault(text, shown)
+
+
+def _shown(value: Any, most: int = 60) -> Any:
+    """Text of the file inside a sentence of ours; a number of ours as it is."""
+    if type(value) is int:
+        return value
+    text = str(value)
+    return literal(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def as_toml(entries: Sequence[Kept]) -> str:
+    """One table a configuration, named as it is; fields that follow others are left out."""
+    return tomli_w.dumps({entry.name: _table(entry) for entry in entries})
+
+
+def _table(entry: Kept) -> dict[str, Any]:
+    with link.as_if(kept.values_with(entry)):
+        config = link.config().flat()
+        beside = {name: link.value(name) for name in BESIDE if name in dict(entry.query)}
+    return beside | {name: value for name, value in config.items() if value is not None}
+
+
+def as_csv(entries: Sequence[Kept], n: int) -> str:
+    """One row a configuration: its name, every setting that does something, and its counts."""
+    rows = []
+    for entry in entries:
+        run = sides.run_of(entry)
+        counts = vars(measured.summary(run.config, n, run.dtype))
+        used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
+        fields = settings_in_use(run.config)
+        rows.append({"name": _no_formula(entry.name), **used, **fields, **counts, "n": n})
+    return pd.DataFrame(rows).to_csv(index=False)
+
+
+def _no_formula(name: str) -> str:
+    """A name that a spreadsheet takes for text, whatever it begins with."""
+    return f"'{name}" if name[:1] in "=+-@\t\r" else name
+
+
+def from_toml(found: bytes) -> list[Kept]:
+    """The configurations in a file. Raises `UnreadableFileError` with a sentence."""
+    if len(found) > LARGEST_FILE:
+        raise UnreadableFileError(N_("The file is larger than {n:,} bytes."), n=LARGEST_FILE)
+    try:
+        tables = tomllib.loads(found.decode())
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=error) from None
+    if not tables or len(tables) > MOST_KEPT:
+        text = N_("The file has {n} configurations: 1 to {most} can be kept.")
+        raise UnreadableFileError(text, n=len(tables), most=MOST_KEPT)
+    entries = [_entry(name, table) for name, table in tables.items()]
+    if len(text_of(tuple(entries))) > LONGEST_TEXT:
+        raise UnreadableFileError(N_("These are more settings than a link can carry."))
+    return entries
+
+
+def _entry(name: str, table: Any) -> Kept:
+    if not isinstance(table, dict):
+        text = N_("{name} is no table: each configuration is one, as [my name]")
+        raise UnreadableFileError(text, name=name)
+    for key in table:
+        if key not in (*CONFIG, *BESIDE, "architecture"):
+            raise UnreadableFileError(N_("{name}: {key} is no setting"), name=name, key=key)
+    values = {key: _value(name, key, value) for key, value in table.items()}
+    preset = _start(name, values)
+    config = starts.start(preset).config
+    changes = {key: values[key] for key in CONFIG if key in values}
+    try:
+        config.replace(**changes)
+    except ConfigError as error:
+        text = N_("{name}: {why}")
+        why = error.faults[0].text.format(**error.faults[0].values)
+        raise UnreadableFileError(text, name=name, why=why) from None
+    same = config.flat()
+    differing = {key: value for key, value in changes.items() if value != same[key]}
+    used = {key: values[key] for key in BESIDE if key in values}
+    query = {**differing, **used, "preset": preset}
+    return Kept(name, tuple((key, _as_text(value)) for key, value in query.items()))
+
+
+def _value(name: str, key: str, value: Any) -> Any:
+    """As a link would have it, and of the type that the file says."""
+    text = N_("{name}: {key} cannot be {value}")
+    wrong = UnreadableFileError(text, name=name, key=key, value=value)
+    if key == "preset" or key == "architecture":
+        if not isinstance(value, str):
+            raise wrong
+        return value
+    try:
+        read = FIELDS[key].read(_as_text(value))
+    except UnreadableError:
+        raise wrong from None
+    is_number = type(read) is float and type(value) is int
+    if type(read) is not type(value) and not is_number:
+        raise wrong
+    return read
+
+
+def _start(name: str, values: dict[str, Any]) -> str:
+    """The preset that it names; where it is not known here, one of the same architecture."""
+    preset, wanted = values.get("preset", ""), values.get("architecture")
+    if starts.is_known(preset) and wanted in (None, starts.start(preset).config.architecture):
+        return preset
+    if wanted not in [*START_OF]:
+        text = N_("{name}: neither its preset nor its architecture is known here")
+        raise UnreadableFileError(text, name=name)
+    return START_OF[Architecture(wanted)]
+
+
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

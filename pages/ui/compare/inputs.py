@@ -1,0 +1,36 @@
+"""What both models read."""
+
+import streamlit as st
+
+from pages.ui import link
+from pages.ui.compare import sides
+from pages.ui.compare.sides import Pair
+from pages.ui.controls import slide
+from pages.ui.cost.controls import LENGTHS
+from pages.ui.inputs import input_controls, mask_controls, vector_controls
+from pages.ui.language import _
+
+
+def what_both_read(pair: Pair) -> None:
+    """The text, B's mask, the pinned token; and how long a text is counted with."""
+    reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
+    left, right = st.columns([5, 4])
+    with left:
+        (input_controls if reads_tokens else vector_controls)(pair.b)
+    with right:
+        mask_controls()
+        _token_choice(pair)
+        label = _("n · tokens of a text that is counted with")
+        slide("context_len", label, LENGTHS, link.value("context_len"))
+
+
+def _token_choice(pair: Pair) -> None:
+    """The token that is outlined in both."""
+    labels = min((run.input.labels for run in pair.both), key=len)
+    with st.container(key="token"):
+        st.selectbox(
+            _("Pinned token · the same in every picture"),
+            range(len(labels)),
+            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            **link.view("token", sides.pinned(pair), labels),
+        )

@@ -1,0 +1,197 @@
+"""What differs, and the numbers of both, in tables."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from blocks.faults import N_
+from blocks.inspection.settings import differing
+from blocks.run import Run
+from pages.ui import labelled, starts, terms
+from pages.ui.compare import measured, sides, trade_offs
+from pages.ui.compare.measured import PairTimes
+from pages.ui.compare.sides import Pair
+from pages.ui.cost.units import duration
+from pages.ui.language import _
+
+NOTHING = "–"
+COUNTED = (
+    "parameters",
+    "active_parameters",
+    "read_flops",
+    "decode_flops",
+    "weight_bytes",
+    "cache_bytes",
+    "memory",
+    "training_flops",
+)
+KINDS = {
+    "embedding": N_("token embedding"),
+    "position": N_("position"),
+    "attention": N_("attention"),
+    "cross_attention": N_("cross-attention"),
+    "feed_forward": N_("feed-forward"),
+    "router": N_("router"),
+    "norm": N_("norms"),
+    "pooler": N_("pooler"),
+    "output": N_("output"),
+}
+
+
+class Row(NamedTuple):
+    """A number of both: what it is, A's, B's, and how such a number is written."""
+
+    label: str
+    a: float
+    b: float
+    said: Callable[[float], str]
+
+
+def kind(name: str) -> str:
+    """What a parameter is there for."""
+    return _(KINDS[name])
+
+
+def shown_value(value: Any) -> str:
+    """A setting as it is read; what does nothing is a dash."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return terms.option(value) if isinstance(value, str) else f"{value:,}"
+
+
+def settings_frame(pair: Pair) -> pd.DataFrame:
+    """Only the settings that differ."""
+    found = {**_of_runs(pair), **differing(pair.a.config, pair.b.config)}
+    rows = [(name, shown_value(a), shown_value(b)) for name, (a, b) in found.items()]
+    return pd.DataFrame(rows, columns=[_("setting"), *sides.names(pair)])
+
+
+def _of_runs(pair: Pair) -> dict[str, tuple[Any, Any]]:
+    """What differs in how they are used: weights, mask, number format."""
+    ours, theirs = (_used(run) for run in pair.both)
+    return {
+        name: (ours.get(name), theirs.get(name))
+        for name in dict.fromkeys((*ours, *theirs))
+        if ours.get(name) != theirs.get(name)
+    }
+
+
+def _used(run: Run) -> dict[str, Any]:
+    mask = run.mask
+    title = starts.POCKET_TITLES.get(run.weights, run.weights)
+    found = {
+        "weights": _(title) if run.weights else _("random (seed)"),
+        "dtype": run.dtype,
+        "mask_kind": str(mask.mask_kind),
+    }
+    sizes = {"sliding_window": "window_size", "prefix": "prefix_len"}
+    if name := sizes.get(str(mask.mask_kind)):
+        found[name] = getattr(mask, name)
+    return found
+
+
+def settings(pair: Pair) -> None:
+    """The same as a table on the page."""
+    table = settings_frame(pair)
+    st.dataframe(table, hide_index=True, key="differing_settings", height="content")
+
+
+def counted_rows(pair: Pair, n: int) -> list[Row]:
+    """What is counted of both; nothing is built."""
+    a, b = (measured.summary(run.config, n, run.dtype) for run in pair.both)
+    return [
+        Row(
+            trade_offs.title(name, n),
+            float(getattr(a, name)),
+            float(getattr(b, name)),
+            lambda value, name=name: trade_offs.said(name, value),
+        )
+        for name in COUNTED
+    ]
+
+
+def run_rows(pair: Pair) -> list[Row]:
+    """What the runs of both show."""
+    streams = [measured.over_layers(run, "resid_post", "rms")["value"] for run in pair.both]
+    ends = [float(stream.iloc[-1]) for stream in streams]
+    growth = [float(stream.iloc[-1] / stream.iloc[0]) for stream in streams]
+    return [
+        Row(_("RMS of the stream after the last layer"), *ends, "{:.3g}".format),
+        Row(_("growth of the stream through the layers"), *growth, "{:.3g} ×".format),
+        Row(_("entropy of a head, mean (bits)"), *map(_entropy, pair.both), "{:.2f}".format),
+    ]
+
+
+def _entropy(run: Run) -> float:
+    tables = (measured.head_table(run, layer) for layer in range(run.config.n_layers))
+    return float(pd.concat([table["entropy_bits"] for table in tables]).mean())
+
+
+def time_rows(found: PairTimes) -> list[Row]:
+    """The middle of all rounds, and the fastest: whatever else runs here only adds time."""
+    fastest = min(found.a.seconds), min(found.b.seconds)
+    return [
+        Row(_("forward pass here, median"), found.a.median, found.b.median, duration),
+        Row(_("forward pass here, fastest round"), *fastest, duration),
+    ]
+
+
+def numbers_frame(rows: list[Row], pair: Pair) -> pd.DataFrame:
+    """Both, their difference and their ratio."""
+    names = sides.names(pair)
+    return pd.DataFrame(
+        {
+            _("what"): [row.label for row in rows],
+            names[0]: [_said(row, row.a) for row in rows],
+            names[1]: [_said(row, row.b) for row in rows],
+            _("B − A"): [_change(row) for row in rows],
+            _("B ÷ A"): [_ratio(row) for row in rows],
+        }
+    )
+
+
+def _said(row: Row, value: float) -> str:
+    return row.said(value) if value else NOTHING
+
+
+def _change(row: Row) -> str:
+    change = row.b - row.a
+    if change == 0:
+        return "0"
+    return ("+" if change > 0 else "−") + row.said(abs(change))
+
+
+def _ratio(row: Row) -> str:
+    if not row.a or not row.b or not math.isfinite(row.b / row.a):
+        return NOTHING
+    return f"{row.b / row.a:.3g} ×"
+
+
+def numbers(rows: list[Row], pair: Pair, *, key: str) -> None:
+    """The same as a table on the page."""
+    st.dataframe(numbers_frame(rows, pair), hide_index=True, key=key, height="content")
+
+
+def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
+    """RMS of every stage of a layer that both have, and its change."""
+    a, b = (labelled.stages(run, layer).set_index("stage") for run in pair.both)
+    common = [stage for stage in b.index if stage in a.index]
+    return pd.DataFrame(
+        {
+            _("stage"): [b["label"][stage] for stage in common],
+            f"RMS · {sides.names(pair)[0]}": [a["rms"][stage] for stage in common],
+            f"RMS · {sides.names(pair)[1]}": [b["rms"][stage] for stage in common],
+            _("B − A"): [b["rms"][stage] - a["rms"][stage] for stage in common],
+        }
+    ).round(4)
+
+
+def stages(pair: Pair, layer: int) -> None:
+    """The same as a table on the page."""
+    table = stages_frame(pair, layer)
+    st.dataframe(table, hide_index=True, key="compared_stages", height="content")

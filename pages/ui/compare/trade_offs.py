@@ -1,0 +1,134 @@
+"""All that can be compared, as points on two axes: what is kept, B, and what was published."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from blocks import ModelConfig
+from blocks.cost.pareto import pareto_front
+from blocks.faults import N_
+from blocks.run import Run
+from pages.figures.theme import token_label
+from pages.ui import link, starts
+from pages.ui.compare import kept, measured, sides
+from pages.ui.cost import amounts
+from pages.ui.language import _
+
+MEASURES = {
+    "parameters": N_("parameters"),
+    "active_parameters": N_("active parameters"),
+    "read_flops": N_("FLOP to read a token"),
+    "decode_flops": N_("FLOP to write a token"),
+    "weight_bytes": N_("bytes of the weights"),
+    "cache_bytes": N_("KV cache, bytes a token"),
+    "memory": N_("memory to use it, bytes"),
+    "training_flops": N_("FLOP to train on 20 tokens a parameter"),
+    "d_model": "d_model",
+    "n_layers": "n_layers",
+}
+OF_TEXT = ("read_flops", "decode_flops", "memory", "training_flops")
+BYTES = ("weight_bytes", "cache_bytes", "memory")
+FLOPS = ("read_flops", "decode_flops", "training_flops")
+DIRECTIONS = {"less": N_("less is better"), "more": N_("more is better")}
+
+
+class Candidate(NamedTuple):
+    """A configuration that takes part; `key` says what a click on it sets."""
+
+    key: str
+    name: str
+    kind: str
+    config: ModelConfig
+    dtype: str
+
+
+class Axes(NamedTuple):
+    """What stands on which axis, and where on it is better."""
+
+    x: str
+    y: str
+    x_more: bool
+    y_more: bool
+
+
+def axes() -> Axes:
+    """As the reader has set them."""
+    return Axes(
+        link.value("tradeoff_x"),
+        link.value("tradeoff_y"),
+        link.value("tradeoff_x_better") == "more",
+        link.value("tradeoff_y_better") == "more",
+    )
+
+
+def candidates(run: Run) -> tuple[Candidate, ...]:
+    """B, all that are kept, and the published ones that are neither."""
+    found = [Candidate("b", _("B · now"), "b", run.config, run.dtype)]
+    chosen = kept.a()
+    for i, entry in enumerate(kept.all_kept()):
+        its = sides.run_of(entry)
+        kind = "a" if entry == chosen else "kept"
+        name = f"A · {entry.name}" if kind == "a" else entry.name
+        found.append(Candidate(f"kept:{i}", name, kind, its.config, its.dtype))
+    if link.value("with_presets"):
+        found += _published({each.config for each in found}, run.dtype)
+    return tuple(found)
+
+
+def _published(there: set[ModelConfig], dtype: str) -> list[Candidate]:
+    known = ((name, starts.start(name)) for name in starts.names_to_count())
+    return [
+        Candidate(f"preset:{name}", _(start.title), "preset", start.config, dtype)
+        for name, start in known
+        if start.config not in there
+    ]
+
+
+def points(found: tuple[Candidate, ...], axes: Axes, n: int) -> pd.DataFrame:
+    """One row a candidate that has both numbers: key, name, kind, x, y, on_front, said."""
+    rows = []
+    for each in found:
+        numbers = measured.summary(each.config, n, each.dtype)
+        x, y = float(getattr(numbers, axes.x)), float(getattr(numbers, axes.y))
+        if x > 0 and y > 0:
+            rows.append((each.key, each.name, each.kind, x, y, _hover(each.name, axes, x, y)))
+    table = pd.DataFrame(rows, columns=["key", "name", "kind", "x", "y", "said"])
+    front = pareto_front(
+        table[["x", "y"]].to_numpy(dtype=np.float64).reshape(-1, 2), (axes.x_more, axes.y_more)
+    )
+    return table.assign(on_front=front)
+
+
+def _hover(name: str, axes: Axes, x: float, y: float) -> str:
+    both = ((axes.x, x), (axes.y, y))
+    said_of = (f"{_(MEASURES[measure])}: {said(measure, value)}" for measure, value in both)
+    return "<br>".join((f"<b>{token_label(name, most=40)}</b>", *said_of))
+
+
+def title(measure: str, n: int) -> str:
+    """What an axis shows; some numbers depend on how long the text is."""
+    said = _(MEASURES[measure])
+    return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
+
+
+def said(measure: str, value: float) -> str:
+    """A number with its unit."""
+    if measure in BYTES:
+        return amounts.in_bytes(value)
+    return amounts.flops(value) if measure in FLOPS else f"{value:,.0f}"
+
+
+def direction(name: str) -> str:
+    """Where on an axis is better."""
+    return _(DIRECTIONS[name])
+
+
+def take(customdata: list) -> None:
+    """A dot was clicked: set it as B, on the whole page."""
+    kind, _colon, place = str(customdata[0]).partition(":")
+    if kind == "kept":
+        kept.take(int(place))
+    elif kind == "preset":
+        link.change("preset", place)
+    link.redraw_everything()
