@@ -41,7 +41,7 @@ ALL = {
 
 def main() -> None:
     """The story of the page, from top to bottom."""
-    run = open_counting_page(TITLE)
+    run = open_counting_page(TITLE, first_shown="stories-en-zh")
     beside.forget()  # this page draws both by itself
     st.caption(_("A is what you keep, B is what is set now; both read the same text and seed."))
     pair = sides.pair(run)

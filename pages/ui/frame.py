@@ -55,6 +55,7 @@ FIRST_SHOWN = {
     Architecture.ENCODER_DECODER: "translator",
     None: "stories-en-zh",
 }
+FIRST_COUNTED = "gpt2-small"
 DEFAULT_MASK = {Architecture.GPT: "causal", Architecture.ENCODER_DECODER: "causal"}
 
 
@@ -70,10 +71,10 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
     return _current(architecture)
 
 
-def open_counting_page(title: str) -> Run:
+def open_counting_page(title: str, *, first_shown: str = FIRST_COUNTED) -> Run:
     """The same for a page that counts: each model whole and as what it is, whatever its size."""
     st.session_state["default_mask"] = None
-    draw_frame(title, FIRST_SHOWN[None], _whatever_its_size)
+    draw_frame(title, first_shown, _whatever_its_size)
     return _current(_of_two())
 
 
