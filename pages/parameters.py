@@ -12,14 +12,14 @@ from pages.sections.parameter_changes import (
     where_it_goes,
 )
 from pages.sections.published_models import draw_published, what_others_have, your_own_file
-from pages.sections.weight_values import how_they_are_spread
+from pages.sections.weight_values import draw_values, how_they_are_spread
 from pages.ui import link
 from pages.ui.chart import drawn
 from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.language import _
-from pages.ui.parameters import pieces, tables, words
+from pages.ui.parameters import measured, pieces, tables, words
 
 TITLE = N_("Parameters")
 CONTENTS = {
@@ -57,12 +57,16 @@ def what_to_take(run: Run) -> None:
         "changes": tables.change_frame(run.config),
         "published_models": tables.published_frame(),
     }
+    if measured.is_shown(run):
+        files["weight_values"] = measured.values(run).moments
+        files["weight_bins"] = measured.values(run).bins
     figures = [
         drawn(draw_pieces, run, view, path, pieces.model_name()),
         drawn(draw_changes, run),
         drawn(draw_growth, run, "d_model"),
         drawn(draw_growth, run, "n_layers"),
         drawn(draw_published, run),
+        *([drawn(draw_values, run)] if measured.is_shown(run) else []),
     ]
     take_away(run.config, files, figures, words.caption(run.config))
 

@@ -96,7 +96,15 @@ def _of_small_parts(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
     )
     name = "no_biases" if has_bias else "biases"
     yield name, dict.fromkeys(names, not has_bias)
-    if config.norm.norm_kind is NormKind.RMS_NORM:
+    if config.norm.norm_affine:
+        yield from _of_norms(config.norm.norm_kind)
+
+
+def _of_norms(kind: NormKind) -> Iterator[tuple[str, Changes]]:
+    if kind is NormKind.NONE:
+        yield "norms", {"norm_kind": NormKind.LAYER_NORM}
+        return
+    if kind is NormKind.RMS_NORM:
         yield "layernorm", {"norm_kind": NormKind.LAYER_NORM}
     else:
         yield "rmsnorm", {"norm_kind": NormKind.RMS_NORM}

@@ -461,7 +461,7 @@ def _parsed(text: str) -> Values:
     except RecursionError:
         raise _refusal(N_("The text is nested too deeply for a config.json")) from None
     except json.JSONDecodeError as error:
-        text_ = N_("This is no JSON: it ends making sense in line {line}, column {column}")
+        text_ = N_("This is no JSON: it cannot be read from line {line}, column {column} on")
         raise _refusal(text_, line=error.lineno, column=error.colno) from None
     except ValueError:
         raise _refusal(N_("A number in the text is too long to be a size")) from None

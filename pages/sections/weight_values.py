@@ -6,7 +6,6 @@ from blocks.faults import ConfigError
 from blocks.inspection import weight_values as measures
 from blocks.run import Run
 from pages.figures import weight_values
-from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import heading
@@ -26,8 +25,8 @@ def how_they_are_spread(run: Run) -> None:
     if not measured.is_small(run):
         st.caption(words.building_note(run))
         switch("spread_of_weights", _("Build it and look at its weights"))
-        if not link.value("spread_of_weights"):
-            return
+    if not measured.is_shown(run):
+        return
     try:
         with st.spinner(_("Weights are drawn and counted …"), show_time=True):
             found = measured.values(run)

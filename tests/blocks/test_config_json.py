@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from published import CAUSAL, CONFIGS, COUNTS, PLAIN, TWO
 from transformers import (
     AutoConfig,
@@ -282,3 +284,35 @@ def test_a_byte_order_mark_is_no_fault():
 def test_the_longest_context_of_a_rotary_model_does_not_change_its_count():
     longer = read_config_json(of_llama(max_position_embeddings=10_485_760))
     assert total_parameters(longer) == total_parameters(read_config_json(of_llama()))
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5)
+    | st.sampled_from(["gelu", "silu", "relu", "gated-gelu"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@given(st.data())
+def test_a_file_with_anything_in_it_is_counted_or_refused(data: st.DataObject):
+    values = json.loads(data.draw(st.sampled_from(TOYS)).to_json_string())
+    for name in data.draw(st.lists(st.sampled_from(sorted(values)), max_size=3)):
+        values[name] = data.draw(JSON)
+    try:
+        config = read_config_json(json.dumps(values))
+    except ConfigError as error:
+        assert str(error)
+    else:
+        assert total_parameters(config) > 0
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.text())
+def test_any_text_at_all_is_refused(text: str):
+    assert refusal(text)

@@ -47,8 +47,8 @@ def test_every_published_size_is_counted_and_none_is_built(at: AppTest, preset: 
     assert f"{total_parameters(TABLE[preset].config):,}" in said(at)
 
 
-def test_the_first_view_has_weights_that_were_trained():
-    at = opened(PAGE, preset=None)
+def test_the_weights_of_a_small_model_are_looked_at_unasked(at: AppTest):
+    visit(at, preset="stories-en-zh")
     assert_works(at)
     assert "The weights are trained." in said(at)
     counts = table_with(at, "σ")["count"]

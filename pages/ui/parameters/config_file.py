@@ -6,7 +6,7 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
-from blocks.weights.config_json import FAMILIES, MOST_CHARACTERS, ConfigFile, read_config_file
+from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.ui import link, starts
 from pages.ui.language import _, literal, say
 from pages.ui.parameters import counted
@@ -114,9 +114,8 @@ def _read_uploaded() -> None:
     file = st.session_state["uploaded_config"]
     if file is None:
         return
-    raw = file.getvalue()
     try:
-        text = raw[: 4 * MOST_CHARACTERS + 4].decode("utf-8-sig", errors="strict")
+        text = file.getvalue().decode("utf-8-sig")
     except UnicodeDecodeError:
         _keep(None, (NO_TEXT,))
         return

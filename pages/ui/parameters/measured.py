@@ -6,8 +6,9 @@ from blocks import devices
 from blocks.cost.memory import estimate_memory
 from blocks.inspection.weight_values import WeightValues, weight_values
 from blocks.run import Run
-from pages.ui import cached
+from pages.ui import cached, link
 from pages.ui.parameters import counted
+from pages.ui.settings import memory_budget
 
 BUILT_UNASKED = 30_000_000
 
@@ -21,6 +22,12 @@ def need(run: Run) -> int:
     """Bytes while the model is built: its weights, and what drawing them takes meanwhile."""
     dtype = devices.DTYPES[run.dtype]
     return estimate_memory(run.config, batch=1, seq_len=1, dtype=dtype).total
+
+
+def is_shown(run: Run) -> bool:
+    """Whether the weights are looked at: they fit, and are few or were asked for."""
+    is_wanted = is_small(run) or link.value("spread_of_weights")
+    return is_wanted and need(run) <= memory_budget()
 
 
 @lru_cache(maxsize=8)

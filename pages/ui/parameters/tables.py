@@ -94,7 +94,7 @@ def published_frame() -> pd.DataFrame:
             _("architecture"): [terms.option(each.config.architecture) for each in found],
             "d_model": [each.config.d_model for each in found],
             _("layers"): [each.config.n_layers + each.config.n_decoder_layers for each in found],
-            _("source"): [_(each.source) for each in found],
+            _("stated in"): [_(each.source) for each in found],
         }
     )
 
