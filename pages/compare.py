@@ -87,12 +87,10 @@ def what_to_take(pair: Pair, n: int) -> None:
         "differences": tables.settings_frame(pair),
         "numbers": tables.numbers_frame(tables.counted_rows(pair, n), pair),
     }
+    figures = [drawn(draw_parameters, pair), drawn(draw_operations, pair, n)]
     shown = trade_offs.candidates(pair.b), trade_offs.axes(), n
-    figures = [
-        drawn(draw_parameters, pair),
-        drawn(draw_operations, pair, n),
-        drawn(draw_front, *shown),
-    ]
+    if not trade_offs.points(*shown).empty:
+        figures.append(drawn(draw_front, *shown))
     take_away(pair.b.config, found, figures, words.caption(pair))
 
 

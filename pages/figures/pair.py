@@ -27,9 +27,12 @@ DASHES = {"a": "dot", "b": "solid"}
 
 
 def bars(
-    table: pd.DataFrame, names: tuple[str, str], *, title: str, unit: str, tickformat: str = "~s"
+    table: pd.DataFrame, names: tuple[str, str], *, title: str, unit: str, is_share: bool = False
 ) -> Picture:
-    """Two bars a row: A hatched above, B below. `table`: label, a, b, said_a, said_b."""
+    """Two bars a row: A hatched above, B below. `table`: label, a, b, said_a, said_b.
+
+    `is_share`: the numbers are shares of 1, written in percent.
+    """
     most = float(table[["a", "b"]].max(axis=None))
     labels = [token_label(label, most=28) for label in table["label"]]
     return figure(
@@ -46,7 +49,7 @@ def bars(
         xaxis={
             "title": {"text": unit},
             "range": [0, 1.4 * most or 1],
-            "tickformat": tickformat,
+            "tickformat": ".2~p" if is_share else "~s",
             "nticks": 6,
             "fixedrange": True,
         },

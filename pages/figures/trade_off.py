@@ -1,5 +1,6 @@
 """Configurations on two axes of what they cost and can, and the front that none of them beats."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 500, 52
+ROOM, LEAST_ROOM = 0.12, 0.15  # for names: a share of the axis, decades
 # kind: colour, size, symbol
 LOOKS = {
     "preset": (BEFORE, 9, "circle"),
@@ -45,7 +47,7 @@ def scatter(
         [
             _front(points[points["on_front"]], more_is_better, _),
             *(_dots(points[points["kind"] == kind], kind, names[kind]) for kind in kinds),
-            _labels(named),
+            _labels(named, more_is_better),
         ],
         title=_("{y} against {x}").format(x=titles[0], y=titles[1]),
         height=HEIGHT,
@@ -58,9 +60,12 @@ def scatter(
 
 def _axis(values: pd.Series) -> dict[str, Any]:
     """Logarithmic, a tick at every power of ten, or closer where there is less than one."""
-    is_narrow = values.max() < 20 * values.min()
+    least, most = (math.log10(end) for end in (values.min(), values.max()))
+    room = max(ROOM * (most - least), LEAST_ROOM)
+    is_narrow = most - least < 1.5
     return {
         "type": "log",
+        "range": [least - room, most + room],
         "tickformat": "~s",
         "dtick": "D2" if is_narrow else 1,
         "fixedrange": True,
@@ -110,18 +115,19 @@ def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def _labels(named: pd.DataFrame) -> dict[str, Any]:
-    """Names at the dots that matter, in turn above and below, so that fewer meet."""
-    rows = named.sort_values("x")
-    places = ["top center", "bottom center"]
+def _labels(named: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str, Any]:
+    """Names of the dots that matter: those of the front on its better side, where nothing is."""
+    x_more, y_more = more_is_better
+    outside = f"{'top' if y_more else 'bottom'} {'right' if x_more else 'left'}"
+    inside = f"{'bottom' if y_more else 'top'} {'left' if x_more else 'right'}"
     return {
         "type": "scatter",
         "mode": "markers+text",  # an unseen mark keeps the name off the dot
-        "marker": {"size": 17, "opacity": 0},
-        "x": rows["x"].tolist(),
-        "y": rows["y"].tolist(),
-        "text": [token_label(name, most=24) for name in rows["name"]],
-        "textposition": [places[i % 2] for i in range(len(rows))],
+        "marker": {"size": 12, "opacity": 0},
+        "x": named["x"].tolist(),
+        "y": named["y"].tolist(),
+        "text": [token_label(name, most=24) for name in named["name"]],
+        "textposition": [outside if on_front else inside for on_front in named["on_front"]],
         "textfont": {"size": 11},
         "cliponaxis": False,
         "hoverinfo": "skip",

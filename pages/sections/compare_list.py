@@ -27,6 +27,8 @@ def what_one_pays(run: Run, n: int) -> None:
     switch("with_presets", _("Published and trained models too"))
     shown = trade_offs.candidates(run), trade_offs.axes(), n
     st.info(words.front_sentence(*shown), icon=":material/lightbulb:")
+    if trade_offs.points(*shown).empty:
+        return
     show(draw_front, *shown, key="trade_off_dots", alt=words.front_alt, on_click=trade_offs.take)
     st.caption(words.front_note())
 

@@ -259,5 +259,5 @@ def draw_expected(pair: Pair, token: int):
         sides.names(pair),
         title=title,
         unit=_("probability"),
-        tickformat=".0%",
+        is_share=True,
     )

@@ -14,6 +14,7 @@ from blocks.kinds import Architecture
 from pages.ui import link, starts
 from pages.ui.compare import kept, measured, sides
 from pages.ui.compare.fields import LONGEST_TEXT, MOST_KEPT, Kept, text_of
+from pages.ui.compare.tables import COUNTED
 from pages.ui.fields import CONFIG, FIELDS
 from pages.ui.language import literal
 from pages.ui.readers import UnreadableError
@@ -66,8 +67,10 @@ def as_csv(entries: Sequence[Kept], n: int) -> str:
         counts = vars(measured.summary(run.config, n, run.dtype))
         used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
         fields = settings_in_use(run.config)
-        rows.append({"name": _no_formula(entry.name), **used, **fields, **counts, "n": n})
-    return pd.DataFrame(rows).to_csv(index=False)
+        rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, "n": n})
+    table = pd.DataFrame(rows)
+    first = ["name", *(name for name in table if name not in ("name", *COUNTED, "n"))]
+    return table[[*first, *COUNTED, "n"]].to_csv(index=False)
 
 
 def _no_formula(name: str) -> str:

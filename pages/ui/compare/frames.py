@@ -31,7 +31,12 @@ def expected(pair: Pair, place: int) -> pd.DataFrame:
     table = measured.expected(pair.a, pair.b, place).table
     labels = [label(pair.b, token_id) for token_id in table["token_id"]]
     found = table.assign(label=labels, a=table["p_a"], b=table["p_b"])
-    return _said(found, "{:.2%}".format)
+    return _said(found, _percent)
+
+
+def _percent(share: float) -> str:
+    """Three digits, however small: a vocabulary of 50,000 is a crowd."""
+    return f"{100 * share:.3g}%"
 
 
 def _said(table: pd.DataFrame, said) -> pd.DataFrame:

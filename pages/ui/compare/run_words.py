@@ -215,9 +215,9 @@ def expected_sentence(pair: Pair, place: int) -> str:
     )
     return text.format(
         a=literal(first_a["label"]),
-        p_a=percent(first_a["a"]),
+        p_a=first_a["said_a"],
         b=literal(first_b["label"]),
-        p_b=percent(first_b["b"]),
+        p_b=first_b["said_b"],
         share=percent(found.distance),
         agreement=percent(found.agreement),
     )
@@ -259,5 +259,5 @@ def expected_note(pair: Pair) -> str:
     said = _("Without temperature, at the pinned token: the likeliest tokens of either.")
     if not random:
         return said
-    more = _("{which} has random weights (seed {seed}): what it expects means nothing.")
-    return f"{said} {more.format(which=' + '.join(random), seed=pair.b.seed)}"
+    more = _("Random weights (seed {seed}): {which}; what such a model expects means nothing.")
+    return f"{said} {more.format(which=', '.join(random), seed=pair.b.seed)}"

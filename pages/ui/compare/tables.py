@@ -61,7 +61,7 @@ def shown_value(value: Any) -> str:
         return NOTHING
     if isinstance(value, bool):
         return _("yes") if value else _("no")
-    return terms.option(value) if isinstance(value, str) else f"{value:,}"
+    return terms.option(value) if isinstance(value, str) else f"{value:,.10g}"
 
 
 def settings_frame(pair: Pair) -> pd.DataFrame:
@@ -160,10 +160,12 @@ def _said(row: Row, value: float) -> str:
 
 
 def _change(row: Row) -> str:
-    change = row.b - row.a
-    if change == 0:
-        return "0"
-    return ("+" if change > 0 else "−") + row.said(abs(change))
+    return signed(row.b - row.a, row.said)
+
+
+def signed(change: float, said: Callable[[float], str]) -> str:
+    """A change with its sign, as long as any other."""
+    return ("+" if change > 0 else "−") + said(abs(change)) if change else "0"
 
 
 def _ratio(row: Row) -> str:

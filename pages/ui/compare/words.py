@@ -48,7 +48,7 @@ def how_many_differ(pair: Pair) -> str:
         return _("A and B are the same: change something at the left, and it is seen here.")
     names = list(found.iloc[:, 0])
     more = "" if len(names) <= MOST_NAMED else " …"
-    text = _("Settings that differ ({n}): {names}.")
+    text = _("Settings that differ ({n}): {names}")
     return text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
 
 
@@ -65,11 +65,15 @@ def _parameters(a: int, b: int, by_kind: pd.DataFrame) -> str:
     if a == b:
         return _("Both have {n:,} parameters.").format(n=a)
     text = _(
-        "B has {ratio:.3g} times the parameters of A ({change:+,}), mostly {part} "
-        "({part_change:+,})."
+        "B has {ratio:.3g} times the parameters of A ({change}), mostly {part} ({part_change})."
     )
     part, change = _largest_change(by_kind, b - a)
-    return text.format(ratio=b / a, change=b - a, part=tables.kind(part), part_change=round(change))
+    return text.format(
+        ratio=b / a,
+        change=tables.signed(b - a, "{:,}".format),
+        part=tables.kind(part),
+        part_change=tables.signed(round(change), "{:,}".format),
+    )
 
 
 def _reading(pair: Pair, n: int) -> str:
@@ -81,14 +85,13 @@ def _reading(pair: Pair, n: int) -> str:
     part, change = _largest_change(table, b - a)
     text = _(
         "To read a token of a text of {n:,} B takes {ratio:.3g} times the FLOPs, mostly {part} "
-        "({sign}{change})."
+        "({change})."
     )
     return text.format(
         n=n,
         ratio=b / a,
         part=cost_names.operation(part),
-        sign="+" if change > 0 else "−",
-        change=amounts.flops(abs(change)),
+        change=tables.signed(change, amounts.flops),
     )
 
 

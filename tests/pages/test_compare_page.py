@@ -1,0 +1,265 @@
+"""A and B on the page that compares: pairs, lists, files, trade-offs, and what cannot run."""
+
+import tomllib
+
+import pandas as pd
+import pytest
+import streamlit as st
+from opened import (
+    assert_works,
+    control,
+    figure,
+    move,
+    opened,
+    press,
+    said,
+    settings,
+    visit,
+    words_in_pictures,
+)
+
+from blocks import ModelConfig
+from pages.ui import link, starts
+from pages.ui.compare import files, kept
+from pages.ui.compare.fields import MEASURES, Kept, text_of
+from pages.ui.compare.pairs import PAIRS
+from pages.ui.fields import CONFIG
+
+PAGE = "pages/compare.py"
+SMALL = {"preset": "fast", "n_layers": "2", "d_model": "32", "n_heads": "4"}
+
+
+def kept_text(*queries: dict[str, str], name: str = "<b>mine</b>") -> str:
+    return text_of(tuple(Kept(f"{name}{i}", tuple(q.items())) for i, q in enumerate(queries)))
+
+
+def charts(at) -> set[str]:
+    return {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")}
+
+
+def test_nothing_kept_says_what_to_do_and_shows_what_was_published():
+    at = opened(PAGE, preset=None)
+    assert_works(at)
+    assert "Keep as A" in said(at)
+    assert charts(at) == {"trade_off_dots"}
+    assert {button.key for button in at.button} >= {f"pair_{name}" for name in PAIRS}
+
+
+@pytest.mark.parametrize("name", ["norm_placement", "sharing", "trained"])
+def test_a_ready_pair_sets_a_and_b(name: str):
+    at = opened(PAGE, preset=None)
+    press(at, f"pair_{name}")
+    assert_works(at)
+    assert "kept" in at.query_params
+    assert {"pair_flow_lines", "pair_difference", "pair_expected_bars"} <= charts(at)
+    assert "Settings that differ (1)" in said(at)
+    b = {k: v for k, v in PAIRS[name].b[1].items() if k != "preset"}
+    assert b.items() <= at.query_params.items()
+
+
+def test_both_are_measured_in_turn():
+    at = opened(PAGE, **SMALL, kept=kept_text(SMALL | {"n_layers": "4"}))
+    press(at, "measure_pair_button")
+    assert_works(at)
+    assert "7 rounds in turn" in said(at)
+    assert "fastest round" in at.dataframe[2].value.to_string()
+
+
+def test_a_and_b_alike_lie_nowhere_apart():
+    at = opened(PAGE, **SMALL, kept=kept_text(SMALL))
+    assert_works(at)
+    assert "A and B are the same" in said(at)
+    assert "lie 0.000 apart on average" in said(at)
+    difference = figure(at, "pair_flow_lines")["data"][2]["y"]
+    assert set(difference) == {0}
+
+
+def test_the_difference_column_is_b_minus_a():
+    at = opened(PAGE, preset="gpt2-medium", kept=kept_text({"preset": "gpt2-small"}))
+    assert_works(at)
+    numbers = at.dataframe[1].value.set_index("what")
+    assert numbers.loc["parameters", "B − A"] == f"+{354_823_168 - 124_439_808:,}"
+    assert numbers.loc["parameters", "B ÷ A"] == "2.85 ×"
+
+
+def test_what_is_too_large_to_run_is_counted_all_the_same():
+    at = opened(PAGE, preset="llama-3-8b", kept=kept_text({"preset": "mixtral-8x7b"}))
+    assert_works(at)
+    assert said(at).count("is counted and not run here") == 2
+    assert "GiB" in said(at)
+    assert charts(at) == {"pair_parameters", "pair_operations", "trade_off_dots"}
+    assert "46,702,792,704" in said(at)
+
+
+UNLIKE = {
+    "a block and a GPT": ({"preset": "course"}, SMALL),
+    "encoder–decoder and encoder": ({"preset": "translator"}, {"preset": "masked-words"}),
+    "two encoder–decoders": (
+        {"preset": "translator"},
+        {"preset": "translator", "weights": "random"},
+    ),
+    "other tokens": ({"preset": "induction"}, {"preset": "stories-en-zh"}),
+    "other masks": (SMALL, SMALL | {"mask_kind": "none"}),
+    "no key": (SMALL, SMALL | {"mask_kind": "causal_padding", "padding_side": "left"}),
+    "other numbers": (SMALL | {"dtype": "bfloat16"}, SMALL | {"norm_kind": "batchnorm"}),
+    "no feed-forward, no residual": (
+        SMALL | {"attention_only": "true"},
+        SMALL | {"residual": "false", "n_heads": "1"},
+    ),
+    "no norm, other placements": (
+        {"preset": "course", "norm_kind": "none"},
+        {"preset": "course", "norm_placement": "sandwich"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("a", "b"), UNLIKE.values(), ids=[*UNLIKE])
+def test_unlike_models_stand_beside_each_other(a: dict[str, str], b: dict[str, str]):
+    at = opened(PAGE, **b, kept=kept_text(a), n_padding=2 if "padding_side" in b else 0)
+    assert_works(at)
+    assert "pair_pattern_1" in charts(at)
+    same_tokens = (
+        figure(at, "pair_pattern_0")["layout"]["xaxis"]["ticktext"]
+        == (figure(at, "pair_pattern_1")["layout"]["xaxis"]["ticktext"])
+    )
+    assert ("pair_difference" in charts(at)) == same_tokens
+
+
+def test_one_token_has_nothing_to_choose():
+    at = opened(PAGE, **SMALL, text="a", kept=kept_text(SMALL | {"norm_placement": "post"}))
+    assert_works(at)
+
+
+def test_choices_are_clipped_to_what_both_have():
+    at = opened(PAGE, **SMALL, layer=9, head=9, kept=kept_text(SMALL | {"n_heads": "2"}))
+    assert_works(at)
+    assert "all heads of layer 2" in words_in_pictures(at)
+    assert "layer 2, head 1" in words_in_pictures(at)
+
+
+def test_every_control_moves():
+    at = opened(PAGE, **SMALL, kept=kept_text(SMALL | {"norm_placement": "post"}))
+    move(at, "compared_stage", "feed_forward_out")
+    move(at, "compared_moment", "outlier_share")
+    move(at, "tradeoff_x", "active_parameters")
+    move(at, "tradeoff_y_better", "less")
+    move(at, "with_presets", False)
+    move(at, "context_len", 16)
+    assert settings(at)["context_len"] in ("16", ["16"])
+    assert figure(at, "trade_off_dots")["layout"]["title"]["text"] == (
+        "parameters against active parameters"
+    )
+    for measure in MEASURES:
+        visit(at, **SMALL, kept=kept_text(SMALL), tradeoff_x=measure, tradeoff_y=measure)
+        assert_works(at)
+
+
+def test_axes_on_which_nothing_stands():
+    alone = {"with_presets": False, "tradeoff_x": "cache_bytes"}
+    at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
+    assert_works(at)
+    assert "None of them has both numbers" in said(at)
+    assert "trade_off_dots" not in charts(at)
+
+
+def test_the_list_is_renamed_and_chosen_from_and_shortened():
+    at = opened(PAGE, **SMALL, kept=kept_text(SMALL, SMALL | {"n_layers": "5"}))
+    at.text_input(key="kept_name_1").set_value("five <layers>").run()
+    assert_works(at)
+    press(at, "kept_a_1")
+    assert "A · five <layers>" in said(at)
+    press(at, "kept_b_1")
+    assert control(at, "n_layers").value == 5
+    press(at, "keep_b")
+    press(at, "swap_here")
+    press(at, "kept_drop_0")
+    assert_works(at)
+    assert [each.value for each in at.text_input] == ["five <layers>", "Learns fast"]
+
+
+@pytest.fixture
+def state():
+    """A session of its own."""
+    st.session_state.clear()
+    yield
+    st.session_state.clear()
+
+
+def some_kept() -> list[Kept]:
+    """One of each architecture, changed in fields of every kind, with a name to stumble over."""
+    changed = {"n_kv_heads": "2", "dropout": "0.25", "norm_affine": "false", "d_head": "24"}
+    return [
+        Kept('a "b".c = [1]\n', (("preset", "fast"), ("n_heads", "4"), *changed.items())),
+        Kept("混合", (("preset", "mixtral-8x7b"), ("dtype", "bfloat16"))),
+        Kept("=1+1", (("preset", "t5-small"), ("n_decoder_layers", "2"))),
+        Kept("bert", (("preset", "bert-base"), ("mask_kind", "sliding_window"))),
+        Kept("block", (("preset", "course"), ("d_ff", "96"), ("weights", "random"))),
+    ]
+
+
+def config_of(entry: Kept) -> ModelConfig:
+    with link.as_if(kept.values_with(entry)):
+        return link.config()
+
+
+@pytest.mark.usefixtures("state")
+def test_toml_brings_back_what_was_kept():
+    entries = some_kept()
+    tables = tomllib.loads(files.as_toml(entries))
+    for entry, table in zip(entries, tables.values(), strict=True):
+        fields = {k: v for k, v in table.items() if k in CONFIG or k == "architecture"}
+        assert ModelConfig.from_flat(fields) == config_of(entry)
+    back = files.from_toml(files.as_toml(entries).encode())
+    assert [entry.name for entry in back] == [entry.name for entry in entries]
+    for entry, again in zip(entries, back, strict=True):
+        assert config_of(again) == config_of(entry)
+        assert kept.values_with(again) == kept.values_with(entry)
+
+
+@pytest.mark.usefixtures("state")
+def test_a_preset_that_is_gone_leaves_its_shape():
+    entry = Kept("x", (("preset", "fast"), ("n_heads", "4")))
+    text = files.as_toml([entry]).replace('preset = "fast"', 'preset = "run-gone"')
+    assert config_of(files.from_toml(text.encode())[0]) == config_of(entry)
+
+
+@pytest.mark.usefixtures("state")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\x00",
+        "= 1",
+        "[" * 50_000,
+        "a = 1",
+        "[a]\nn_heads = 'many'\narchitecture = 'gpt'",
+        "[a]\narchitecture = 'gpt'\nn_heads = true",
+        "[a]\narchitecture = 'gpt'\nn_heads = '4'",
+        "[a]\narchitecture = 'gpt'\nn_heads = 7",
+        "[a]\narchitecture = 'gpt'\nn_heads = 10000000000000000000000",
+        "[a]\narchitecture = 'gpt'\ndropout = nan",
+        "[a]\narchitecture = 'gpt'\n__class__ = 1",
+        "[a]\narchitecture = ['gpt']",
+        "[a]\narchitecture = 'robot'",
+        "[a]\npreset = 'nobody'",
+        "[a]\n[a.b]\nn_heads = 1",
+        "\n".join(f"[a{i}]\npreset = 'course'" for i in range(13)),
+        "[a]\npreset = 'course' #" + "x" * files.LARGEST_FILE,
+    ],
+    ids=range(18),
+)
+def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
+    with pytest.raises(files.UnreadableFileError) as caught:
+        files.from_toml(text.encode())
+    fault = caught.value.fault
+    assert len(fault.text.format(**fault.values)) < 300
+
+
+@pytest.mark.usefixtures("state")
+def test_csv_has_every_setting_and_every_count():
+    table = pd.read_csv(pd.io.common.StringIO(files.as_csv(some_kept(), 256)))
+    assert list(table["name"])[2] == "'=1+1"
+    assert table["parameters"][1] == 46_702_792_704
+    assert table["d_ff"].tolist() == [512, 14336, 2048, 3072, 96]
+    assert set(MEASURES) <= set(table.columns)
+    assert table["n_layers"][2] == starts.start("t5-small").config.n_layers
