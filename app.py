@@ -8,6 +8,7 @@ from blocks.run import Run
 from pages.figures import strip
 from pages.ui import labelled, link, words
 from pages.ui.chart import show
+from pages.ui.compare.fields import Kept, text_of
 from pages.ui.frame import PAGE_OF_PART, close_page, open_page, recorded
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
@@ -51,7 +52,12 @@ EXPERIMENTS = (
         "pages/parameters.py",
         {"preset": "gpt2-small"},
     ),
-    (N_("A block of GPT-2's shape on your sentence"), BLOCK, {"preset": "gpt2-small"}),
+    (N_("What does it take to train GPT-2?"), "pages/cost.py", {"preset": "gpt2-small"}),
+    (
+        N_("Grouped heads against a key for each: two models side by side"),
+        "pages/compare.py",
+        {**COURSE, "n_kv_heads": "2", "kept": text_of((Kept("MHA", (*COURSE.items(),)),))},
+    ),
 )
 
 
