@@ -19,7 +19,7 @@ from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.language import _
-from pages.ui.parameters import measured, pieces, tables, words
+from pages.ui.parameters import measured, tables, words
 
 TITLE = N_("Parameters")
 CONTENTS = {
@@ -61,7 +61,7 @@ def what_to_take(run: Run) -> None:
         files["weight_values"] = measured.values(run).moments
         files["weight_bins"] = measured.values(run).bins
     figures = [
-        drawn(draw_pieces, run, view, path, pieces.model_name()),
+        drawn(draw_pieces, run, view, path),
         drawn(draw_changes, run),
         drawn(draw_growth, run, "d_model"),
         drawn(draw_growth, run, "n_layers"),

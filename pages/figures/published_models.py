@@ -74,7 +74,8 @@ def dots(
 
 def _named(rows: pd.DataFrame, kind: str, name: str, middle: float) -> dict:
     """Dots with the names of their models at the side where there is room."""
-    sides = ["middle right" if n < middle else "middle left" for n in rows["total"]]
+    is_right = (rows["total"] < middle) | (rows["active"] < rows["total"])
+    sides = ["middle right" if right else "middle left" for right in is_right]
     return {
         **_dots(rows, "total", kind, name),
         "mode": "markers+text",

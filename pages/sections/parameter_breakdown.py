@@ -24,7 +24,7 @@ def where_they_are(run: Run) -> None:
     view, path = link.value("breakdown"), link.value("opened_piece")
     controls.view_choice()
     controls.way_back(run, view, path)
-    shown = run, view, path, pieces.model_name()
+    shown = run, view, path
     alt, click = words.breakdown_alt, controls.open_clicked
     show(draw_pieces, *shown, key="pieces", alt=alt, on_click=click)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
@@ -39,9 +39,7 @@ def where_they_are(run: Run) -> None:
         st.caption(_("Weights alone; int8 and int4 need scales for groups of weights, on top."))
 
 
-def draw_pieces(run: Run, view: str, path: str, name: str):
+def draw_pieces(run: Run, view: str, path: str):
     """Rows of pieces, from what is opened downwards."""
-    levels = [
-        [pictures.Piece(*fields) for fields in row] for row in pieces.levels(run, view, path, name)
-    ]
+    levels = [[pictures.Piece(*fields) for fields in row] for row in pieces.levels(run, view, path)]
     return pictures.rows(levels, title=_("From the whole to its parts: click one"), _=_)

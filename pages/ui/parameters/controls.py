@@ -22,7 +22,7 @@ def way_back(run: Run, view: str, path: str) -> None:
     with st.container(horizontal=True, gap="xsmall", key="way_back"):
         for i, node in enumerate(nodes):
             st.button(
-                names.node(node, _("the whole model")),
+                names.node(node),
                 key=f"back_to_{i}",
                 on_click=link.change,
                 args=("opened_piece", pieces.text_of(nodes[: i + 1])),
@@ -36,7 +36,7 @@ def open_choice(run: Run, view: str, path: str) -> None:
     """The pieces of what is opened, by name: also for those too thin to click."""
     nodes = pieces.path_of(run, view, path)
     here = pieces.text_of(nodes)
-    inside = {f"{here}/{n.name}".lstrip("/"): names.node(n, "") for n in nodes[-1].children}
+    inside = {f"{here}/{n.name}".lstrip("/"): names.node(n) for n in nodes[-1].children}
     if not inside:
         return
     options = (here, *inside)

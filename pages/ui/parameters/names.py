@@ -94,10 +94,10 @@ def view(found: str) -> str:
     return _(VIEWS[found])
 
 
-def node(found: Node, preset: str) -> str:
-    """What a piece is called; the whole is the preset."""
+def node(found: Node) -> str:
+    """What a piece is called."""
     if found.name == "":
-        return preset
+        return _("the whole model")
     if found.name in STACKS:
         return _(STACKS[found.name])
     if found.name in list(Kind) and found.kind == found.name and found.children:

@@ -2,8 +2,6 @@
 
 from blocks.cost.breakdown import Node, opened
 from blocks.run import Run
-from pages.ui import link, starts
-from pages.ui.language import _
 from pages.ui.parameters import amounts, counted, names
 
 MOST_ROWS, MOST_PIECES = 4, 180
@@ -20,23 +18,17 @@ def text_of(nodes: tuple[Node, ...]) -> str:
     return "/".join(node.name for node in nodes[1:])
 
 
-def model_name() -> str:
-    """What the whole is called: the preset, changed or not."""
-    title = _(starts.start(link.value("preset")).title)
-    return _("{model}, changed").format(model=title) if link.config_changes() else title
-
-
-def levels(run: Run, view: str, text: str, name: str) -> list[list[Fields]]:
+def levels(run: Run, view: str, text: str) -> list[list[Fields]]:
     """What is opened, and as many rows below it as can be told apart."""
     along = path_of(run, view, text)
     whole, up = along[-1], text_of(along[:-1])
     row = [(whole, 0, text_of(along))]
-    found = [[_piece(whole, 0, up, whole.count, name)]]
+    found = [[_piece(whole, 0, up, whole.count)]]
     while len(found) < MOST_ROWS:
         row = _below(row)
         if not row or len(row) > MOST_PIECES:
             break
-        found.append([_piece(n, start, path, whole.count, name) for n, start, path in row])
+        found.append([_piece(n, start, path, whole.count) for n, start, path in row])
     return found
 
 
@@ -50,8 +42,8 @@ def _below(row: list[tuple[Node, int, str]]) -> list[tuple[Node, int, str]]:
     return found
 
 
-def _piece(node: Node, start: int, path: str, whole: int, name: str) -> Fields:
+def _piece(node: Node, start: int, path: str, whole: int) -> Fields:
     said = f"{amounts.short(node.count)} · {amounts.share(node.count, whole)}"
-    label = names.node(node, name)
+    label = names.node(node)
     short = node.name if names.is_layer(node) else label
     return start, node.count, short, label, said, str(node.kind or ""), path

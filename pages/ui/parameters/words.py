@@ -88,14 +88,14 @@ def opened_sentence(run: Run, view: str, path: str) -> str:
     whole, found = nodes[0].count, nodes[-1].count
     if len(nodes) == 1:
         return _("Click a piece to open it: it then fills the width. Every width is exact.")
-    label = names.node(nodes[-1], "")
+    label = names.node(nodes[-1])
     text = _("Opened: {piece}, {count:,} parameters, {share} of the model.")
     return text.format(piece=label, count=found, share=amounts.share(found, whole))
 
 
-def breakdown_alt(run: Run, view: str, path: str, name: str) -> str:
+def breakdown_alt(run: Run, view: str, path: str) -> str:
     """The rows of bars in words."""
-    top, *rest = pieces.levels(run, view, path, name)
+    top, *rest = pieces.levels(run, view, path)
     below = rest[0] if rest else top
     rows = "; ".join(f"{label} {said}" for _start, _count, _short, label, said, *_more in below)
     return _("{whole} taken apart: {rows}.").format(whole=top[0][3], rows=rows)
