@@ -107,7 +107,7 @@ def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
 
 def test_a_published_model_is_taken(at: AppTest):
     visit(at, n_heads=4)
-    at.selectbox(key="chosen_published").set_value("mixtral-8x7b")
+    at.selectbox(key="chosen_published_en").set_value("mixtral-8x7b")
     run(at)
     press(at, "take_published")
     assert settings(at) == {"preset": "mixtral-8x7b"}

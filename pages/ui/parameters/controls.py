@@ -91,13 +91,13 @@ def _apply(change: Variation) -> None:
 
 def published_choice() -> None:
     """Take a published model as the one that all pages show."""
-    titles = {each.name: each.title for each in counted.published()}
+    titles = {each.name: _(each.title) for each in counted.published()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="published_choice"):
         chosen = st.selectbox(
             _("Take a published model"),
             [*titles],
             format_func=titles.__getitem__,
-            key="chosen_published",
+            key=f"chosen_published_{current_language()}",
         )
         st.button(
             _("Take it"),

@@ -87,7 +87,7 @@ def published_frame() -> pd.DataFrame:
     found = counted.published()
     return pd.DataFrame(
         {
-            _("model"): [each.title for each in found],
+            _("model"): [_(each.title) for each in found],
             _("parameters"): [each.total for each in found],
             _("a token meets"): [each.active for each in found],
             "bfloat16": [bytes_text(counted.bytes_in(each.total, "bfloat16")) for each in found],

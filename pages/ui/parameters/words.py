@@ -174,20 +174,20 @@ def published_sentence(config: ModelConfig) -> str:
     same = [each for each in counted.published() if each.total == own]
     if same:
         text = _("As large as {title}, to the last parameter.")
-        return text.format(title=same[0].title)
+        return text.format(title=_(same[0].title))
     if below and above:
         text = _("Yours, {own:,}, stands between {below} and {above}.")
-        return text.format(own=own, below=below[-1].title, above=above[0].title)
+        return text.format(own=own, below=_(below[-1].title), above=_(above[0].title))
     text = _("Yours, {own:,}, is {times} times {title}, the largest here.")
     if not below:
         text = _("Yours, {own:,}, is {times} times {title}, the smallest here.")
     end = below[-1] if below else above[0]
-    return text.format(own=own, times=f"{own / end.total:.2g}", title=end.title)
+    return text.format(own=own, times=f"{own / end.total:.2g}", title=_(end.title))
 
 
 def published_alt(run: Run) -> str:
     """The dots in words."""
-    rows = "; ".join(f"{each.title} {each.total:,}" for each in counted.published())
+    rows = "; ".join(f"{_(each.title)} {each.total:,}" for each in counted.published())
     text = _("Parameters of published models on a logarithmic axis: {rows}; yours {own:,}.")
     return text.format(rows=rows, own=counted.total(run.config))
 
