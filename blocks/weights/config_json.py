@@ -87,7 +87,9 @@ class Keys:
 
     def number(self, name: str, default: float) -> float:
         """A finite number."""
-        found = self.values.get(name, default)
+        found = self.values.get(name)
+        if found is None:
+            return default
         if type(found) in (int, float):
             return float(found)
         self._say(N_("{name} must be a number, and is {value}"), name)

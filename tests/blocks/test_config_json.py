@@ -157,6 +157,69 @@ def test_falcon_40b_is_counted_as_published():
     assert total_parameters(read_config_json(json.dumps(sizes))) == 41_303_293_952
 
 
+# As short as the files of old models are: what they leave out, their families know.
+OF_OLD = {
+    "gpt2-small": {
+        "model_type": "gpt2",
+        "activation_function": "gelu_new",
+        "layer_norm_epsilon": 1e-05,
+        "n_ctx": 1024,
+        "n_embd": 768,
+        "n_head": 12,
+        "n_layer": 12,
+        "n_positions": 1024,
+        "vocab_size": 50257,
+    },
+    "falcon-7b": {
+        "model_type": "falcon",
+        "alibi": False,
+        "apply_residual_connection_post_layernorm": False,
+        "bias": False,
+        "hidden_size": 4544,
+        "multi_query": True,
+        "new_decoder_architecture": False,
+        "num_attention_heads": 71,
+        "num_hidden_layers": 32,
+        "parallel_attn": True,
+        "vocab_size": 65024,
+    },
+    "llama-7b": {
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "max_position_embeddings": 2048,
+        "num_attention_heads": 32,
+        "num_hidden_layers": 32,
+        "rms_norm_eps": 1e-06,
+        "rope_scaling": None,
+        "rope_parameters": {"rope_theta": None},
+        "vocab_size": 32000,
+    },
+    "pythia-1.4b": {
+        "model_type": "gpt_neox",
+        "hidden_act": "gelu",
+        "hidden_size": 2048,
+        "intermediate_size": 8192,
+        "layer_norm_eps": 1e-05,
+        "max_position_embeddings": 2048,
+        "num_attention_heads": 16,
+        "num_hidden_layers": 24,
+        "rotary_emb_base": 10000,
+        "rotary_pct": 0.25,
+        "tie_word_embeddings": False,
+        "use_parallel_residual": True,
+        "vocab_size": 50304,
+    },
+}
+
+
+@pytest.mark.parametrize("name", OF_OLD)
+def test_short_files_are_counted_too(name: str):
+    found = read_config_json(json.dumps(OF_OLD[name]))
+    assert total_parameters(found) == COUNTS[name]
+
+
 def of_llama(**changes: Any) -> str:
     return json.dumps({"model_type": "llama", **LLAMA, **changes})
 
