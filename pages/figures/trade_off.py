@@ -19,7 +19,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 500, 52
-ROOM, LEAST_ROOM = 0.12, 0.15  # for names: a share of the axis, decades
+NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decades
 # kind: colour, size, symbol
 LOOKS = {
     "preset": (BEFORE, 9, "circle"),
@@ -53,19 +53,20 @@ def scatter(
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": {"text": titles[0]}, **_axis(points["x"])},
-        yaxis={"title": {"text": titles[1]}, **_axis(points["y"])},
+        xaxis={"title": {"text": titles[0]}, **_axis(points["x"], more_is_better[0], NAME)},
+        yaxis={"title": {"text": titles[1]}, **_axis(points["y"], more_is_better[1], LINE)},
     )
 
 
-def _axis(values: pd.Series) -> dict[str, Any]:
-    """Logarithmic, a tick at every power of ten, or closer where there is less than one."""
+def _axis(values: pd.Series, more_is_better: bool, room: float) -> dict[str, Any]:
+    """Logarithmic, with room for names at the better end: a share of the axis."""
     least, most = (math.log10(end) for end in (values.min(), values.max()))
-    room = max(ROOM * (most - least), LEAST_ROOM)
+    ends = [max(share * (most - least), LEAST_ROOM) for share in (room, EDGE)]
+    below, above = reversed(ends) if more_is_better else ends
     is_narrow = most - least < 1.5
     return {
         "type": "log",
-        "range": [least - room, most + room],
+        "range": [least - below, most + above],
         "tickformat": "~s",
         "dtick": "D2" if is_narrow else 1,
         "fixedrange": True,
@@ -120,16 +121,22 @@ def _labels(named: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str,
     x_more, y_more = more_is_better
     outside = f"{'top' if y_more else 'bottom'} {'right' if x_more else 'left'}"
     inside = f"{'bottom' if y_more else 'top'} {'left' if x_more else 'right'}"
+    places = named.groupby(["x", "y"], sort=False)  # at one place names stand in one line
+    rows = [(x, y, _in_one_line(dots["name"]), dots["on_front"].any()) for (x, y), dots in places]
     return {
         "type": "scatter",
         "mode": "markers+text",  # an unseen mark keeps the name off the dot
         "marker": {"size": 12, "opacity": 0},
-        "x": named["x"].tolist(),
-        "y": named["y"].tolist(),
-        "text": [token_label(name, most=24) for name in named["name"]],
-        "textposition": [outside if on_front else inside for on_front in named["on_front"]],
+        "x": [x for x, _y, _name, _on in rows],
+        "y": [y for _x, y, _name, _on in rows],
+        "text": [name for _x, _y, name, _on in rows],
+        "textposition": [outside if on_front else inside for *_place, on_front in rows],
         "textfont": {"size": 11},
         "cliponaxis": False,
         "hoverinfo": "skip",
         "showlegend": False,
     }
+
+
+def _in_one_line(names: pd.Series) -> str:
+    return ", ".join(token_label(name, most=24) for name in names)

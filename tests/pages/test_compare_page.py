@@ -158,7 +158,7 @@ def test_axes_on_which_nothing_stands():
     alone = {"with_presets": False, "tradeoff_x": "cache_bytes"}
     at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
     assert_works(at)
-    assert "None of them has both numbers" in said(at)
+    assert "Not one of them has both numbers" in said(at)
     assert "trade_off_dots" not in charts(at)
 
 

@@ -16,7 +16,7 @@ from pages.ui.compare import kept, measured, sides
 from pages.ui.compare.fields import LONGEST_TEXT, MOST_KEPT, Kept, text_of
 from pages.ui.compare.tables import COUNTED
 from pages.ui.fields import CONFIG, FIELDS
-from pages.ui.language import literal
+from pages.ui.language import literal, say
 from pages.ui.readers import UnreadableError
 
 LARGEST_FILE = 200_000  # bytes
@@ -31,11 +31,12 @@ START_OF = {
 
 
 class UnreadableFileError(Exception):
-    """A file that cannot be kept, with what is wrong in it."""
+    """A file that cannot be kept, with what is wrong in it; `why` is a sentence of ours."""
 
     def __init__(self, text: str, **values: Any):
         super().__init__(text)
-        shown = {name: _shown(value) for name, value in values.items()}
+        shown = {name: _shown(value) for name, value in values.items() if name != "why"}
+        shown |= {"why": values["why"]} if "why" in values else {}
         self.fault = Fault(text, shown)
 
 
@@ -85,7 +86,7 @@ def from_toml(found: bytes) -> list[Kept]:
     try:
         tables = tomllib.loads(found.decode())
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=error) from None
+        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=_shown(error)) from None
     if not tables or len(tables) > MOST_KEPT:
         text = N_("The file has {n} configurations: 1 to {most} can be kept.")
         raise UnreadableFileError(text, n=len(tables), most=MOST_KEPT)
@@ -110,8 +111,7 @@ def _entry(name: str, table: Any) -> Kept:
         config.replace(**changes)
     except ConfigError as error:
         text = N_("{name}: {why}")
-        why = error.faults[0].text.format(**error.faults[0].values)
-        raise UnreadableFileError(text, name=name, why=why) from None
+        raise UnreadableFileError(text, name=name, why=say(error.faults[0])) from None
     same = config.flat()
     differing = {key: value for key, value in changes.items() if value != same[key]}
     used = {key: values[key] for key in BESIDE if key in values}

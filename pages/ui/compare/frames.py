@@ -10,6 +10,8 @@ from pages.ui.cost import names as cost_names
 from pages.ui.language import _
 from pages.ui.tokens import label
 
+LEAST_SHARE = 1e-5
+
 
 def parameters(pair: Pair) -> pd.DataFrame:
     """Parameters by kind: label, a, b, said_a, said_b."""
@@ -35,8 +37,8 @@ def expected(pair: Pair, place: int) -> pd.DataFrame:
 
 
 def _percent(share: float) -> str:
-    """Three digits, however small: a vocabulary of 50,000 is a crowd."""
-    return f"{100 * share:.3g}%"
+    """Three digits, and what is next to nothing is said to be so."""
+    return f"{100 * share:.3g}%" if share >= LEAST_SHARE else f"< {LEAST_SHARE:.3%}"
 
 
 def _said(table: pd.DataFrame, said) -> pd.DataFrame:

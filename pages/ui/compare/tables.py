@@ -102,7 +102,7 @@ def settings(pair: Pair) -> None:
 
 
 def counted_rows(pair: Pair, n: int) -> list[Row]:
-    """What is counted of both; nothing is built."""
+    """What is counted of both, where either has it; nothing is built."""
     a, b = (measured.summary(run.config, n, run.dtype) for run in pair.both)
     return [
         Row(
@@ -112,6 +112,7 @@ def counted_rows(pair: Pair, n: int) -> list[Row]:
             lambda value, name=name: trade_offs.said(name, value),
         )
         for name in COUNTED
+        if getattr(a, name) or getattr(b, name)
     ]
 
 

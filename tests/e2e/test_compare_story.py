@@ -1,0 +1,50 @@
+"""A setting is kept on one page, changed, and compared on another."""
+
+import re
+
+from conftest import Reader
+from playwright.sync_api import expect
+from told import at, click_mark, expect_query, plot, press, query, settle
+
+DOT = """(() => {
+    const isIt = key => key[0] === 'preset:gemma-2b';
+    const dots = chart.data.find(trace => trace.customdata?.some(isIt));
+    const i = dots.customdata.findIndex(isIt);
+    return [Math.log10(dots.x[i]), Math.log10(dots.y[i])];
+})()"""
+LINK = "/attention?preset=course&text=one%20two%20three&d_model=32"
+
+
+def test_keep_change_compare_swap_and_drop(reader: Reader):
+    page = reader.open(LINK)
+    at(page, "keeping").get_by_role("button").first.click()
+    page.get_by_role("button", name="Keep as A").click()
+    settle(page)
+    page.keyboard.press("Escape")
+    press(page, "n_heads", "ArrowLeft")
+    expect_query(page, n_heads="4")
+
+    at(page, "keeping").get_by_role("button").first.click()
+    page.get_by_role("link", name="Compare A and B").click()
+    expect(page.get_by_role("heading", name="One head: A, B, B − A")).to_be_visible()
+    settle(page)
+    assert query(page)["n_heads"] == "4" and "kept" in query(page)
+    expect(page.get_by_text("Settings that differ (3): n_heads")).to_be_visible()
+
+    click_mark(page, "pair_difference", 0, 1)
+    expect_query(page, token="1")
+    x, y = plot(page, "pair_distances", "[3, 0]")
+    click_mark(page, "pair_distances", x, y)
+    expect_query(page, head="3")
+
+    at(page, "swap_here").get_by_role("button").click()
+    expect(page).not_to_have_url(re.compile("[?&]n_heads="))
+    settle(page)
+    at(page, "kept_drop_0").get_by_role("button").click()
+    expect(page.get_by_text("Nothing is kept yet")).to_be_visible()
+    settle(page)
+    assert "kept" not in query(page)
+
+    x, y = plot(page, "trade_off_dots", DOT)
+    click_mark(page, "trade_off_dots", x, y)
+    expect_query(page, preset="gemma-2b")
