@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from blocks.config import ModelConfig
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import count_parameters, total_parameters
 from blocks.kinds import Architecture
 from blocks.kv_cache import kv_cache_bytes_per_token
 
@@ -93,7 +93,7 @@ class Need:
 @lru_cache(maxsize=256)
 def n_parameters(config: ModelConfig) -> int:
     """All parameters."""
-    return int(count_parameters(config)["count"].sum())
+    return total_parameters(config)
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from blocks.config import ModelConfig
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
 
 SMALLEST_SIZES = {"batch": 1, "seq_len": 8, "d_ff": 64, "d_model": 8}
@@ -44,7 +44,7 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     hidden += 2 * tokens * vocabulary
     rows = max(config.d_ff, config.d_model, vocabulary)
     draws = 2 * torch.float32.itemsize * config.d_model * rows
-    n_parameters = int(count_parameters(config)["count"].sum())
+    n_parameters = total_parameters(config)
     return Memory(
         weights=n_parameters * dtype.itemsize,
         activations=(stages + heads + patterns + hidden) * itemsize + draws,

@@ -19,7 +19,7 @@ from blocks.cost.operations import (
     operation_sizes,
     operations,
 )
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import total_parameters
 from blocks.cost.timing import Times, measure_times
 from blocks.feed_forward import ACTIVATIONS
 from blocks.kinds import Architecture
@@ -53,7 +53,7 @@ def measure_operation(
 
 def working_set(config: ModelConfig, tokens: Tokens, *, itemsize: int) -> int:
     """Bytes that a pass of the whole model reads once: its weights, its cached keys and values."""
-    weights = int(count_parameters(config)["count"].sum()) * itemsize
+    weights = total_parameters(config) * itemsize
     cached = kv_cache_bytes_per_token(config, itemsize) * tokens.batch * tokens.n
     return weights + (cached if tokens.phase is Phase.DECODE else 0)
 

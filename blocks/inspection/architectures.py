@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from blocks.config import ModelConfig
 from blocks.cost.flops import task_flops
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import total_parameters
 from blocks.inspection.tiles import mask_codes
 from blocks.kinds import Architecture
 from blocks.masks import causal, everyone
@@ -51,7 +51,7 @@ def compared(config: ModelConfig, n_source: int, n_target: int) -> pd.DataFrame:
         rows.append(
             {
                 "architecture": str(kind),
-                "parameters": int(count_parameters(each)["count"].sum()),
+                "parameters": total_parameters(each),
                 "reading": reading,
                 "writing": sum(steps),
                 "next_token": steps[-1],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.config import ModelConfig
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import total_parameters
 from blocks.inspection import flow, tiles, values
 from blocks.kinds import NormKind, NormPlacement
 from blocks.probe import record
@@ -67,7 +67,7 @@ def placement_run(run: Run) -> Run:
 
     A model that is too large to be built in every placement is represented by one layer of it.
     """
-    n_parameters = int(count_parameters(run.config)["count"].sum())
+    n_parameters = total_parameters(run.config)
     config = run.config if n_parameters <= LARGEST_WHOLE else run.config.one_block()
     return replace(run, config=config, weights="")
 

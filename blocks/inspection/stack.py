@@ -8,7 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.config import ModelConfig
 from blocks.cost.memory import bytes_text
-from blocks.cost.parameters import count_parameters
+from blocks.cost.parameters import total_parameters
 from blocks.dropout import training_mode
 from blocks.faults import N_, Fault
 from blocks.inspection.depth import DepthPass, LossOf, measure_depth
@@ -101,7 +101,7 @@ def estimate_stack_memory(
     heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
     patterns = 3 * tokens * config.n_heads * seq_len
     hidden = 4 * tokens * config.d_ff
-    n_parameters = int(count_parameters(config)["count"].sum())
+    n_parameters = total_parameters(config)
     kept = config.n_layers * (streams + heads + patterns + hidden) * itemsize
     at_once = (5 * tokens * config.n_heads * seq_len + 4 * tokens * config.d_ff) * itemsize
     return 2 * n_parameters * dtype.itemsize + kept + at_once
