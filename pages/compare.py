@@ -13,7 +13,7 @@ from pages.sections.compare_numbers import (
 )
 from pages.sections.compare_runs import both_ran, how_they_run
 from pages.ui.chart import drawn
-from pages.ui.compare import beside, listed, sides, tables, trade_offs, words
+from pages.ui.compare import beside, listed, measured, sides, tables, trade_offs, words
 from pages.ui.compare.inputs import what_both_read
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.chosen import shape
@@ -33,6 +33,7 @@ RUN = {
     "pair_heads": N_("All heads"),
     "pair_head": N_("One head: A, B, B − A"),
 }
+EXPECTED = {"pair_expected": N_("What they expect")}
 ALL = {
     "trade_off": N_("What one pays for what"),
     "kept_list": N_("What is kept"),
@@ -45,6 +46,8 @@ def main() -> None:
     beside.forget()  # this page draws both by itself
     st.caption(_("A is what you keep, B is what is set now; both read the same text and seed."))
     pair = sides.pair(run)
+    if run.interventions:
+        st.caption(_("What is changed inside the model on other pages is left aside here."))
     if pair is None:
         how_to_begin()
     else:
@@ -71,13 +74,19 @@ def two_of_them(pair: Pair) -> None:
         listed.ready_pairs()
     what_both_read(pair)
     n = shape().n
-    can_run = not sides.faults(pair)
-    contents({**COUNTED, **(RUN if can_run else {}), **ALL})
+    contents({**COUNTED, **ways_to_runs(pair), **ALL})
     what_differs(pair, n)
     where_it_goes(pair, n)
     if both_ran(pair):
         how_fast_here(pair)
         how_they_run(pair)
+
+
+def ways_to_runs(pair: Pair) -> dict[str, str]:
+    """The sections that need a run of both."""
+    if sides.faults(pair):
+        return {}
+    return {**RUN, **(EXPECTED if measured.predicts_alike(pair) else {})}
 
 
 def what_to_take(pair: Pair, n: int) -> None:

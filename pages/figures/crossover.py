@@ -46,7 +46,7 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
             "x": [n, n],
             "y": [float(own["weights"]), float(own["pairs"])],
             "mode": "markers+lines+text",
-            "text": ["", f"  {_('your n = {n:,}').format(n=n)}"],
+            "text": ["", "  " + _("your n = {n:,}").format(n=n)],
             "textposition": "bottom right",
             "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
         }

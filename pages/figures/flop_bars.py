@@ -77,8 +77,10 @@ def _bar(table: pd.DataFrame, way: str, name: str, _: Translate) -> dict[str, An
             "pattern": {"shape": shape, "solidity": 0.4},
         },
         "customdata": table[["formula"]].values.tolist(),
-        "hovertemplate": f"<b>%{{y}}</b> · {name}<br>%{{x:.4~s}}{_('FLOP')}<br>%{{customdata[0]}}"
-        "<extra></extra>",
+        "hovertemplate": f"<b>%{{y}}</b> · {name}<br>"
+        + "%{x:.4~s}"
+        + _("FLOP")
+        + "<br>%{customdata[0]}<extra></extra>",
     }
 
 

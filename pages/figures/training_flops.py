@@ -44,7 +44,7 @@ def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
         "decreasing": {"marker": {"color": BEFORE}},
         "totals": {"marker": {"color": RESIDUAL}},
         "connector": {"line": {"width": 1, "color": BEFORE}},
-        "hovertemplate": f"<b>%{{y}}</b><br>%{{x:.4~s}}{_('FLOP')}<extra></extra>",
+        "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOP") + "<extra></extra>",
     }
     ends = {
         "type": "scatter",

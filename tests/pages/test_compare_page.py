@@ -1,5 +1,6 @@
 """A and B on the page that compares: pairs, lists, files, trade-offs, and what cannot run."""
 
+import re
 import tomllib
 
 import pandas as pd
@@ -63,6 +64,23 @@ def test_both_are_measured_in_turn():
     assert_works(at)
     assert "7 rounds in turn" in said(at)
     assert "fastest round" in at.dataframe[2].value.to_string()
+
+
+@pytest.mark.parametrize("preset", ["fast", "llama-7b"])
+def test_every_way_down_leads_to_its_section(preset: str):
+    at = opened(PAGE, **(SMALL | {"preset": preset}), kept=kept_text({"preset": preset}))
+    (ways,) = (c.value for c in at.caption if c.value.startswith("["))
+    wanted = {key: title for title, key in re.findall(r"\[([^]]+)\]\(#([^)]+)\)", ways)}
+    assert wanted.items() <= {h.proto.anchor: h.value for h in at.subheader}.items()
+    assert ("pair_expected" in wanted) == (preset == "fast")
+
+
+def test_padding_is_not_pinned_and_other_masks_are_said():
+    hidden = SMALL | {"mask_kind": "causal_padding"}
+    at = opened(PAGE, **hidden, text="a b c", n_padding=3, kept=kept_text(SMALL))
+    assert_works(at)
+    assert "the mask of B" in said(at)
+    assert figure(at, "pair_pattern_1")["layout"]["shapes"][0]["y0"] < 10
 
 
 def test_a_and_b_alike_lie_nowhere_apart():

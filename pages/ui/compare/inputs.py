@@ -19,6 +19,8 @@ def what_both_read(pair: Pair) -> None:
         (input_controls if reads_tokens else vector_controls)(pair.b)
     with right:
         mask_controls()
+        if pair.a.mask != pair.b.mask:
+            st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
         label = _("n · tokens of a text that is counted with")
         slide("context_len", label, LENGTHS, link.value("context_len"))

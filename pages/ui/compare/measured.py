@@ -137,6 +137,13 @@ def head_table(run: Run, layer: int) -> pd.DataFrame:
     return heads.frame(_pattern(run, layer)[None], mask, layer=layer, tokens=tokens)
 
 
+@lru_cache(maxsize=32)
+def mean_entropy(run: Run) -> float:
+    """Bits of a head, averaged over all heads of all layers."""
+    found = (heads.frame(_pattern(run, i)[None], _mask(run)) for i in range(run.config.n_layers))
+    return float(np.mean([table["entropy_bits"].mean() for table in found]))
+
+
 class OneHead(NamedTuple):
     """One head: codes to colour, and weights with NaN where masked, (query, key) each."""
 

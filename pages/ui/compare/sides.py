@@ -6,6 +6,7 @@ from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import link
 from pages.ui.compare import beside, kept
+from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal, say
 from pages.ui.settings import memory_budget
 
@@ -70,10 +71,8 @@ def faults(found: Pair) -> tuple[tuple[str, str], ...]:
 
 
 def pinned(found: Pair) -> int:
-    """The token that is outlined: the reader's, or else the last of B, where both have it."""
-    chosen = link.value("token")
-    n = min(len(run.input.labels) for run in found.both)
-    return n - 1 if chosen is None else min(chosen, n - 1)
+    """The token that is outlined: the reader's, or else the last of the text, where both have it."""
+    return min(pinned_token(run) for run in found.both)
 
 
 def layer(found: Pair) -> int:

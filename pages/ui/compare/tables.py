@@ -42,12 +42,16 @@ KINDS = {
 
 
 class Row(NamedTuple):
-    """A number of both: what it is, A's, B's, and how such a number is written."""
+    """A number of both: what it is, A's, B's, and how such a number is written.
+
+    `is_between`: there is only one, which lies between them, and stands as B's.
+    """
 
     label: str
     a: float
     b: float
     said: Callable[[float], str]
+    is_between: bool = False
 
 
 def kind(name: str) -> str:
@@ -121,16 +125,17 @@ def run_rows(pair: Pair) -> list[Row]:
     streams = [measured.over_layers(run, "resid_post", "rms")["value"] for run in pair.both]
     ends = [float(stream.iloc[-1]) for stream in streams]
     growth = [float(stream.iloc[-1] / stream.iloc[0]) for stream in streams]
-    return [
+    entropy = [measured.mean_entropy(run) for run in pair.both]
+    rows = [
         Row(_("RMS of the stream after the last layer"), *ends, "{:.3g}".format),
         Row(_("growth of the stream through the layers"), *growth, "{:.3g} ×".format),
-        Row(_("entropy of a head, mean (bits)"), *map(_entropy, pair.both), "{:.2f}".format),
+        Row(_("entropy of a head, mean (bits)"), *entropy, "{:.2f}".format),
     ]
-
-
-def _entropy(run: Run) -> float:
-    tables = (measured.head_table(run, layer) for layer in range(run.config.n_layers))
-    return float(pd.concat([table["entropy_bits"] for table in tables]).mean())
+    if pair.reads_the_same:
+        apart = float(measured.distances(pair).mean())
+        label = _("distance of heads of one number, mean (0 to 1)")
+        rows.append(Row(label, 0.0, apart, "{:.3f}".format, is_between=True))
+    return rows
 
 
 def time_rows(found: PairTimes) -> list[Row]:
@@ -149,7 +154,7 @@ def numbers_frame(rows: list[Row], pair: Pair) -> pd.DataFrame:
         {
             _("what"): [row.label for row in rows],
             names[0]: [_said(row, row.a) for row in rows],
-            names[1]: [_said(row, row.b) for row in rows],
+            names[1]: [NOTHING if row.is_between else _said(row, row.b) for row in rows],
             _("B − A"): [_change(row) for row in rows],
             _("B ÷ A"): [_ratio(row) for row in rows],
         }
