@@ -93,11 +93,11 @@ def test_a_and_b_alike_lie_nowhere_apart():
 
 
 def test_the_difference_column_is_b_minus_a():
-    at = opened(PAGE, preset="gpt2-medium", kept=kept_text({"preset": "gpt2-small"}))
+    at = opened(PAGE, preset="gpt2-xl", kept=kept_text({"preset": "gpt2-large"}))
     assert_works(at)
     numbers = at.dataframe[1].value.set_index("what")
-    assert numbers.loc["parameters", "B − A"] == f"+{354_823_168 - 124_439_808:,}"
-    assert numbers.loc["parameters", "B ÷ A"] == "2.85 ×"
+    assert numbers.loc["parameters", "B − A"] == f"+{1_557_611_200 - 774_030_080:,}"
+    assert numbers.loc["parameters", "B ÷ A"] == "2.01 ×"
 
 
 def test_what_is_too_large_to_run_is_counted_all_the_same():
@@ -167,8 +167,8 @@ def test_every_control_moves():
     assert figure(at, "trade_off_dots")["layout"]["title"]["text"] == (
         "parameters against active parameters"
     )
-    for measure in MEASURES:
-        visit(at, **SMALL, kept=kept_text(SMALL), tradeoff_x=measure, tradeoff_y=measure)
+    for x, y in zip(MEASURES[::2], MEASURES[1::2], strict=True):
+        visit(at, **SMALL, kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
         assert_works(at)
 
 
@@ -281,3 +281,16 @@ def test_csv_has_every_setting_and_every_count():
     assert table["d_ff"].tolist() == [512, 14336, 2048, 3072, 96]
     assert set(MEASURES) <= set(table.columns)
     assert table["n_layers"][2] == starts.start("t5-small").config.n_layers
+
+
+@pytest.mark.parametrize("text", ["[mine]\npreset = 'fast'\nn_layers = 3\n", "[mine]\nd_ff = 1"])
+def test_a_list_is_brought_back_or_refused(text: str):
+    at = opened(PAGE, **SMALL)
+    at.file_uploader(key="kept_file").set_value(("list.toml", text.encode(), "application/toml"))
+    at.run()
+    if "preset" in text:
+        assert_works(at)
+        assert "`A · mine`** — GPT, 3 × 128" in said(at)
+    else:
+        assert [error.message for error in at.exception] == []
+        assert "neither its preset nor its architecture" in at.error[0].value

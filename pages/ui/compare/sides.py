@@ -71,7 +71,7 @@ def faults(found: Pair) -> tuple[tuple[str, str], ...]:
 
 
 def pinned(found: Pair) -> int:
-    """The token that is outlined: the reader's, or else the last of the text, where both have it."""
+    """The token that is outlined: the reader's or the last of the text, where both have it."""
     return min(pinned_token(run) for run in found.both)
 
 
