@@ -17,11 +17,14 @@ def on_one_scale(a: Picture, b: Picture) -> tuple[Picture, Picture]:
     """Both with axes and colours that reach as far as either; what was given stays as it is.
 
     Axes of names stay their own, and so do those of stacked bars where neither says its range.
+    Where they reach equally far upwards, they are equally high: a row is as high in both.
     """
     parts = [_parts(a), _parts(b)]
-    for name in parts[0]["layout"].keys() & parts[1]["layout"].keys():
-        if name.startswith(("xaxis", "yaxis")):
-            _join_axes(name, parts)
+    layouts = [each["layout"] for each in parts]
+    names = [name for name in layouts[0] if name in layouts[1]]
+    joined = {n for n in names if n.startswith(("xaxis", "yaxis")) and _join_axes(n, parts)}
+    if "yaxis" in joined and all("height" in layout for layout in layouts):
+        layouts[0]["height"] = layouts[1]["height"] = max(each["height"] for each in layouts)
     for ours, theirs in zip(parts[0]["data"], parts[1]["data"], strict=False):
         _join_colors(ours, theirs)
         _join_colors(ours.get("marker", {}), theirs.get("marker", {}))
@@ -33,22 +36,24 @@ def _parts(picture: Picture) -> dict[str, Any]:
     return {"data": data, "layout": picture.layout.to_plotly_json()}
 
 
-def _join_axes(name: str, parts: list[dict[str, Any]]) -> None:
+def _join_axes(name: str, parts: list[dict[str, Any]]) -> bool:
+    """Whether this axis can be joined; then it is."""
     axes = [each["layout"][name] for each in parts]
     if axes[0].get("type") != axes[1].get("type"):
-        return
+        return False
     found = [_range(name, each) for each in parts]
     if None in found:
-        return
+        return False
     (a_start, a_end), (b_start, b_end) = found
     is_reversed = a_start > a_end
     if is_reversed != (b_start > b_end):
-        return
+        return False
     low = min(a_start, b_start, a_end, b_end)
     high = max(a_start, b_start, a_end, b_end)
     for axis in axes:
         axis["range"] = [high, low] if is_reversed else [low, high]
         axis.pop("autorange", None)
+    return True
 
 
 def _range(name: str, parts: dict[str, Any]) -> Range | None:

@@ -105,7 +105,7 @@ def over_layers(
     both = a.merge(b, on="layer", suffixes=("_a", "_b"))
     between = both["value_b"] / both["value_a"] if is_log else both["value_b"] - both["value_a"]
     last = int(max(a["layer"].max(), b["layer"].max()))
-    scale = {"type": "log", "exponentformat": "power"} if is_log else {}
+    scales = [_log_scale(x) if is_log else {} for x in (pd.concat((a, b))["value"], between)]
     return figure(
         [
             _line(a, "a", names[0], A_COLOR, width=4),
@@ -123,13 +123,13 @@ def over_layers(
             "anchor": "y2",
             "fixedrange": True,
         },
-        yaxis={"title": {"text": unit}, "domain": [0.42, 1], "fixedrange": True, **scale},
+        yaxis={"title": {"text": unit}, "domain": [0.42, 1], "fixedrange": True, **scales[0]},
         yaxis2={
             "title": {"text": _("B ÷ A") if is_log else _("B − A")},
             "domain": [0, 0.3],
             "fixedrange": True,
             "zeroline": not is_log,
-            **scale,
+            **scales[1],
         },
         shapes=[_selected(selected)],
     )
@@ -137,6 +137,12 @@ def over_layers(
 
 def _lie_far_apart(values: pd.Series) -> bool:
     return bool(values.min() > 0 and values.max() / values.min() > LOG_ABOVE)
+
+
+def _log_scale(values: pd.Series) -> dict[str, Any]:
+    """A tick at every power of ten, or more where there is hardly one."""
+    is_narrow = values.max() < 12 * values.min()
+    return {"type": "log", "exponentformat": "power", "dtick": "D2" if is_narrow else 1}
 
 
 def _line(table: pd.DataFrame, side: str, name: str, color: str, width: int) -> dict[str, Any]:

@@ -31,6 +31,14 @@ def test_ranges_that_are_said_are_joined_and_keep_their_direction():
         assert picture.layout.yaxis.range == (9, -2)
 
 
+def test_rows_are_as_high_in_both():
+    def rows(n):
+        trace = {"type": "scatter", "x": [0] * n, "y": [*range(n)]}
+        return figure([trace], height=100 + 30 * n, xaxis={}, yaxis={"range": [n - 0.5, -0.5]})
+
+    assert [each.layout.height for each in on_one_scale(rows(4), rows(7))] == [310, 310]
+
+
 def test_a_logarithmic_axis_is_joined_by_its_exponents():
     a, b = line([1, 10, 0], type="log"), line([100, 1e6, 3], type="log")
     low, high = on_one_scale(a, b)[0].layout.yaxis.range

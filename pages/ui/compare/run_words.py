@@ -165,26 +165,37 @@ def head_sentence(pair: Pair, layer: int, head: int, token: int) -> str:
     a, b = (measured.one_head(run, layer, head).weights[token] for run in pair.both)
     if np.isnan(a).all() or np.isnan(b).all():
         return _("The pinned token may see no key in one of them.")
+    labels_a, labels_b = pair.a.input.labels, pair.b.input.labels
     key_a, key_b = int(np.nanargmax(a)), int(np.nanargmax(b))
     text = _(
         "{token} (token {place}) reads most from {key_a} in A ({weight_a:.2f}) and from {key_b} in "
         "B ({weight_b:.2f})."
     )
-    labels_a, labels_b = pair.a.input.labels, pair.b.input.labels
+    if not pair.reads_the_same:
+        text = _(
+            "Token {place} is {token_a} in A and reads most from {key_a} ({weight_a:.2f}); in B it "
+            "is {token} and reads most from {key_b} ({weight_b:.2f})."
+        )
     said = text.format(
         token=literal(labels_b[token]),
+        token_a=literal(labels_a[token]),
         place=token + 1,
         key_a=literal(labels_a[key_a]),
         key_b=literal(labels_b[key_b]),
         weight_a=a[key_a],
         weight_b=b[key_b],
     )
+    return f"{said} {_moved(pair, layer, head, token)}".strip()
+
+
+def _moved(pair: Pair, layer: int, head: int, token: int) -> str:
+    """How much weight lies elsewhere; nothing where the tokens are others."""
     if not pair.reads_the_same:
-        return said
-    distance = np.abs(np.nan_to_num(a) - np.nan_to_num(b)).sum() / 2
-    more = _("{share} of its weight lies on other keys; of the whole head, {mean} on average.")
-    of_head = measured.distances(pair)[layer, head]
-    return f"{said} {more.format(share=percent(distance), mean=percent(float(of_head)))}"
+        return ""
+    difference = measured.difference(pair, layer, head)[token]
+    text = _("{share} of its weight lies on other keys; of the whole head, {mean} on average.")
+    share, mean = np.abs(np.nan_to_num(difference)).sum() / 2, measured.distances(pair)[layer, head]
+    return text.format(share=percent(float(share)), mean=percent(float(mean)))
 
 
 def one_alt(pair: Pair, side: int, layer: int, head: int, token: int) -> str:
