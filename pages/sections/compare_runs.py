@@ -35,7 +35,9 @@ def both_ran(pair: Pair) -> bool:
     except ConfigError as error:
         st.info(say(error.faults[0]), icon=":material/block:")
         return False
-    return True
+    if overflow := words.overflow(pair):
+        st.info(overflow, icon=":material/block:")
+    return not overflow
 
 
 @section

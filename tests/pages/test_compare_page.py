@@ -143,6 +143,15 @@ def test_unlike_models_stand_beside_each_other(a: dict[str, str], b: dict[str, s
     assert ("pair_difference" in charts(at)) == same_tokens
 
 
+def test_values_that_overflow_are_said_to():
+    deep = {"preset": "course", "d_model": "32", "n_layers": "40"}
+    wild = deep | {"norm_kind": "none", "dtype": "float16", "activation": "relu_squared"}
+    at = opened(PAGE, **wild, initialization="xavier_uniform", kept=kept_text(deep))
+    assert_works(at)
+    assert "grew beyond what float16 can hold" in said(at)
+    assert "pair_difference" not in charts(at)
+
+
 def test_one_token_has_nothing_to_choose():
     at = opened(PAGE, **SMALL, text="a", kept=kept_text(SMALL | {"norm_placement": "post"}))
     assert_works(at)

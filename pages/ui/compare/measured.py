@@ -103,6 +103,12 @@ def over_layers(run: Run, stage: str, moment: str) -> pd.DataFrame:
     return pd.DataFrame({"layer": layers, "value": values}).astype({"layer": int, "value": float})
 
 
+@lru_cache(maxsize=32)
+def is_finite(run: Run) -> bool:
+    """Whether all values that passed are numbers: a narrow format can overflow."""
+    return bool(np.isfinite(cached.whole_flow(run)["rms"]).all())
+
+
 def stages(pair: Pair) -> tuple[str, ...]:
     """Stages that can be followed over the layers of both."""
     found = ["resid_post", "attention_out"]

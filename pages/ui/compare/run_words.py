@@ -43,6 +43,14 @@ def cannot_run(name: str, why: str) -> str:
     return text.format(name=literal(name), why=why.rstrip("."))
 
 
+def overflow(pair: Pair) -> str:
+    """Which of them grew beyond its number format; nothing where none did."""
+    sizes = zip(sides.names(pair), pair.both, strict=True)
+    found = [(name, run.dtype) for name, run in sizes if not measured.is_finite(run)]
+    text = _("The values of {name} grew beyond what {dtype} can hold: there is nothing to compare.")
+    return " ".join(text.format(name=literal(name), dtype=dtype) for name, dtype in found)
+
+
 def tokens_differ(pair: Pair) -> str:
     """Why patterns are not subtracted."""
     n_a, n_b = (run.input.shape[1] for run in pair.both)
