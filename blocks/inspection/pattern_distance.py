@@ -8,7 +8,7 @@ def total_variation(a: Tensor, b: Tensor) -> Tensor:
     """½ · Σ |a − b| over the keys, from 0 (the same) to 1 (nothing in common).
 
     The share of weight that would have to move from one key to another to turn one into the
-    other (Levin and Peres 2017, proposition 4.2). (..., query, key) to (..., query), float32.
+    other (Levin and Peres 2017, propositions 4.2, 4.7). (..., query, key) to (..., query), float32.
     """
     return (a.float() - b.float()).abs().sum(dim=-1) / 2
 
