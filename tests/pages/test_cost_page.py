@@ -22,7 +22,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
     at = opened(PAGE, preset=None)
     assert_works(at)
     text = said(at)
-    assert "924,416 parameters" in text
+    assert "124,439,808 parameters" in text
     assert "6.00 times d_model" in text
     assert "each weight takes 16 bytes" in text
     assert frame(at, "a token")["what goes through"].iloc[0] == "training step"
