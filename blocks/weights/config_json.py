@@ -16,7 +16,7 @@ from blocks.kinds import Activation
 from blocks.legal import LARGEST_SIZE
 from blocks.positions import N_BUCKETS
 
-MOST_CHARACTERS = 200_000
+MOST_CHARACTERS, USUAL_CONTEXT = 200_000, 2048
 Values = dict[str, Any]
 
 PLAIN = {
@@ -327,7 +327,7 @@ def _falcon(keys: Keys) -> Values:
     return {
         "architecture": "gpt",
         **_sizes(keys, "num_hidden_layers", d_model, "num_attention_heads"),
-        **({"position_kind": "alibi"} if keys.flag("alibi", False) else _rope(keys, 2048)),
+        **({"position_kind": "alibi"} if keys.flag("alibi", False) else _rope(keys)),
         "n_kv_heads": _falcon_kv_heads(keys, is_new, n_heads),
         "d_ff": keys.size("ffn_hidden_size", 4 * d_model),
         "activation": keys.choice("activation", PLAIN, "gelu"),
@@ -363,15 +363,15 @@ def _sizes(keys: Keys, n_layers: str, d_model: int, n_heads: str) -> Values:
     }
 
 
-def _rope(keys: Keys, default_length: int | None = None) -> Values:
-    """Rotary positions have no parameters: a context longer than any here is cut."""
+def _rope(keys: Keys) -> Values:
+    """Rotary positions have no parameters: a context may be left out, or longer than any here."""
     longest = keys.values.get("max_position_embeddings")
     is_longer = type(longest) is int and longest > LARGEST_SIZE
     name = "max_position_embeddings"
     base = keys.number("rope_theta", keys.number("rotary_emb_base", 10_000.0))
     return {
         "position_kind": "rope",
-        "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, default_length),
+        "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
         "rope_base": keys.part("rope_parameters").number("rope_theta", base),
     }
 

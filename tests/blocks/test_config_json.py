@@ -224,6 +224,13 @@ def of_llama(**changes: Any) -> str:
     return json.dumps({"model_type": "llama", **LLAMA, **changes})
 
 
+def test_the_length_of_a_context_without_parameters_may_be_missing():
+    short = {name: found for name, found in LLAMA.items() if name != "max_position_embeddings"}
+    found = read_config_file(json.dumps({"model_type": "llama", **short}))
+    assert total_parameters(found.config) == total_parameters(read_config_json(of_llama()))
+    assert "max_position_embeddings" in dict(found.assumed)
+
+
 def refusal(text: str) -> str:
     with pytest.raises(ConfigError) as error:
         read_config_file(text)
@@ -232,7 +239,10 @@ def refusal(text: str) -> str:
     return said
 
 
-@pytest.mark.parametrize("name", [n for n in LLAMA if n != "num_key_value_heads"])
+MAY_BE_MISSING = ("num_key_value_heads", "max_position_embeddings")
+
+
+@pytest.mark.parametrize("name", [n for n in LLAMA if n not in MAY_BE_MISSING])
 def test_a_missing_size_is_named(name: str):
     values = json.loads(of_llama())
     del values[name]
