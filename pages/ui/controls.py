@@ -22,6 +22,8 @@ from pages.ui.language import _, current_language
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
+# What is only counted may be as large as anything published.
+MORE_WIDTHS, MORE_LAYERS = (5120, 6144, 8192, 12288, 16384), (32, 48, 64, 80, 96, 128)
 HEAD_WIDTHS = (4, 8, 16, 32, 64, 96, 128, 192, 256)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
 EXPERTS = (1, 2, 4, 8, 16)
@@ -36,9 +38,10 @@ def architecture(shown: Architecture | None, presets: Sequence[str] = ()) -> Non
     config = weights.config(shown, "")
     _preset(presets or (starts.names_of_two() if _has_target(config) else starts.names()))
     _weights(shown)
+    is_counted = bool(presets)
     if shown is not Architecture.BLOCK:
-        _whole(config, (shown or config.architecture).reads_tokens)
-    _shape(config)
+        _whole(config, (shown or config.architecture).reads_tokens, is_counted)
+    _shape(config, is_counted)
     with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
         _details(config)
         _evaluation()
@@ -62,8 +65,8 @@ def trained_dtype() -> WeightDtype:
     return kinds[0] if kinds else WeightDtype.FLOAT32
 
 
-def _shape(config: ModelConfig) -> None:
-    _sizes(config)
+def _shape(config: ModelConfig, is_counted: bool = False) -> None:
+    _sizes(config, is_counted)
     choose("norm_placement", _("Norm placement"), _placements(config))
     choose("norm_kind", _("Norm"), NormKind)
     switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) goes on."))
@@ -91,6 +94,9 @@ def _preset(shipped: Iterable[str]) -> None:
             ),
             **link.view("preset", link.value("preset"), (tuple(options), current_language())),
         )
+    changed = sorted(link.config_changes())
+    if changed and not starts.start(link.value("preset")).weights:
+        st.caption(_("Yours differs from it in {names}.").format(names=", ".join(changed)))
 
 
 def _preset_label(name: str) -> str:
@@ -125,20 +131,22 @@ def _weights(shown: Architecture | None) -> None:
         )
 
 
-def _whole(config: ModelConfig, reads_tokens: bool) -> None:
+def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) -> None:
+    layers = LAYERS + MORE_LAYERS if is_counted else LAYERS
     if _has_target(config):
-        slide("n_layers", _("n_layers · layers of the encoder"), LAYERS, config.n_layers)
+        slide("n_layers", _("n_layers · layers of the encoder"), layers, config.n_layers)
         label = _("n_decoder_layers · layers of the decoder")
-        slide("n_decoder_layers", label, LAYERS, config.n_decoder_layers)
+        slide("n_decoder_layers", label, layers, config.n_decoder_layers)
         switch("share_embeddings", _("One table for source and target"))
     else:
-        slide("n_layers", _("n_layers · layers"), LAYERS, config.n_layers)
+        slide("n_layers", _("n_layers · layers"), layers, config.n_layers)
     if reads_tokens:
         switch("tie_embeddings", _("One table reads and writes tokens"))
 
 
-def _sizes(config: ModelConfig) -> None:
-    slide("d_model", _("d_model · width of the stream"), WIDTHS, config.d_model)
+def _sizes(config: ModelConfig, is_counted: bool) -> None:
+    widths = WIDTHS + MORE_WIDTHS if is_counted else WIDTHS
+    slide("d_model", _("d_model · width of the stream"), widths, config.d_model)
     heads = [n for n in divisors(config.d_model) if _turns(config, n)]
     slide("n_heads", _("n_heads · query heads"), heads, config.n_heads)
     kv_heads = divisors(config.n_heads)
@@ -147,8 +155,8 @@ def _sizes(config: ModelConfig) -> None:
     st.caption(f"{_width_of_a_head(config)} · {kind}")
     if config.attention_only:
         return
-    widths = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
-    slide("d_ff", _("d_ff · width of the feed-forward layer"), widths, config.d_ff)
+    wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
+    slide("d_ff", _("d_ff · width of the feed-forward layer"), wide, config.d_ff)
 
 
 def _width_of_a_head(config: ModelConfig) -> str:

@@ -39,7 +39,7 @@ WHOLE = (
     *("token", "at_step", "key", "position_pair", "trained_len"),
     *("target_step", "beam_node", "target_token", "n_training_tokens"),
 )
-OPEN = {"lang": str, **dict.fromkeys(WHOLE, int)}
+OPEN = {"lang": str, "shown_position": str, **dict.fromkeys(WHOLE, int)}
 
 
 def type_of(name: str) -> type:
