@@ -137,6 +137,12 @@ CHOICES = {
     ],
     "no residual": every(residual=[False], norm_placement=NormPlacement),
     "no bias": every(attention_bias=[False], feed_forward_bias=[False]),
+    "as published": [
+        {"d_head": 16, "qk_norm": True, "qk_norm_scale": True, "out_bias": False},
+        {"d_head": 64, "position_kind": "rope", "rotary_share": 0.25, "n_kv_heads": 1},
+        {"norm_placement": "parallel", "parallel_norms": 2},
+        {"norm_placement": "parallel", "parallel_norms": 2, "norm_kind": "none"},
+    ],
     "training": every(training=[True], norm_kind=NormKind, dropout=[0.9]),
     "language": every(lang=LANGUAGES),
 }
