@@ -13,7 +13,7 @@ from pages.sections.compare_numbers import (
 )
 from pages.sections.compare_runs import both_ran, how_they_run
 from pages.ui.chart import drawn
-from pages.ui.compare import beside, listed, measured, sides, tables, trade_offs, words
+from pages.ui.compare import beside, kept, listed, measured, sides, tables, trade_offs, words
 from pages.ui.compare.inputs import what_both_read
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.chosen import shape
@@ -21,6 +21,7 @@ from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.language import _
+from pages.ui.link import write
 
 TITLE = N_("Compare")
 COUNTED = {
@@ -44,6 +45,7 @@ def main() -> None:
     """The story of the page, from top to bottom."""
     run = open_counting_page(TITLE, first_shown="stories-en-zh")
     beside.forget()  # this page draws both by itself
+    mend_what_is_kept()
     st.caption(_("A is what you keep, B is what is set now; both read the same text and seed."))
     pair = sides.pair(run)
     if run.interventions:
@@ -58,6 +60,13 @@ def main() -> None:
     if pair is not None:
         what_to_take(pair, n)
     close_page(TITLE)
+
+
+def mend_what_is_kept() -> None:
+    """What a link says of others than B and cannot be: said as for B."""
+    for what in kept.mend():
+        st.warning(_("Adjusted: {what}").format(what=what))
+    write()
 
 
 def how_to_begin() -> None:

@@ -18,7 +18,12 @@ LANGUAGES = {"en": "English", "zh": "中文"}
 
 def _(text: str) -> str:
     """The text in the reader's language."""
-    return _catalogue(current_language()).gettext(text) if text else ""
+    return in_language(text, current_language()) if text else ""
+
+
+def in_language(text: str, language: str) -> str:
+    """The text in a language that need not be the reader's."""
+    return _catalogue(language).gettext(text)
 
 
 def say(fault: Fault) -> str:

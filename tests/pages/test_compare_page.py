@@ -54,7 +54,7 @@ def test_a_ready_pair_sets_a_and_b(name: str):
     assert "kept" in at.query_params
     assert {"pair_flow_lines", "pair_difference", "pair_expected_bars"} <= charts(at)
     assert "Settings that differ (1)" in said(at)
-    b = {k: v for k, v in PAIRS[name].b[1].items() if k != "preset"}
+    b = {k: v for k, v in PAIRS[name].b.items() if k != "preset"}
     assert b.items() <= at.query_params.items()
 
 
@@ -197,11 +197,25 @@ def test_the_list_is_renamed_and_chosen_from_and_shortened():
     assert "A · five <layers>" in said(at)
     press(at, "kept_b_1")
     assert control(at, "n_layers").value == 5
+    press(at, "kept_a_0")
     press(at, "keep_b")
+    assert "A · <b>mine</b>0" in said(at)
     press(at, "swap_here")
     press(at, "kept_drop_0")
     assert_works(at)
-    assert [each.value for each in at.text_input] == ["five <layers>", "Learns fast"]
+    names = [each.value for each in at.text_input]
+    assert names == ["five <layers>", "Learns fast · n_layers 5 …"]
+
+
+def test_what_is_kept_and_cannot_be_is_said_once():
+    odd, gone = {"preset": "course", "n_heads": "7"}, {"preset": "nope", "d_model": "7777777"}
+    at = opened(PAGE, kept=kept_text(odd, gone), compared_with=99)
+    assert_works(at, warnings=2)
+    assert at.warning[0].value.startswith("Adjusted: `<b>mine</b>0`: ")
+    assert "`nope` is not known here" in at.warning[1].value
+    assert [each.value for each in at.text_input] == ["<b>mine</b>0"]
+    assert "nope" not in str(at.query_params)
+    assert_works(at.run())
 
 
 @pytest.fixture

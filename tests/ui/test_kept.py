@@ -91,6 +91,62 @@ def test_swapping_twice_changes_nothing():
     assert dict(kept.a().query)["d_ff"] == "512"
 
 
+def test_kept_in_the_list_a_stays_as_it_is():
+    link.become({"preset": "course", "n_heads": 4})
+    kept.keep_in_list()
+    assert dict(kept.a().query)["n_heads"] == "4"
+    for n_layers in range(2, MOST_KEPT + 4):
+        link.change("n_layers", n_layers)
+        kept.keep_in_list()
+        assert dict(kept.a().query)["n_heads"] == "4"
+        assert "n_layers" not in dict(kept.a().query)
+    assert len(kept.all_kept()) == MOST_KEPT
+    kept.keep()
+    assert kept.a() == kept.all_kept()[-1]
+
+
+def test_a_name_says_what_was_changed_and_follows_it():
+    link.become(
+        {"preset": "course", "n_kv_heads": 2, "norm_placement": "post", "norm_kind": "none"}
+    )
+    kept.keep()
+    assert kept.a().name == "Course block · n_kv_heads 2 · post …"
+    link.become({"preset": "course", "residual": False, "kept": link.value("kept")})
+    kept.swap()
+    assert kept.a().name == "Course block · residual false"
+    kept.keep_in_list()
+    kept.take(0)
+    kept.keep_in_list()
+    assert kept.all_kept()[2].name == "Course block · residual false 2"
+    kept.rename(0, "my own")
+    link.change("seed", 4)
+    kept.swap()
+    assert kept.a().name == "my own"
+
+
+def test_what_cannot_be_is_said_and_mended_once():
+    impossible = {"preset": "course", "n_heads": "7", "d_model": "many"}
+    gone = {"preset": "run-gone"}
+    names = {"odd": impossible, "gone": gone, "good": {"preset": "gpt2-small"}}
+    text = text_of(tuple(Kept(name, tuple(query.items())) for name, query in names.items()))
+    link.become({"kept": text, "compared_with": 1})
+    assert [each.name for each in kept.all_kept()] == ["odd", "good"]
+    said = kept.mend()
+    assert [sentence.partition(":")[0] for sentence in said] == ["`odd`", "`odd`", "`gone`"]
+    assert "n_heads" in "".join(said) and "many" in "".join(said)
+    assert kept.mend() == []
+    assert kept.a().name == "good"
+    query = dict(kept.all_kept()[0].query)
+    assert "n_heads" not in query and query["preset"] == "course"
+
+
+def test_a_place_beyond_the_list_is_the_last():
+    assert FIELDS["compared_with"].read("99") == MOST_KEPT - 1
+    assert FIELDS["compared_with"].read("-4") == 0
+    with pytest.raises(UnreadableError):
+        FIELDS["compared_with"].read("first")
+
+
 def test_names_are_free_and_short_and_the_oldest_goes_first():
     link.become({"preset": "course"})
     for _ in range(MOST_KEPT + 3):

@@ -52,9 +52,17 @@ def kept_text(text: str) -> str:
     return text_of(tuple(Kept(name, query) for name, query in [*found.items()][:MOST_KEPT]))
 
 
+def place(text: str) -> int:
+    """Read a place in the list; beyond its ends, the first or the last."""
+    try:
+        return min(max(int(text[:32]), 0), MOST_KEPT - 1)
+    except ValueError:
+        raise UnreadableError from None
+
+
 FIELDS = {
     "kept": Field(kept_text, ""),
-    "compared_with": Field(whole(0, MOST_KEPT - 1), 0),
+    "compared_with": Field(place, 0),
     "beside": Field(flag, True),
     "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
     "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),

@@ -1,8 +1,10 @@
 """Configurations that the reader keeps, to set others beside them; all of them are in the link."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from blocks.faults import N_, Fault
 from pages.ui import link, starts
 from pages.ui.compare.fields import (
     LONGEST_NAME,
@@ -13,8 +15,12 @@ from pages.ui.compare.fields import (
     text_of,
 )
 from pages.ui.fields import CONFIG
-from pages.ui.language import _
+from pages.ui.language import LANGUAGES, current_language, in_language, literal, say
 
+GONE = N_("its model {preset} is not known here, and it was left out")
+MOST_NAMED = 3  # changed settings in a name
+BETWEEN, MORE = " · ", " …"
+ROOM = len(MORE) + len(" 12")
 # What a configuration is, and what it is not: the input, the seed and what is looked at.
 OF_A_MODEL = (
     "preset",
@@ -30,8 +36,8 @@ OF_A_MODEL = (
 
 
 def all_kept() -> tuple[Kept, ...]:
-    """Everything that is kept, in the order in which it was."""
-    return kept_of(link.value("kept"))
+    """Everything that is kept and known here, in the order in which it was."""
+    return tuple(each for each in kept_of(link.value("kept")) if _is_known(each))
 
 
 def a() -> Kept | None:
@@ -42,20 +48,73 @@ def a() -> Kept | None:
 
 def keep() -> None:
     """Keep what is set now, and call it A."""
-    add([Kept(_(starts.start(link.value("preset")).title), _query_now())])
+    add([Kept("", _query_now())], becomes_a=True)
 
 
-def add(entries: Sequence[Kept]) -> None:
-    """Keep these too, and call the last of them A; the oldest go where there are too many."""
-    kept = list(all_kept())
+def keep_in_list() -> None:
+    """Keep what is set now; A stays what it is."""
+    add([Kept("", _query_now())])
+
+
+def add(entries: Sequence[Kept], *, becomes_a: bool = False) -> None:
+    """Keep these too; where there is no A, or so it is wanted, the last of them becomes it.
+
+    The oldest but A go where there are too many. Who has no name is called by what it is.
+    """
+    kept, stays = list(all_kept()), None if becomes_a else a()
     for entry in entries:
         taken = {each.name for each in kept}
-        name = _free_name(entry.name.strip()[:LONGEST_NAME] or "–", taken)
-        kept.append(entry._replace(name=name))
-    kept = kept[-MOST_KEPT:]
-    while len(kept) > 1 and len(text_of(tuple(kept))) > LONGEST_TEXT:
-        kept = kept[1:]
-    _write(tuple(kept), index=len(kept) - 1)
+        wanted = entry.name.strip()[:LONGEST_NAME] or automatic_name(entry.query)
+        kept.append(entry._replace(name=_free_name(wanted, taken)))
+    stays = stays or kept[-1]
+    while len(kept) > MOST_KEPT or (len(kept) > 1 and len(text_of(tuple(kept))) > LONGEST_TEXT):
+        kept.remove(next(each for each in kept if each != stays))
+    _write(tuple(kept), index=kept.index(stays))
+
+
+def automatic_name(query: tuple[tuple[str, str], ...], language: str = "") -> str:
+    """The preset and up to three settings that were changed in it, as far as there is room."""
+    values = dict(query)
+    preset = values.pop("preset", link.value("preset"))
+    parts = [_part(name, values[name]) for name in OF_A_MODEL if name in values]
+    title = in_language(starts.start(preset).title, language or current_language())
+    named = [title[: LONGEST_NAME - ROOM]]
+    for part in parts:
+        if len(named) <= MOST_NAMED and len(BETWEEN.join((*named, part))) <= LONGEST_NAME - ROOM:
+            named.append(part)
+    return BETWEEN.join(named) + (MORE if len(named) <= len(parts) else "")
+
+
+def _part(name: str, text: str) -> str:
+    """One setting; an option of the configuration says by itself what it is."""
+    is_option = name in CONFIG and text.isidentifier() and text not in ("none", "true", "false")
+    return text if is_option else f"{name} {text}"
+
+
+def mend() -> list[str]:
+    """Bring what came by a link to what can be; returns a sentence for each change."""
+    entries, chosen = kept_of(link.value("kept")), a()
+    faults = {each.name: _faults(each) for each in entries}
+    said = [f"{literal(name)}: {say(fault)}" for name in faults for fault in faults[name]]
+    if said:
+        known = all_kept()
+        names = [each.name for each in known]
+        kept = tuple(as_it_is(each) if faults[each.name] else each for each in known)
+        _write(kept, names.index(chosen.name) if chosen else 0)
+    return said
+
+
+def _faults(entry: Kept) -> tuple[Fault, ...]:
+    if not _is_known(entry):
+        return (Fault(GONE, {"preset": literal(dict(entry.query)["preset"])}),)
+    read = link.read(_of_a_model(entry.query))
+    return (*read.faults, *link.mend(read.values).faults)
+
+
+def as_it_is(entry: Kept) -> Kept:
+    """As a link would say what its configuration is after all."""
+    with link.as_if(values_with(entry)):
+        return entry._replace(query=_query_now())
 
 
 def choose(index: int) -> None:
@@ -69,7 +128,11 @@ def swap() -> None:
     if not kept:
         return
     index = min(index, len(kept) - 1)
-    before, kept[index] = kept[index], Kept(kept[index].name, _query_now())
+    before, query = kept[index], _query_now()
+    others = {each.name for i, each in enumerate(kept) if i != index}
+    is_own = not _is_automatic(before)
+    name = before.name if is_own else _free_name(automatic_name(query), others)
+    kept[index] = Kept(name, query)
     link.become(values_with(before))
     _write(tuple(kept), index)
 
@@ -105,10 +168,19 @@ def values_with(kept: Kept) -> dict[str, Any]:
 
 def _values(query: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     """Typed and checked; the preset is named even where a page begins with it."""
-    ours = {name: text for name, text in query if name in OF_A_MODEL}
-    preset = ours.get("preset", "")
-    named = {"preset": preset} if starts.is_known(preset) else {}
+    ours = _of_a_model(query)
+    named = {name: ours[name] for name in ("preset",) if name in ours}
     return named | link.read(ours).values
+
+
+def _of_a_model(query: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {name: text for name, text in query if name in OF_A_MODEL}
+
+
+def _is_known(entry: Kept) -> bool:
+    """Whether the model that it starts from is there; a page has one where none is named."""
+    preset = dict(entry.query).get("preset")
+    return preset is None or starts.is_known(preset)
 
 
 def _query_now() -> tuple[tuple[str, str], ...]:
@@ -116,11 +188,18 @@ def _query_now() -> tuple[tuple[str, str], ...]:
     return tuple({**now, "preset": link.value("preset")}.items())
 
 
+def _is_automatic(entry: Kept) -> bool:
+    """Whether it is called by what it is, with a number behind or not; in any language."""
+    found = re.sub(r" \d+$", "", entry.name)
+    names = (automatic_name(entry.query, language) for language in LANGUAGES)
+    return any(name in (entry.name, found) for name in names)
+
+
 def _free_name(wanted: str, taken: set[str]) -> str:
     """The name itself, or the first with a number that is free."""
     if wanted not in taken:
         return wanted
-    numbered = (f"{wanted[: LONGEST_NAME - 4]} {i}" for i in range(2, MOST_KEPT + 2))
+    numbered = (f"{wanted[: LONGEST_NAME - ROOM]} {i}" for i in range(2, MOST_KEPT + 2))
     return next(name for name in numbered if name not in taken)
 
 

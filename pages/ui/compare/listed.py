@@ -85,7 +85,7 @@ def keep_and_swap() -> None:
         st.button(
             _("Keep B in the list"),
             icon=":material/bookmark_add:",
-            on_click=kept.keep,
+            on_click=kept.keep_in_list,
             key="keep_b",
             disabled=len(kept.all_kept()) >= MOST_KEPT,
         )
