@@ -216,7 +216,7 @@ def attend(
 
     A query that may see no key gives zeros, whatever the kernel makes of it.
     """
-    seen = mask if bias is None else additive_mask(mask, bias, q.dtype)
+    seen = mask if bias is None else additive_mask(mask, bias[None], q.dtype)  # kernels want 4 axes
     grouped = k.shape[1] != q.shape[1]
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
     return out if mask is None else out.masked_fill(~mask.any(dim=-1, keepdim=True), 0)

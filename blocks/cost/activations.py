@@ -67,7 +67,7 @@ def training_activations(
 ) -> Activations:
     """Of one step on `batch` texts of n tokens (an encoder–decoder reads two of them).
 
-    Without `fused`, and with what no fused kernel takes (ALiBi, learned biases of distances),
+    Without `fused`, and with what no fused kernel takes (learned biases of distances),
     each layer keeps its patterns. With `checkpointing` each layer keeps its input alone, and one
     at a time is computed again.
     """
@@ -199,6 +199,8 @@ def _attention(
     if not is_fused:
         kept = (3, *PAIRS) if config.dropout else PAIRS  # itself, what is dropped, what is left
         yield Part("pattern", "attention", (kept,))
+    elif _has_alibi(config) and not is_cross:  # what is added to the scores, and the mask in it
+        yield Part("mask", "attention", (("n_heads", "n", "n", "bytes"),))
     elif is_causal:
         yield Part("mask", "attention", (("n", "n", "bytes"),))
     is_cleared = is_fused and is_causal  # rows without a key, in a copy
@@ -206,9 +208,12 @@ def _attention(
 
 
 def can_be_fused(config: ModelConfig) -> bool:
-    """Whether fused kernels take its self-attention: not what each head adds to its scores."""
-    is_alibi = config.position.position_kind is PositionKind.ALIBI
-    return not is_alibi and not _has_relative_bias(config)
+    """Whether fused kernels take its self-attention: not where it learns what is added to scores."""
+    return not _has_relative_bias(config)
+
+
+def _has_alibi(config: ModelConfig) -> bool:
+    return config.position.position_kind is PositionKind.ALIBI
 
 
 def _has_relative_bias(config: ModelConfig) -> bool:
