@@ -208,7 +208,7 @@ def _attention(
 
 
 def can_be_fused(config: ModelConfig) -> bool:
-    """Whether fused kernels take its self-attention: not where it learns what is added to scores."""
+    """Whether fused kernels take its self-attention: not what it learns to add to scores."""
     return not _has_relative_bias(config)
 
 
