@@ -14,7 +14,7 @@ from pages.sections.compare_numbers import (
 from pages.sections.compare_runs import both_ran, how_they_run
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, kept, listed, measured, sides, tables, trade_offs, words
-from pages.ui.compare.inputs import what_both_read
+from pages.ui.compare.inputs import counted_with, what_both_read
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.chosen import shape
 from pages.ui.explain import contents
@@ -74,6 +74,7 @@ def how_to_begin() -> None:
     st.info(words.how_to_begin(), icon=":material/bookmark_add:")
     st.markdown(_("Or begin with a pair: A and B are set at once, and you change B at the left."))
     listed.ready_pairs()
+    counted_with()
 
 
 def two_of_them(pair: Pair) -> None:
@@ -84,7 +85,7 @@ def two_of_them(pair: Pair) -> None:
     what_both_read(pair)
     n = shape().n
     contents({**COUNTED, **ways_to_runs(pair), **ALL})
-    what_differs(pair, n)
+    what_differs(pair, n, trade_offs.weight_format())
     where_it_goes(pair, n)
     if both_ran(pair):
         how_fast_here(pair)
@@ -101,9 +102,10 @@ def ways_to_runs(pair: Pair) -> dict[str, str]:
 def what_to_take(pair: Pair, n: int) -> None:
     """Tables, pictures and configuration, to keep."""
     st.subheader(_("Take it with you"))
+    rows = tables.counted_rows(pair, n, trade_offs.weight_format())
     found = {
         "differences": tables.settings_frame(pair),
-        "numbers": tables.numbers_frame(tables.counted_rows(pair, n), pair),
+        "numbers": tables.numbers_frame(rows, pair),
     }
     figures = [drawn(draw_parameters, pair), drawn(draw_operations, pair, n)]
     shown = trade_offs.candidates(pair.b), trade_offs.axes(), n

@@ -37,7 +37,7 @@ def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int):
     """The dots and the stairs."""
     return trade_off.scatter(
         trade_offs.points(found, axes, n),
-        titles=(trade_offs.title(axes.x, n), trade_offs.title(axes.y, n)),
+        titles=tuple(trade_offs.title(name, n, axes.weight_format) for name in (axes.x, axes.y)),
         more_is_better=(axes.x_more, axes.y_more),
         _=_,
     )

@@ -16,15 +16,15 @@ from pages.ui.link import value
 from pages.ui.steps import in_steps
 
 
-def what_differs(pair: Pair, n: int) -> None:
+def what_differs(pair: Pair, n: int, weight_format: str) -> None:
     """The settings that differ, and what follows from them."""
     code = (settings.differing, summary.summarise)
     heading(_("What differs"), ("comparing", "flops"), code, key="differs")
     st.info(words.how_many_differ(pair), icon=":material/compare_arrows:")
     tables.settings(pair)
-    st.info(words.dearer(pair, n), icon=":material/lightbulb:")
-    tables.numbers(tables.counted_rows(pair, n), pair, key="pair_numbers")
-    st.caption(words.numbers_note(n))
+    st.info(words.dearer(pair, n, weight_format), icon=":material/lightbulb:")
+    tables.numbers(tables.counted_rows(pair, n, weight_format), pair, key="pair_numbers")
+    st.caption(words.numbers_note(n, weight_format))
 
 
 @section

@@ -109,6 +109,19 @@ def test_what_is_too_large_to_run_is_counted_all_the_same():
     assert "46,702,792,704" in said(at)
 
 
+@pytest.mark.parametrize(("weight_format", "each"), [("bfloat16", "131 kB"), ("float32", "262 kB")])
+def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str):
+    llama = {"preset": "llama-3-8b", "weight_format": weight_format}
+    assert f" {each} " in said(opened("pages/cost.py", **llama, memory_use="inference"))
+    at = opened(PAGE, **llama, kept=kept_text({"preset": "mixtral-8x7b"}))
+    assert f"Each token takes {each} in the KV cache of both ({weight_format})" in said(at)
+    label = f"KV cache, bytes a token, {weight_format}"
+    assert set(at.dataframe[1].value.set_index("what").loc[label][1:2]) == {each}
+    assert figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"] == label
+    move(at, "weight_format", "int4")
+    assert "KV cache, bytes a token, 16 bits" in words_in_pictures(at)
+
+
 UNLIKE = {
     "a block and a GPT": ({"preset": "course"}, SMALL),
     "encoder–decoder and encoder": ({"preset": "translator"}, {"preset": "masked-words"}),
@@ -298,9 +311,11 @@ def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
 
 @pytest.mark.usefixtures("state")
 def test_csv_has_every_setting_and_every_count():
-    table = pd.read_csv(pd.io.common.StringIO(files.as_csv(some_kept(), 256)))
+    table = pd.read_csv(pd.io.common.StringIO(files.as_csv(some_kept(), 256, "bfloat16")))
     assert list(table["name"])[2] == "'=1+1"
     assert table["parameters"][1] == 46_702_792_704
+    assert table["cache_bytes"][1] == 2 * 32 * 1024 * 2  # 8 heads of 128 for keys, and values
+    assert set(table["weight_format"]) == {"bfloat16"}
     assert table["d_ff"].tolist() == [512, 14336, 2048, 3072, 96]
     assert set(MEASURES) <= set(table.columns)
     assert table["n_layers"][2] == starts.start("t5-small").config.n_layers

@@ -60,18 +60,18 @@ def _table(entry: Kept) -> dict[str, Any]:
     return beside | {name: value for name, value in config.items() if value is not None}
 
 
-def as_csv(entries: Sequence[Kept], n: int) -> str:
+def as_csv(entries: Sequence[Kept], n: int, weight_format: str) -> str:
     """One row a configuration: its name, every setting that does something, and its counts."""
-    rows = []
+    rows, counted = [], {"n": n, "weight_format": weight_format}
     for entry in entries:
         run = sides.run_of(entry)
-        counts = vars(measured.summary(run.config, n, run.dtype))
+        counts = vars(measured.summary(run.config, n, weight_format))
         used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
         fields = settings_in_use(run.config)
-        rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, "n": n})
+        rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, **counted})
     table = pd.DataFrame(rows)
-    first = ["name", *(name for name in table if name not in ("name", *COUNTED, "n"))]
-    return table[[*first, *COUNTED, "n"]].to_csv(index=False)
+    first = ["name", *(name for name in table if name not in ("name", *COUNTED, *counted))]
+    return table[[*first, *COUNTED, *counted]].to_csv(index=False)
 
 
 def _no_formula(name: str) -> str:

@@ -5,14 +5,15 @@ import streamlit as st
 from pages.ui import link
 from pages.ui.compare import sides
 from pages.ui.compare.sides import Pair
-from pages.ui.controls import slide
+from pages.ui.controls import pick, slide
 from pages.ui.cost.controls import LENGTHS
+from pages.ui.cost.fields import WEIGHT_FORMATS
 from pages.ui.inputs import input_controls, mask_controls, vector_controls
 from pages.ui.language import _
 
 
 def what_both_read(pair: Pair) -> None:
-    """The text, B's mask, the pinned token; and how long a text is counted with."""
+    """The text, B's mask, the pinned token; and what is counted with."""
     reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
     left, right = st.columns([5, 4])
     with left:
@@ -22,8 +23,17 @@ def what_both_read(pair: Pair) -> None:
         if pair.a.mask != pair.b.mask:
             st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
+    counted_with()
+
+
+def counted_with() -> None:
+    """How long a text is, and in what numbers: the same as on the page of costs."""
+    left, right = st.columns([5, 4])
+    with left:
         label = _("n · tokens of a text that is counted with")
         slide("context_len", label, LENGTHS, link.value("context_len"))
+    with right:
+        pick("weight_format", _("Number format of the weights"), WEIGHT_FORMATS, label_of=str)
 
 
 def _token_choice(pair: Pair) -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.ui.compare import controls, files, kept, measured, sides
 from pages.ui.compare.fields import LONGEST_NAME, MOST_KEPT
 from pages.ui.compare.pairs import PAIRS, set_pair
-from pages.ui.compare.trade_offs import DIRECTIONS, MEASURES, direction
+from pages.ui.compare.trade_offs import DIRECTIONS, MEASURES, direction, weight_format
 from pages.ui.controls import choose, pick
 from pages.ui.cost.amounts import in_bytes
 from pages.ui.export import download
@@ -60,9 +60,13 @@ def _renamed(i: int, key: str) -> None:
 
 def _counts(entry: kept.Kept, n: int) -> str:
     run = sides.run_of(entry)
-    found = measured.summary(run.config, n, run.dtype)
-    text = _("{total:,} parameters · {memory} of weights")
-    return text.format(total=found.parameters, memory=in_bytes(found.weight_bytes))
+    found = measured.summary(run.config, n, weight_format())
+    text = _("{total:,} parameters · {memory} of weights in {weight_format}")
+    return text.format(
+        total=found.parameters,
+        memory=in_bytes(found.weight_bytes),
+        weight_format=weight_format(),
+    )
 
 
 def _buttons(i: int, *, is_a: bool) -> None:
@@ -98,7 +102,7 @@ def files_out(n: int) -> None:
     """The whole list, to take along."""
     entries = kept.all_kept()
     with st.container(horizontal=True):
-        download("kept.csv", lambda: files.as_csv(entries, n), "text/csv")
+        download("kept.csv", lambda: files.as_csv(entries, n, weight_format()), "text/csv")
         download("kept.toml", lambda: files.as_toml(entries), "application/toml")
 
 

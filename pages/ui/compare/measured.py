@@ -27,9 +27,9 @@ N_ROUNDS, N_LIKELIEST = 7, 6
 
 
 @lru_cache(maxsize=256)
-def summary(config: ModelConfig, n: int, dtype: str) -> Summary:
-    """The numbers by which one is chosen."""
-    return summarise(config, n=n, dtype=dtype)
+def summary(config: ModelConfig, n: int, weight_format: str) -> Summary:
+    """The numbers by which one is chosen, bytes in this number format."""
+    return summarise(config, n=n, dtype=weight_format)
 
 
 @lru_cache(maxsize=64)

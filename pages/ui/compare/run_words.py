@@ -10,7 +10,7 @@ from pages.ui.compare import frames, measured, sides
 from pages.ui.compare.sides import Pair
 from pages.ui.compare.words import in_rows
 from pages.ui.language import _, literal
-from pages.ui.numbers import percent
+from pages.ui.numbers import percent, readable
 
 STAGES = {
     "resid_post": N_("the stream after the layer"),
@@ -67,17 +67,17 @@ def flow_sentence(pair: Pair, stage_name: str, moment_name: str) -> str:
     both = a.merge(b, on="layer", suffixes=("_a", "_b"))
     start, last = both.iloc[0], both.iloc[-1]
     text = _(
-        "{stage}, {moment}: A goes from {a_start:.3g} to {a_end:.3g}, B from {b_start:.3g} to "
-        "{b_end:.3g} (layers {first} to {last}). They lie furthest apart at layer {apart}."
+        "{stage}, {moment}: A goes from {a_start} to {a_end}, B from {b_start} to "
+        "{b_end} (layers {first} to {last}). They lie furthest apart at layer {apart}."
     )
     apart = both["layer"][(both["value_b"] - both["value_a"]).abs().idxmax()]
     said = text.format(
         stage=_capital(stage(stage_name)),
         moment=moment(moment_name),
-        a_start=start["value_a"],
-        a_end=last["value_a"],
-        b_start=start["value_b"],
-        b_end=last["value_b"],
+        a_start=readable(start["value_a"]),
+        a_end=readable(last["value_a"]),
+        b_start=readable(start["value_b"]),
+        b_end=readable(last["value_b"]),
         first=int(start["layer"]),
         last=int(last["layer"]),
         apart=int(apart),

@@ -16,6 +16,7 @@ from pages.ui.compare.measured import PairTimes
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.units import duration
 from pages.ui.language import _
+from pages.ui.numbers import readable
 
 NOTHING = "–"
 COUNTED = (
@@ -105,12 +106,12 @@ def settings(pair: Pair) -> None:
     st.dataframe(table, hide_index=True, key="differing_settings", height="content")
 
 
-def counted_rows(pair: Pair, n: int) -> list[Row]:
+def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
     """What is counted of both, where either has it; nothing is built."""
-    a, b = (measured.summary(run.config, n, run.dtype) for run in pair.both)
+    a, b = (measured.summary(run.config, n, weight_format) for run in pair.both)
     return [
         Row(
-            trade_offs.title(name, n),
+            trade_offs.title(name, n, weight_format),
             float(getattr(a, name)),
             float(getattr(b, name)),
             lambda value, name=name: trade_offs.said(name, value),
@@ -127,8 +128,8 @@ def run_rows(pair: Pair) -> list[Row]:
     growth = [float(stream.iloc[-1] / stream.iloc[0]) for stream in streams]
     entropy = [measured.mean_entropy(run) for run in pair.both]
     rows = [
-        Row(_("RMS of the stream after the last layer"), *ends, "{:.3g}".format),
-        Row(_("growth of the stream through the layers"), *growth, "{:.3g} ×".format),
+        Row(_("RMS of the stream after the last layer"), *ends, readable),
+        Row(_("growth of the stream through the layers"), *growth, _times),
         Row(_("entropy of a head, mean (bits)"), *entropy, "{:.2f}".format),
     ]
     if pair.reads_the_same:
@@ -177,7 +178,11 @@ def signed(change: float, said: Callable[[float], str]) -> str:
 def _ratio(row: Row) -> str:
     if not row.a or not row.b or not math.isfinite(row.b / row.a):
         return NOTHING
-    return f"{row.b / row.a:.3g} ×"
+    return _times(row.b / row.a)
+
+
+def _times(ratio: float) -> str:
+    return f"{readable(ratio)} ×"
 
 
 def numbers(rows: list[Row], pair: Pair, *, key: str) -> None:

@@ -28,6 +28,8 @@ MEASURES = {
     "n_layers": "n_layers",
 }
 OF_TEXT = ("read_flops", "decode_flops", "memory", "training_flops")
+# Numbers that pass are 16 bits where weights are fewer.
+CACHED_FORMATS = ("float32", "bfloat16", "float16")
 BYTES = ("weight_bytes", "cache_bytes", "memory")
 FLOPS = ("read_flops", "decode_flops", "training_flops")
 DIRECTIONS = {"less": N_("less is better"), "more": N_("more is better")}
@@ -40,16 +42,21 @@ class Candidate(NamedTuple):
     name: str
     kind: str
     config: ModelConfig
-    dtype: str
 
 
 class Axes(NamedTuple):
-    """What stands on which axis, and where on it is better."""
+    """What stands on which axis, where on it is better, and in what bytes are counted."""
 
     x: str
     y: str
     x_more: bool
     y_more: bool
+    weight_format: str
+
+
+def weight_format() -> str:
+    """The number format in which bytes are counted, here and on the page of costs."""
+    return link.value("weight_format")
 
 
 def axes() -> Axes:
@@ -59,27 +66,28 @@ def axes() -> Axes:
         link.value("tradeoff_y"),
         link.value("tradeoff_x_better") == "more",
         link.value("tradeoff_y_better") == "more",
+        weight_format(),
     )
 
 
 def candidates(run: Run) -> tuple[Candidate, ...]:
     """B, all that are kept, and the published ones that are neither."""
-    found = [Candidate("b", _("B · now"), "b", run.config, run.dtype)]
+    found = [Candidate("b", _("B · now"), "b", run.config)]
     chosen = kept.a()
     for i, entry in enumerate(kept.all_kept()):
         its = sides.run_of(entry)
         kind = "a" if entry == chosen else "kept"
         name = f"A · {entry.name}" if kind == "a" else entry.name
-        found.append(Candidate(f"kept:{i}", name, kind, its.config, its.dtype))
+        found.append(Candidate(f"kept:{i}", name, kind, its.config))
     if link.value("with_presets"):
-        found += _published({each.config for each in found}, run.dtype)
+        found += _published({each.config for each in found})
     return tuple(found)
 
 
-def _published(there: set[ModelConfig], dtype: str) -> list[Candidate]:
+def _published(there: set[ModelConfig]) -> list[Candidate]:
     known = ((name, starts.start(name)) for name in starts.names_to_count())
     return [
-        Candidate(f"preset:{name}", _(start.title), "preset", start.config, dtype)
+        Candidate(f"preset:{name}", _(start.title), "preset", start.config)
         for name, start in known
         if start.config not in there
     ]
@@ -89,7 +97,7 @@ def points(found: tuple[Candidate, ...], axes: Axes, n: int) -> pd.DataFrame:
     """One row a candidate that has both numbers: key, name, kind, x, y, on_front, said."""
     rows = []
     for each in found:
-        numbers = measured.summary(each.config, n, each.dtype)
+        numbers = measured.summary(each.config, n, axes.weight_format)
         x, y = float(getattr(numbers, axes.x)), float(getattr(numbers, axes.y))
         if x > 0 and y > 0:
             rows.append((each.key, each.name, each.kind, x, y, _hover(each.name, axes, x, y)))
@@ -106,10 +114,18 @@ def _hover(name: str, axes: Axes, x: float, y: float) -> str:
     return "<br>".join((f"<b>{token_label(name, most=40)}</b>", *said_of))
 
 
-def title(measure: str, n: int) -> str:
-    """What an axis shows; some numbers depend on how long the text is."""
+def title(measure: str, n: int, weight_format: str) -> str:
+    """What an axis shows; some numbers depend on the text's length or the number format."""
     said = _(MEASURES[measure])
+    if measure in BYTES:
+        is_cache = measure == "cache_bytes"
+        said = f"{said}, {cache_format(weight_format) if is_cache else weight_format}"
     return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
+
+
+def cache_format(weight_format: str) -> str:
+    """In what keys and values are kept where weights have this format."""
+    return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
 
 
 def said(measure: str, value: float) -> str:

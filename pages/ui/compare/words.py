@@ -2,17 +2,19 @@
 
 import pandas as pd
 
+from blocks.cost.fit import n_parameters
 from blocks.run import Run
 from pages.ui import terms
 from pages.ui.compare import frames, measured, sides, tables, trade_offs
 from pages.ui.compare.fields import MOST_KEPT
 from pages.ui.compare.measured import PairTimes
 from pages.ui.compare.sides import Pair
-from pages.ui.compare.trade_offs import Axes, Candidate
+from pages.ui.compare.trade_offs import Axes, Candidate, cache_format
 from pages.ui.cost import amounts
 from pages.ui.cost import names as cost_names
 from pages.ui.cost.units import duration
 from pages.ui.language import _, literal
+from pages.ui.numbers import readable
 
 SAME_WITHIN = 0.005
 MOST_NAMED = 8
@@ -37,7 +39,7 @@ def _model(run: Run) -> str:
         d_model=config.d_model,
         heads=terms.attention_kind(config),
         weights=_("trained weights") if run.weights else _("random weights"),
-        total=measured.summary(config, 1, run.dtype).parameters,
+        total=n_parameters(config),
     )
 
 
@@ -52,24 +54,22 @@ def how_many_differ(pair: Pair) -> str:
     return text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
 
 
-def dearer(pair: Pair, n: int) -> str:
+def dearer(pair: Pair, n: int, weight_format: str) -> str:
     """What B costs more or less than A, and which part makes the difference."""
-    a, b = (measured.summary(run.config, n, run.dtype) for run in pair.both)
+    a, b = (measured.summary(run.config, n, weight_format) for run in pair.both)
     by_kind = measured.by_kind(pair.a.config, pair.b.config)
     said = [_parameters(a.parameters, b.parameters, by_kind), _reading(pair, n)]
-    said.append(_cache(a.cache_bytes, b.cache_bytes))
+    said.append(_cache(a.cache_bytes, b.cache_bytes, cache_format(weight_format)))
     return " ".join(filter(None, said))
 
 
 def _parameters(a: int, b: int, by_kind: pd.DataFrame) -> str:
     if a == b:
         return _("Both have {n:,} parameters.").format(n=a)
-    text = _(
-        "B has {ratio:.3g} times the parameters of A ({change}), mostly {part} ({part_change})."
-    )
+    text = _("B has {ratio} times the parameters of A ({change}), mostly {part} ({part_change}).")
     part, change = _largest_change(by_kind, b - a)
     return text.format(
-        ratio=b / a,
+        ratio=readable(b / a),
         change=tables.signed(b - a, "{:,}".format),
         part=tables.kind(part),
         part_change=tables.signed(round(change), "{:,}".format),
@@ -84,12 +84,12 @@ def _reading(pair: Pair, n: int) -> str:
         return text.format(n=n, flops=amounts.flops(b))
     part, change = _largest_change(table, b - a)
     text = _(
-        "To read a token of a text of {n:,} B takes {ratio:.3g} times the FLOPs, mostly {part} "
+        "To read a token of a text of {n:,} B takes {ratio} times the FLOPs, mostly {part} "
         "({change})."
     )
     return text.format(
         n=n,
-        ratio=b / a,
+        ratio=readable(b / a),
         part=cost_names.operation(part),
         change=tables.signed(change, amounts.flops),
     )
@@ -102,21 +102,31 @@ def _largest_change(table: pd.DataFrame, total: float) -> tuple[str, float]:
     return table["name"][i], float(change[i])
 
 
-def _cache(a: int, b: int) -> str:
+def _cache(a: int, b: int, number_format: str) -> str:
     if not a or not b:
         return ""
     if a == b:
-        return _("Each token takes {n} in the KV cache of both.").format(n=amounts.in_bytes(a))
-    text = _("In the KV cache each token takes {b} instead of {a}: {ratio:.3g} times as much.")
-    return text.format(a=amounts.in_bytes(a), b=amounts.in_bytes(b), ratio=b / a)
+        text = _("Each token takes {n} in the KV cache of both ({number_format}).")
+        return text.format(n=amounts.in_bytes(a), number_format=number_format)
+    text = _(
+        "In the KV cache ({number_format}) each token takes {b} instead of {a}: {ratio} times as "
+        "much."
+    )
+    return text.format(
+        number_format=number_format,
+        a=amounts.in_bytes(a),
+        b=amounts.in_bytes(b),
+        ratio=readable(b / a),
+    )
 
 
-def numbers_note(n: int) -> str:
+def numbers_note(n: int, weight_format: str) -> str:
     """What the numbers are."""
     return _(
         "Counted exactly, nothing is built: products of matrices of texts of {n:,} tokens; 1 GB = "
-        "10⁹ bytes. The memory to use it is an estimate. A dash: there is no such thing."
-    ).format(n=n)
+        "10⁹ bytes, counted in {weight_format} whatever A and B run in here. The memory to use it "
+        "is an estimate. A dash: there is no such thing."
+    ).format(n=n, weight_format=weight_format)
 
 
 def time_sentence(pair: Pair, found: PairTimes) -> str:
@@ -144,15 +154,15 @@ def _verdict(found: PairTimes) -> str:
     ratios = [b / a for a, b in zip(found.a.seconds, found.b.seconds, strict=True)]
     low, high = min(ratios), max(ratios)
     if low > 1:
-        text = _("B was slower in every round: {ratio:.3g} times A in the middle.")
+        text = _("B was slower in every round: {ratio} times A in the middle.")
     elif high < 1:
-        text = _("B was faster in every round: {ratio:.3g} times A in the middle.")
+        text = _("B was faster in every round: {ratio} times A in the middle.")
     else:
         text = _(
-            "Round by round B took {ratio:.3g} times A in the middle ({low:.2g} to {high:.2g}): "
+            "Round by round B took {ratio} times A in the middle ({low} to {high}): "
             "no clear winner."
         )
-    said = text.format(ratio=found.ratio, low=low, high=high)
+    said = text.format(ratio=readable(found.ratio), low=readable(low), high=readable(high))
     low, high = found.b.quartiles
     if high - low <= MOST_SPREAD * found.b.median:
         return said
@@ -165,8 +175,8 @@ def _against_flops(pair: Pair, found: PairTimes) -> str:
     n = pair.b.input.shape[1]
     table = measured.by_operation(pair.a.config, pair.b.config, n)
     expected = float(table["b"].sum() / table["a"].sum())
-    text = _("By FLOPs alone it would be {expected:.3g} times.")
-    return text.format(expected=expected)
+    text = _("By FLOPs alone it would be {expected} times.")
+    return text.format(expected=readable(expected))
 
 
 def time_note(pair: Pair) -> str:
@@ -231,8 +241,8 @@ def front_alt(found: tuple[Candidate, ...], axes: Axes, n: int) -> str:
     """The dots in words."""
     text = _("{x} against {y}, a dot a configuration. {sentence}")
     return text.format(
-        x=trade_offs.title(axes.x, n),
-        y=trade_offs.title(axes.y, n),
+        x=trade_offs.title(axes.x, n, axes.weight_format),
+        y=trade_offs.title(axes.y, n, axes.weight_format),
         sentence=front_sentence(found, axes, n),
     )
 
