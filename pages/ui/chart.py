@@ -32,7 +32,7 @@ def show(
     """Show what `draw(*values)` draws; `alt(*values)` says it in words.
 
     Both are kept: equal values give the same picture. `on_click` gets the customdata of the mark
-    that was clicked. Where a configuration is kept as A, its picture stands below on the same
+    that was clicked. Where a configuration is kept as A, its picture stands above on the same
     scales, if the values name the run of the page.
     """
     other = beside.with_a(values)
@@ -54,24 +54,25 @@ def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) ->
 
 
 def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -> None:
-    """B, which is set now and can be clicked, and below it A."""
+    """A as it was kept, and below it B, which is set now and can be clicked."""
     name = literal(beside.found().name)
     try:
         b, a = _two_drawn(_work(draw), values, other, current_language(), _theme())
         _described(alt, other, current_language())
     except CANNOT_BE_DRAWN:
-        _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
         text = _("A · {name}: it cannot be drawn with this layer, head or token.")
         st.caption(text.format(name=name))
+        _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
         return
     if a.sent == b.sent:
         _show_one(b, values, key=key, alt=alt, on_click=on_click)
-        st.caption(_("A · {name}: the same.").format(name=name))
+        st.caption(_("A · {name}: this picture is the same.").format(name=name))
         return
-    st.caption(_("B · as it is set now"))
-    _show_one(b, values, key=key, alt=alt, on_click=on_click)
-    st.caption(_("A · {name}").format(name=name))
+    st.caption(_("A · {name}, as it was kept").format(name=name))
     _show_one(a, other, key=f"{key}_a", alt=alt)
+    clicked = _("B · as it is set now: a click chooses here")
+    st.caption(clicked if on_click else _("B · as it is set now"))
+    _show_one(b, values, key=key, alt=alt, on_click=on_click)
 
 
 def show_now(figure: Any, *, key: str, alt: str) -> None:

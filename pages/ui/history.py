@@ -12,3 +12,9 @@ def run_before(run: Run) -> Run | None:
         current, before = run, current
         st.session_state["runs"] = (current, before)
     return before
+
+
+def ghost_of(run: Run) -> Run | None:
+    """The run before this one, where the page has asked for it."""
+    current, before = st.session_state.get("runs", (None, None))
+    return before if current == run else None

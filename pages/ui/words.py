@@ -9,11 +9,16 @@ from blocks.inspection import tiles
 from blocks.kinds import NormKind, NormPlacement
 from blocks.run import Run
 from pages.ui import cached, labelled, link, terms
+from pages.ui.compare import beside
 from pages.ui.language import _, literal
 
 
 def summary(run: Run) -> str:
-    """What runs, in one line."""
+    """What runs, in one line; in two where A is beside it."""
+    return beside.said_of_both(_in_one_line, run)
+
+
+def _in_one_line(run: Run) -> str:
     text = _("{n} tokens × {d_model} features · {total:,} parameters · {kind} · seed {seed}")
     return text.format(
         n=run.input.shape[1],
@@ -56,7 +61,7 @@ def _reason(run: Run) -> str:
 
 def take_away_caption(run: Run) -> str:
     """What was set, under pictures that are taken away."""
-    return f"{summary(run)} · {urlencode(link.as_query(), errors='replace')}"
+    return f"{_in_one_line(run)} · {urlencode(link.as_query(), errors='replace')}"
 
 
 def strip_alt(run: Run, layer: int, *_selected: str) -> str:

@@ -1,4 +1,4 @@
-"""Keep as A, change something: on every page with pictures A stands below B."""
+"""Keep as A, change something: on every page with pictures A stands above B."""
 
 import pytest
 from opened import PAGES, assert_works, figure, opened, press, visit
@@ -20,18 +20,35 @@ WITH_A = {
 }
 
 
+def in_order(at) -> list[str]:
+    return [chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")]
+
+
 def keys(at) -> set[str]:
-    return {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")}
+    return {*in_order(at)}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_stands_below_b_on_every_page(page: str):
+def test_a_stands_above_b_on_every_page(page: str):
     at = opened(page, kept=A)
     assert_works(at)
     doubled = {key for key in keys(at) if key.endswith("_a")}
     assert {key.removesuffix("_a") for key in doubled} <= keys(at)
     if page in WITH_A:
         assert doubled
+        (line,) = (each.value for each in at.caption if "  \nB: " in each.value)
+        assert line.startswith("A · `<b>mine</b>`: ") and line.count("parameters") == 2
+    order = in_order(at)
+    assert all(order.index(key) == order.index(key.removesuffix("_a")) - 1 for key in doubled)
+
+
+@pytest.mark.parametrize("page", ["pages/block.py", "pages/encoder.py"])
+def test_a_has_no_setting_before(page: str):
+    key = "bands" if page == "pages/block.py" else "layer_bands"
+    at = opened(page, d_model=64)
+    visit(at, d_model=64, kept=A, n_heads=4)
+    n_a, n_b = (len(figure(at, name)["data"]) for name in (f"{key}_a", key))
+    assert n_a == n_b - 1
 
 
 def test_both_are_drawn_on_one_scale():
@@ -44,7 +61,9 @@ def test_both_are_drawn_on_one_scale():
 def test_what_both_have_in_common_is_drawn_once():
     at = opened(kept=A)
     assert "mask" in keys(at) and "mask_a" not in keys(at)
-    assert any("`<b>mine</b>`: the same." in caption.value for caption in at.caption)
+    assert any(
+        "`<b>mine</b>`: this picture is the same." in caption.value for caption in at.caption
+    )
 
 
 def test_a_picture_that_a_has_not_is_left_to_b():

@@ -1,6 +1,6 @@
 """A beside B: the run of the kept configuration that goes with the one on the page."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +10,9 @@ from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import link
 from pages.ui.compare import kept
+from pages.ui.history import ghost_of
 from pages.ui.inputs import current_run
+from pages.ui.language import literal
 from pages.ui.settings import memory_budget
 
 
@@ -35,6 +37,14 @@ def forget() -> None:
 def found() -> Beside | None:
     """A and B of this page; None where there is nothing to compare."""
     return st.session_state.get("a_and_b")
+
+
+def said_of_both(describe: Callable[[Run], str], run: Run) -> str:
+    """What is said of a run, and of A first where A is beside it."""
+    pair = found()
+    if pair is None or pair.b != run:
+        return describe(run)
+    return f"A · {literal(pair.name)}: {describe(pair.a)}  \nB: {describe(run)}"
 
 
 def run_of(entry: kept.Kept, architecture: Architecture | None) -> Run:
@@ -62,7 +72,12 @@ def _found(architecture: Architecture | None, run: Run) -> Beside | None:
 
 
 def _instead(value: Hashable, pair: Beside) -> Hashable:
-    """A for B; a target that is written so far stays, where both read the same tokens."""
+    """A for B; a target that is written so far stays, where both read the same tokens.
+
+    A was set at once: there is no setting before it.
+    """
+    if isinstance(value, Run) and value != pair.b and value == ghost_of(pair.b):
+        return None
     if not isinstance(value, Run) or replace(value, target=pair.b.target) != pair.b:
         return value
     reads_same = pair.a.input.vocabulary == pair.b.input.vocabulary

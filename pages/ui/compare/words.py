@@ -258,7 +258,7 @@ def how_to_begin() -> str:
     """What to do where nothing is kept."""
     return _(
         "Nothing is kept yet. Set a model at the left, press “Compare” at the top and “Keep as A”, "
-        "then change something: what is set then is B. On every page with pictures A stands below "
+        "then change something: what is set then is B. On every page with pictures A stands above "
         "B; here stand the differences."
     )
 

@@ -2,11 +2,16 @@
 
 from blocks.run import Run
 from pages.ui import cached
+from pages.ui.compare import beside
 from pages.ui.language import _
 
 
 def summary(run: Run) -> str:
-    """What runs, in one line."""
+    """What runs, in one line; in two where A is beside it."""
+    return beside.said_of_both(_in_one_line, run)
+
+
+def _in_one_line(run: Run) -> str:
     text = _(
         "{n_source} source tokens · {n_target} target tokens × {d_model} features · "
         "{total:,} parameters · {how} · seed {seed}"
