@@ -1,15 +1,20 @@
 """Two pictures of one kind on the same scales, so that they can be compared."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from pages.figures.signed import most_of, with_most
 from pages.figures.theme import Picture
+from pages.figures.token_axis import WIDE
 
 Range = tuple[float, float]
 COLOR_ENDS = (("zmin", "zmax"), ("cmin", "cmax"))
+MOST_ROOM, TITLE_ROOM, TICK, LATIN, CHINESE = 160, 22, 10, 7, 12  # pixels
+TAG = re.compile("<[^>]*>")
 WITH_POINTS = ("scatter", "scattergl", "bar")
 
 
@@ -28,7 +33,36 @@ def on_one_scale(a: Picture, b: Picture) -> tuple[Picture, Picture]:
     for ours, theirs in zip(parts[0]["data"], parts[1]["data"], strict=False):
         _join_colors(ours, theirs)
         _join_colors(ours.get("marker", {}), theirs.get("marker", {}))
+    _join_signed(*(each["data"] for each in parts))
+    _join_margins(parts)
     return Picture(parts[0]), Picture(parts[1])
+
+
+def _join_signed(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> None:
+    """Maps of either sign have a scale of their own, which is widened."""
+    for i, pair in enumerate(zip(a, b, strict=False)):
+        found = [most_of(trace) for trace in pair]
+        if None not in found:
+            a[i], b[i] = (with_most(trace, max(found)) for trace in pair)
+
+
+def _join_margins(parts: list[dict[str, Any]]) -> None:
+    """Where rows have other names, room at the left for the longest, so that bars line up."""
+    rooms = [_names_room(each["layout"].get("yaxis", {})) for each in parts]
+    if rooms[0] != rooms[1] and all(rooms):
+        for each in parts:
+            margin = each["layout"]["margin"]
+            each["layout"]["margin"] = {**margin, "l": max(*rooms, margin.get("l", 0))}
+
+
+def _names_room(axis: dict[str, Any]) -> int:
+    """Pixels that the names of rows need, and their title; 0 where it has none."""
+    names = [TAG.sub("", str(name)) for name in axis.get("ticktext") or ()]
+    if not names:
+        return 0
+    widest = max(sum(CHINESE if ord(c) > WIDE else LATIN for c in name) for name in names)
+    title = TITLE_ROOM if (axis.get("title") or {}).get("text") else 0
+    return min(widest + TICK, MOST_ROOM) + title
 
 
 def _parts(picture: Picture) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pages.figures.theme import MASKED
 from pages.figures.weights import MASKED_CODE
 
 LEAST, ZERO, MOST = 2, 126, 250
+MOST_SAID = "most"
 POSITIVE, NEGATIVE = (20, 130, 210), (226, 145, 0)
 
 
@@ -24,6 +25,7 @@ def signed_map(values: np.ndarray, most: float | None = None, **more: Any) -> di
         "colorscale": _scale(),
         "hoverinfo": "skip",
         "showscale": False,
+        "meta": {MOST_SAID: most or largest(values)},
         **more,
     }
 
@@ -44,14 +46,34 @@ def signed_codes(values: np.ndarray, most: float | None = None) -> np.ndarray:
 
 def signed_bar(values: np.ndarray, title: str, most: float | None = None) -> dict[str, Any]:
     """The scale beside such a map."""
-    most = most or largest(values)
     return {
         "title": {"text": title, "side": "right"},
         "tickvals": [LEAST, (LEAST + ZERO) / 2, ZERO, (ZERO + MOST) / 2, MOST],
-        "ticktext": [f"{part * most:.2g}" for part in (-1, -0.5, 0, 0.5, 1)],
+        "ticktext": _ticks(most or largest(values)),
         "thickness": 10,
         "outlinewidth": 0,
     }
+
+
+def _ticks(most: float) -> list[str]:
+    return [f"{part * most:.2g}" for part in (-1, -0.5, 0, 0.5, 1)]
+
+
+def most_of(trace: dict[str, Any]) -> float | None:
+    """What the strongest colour of such a map means; None of another trace."""
+    meta = trace.get("meta")
+    return meta.get(MOST_SAID) if isinstance(meta, dict) else None
+
+
+def with_most(trace: dict[str, Any], most: float) -> dict[str, Any]:
+    """The same map with a strongest colour that means `most`, which is no less than before."""
+    codes = np.asarray(trace["z"])
+    steps = (codes.astype(np.float32) - ZERO) * (most_of(trace) / most)
+    z = np.where(codes == MASKED_CODE, MASKED_CODE, np.rint(ZERO + steps)).astype(np.uint8)
+    bar = (
+        {"colorbar": {**trace["colorbar"], "ticktext": _ticks(most)}} if "colorbar" in trace else {}
+    )
+    return {**trace, "z": z, **bar}
 
 
 def _scale() -> list[tuple[float, str]]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pages.figures.beside import on_one_scale
+from pages.figures.signed import MOST, ZERO, signed_bar, signed_map
 from pages.figures.theme import figure
 
 
@@ -81,6 +82,33 @@ def test_colours_mean_the_same_in_both():
 
     for picture in on_one_scale(map_of(0, 3), map_of(-1, 2)):
         assert (picture.data[0].zmin, picture.data[0].zmax) == (-1, 3)
+
+
+def test_signed_colours_mean_the_same_in_both():
+    def signed(most):
+        values = np.array([[most, -most], [0.0, np.nan]])
+        bar = {"showscale": True, "colorbar": signed_bar(values, "x")}
+        return figure([signed_map(values, **bar)], xaxis={}, yaxis={})
+
+    small, large = signed(1.0), signed(2.0)
+    ours, theirs = on_one_scale(small, large)
+    half = (MOST - ZERO) // 2
+    assert ours.data[0].z.tolist() == [[ZERO + half, ZERO - half], [ZERO, small.data[0].z[1, 1]]]
+    assert theirs.data[0].z.tolist() == large.data[0].z.tolist()
+    assert ours.data[0].colorbar.ticktext == theirs.data[0].colorbar.ticktext
+    assert small.data[0].z[0, 0] == MOST
+
+
+def test_names_of_rows_have_as_much_room_in_both():
+    def rows(*names):
+        axis = {"tickvals": [*range(len(names))], "ticktext": names, "range": [-1, len(names)]}
+        trace = {"type": "bar", "orientation": "h", "x": [1] * len(names), "y": [0] * len(names)}
+        return figure([trace], xaxis={}, yaxis=axis)
+
+    lefts = {each.layout.margin.l for each in on_one_scale(rows("a"), rows("a long name"))}
+    assert len(lefts) == 1 and lefts.pop() >= 7 * 11
+    alike = rows("a"), rows("a")
+    assert on_one_scale(*alike)[0].layout.margin == alike[0].layout.margin
 
 
 def test_pictures_with_other_axes_are_left_alone():
