@@ -105,7 +105,7 @@ def what_to_take(pair: Pair, n: int) -> None:
     rows = tables.counted_rows(pair, n, trade_offs.weight_format())
     found = {
         "differences": tables.settings_frame(pair),
-        "numbers": tables.numbers_frame(rows, pair),
+        "numbers": tables.numbers_frame(rows),
     }
     figures = [drawn(draw_parameters, pair), drawn(draw_operations, pair, n)]
     shown = trade_offs.candidates(pair.b), trade_offs.axes(), n

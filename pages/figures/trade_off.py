@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.names_apart import Name, names_apart
 from pages.figures.pair import A_COLOR, B_COLOR
 from pages.figures.theme import (
     BEFORE,
@@ -19,6 +20,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 500, 52
+WIDTH, HIGH = 270, 380  # pixels between the axes on a phone
 NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decades
 # kind: colour, size, symbol
 LOOKS = {
@@ -42,12 +44,11 @@ def scatter(
     """
     names = {"preset": _("published, trained"), "kept": _("kept"), "a": "A", "b": "B"}
     kinds = [kind for kind in names if (points["kind"] == kind).any()]
-    named = points[points["on_front"] | points["kind"].isin(["a", "b", "kept"])]
     return figure(
         [
             _front(points[points["on_front"]], more_is_better, _),
             *(_dots(points[points["kind"] == kind], kind, names[kind]) for kind in kinds),
-            _labels(named, more_is_better),
+            _labels(points, more_is_better),
         ],
         title=_("{y} against {x}").format(x=titles[0], y=titles[1]),
         height=HEIGHT,
@@ -116,26 +117,51 @@ def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def _labels(named: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str, Any]:
-    """Names of the dots that matter: those of the front on its better side, where nothing is."""
-    x_more, y_more = more_is_better
-    outside = f"{'top' if y_more else 'bottom'} {'right' if x_more else 'left'}"
-    inside = f"{'bottom' if y_more else 'top'} {'left' if x_more else 'right'}"
+def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str, Any]:
+    """Names of the dots that matter, each where it covers no other name even on a phone.
+
+    Those of the front stand on its better side, where nothing is, if there is room.
+    """
+    is_ours = points["kind"].isin(["a", "b", "kept"])
+    named = points[points["on_front"] | is_ours].assign(is_ours=is_ours)
     places = named.groupby(["x", "y"], sort=False)  # at one place names stand in one line
-    rows = [(x, y, _in_one_line(dots["name"]), dots["on_front"].any()) for (x, y), dots in places]
+    across, up = (
+        _axis(points[axis], more, room)["range"]
+        for axis, more, room in zip("xy", more_is_better, (NAME, LINE), strict=True)
+    )
+    dots = [
+        Name(
+            _in_one_line(rows["name"]),
+            WIDTH * (math.log10(x) - across[0]) / (across[1] - across[0]),
+            HIGH * (math.log10(y) - up[0]) / (up[1] - up[0]),
+            _sides(more_is_better, is_outside=rows["on_front"].any()),
+            must_stand=rows["is_ours"].any(),
+        )
+        for (x, y), rows in places
+    ]
+    stands = names_apart(dots, WIDTH)
     return {
         "type": "scatter",
         "mode": "markers+text",  # an unseen mark keeps the name off the dot
         "marker": {"size": 12, "opacity": 0},
-        "x": [x for x, _y, _name, _on in rows],
-        "y": [y for _x, y, _name, _on in rows],
-        "text": [name for _x, _y, name, _on in rows],
-        "textposition": [outside if on_front else inside for *_place, on_front in rows],
+        "x": [x for x, _y in places.groups],
+        "y": [y for _x, y in places.groups],
+        "text": [dot.text if side else "" for dot, side in zip(dots, stands, strict=True)],
+        "textposition": [side or "top center" for side in stands],
         "textfont": {"size": 11},
         "cliponaxis": False,
         "hoverinfo": "skip",
         "showlegend": False,
     }
+
+
+def _sides(more_is_better: tuple[bool, bool], *, is_outside: bool) -> tuple[str, ...]:
+    """Where beside its dot a name would best stand, then next best."""
+    x_more, y_more = (more == is_outside for more in more_is_better)
+    across, back = ("right", "left") if x_more else ("left", "right")
+    up, down = ("top", "bottom") if y_more else ("bottom", "top")
+    pairs = ((up, across), ("middle", across), (up, back), (down, across), (down, back))
+    return (*(f"{y} {x}" for y, x in pairs), f"middle {back}")
 
 
 def _in_one_line(names: pd.Series) -> str:

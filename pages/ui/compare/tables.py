@@ -11,7 +11,7 @@ from blocks.faults import N_
 from blocks.inspection.settings import differing
 from blocks.run import Run
 from pages.ui import labelled, starts, terms
-from pages.ui.compare import measured, sides, trade_offs
+from pages.ui.compare import measured, trade_offs
 from pages.ui.compare.measured import PairTimes
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.units import duration
@@ -73,7 +73,7 @@ def settings_frame(pair: Pair) -> pd.DataFrame:
     """Only the settings that differ."""
     found = {**_of_runs(pair), **differing(pair.a.config, pair.b.config)}
     rows = [(name, shown_value(a), shown_value(b)) for name, (a, b) in found.items()]
-    return pd.DataFrame(rows, columns=[_("setting"), *sides.names(pair)])
+    return pd.DataFrame(rows, columns=[_("setting"), "A", "B"])
 
 
 def _of_runs(pair: Pair) -> dict[str, tuple[Any, Any]]:
@@ -148,14 +148,13 @@ def time_rows(found: PairTimes) -> list[Row]:
     ]
 
 
-def numbers_frame(rows: list[Row], pair: Pair) -> pd.DataFrame:
+def numbers_frame(rows: list[Row]) -> pd.DataFrame:
     """Both, their difference and their ratio."""
-    names = sides.names(pair)
     return pd.DataFrame(
         {
             _("what"): [row.label for row in rows],
-            names[0]: [_said(row, row.a) for row in rows],
-            names[1]: [NOTHING if row.is_between else _said(row, row.b) for row in rows],
+            "A": [_said(row, row.a) for row in rows],
+            "B": [NOTHING if row.is_between else _said(row, row.b) for row in rows],
             _("B − A"): [_change(row) for row in rows],
             _("B ÷ A"): [_ratio(row) for row in rows],
         }
@@ -185,9 +184,9 @@ def _times(ratio: float) -> str:
     return f"{readable(ratio)} ×"
 
 
-def numbers(rows: list[Row], pair: Pair, *, key: str) -> None:
+def numbers(rows: list[Row], *, key: str) -> None:
     """The same as a table on the page."""
-    st.dataframe(numbers_frame(rows, pair), hide_index=True, key=key, height="content")
+    st.dataframe(numbers_frame(rows), hide_index=True, key=key, height="content")
 
 
 def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
@@ -197,8 +196,8 @@ def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("stage"): [b["label"][stage] for stage in common],
-            f"RMS · {sides.names(pair)[0]}": [a["rms"][stage] for stage in common],
-            f"RMS · {sides.names(pair)[1]}": [b["rms"][stage] for stage in common],
+            "RMS · A": [a["rms"][stage] for stage in common],
+            "RMS · B": [b["rms"][stage] for stage in common],
             _("B − A"): [b["rms"][stage] - a["rms"][stage] for stage in common],
         }
     ).round(4)
