@@ -268,7 +268,7 @@ def front_note() -> str:
     return _(
         "Filled: on the Pareto front, no other is as good on both axes and better on one. Hollow: "
         "some other is. Both axes are logarithmic. Named are the front, A, B and what is kept, as "
-        "far as there is room; the names of all are under the cursor. A click on a dot sets it as B."
+        "far as there is room; under the cursor all are. A click on a dot sets it as B."
     )
 
 
