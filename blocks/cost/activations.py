@@ -8,6 +8,7 @@ itself, and what an allocator rounds up.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 from blocks.config import ModelConfig
 from blocks.cost.parameters import Part, Product, config_sizes
@@ -23,6 +24,8 @@ PAIRS: Product = ("batch", "n_heads", "n", "n", "bytes")
 LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
 EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
 TABLE: Product = ("vocab_size", "d_model", "bytes")
+Sizes = dict[str, int]
+Moment = tuple[tuple[int, Product], ...]  # what is alive then, and (times -1) what no longer is
 # Tensors of the hidden width that the way back needs, where they are fewer than what a function
 # reads and gives (two, and of a gated layer four): some need only what they have given.
 KEPT_HIDDEN = {
@@ -38,12 +41,14 @@ WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
 class Activations:
     """What is alive at the worst moment of a training step, beyond weights and gradients.
 
-    `parts`: what is kept, in bytes by formula; `working`: what comes on top at that moment.
+    `parts`: what is kept, in bytes by formula; `working`: what comes on top at that moment, and
+    `working_formula` the same in letters.
     """
 
     parts: tuple[Part, ...]
-    sizes: dict[str, int]
+    sizes: Sizes
     working: int
+    working_formula: str
 
     @property
     def kept(self) -> int:
@@ -82,21 +87,23 @@ def training_activations(
     if checkpointing:
         kept = [_input(count) for count in stacks]
         moments += [
-            _bytes(layer, sizes) - _count(sizes, ROW) + _in_the_layer(config, layer, sizes)
+            (*_of(layer), *_less(_of_products(ROW)), *_in_the_layer(config, layer, sizes))
             for layer in stacks.values()  # its input is kept already
         ]
     else:
         kept = [part for count, layer in stacks.items() for part in _repeated(count, layer)]
         moments.append(_in_the_layer(config, [*stacks.values()][-1], sizes))
     parts = (*kept, *ends)
-    moments.append(_at_the_embedding(config, sizes) - _bytes(parts, sizes))
-    return Activations(parts, sizes, max(moments))
+    moments.append((*_at_the_embedding(config), *_less(_of(parts))))
+    worst = max(moments, key=lambda moment: _worth(moment, sizes))
+    return Activations(parts, sizes, _worth(worst, sizes), _formula(worst))
 
 
-def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> dict[str, int]:
+def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
     return {
         **config_sizes(config),
         "n_active_experts": config.n_active_experts,
+        "tokens_of_an_expert": batch * n * config.n_active_experts // config.n_experts,
         "rotary_width": config.rotary_width,
         "batch": batch,
         "n": n,
@@ -111,10 +118,6 @@ def _stacks(config: ModelConfig) -> Iterator[tuple[str, bool]]:
     yield "n_layers", False
     if config.architecture is Architecture.ENCODER_DECODER:
         yield "n_decoder_layers", True
-
-
-def _bytes(parts: Iterable[Part], sizes: dict[str, int]) -> int:
-    return sum(part.count(sizes) for part in parts)
 
 
 def _stack(count: str) -> str:
@@ -266,50 +269,87 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
 
 
-def _count(sizes: dict[str, int], *products: Product) -> int:
-    return Part("", "", products).count(sizes)
+def _of_products(*products: Product) -> Moment:
+    return tuple((1, product) for product in products)
 
 
-def _at_the_loss(config: ModelConfig, sizes: dict[str, int]) -> int:
+def _of(parts: Iterable[Part]) -> Moment:
+    return _of_products(*(product for part in parts for product in part.products))
+
+
+def _less(moment: Moment) -> Moment:
+    """What is let go."""
+    return tuple((-times, product) for times, product in moment)
+
+
+def _worth(moment: Moment, sizes: Sizes) -> int:
+    """Its bytes."""
+    return sum(times * Part("", "", (product,)).count(sizes) for times, product in moment)
+
+
+def _formula(moment: Moment) -> str:
+    """In letters, each product once."""
+    found: dict[tuple[str, ...], int] = {}
+    for times, product in moment:
+        letters = tuple(factor for factor in product if isinstance(factor, str))
+        numbers = prod(factor for factor in product if isinstance(factor, int))
+        found[letters] = found.get(letters, 0) + times * numbers
+    terms = sorted((item for item in found.items() if item[1]), key=lambda item: item[1] < 0)
+    said = " ".join(_term(letters, times) for letters, times in terms)
+    return said.removeprefix("+ ")
+
+
+def _term(letters: tuple[str, ...], times: int) -> str:
+    number = (str(abs(times)),) if abs(times) > 1 else ()
+    return f"{'−' if times < 0 else '+'} {' · '.join((*number, *letters))}"
+
+
+def _at_the_loss(config: ModelConfig, sizes: Sizes) -> Moment:
     """The logits and two gradients of them; then one, and the gradient of what scored them."""
     if not config.architecture.reads_tokens:
-        return 0
-    logits, exact = _count(sizes, LOGITS), _count(sizes, EXACT_LOGITS)
-    return logits + max(2 * exact, _count(sizes, TABLE) + logits - exact)
+        return ()
+    both = _of_products(LOGITS, (2, *EXACT_LOGITS))
+    one = (*_of_products((2, *LOGITS), TABLE), *_less(_of_products(EXACT_LOGITS)))
+    return max(both, one, key=lambda moment: _worth(moment, sizes))
 
 
-def _at_the_embedding(config: ModelConfig, sizes: dict[str, int]) -> int:
+def _at_the_embedding(config: ModelConfig) -> Moment:
     """All is let go but the logits; the gradient of a tied table waits for its second half."""
     if not config.architecture.reads_tokens:
-        return 0
+        return ()
     n_tables = 3 if config.vocabulary.tie_embeddings else 1
-    return _count(sizes, LOGITS) + n_tables * _count(sizes, TABLE)
+    return _of_products(LOGITS, (n_tables, *TABLE))
 
 
-def _in_the_layer(config: ModelConfig, layer: list[Part], sizes: dict[str, int]) -> int:
+def _in_the_layer(config: ModelConfig, layer: list[Part], sizes: Sizes) -> Moment:
     """What the way back through the last layer adds, and what is already let go."""
-    after = _after_the_head(config, sizes) if config.architecture.reads_tokens else 0
-    wide = _bytes((part for part in layer if part.group == "feed_forward"), sizes)
-    patterns = [part for part in layer if part.name == "pattern"]
-    row, queries = _count(sizes, ROW), _count(sizes, QUERIES)
-    in_attention = (2 * _count(sizes, PAIRS) if patterns else 3 * queries) - wide
-    return after + 2 * row + max(in_attention, _in_the_wide_layer(config, sizes))
+    after = _after_the_head(config, sizes) if config.architecture.reads_tokens else ()
+    wide = _of(part for part in layer if part.group == "feed_forward")
+    has_pattern = any(part.name == "pattern" for part in layer)
+    in_attention = (
+        *_of_products((2, *PAIRS) if has_pattern else (3, *QUERIES)),
+        *_less(wide),
+    )
+    either = (in_attention, _in_the_wide_layer(config))
+    worst = max(either, key=lambda moment: _worth(moment, sizes))
+    return (*after, *_of_products((2, *ROW)), *worst)
 
 
-def _after_the_head(config: ModelConfig, sizes: dict[str, int]) -> int:
+def _after_the_head(config: ModelConfig, sizes: Sizes) -> Moment:
     """Logits and the gradient of a tied table are still there; what scored is let go."""
     let_go = [EXACT_LOGITS, ROW]
     if config.norm.norm_placement is not NormPlacement.POST:
         let_go += _of_norms(config, 1, 1, is_narrow=sizes["bytes"] < FLOAT32_BYTES)
-    there = _count(sizes, LOGITS) + _count(sizes, TABLE) * config.vocabulary.tie_embeddings
-    return there - _count(sizes, *let_go)
+    there = [LOGITS, TABLE] if config.vocabulary.tie_embeddings else [LOGITS]
+    return (*_of_products(*there), *_less(_of_products(*let_go)))
 
 
-def _in_the_wide_layer(config: ModelConfig, sizes: dict[str, int]) -> int:
+def _in_the_wide_layer(config: ModelConfig) -> Moment:
     """Gradients of hidden values, and of one matrix; of experts one after the other."""
     if config.attention_only:
-        return 0
+        return ()
     activation = config.feed_forward.activation
     n_hidden = WORKING_HIDDEN.get(activation, 2 if activation.is_gated else 1)
-    hidden = _count(sizes, ("n_active_experts", *TOKENS, "d_ff", "bytes")) // config.n_experts
-    return n_hidden * hidden + _count(sizes, ("d_model", "d_ff", "bytes"))
+    tokens: Product = ("tokens_of_an_expert",) if config.n_experts > 1 else TOKENS
+    hidden = (n_hidden, *tokens, "d_ff", "bytes")
+    return _of_products(hidden, ("d_model", "d_ff", "bytes"))

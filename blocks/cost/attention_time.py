@@ -62,11 +62,20 @@ def measure_attention(
     return Measured(kind, seq_len, min(times), memory.peak_bytes)
 
 
-def estimate_peak(kind: AttentionKind, seq_len: int, *, n_heads: int, itemsize: int) -> int:
-    """Bytes that the scores take at their peak: full attention holds three maps of all pairs."""
+def estimate_peak(
+    kind: AttentionKind, seq_len: int, *, n_heads: int, d_head: int, itemsize: int
+) -> int:
+    """Bytes at the peak: the operands, and the scores, of which full attention holds three maps.
+
+    Linear attention has no scores but a map of d_head × d_head in each head.
+    """
+    operands = 4 * seq_len * d_head
     if kind is AttentionKind.FULL:
-        return 3 * n_heads * seq_len**2 * itemsize
-    return 12 * n_heads * seq_len * max(64, math.isqrt(seq_len)) * itemsize
+        scores = 3 * seq_len**2
+    else:
+        scores = 12 * seq_len * max(64, math.isqrt(seq_len))
+    square = d_head**2 if kind is AttentionKind.LINEAR else 0
+    return n_heads * (operands + scores + square) * itemsize
 
 
 def slopes(table: pd.DataFrame, of: str) -> dict[str, float]:

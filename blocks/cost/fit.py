@@ -47,8 +47,11 @@ class OptimizerStates(StrEnum):
 class Setup:
     """How a model is trained or used.
 
-    `master_weights`: with weights of 16 bits, a copy in float32 takes the updates, and the
-    optimizer's states are float32 too (Micikevicius et al. 2017, section 3.1).
+    `n_devices`: what there is whatever goes through (weights, gradients, a second copy, states) is
+    shared evenly among so many (Rajbhandari et al. 2020, ZeRO stage 3); each has a batch of its
+    own, with all its activations and its cache. `master_weights`: with weights of 16 bits, a copy
+    in float32 takes the updates, and the optimizer's states are float32 too (Micikevicius et al.
+    2017, section 3.1).
     """
 
     weight_format: WeightFormat = WeightFormat.BFLOAT16
@@ -56,6 +59,7 @@ class Setup:
     master_weights: bool = True
     fused: bool = True
     checkpointing: bool = False
+    n_devices: int = 1
 
     @property
     def itemsize(self) -> int:
@@ -67,10 +71,14 @@ class Setup:
         """Whether a second, exact copy of the weights is kept."""
         return self.master_weights and self.itemsize < FLOAT32_BYTES
 
+    def share(self, n_bytes: int) -> int:
+        """What one device holds of bytes that all of them share."""
+        return -(-n_bytes // self.n_devices)
+
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes, by what they are for; what does not apply is 0."""
+    """Bytes on each device, by what they are for; what does not apply is 0."""
 
     weights: int
     gradients: int = 0
@@ -125,7 +133,8 @@ def n_states(config: ModelConfig, optimizer: OptimizerStates) -> int:
 def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> Need:
     """One step on `batch` texts of n tokens, gradients of all weights there at once.
 
-    Left out: what the framework, the allocator and communication between devices take.
+    Left out: what the framework, the allocator and communication between devices take, and of
+    weights that are shared the layer that is gathered for the moment.
     """
     n_weights, itemsize = n_parameters(config), setup.itemsize
     activations = training_activations(
@@ -138,10 +147,10 @@ def training_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> N
     )
     state_bytes = FLOAT32_BYTES if setup.has_master else itemsize
     return Need(
-        weights=n_weights * itemsize,
-        gradients=n_weights * itemsize,
-        master=n_weights * FLOAT32_BYTES * setup.has_master,
-        optimizer=n_states(config, setup.optimizer) * state_bytes,
+        weights=setup.share(n_weights * itemsize),
+        gradients=setup.share(n_weights * itemsize),
+        master=setup.share(n_weights * FLOAT32_BYTES * setup.has_master),
+        optimizer=setup.share(n_states(config, setup.optimizer) * state_bytes),
         activations=activations.peak,
     )
 
@@ -153,7 +162,7 @@ def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> 
     of quantised weights are left out.
     """
     return Need(
-        weights=n_parameters(config) * BITS[setup.weight_format] // 8,
+        weights=setup.share(n_parameters(config) * BITS[setup.weight_format] // 8),
         activations=_passing(config, setup, batch, n),
         cache=cache_bytes(config, setup.itemsize, batch=batch, n=n),
     )

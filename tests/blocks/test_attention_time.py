@@ -18,7 +18,7 @@ def measured(kind: AttentionKind, n: int):
 def test_every_kind_is_measured_and_stays_below_its_estimate(kind: AttentionKind):
     found = measured(kind, 256)
     assert found.milliseconds > 0
-    assert 0 < found.peak_bytes <= 2 * estimate_peak(kind, 256, n_heads=2, itemsize=4)
+    assert 0 < found.peak_bytes <= 2 * estimate_peak(kind, 256, **SIZES, itemsize=4)
 
 
 def test_memory_grows_as_theory_says():

@@ -16,6 +16,7 @@ from blocks.cost.peak_memory import peak_memory
 from blocks.dropout import training_mode
 from blocks.kinds import Activation
 from blocks.models import Model
+from blocks.presets import PRESET_TABLE, PUBLISHED_TABLE
 from blocks.probe import Recorder, listening
 from blocks.source_target import SourceTarget
 from blocks.training.loss import cross_entropy
@@ -190,3 +191,13 @@ def test_on_an_accelerator_the_allocator_agrees(shape: dict, dtype: torch.dtype)
     real = took(config, dtype=dtype, device="cuda")
     said = estimated(config, itemsize=dtype.itemsize)
     assert said.peak == pytest.approx(real.peak, rel=PEAK)
+
+
+@pytest.mark.parametrize("name", ["gpt2-small", "llama-3-8b", "mixtral-8x7b", "bert-base"])
+@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize("n", [16, 8192])
+def test_the_worst_moment_is_what_its_formula_says(name: str, checkpointing: bool, n: int):
+    config = (PRESET_TABLE | PUBLISHED_TABLE)[name].config
+    found = training_activations(config, batch=2, n=n, itemsize=2, checkpointing=checkpointing)
+    sums = found.working_formula.replace("·", "*").replace("−", "-")
+    assert eval(sums, {}, found.sizes) == found.working

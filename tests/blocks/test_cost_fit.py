@@ -24,6 +24,7 @@ from blocks.cost.fit import (
 )
 from blocks.cost.peak_memory import TensorMemory
 from blocks.kv_cache import KVCache
+from blocks.presets import PUBLISHED_TABLE
 from blocks.training.optimizer_state import read_optimizers
 from blocks.training.optimizers import build_optimizers
 from blocks.training.recipe import OptimizerKind, Recipe
@@ -138,6 +139,23 @@ def test_more_never_takes_less(
     here = count(config, setup, batch=2, n=n).total
     assert here <= count(config, setup, batch=2, n=n + 1).total
     assert here <= count(config, setup, batch=3, n=n).total
+
+
+@pytest.mark.parametrize(("checkpointing", "gigabytes"), [(False, 94.6), (True, 33.5)])
+def test_states_are_shared_and_activations_are_not(checkpointing: bool, gigabytes: float):
+    config = PUBLISHED_TABLE["llama-3-8b"].config  # 16 bytes of 8.03 billion weights: 128.5 GB
+    alone = Setup(checkpointing=checkpointing)
+    eight = dataclasses.replace(alone, n_devices=8)
+    here, there = (training_need(config, how, batch=1, n=8192) for how in (alone, eight))
+    assert there.state == here.state // 8 == 2 * n_parameters(config)
+    assert there.activations == here.activations
+    assert there.total == pytest.approx(gigabytes * 1e9, rel=0.02)
+    use, shared = (inference_need(config, how, batch=1, n=8192) for how in (alone, eight))
+    assert (shared.weights, shared.cache) == (use.weights // 8, use.cache)
+
+
+def test_a_share_is_rounded_up():
+    assert [Setup(n_devices=n).share(10) for n in (1, 3, 10, 99)] == [10, 4, 1, 1]
 
 
 def test_only_the_bytes_that_a_choice_is_about_change():
