@@ -1,5 +1,6 @@
 """Where attention between tokens overtakes the products with weights, on logarithmic axes."""
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -32,13 +33,15 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
         _line(table, "pairs", _("between tokens, ~ n²"), ATTENTION, "dash", unit),
         _mark(at, slope * at, _("equal at n = {n:,.0f}").format(n=at), RESIDUAL, "diamond", unit),
     ]
+    lines[-1]["textposition"] = f"top {_free_side(at, table)}"
     own = table[table["n"] == n].iloc[0]
+    text = _("your n = {n:,}").format(n=n)
     lines.append(
         {
             **_mark(
                 n,
                 float(own["weights"]),
-                _("your n = {n:,}").format(n=n),
+                text,
                 PINNED,
                 "circle-open",
                 unit,
@@ -46,8 +49,8 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
             "x": [n, n],
             "y": [float(own["weights"]), float(own["pairs"])],
             "mode": "markers+lines+text",
-            "text": ["", "  " + _("your n = {n:,}").format(n=n)],
-            "textposition": "bottom right",
+            "text": ["", f"  {text}  "],
+            "textposition": f"bottom {_free_side(n, table)}",
             "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
         }
     )
@@ -77,6 +80,12 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
     )
 
 
+def _free_side(n: float, table: pd.DataFrame) -> str:
+    """Where words beside this length have room."""
+    least, most = (math.log(float(edge)) for edge in (table["n"].min(), table["n"].max()))
+    return "left" if 2 * math.log(n) > least + most else "right"
+
+
 def _line(
     table: pd.DataFrame, column: str, name: str, color: str, dash: str, unit: str
 ) -> dict[str, Any]:
@@ -97,7 +106,7 @@ def _mark(x: float, y: float, name: str, color: str, symbol: str, unit: str) -> 
         "mode": "markers+text",
         "name": name,
         "showlegend": False,
-        "text": [f"{name}  "],
+        "text": [f"  {name}  "],
         "textposition": "top left",
         "x": [x],
         "y": [y],

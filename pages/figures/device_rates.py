@@ -50,7 +50,8 @@ def rates(
         height=HEIGHT,
         margin=(TITLE + 30, BOTTOM),
         showlegend=True,
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        legend2={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
         xaxis={**_axis(products["size"], _("side of the squares")), "domain": [0, 0.41]},
         xaxis2={
             **_axis(moved["mib"], _("size of an array (MiB)")),
@@ -98,6 +99,7 @@ def _line(
         "xaxis": f"x{axis}",
         "yaxis": f"y{axis}",
         "name": name,
+        "legend": f"legend{axis}",
         "line": {"color": color, "width": 2},
         "marker": {"symbol": symbol, "size": 9, "color": color},
         "cliponaxis": False,

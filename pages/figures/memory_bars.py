@@ -47,14 +47,14 @@ def memory_bars(
     """
     most = float(table["total"].max())
     drawn = _apart(lines, most)
-    rows = len(table)
+    rows, edge = len(table), max([most, *(float(size) for _name, size in drawn)])
     body = ROW * rows + DEVICE_ROOM * len(drawn) + 20
     ends = {
         "type": "scatter",
         "mode": "text",
-        "x": table["total"].tolist(),
+        "x": [edge] * rows,
         "y": [plain(label) for label in table["label"]],
-        "text": [f" {said}" for said in table["said"]],
+        "text": [f"  {said}" for said in table["said"]],
         "textposition": "middle right",
         "cliponaxis": False,
         "hoverinfo": "skip",
@@ -68,14 +68,13 @@ def memory_bars(
         **legend_below(body),
         barmode="stack",
         bargap=0.3,
-        shapes=[_device_line(size) for _name, size in drawn],
+        shapes=[_device_line(size, _below(rows, i)) for i, (_name, size) in enumerate(drawn)],
         annotations=[
-            _device_name(name, size, rows + (i + 0.4) / 2, is_right=size > 0.6 * most)
-            for i, (name, size) in enumerate(drawn)
+            _device_name(name, size, _below(rows, i)) for i, (name, size) in enumerate(drawn)
         ],
         xaxis={
             "title": {"text": _("bytes (1 GB = 10⁹)")},
-            "range": [0, 1.3 * most],
+            "range": [0, 1.25 * edge],
             "tickformat": "~s",
             "ticksuffix": "B",
             "nticks": 6,
@@ -111,25 +110,31 @@ def _bar(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
     }
 
 
-def _device_line(size: int) -> dict[str, Any]:
+def _below(rows: int, i: int) -> float:
+    """Where a device is named: under the bars, the smallest first, so that no line meets a name."""
+    return rows - 0.3 + i / 2
+
+
+def _device_line(size: int, end: float) -> dict[str, Any]:
+    """From above the bars down to the name."""
     return {
         "type": "line",
         "x0": size,
         "x1": size,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
+        "y0": -0.5,
+        "y1": end + 0.2,
         "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
     }
 
 
-def _device_name(name: str, size: int, y: float, *, is_right: bool) -> dict[str, Any]:
+def _device_name(name: str, size: int, y: float) -> dict[str, Any]:
+    """To the left of its line."""
     return {
         "x": size,
-        "y": y - 0.5,
+        "y": y,
         "text": plain(name),
         "showarrow": False,
-        "xanchor": "right" if is_right else "left",
-        "xshift": -4 if is_right else 4,
+        "xanchor": "right",
+        "xshift": -4,
         "font": {"size": 11},
     }

@@ -150,7 +150,9 @@ def _ridge_line(roof: Roof) -> dict[str, Any]:
 
 
 def _ridge(roof: Roof, _: Translate) -> dict[str, Any]:
-    text = _("ridge: {ridge} FLOPs a byte").format(ridge=f"{roof.ridge:.3g}")
+    text = _("ridge: {ridge} FLOPs a byte").format(
+        ridge=f"{roof.ridge:,.0f}" if roof.ridge >= 100 else f"{roof.ridge:.3g}"
+    )
     return {
         "x": math.log10(roof.ridge),
         "yref": "paper",

@@ -86,7 +86,7 @@ def _ends(rows: Sequence[str], totals: Sequence[float]) -> dict[str, Any]:
         "mode": "text",
         "x": list(totals),
         "y": list(rows),
-        "text": [f" {total:.3g} ms" for total in totals],
+        "text": [f" {total:,.0f} ms" if total >= 100 else f" {total:.3g} ms" for total in totals],
         "textposition": "middle right",
         "hoverinfo": "skip",
         "showlegend": False,

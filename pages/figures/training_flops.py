@@ -18,7 +18,7 @@ from pages.figures.theme import (
 )
 
 ROW, AXIS = 34, 56
-YEAR = 24 * 365.25  # hours
+DAY, YEAR = 24, 24 * 365.25  # hours
 
 
 def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
@@ -120,13 +120,14 @@ def _log_range(least: float, most: float) -> list[float]:
 
 
 def _time_ticks(_: Translate) -> dict[str, Any]:
-    """Round times, about ten times apart."""
-    seconds, minutes = _("{n:,} s"), _("{n:,} min")
-    hours, years = _("{n:,} h"), _("{n:,} years")
+    """Round times, in the units in which the bars are said."""
+    years = _("{n:,} years")
     ticks = [
-        *((n / 3600, seconds.format(n=n)) for n in (1, 10)),
-        *((n / 60, minutes.format(n=n)) for n in (1, 10)),
-        *((n, hours.format(n=n)) for n in (1, 10, 100, 1000)),
+        (1 / 3600, _("1 s")),
+        (1 / 60, _("1 min")),
+        (1, _("1 hour")),
+        (DAY, _("1 day")),
+        (10 * DAY, _("10 days")),
         (YEAR, _("1 year")),
         *((n * YEAR, years.format(n=n)) for n in (10, 100, 1000, 10_000, 100_000)),
     ]

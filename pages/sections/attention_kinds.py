@@ -42,6 +42,9 @@ def how_they_grow(run: Run) -> None:
     """Each way at each length, on this device."""
     controls.length_control()
     steps = measured.steps(run, controls.lengths())
+    if not steps:
+        st.caption(_("Not measured: heads this wide need more memory than one run may take."))
+        return
     done = in_steps(steps, what=(run, controls.lengths()), key="growth", is_asked=True)
     found = tuple(done.found)
     if len(found) < len(AttentionKind):

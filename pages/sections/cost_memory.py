@@ -42,11 +42,11 @@ def what_fits(shown: tuple) -> None:
     config, setup, shape, is_training, here, usable = shown
     code = (fit.largest,)
     heading(_("Does it fit?"), ("devices",), code, key="fits")
-    controls.usable_choice()
+    controls.fit_controls(setup.n_devices)
     found = counted.fits(config, setup, shape, here, usable, is_training=is_training)
-    st.info(memory_words.fits_sentence(found), icon=":material/lightbulb:")
+    st.info(memory_words.fits_sentence(found, setup.n_devices), icon=":material/lightbulb:")
     tables.fits(found)
-    st.caption(memory_words.fits_note(config, shape))
+    st.caption(memory_words.fits_note(config, shape, setup.n_devices, is_training=is_training))
     show(draw_growth, *shown, key="memory_growth", alt=memory_words.growth_alt)
     st.caption(memory_words.growth_sentence(config, setup, shape, is_training=is_training))
     with st.expander(_("What the makers state"), icon=":material/memory:"):
@@ -58,13 +58,11 @@ def draw_memory(
 ):
     """What was chosen, and one thing at a time done otherwise."""
     table = frames.memory_rows(config, setup, shape, is_training=is_training)
-    title = _("Memory to train: your choice, and one thing changed")
-    if not is_training:
-        title = _("Memory to use: your choice, and one thing changed")
+    title = memory_words.memory_title(setup.n_devices, is_training=is_training)
     return memory_bars.memory_bars(
         table,
         frames.need_names(is_training=is_training),
-        frames.device_lines(here, usable),
+        frames.device_lines(here, usable, setup.n_devices),
         title=title,
         _=_,
     )
@@ -78,8 +76,8 @@ def draw_growth(
     return memory_growth.growth(
         table,
         frames.growth_names(config, is_training=is_training),
-        frames.device_lines(here, usable),
+        frames.device_lines(here, usable, setup.n_devices),
         shape.n,
-        title=_("Memory against the length, batch {batch}").format(batch=shape.batch),
+        title=memory_words.growth_title(shape, setup.n_devices),
         _=_,
     )

@@ -53,7 +53,8 @@ def in_steps(
         st.session_state[f"{key}_done"] = (what, i + 1)
     place.empty()
     if n_steps < len(steps):
-        _offer_the_rest(n_steps, len(steps), what, key)
+        with place.container(horizontal=True, vertical_alignment="center"):
+            _offer_the_rest(n_steps, len(steps), what, key)
     return Done(found, n_steps < len(steps))
 
 
@@ -103,15 +104,14 @@ def _go_on(what: Hashable, key: str) -> None:
 
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        text = _("Stopped by you: {done} of {all} are done, and only these are drawn.")
-        if st.session_state.get(f"{key}_paused") == what:
-            text = _("Paused, so that the page stays quick: {done} of {all} are done and drawn.")
-        st.caption(text.format(done=n_done, all=n_steps))
-        st.button(
-            _("Go on"),
-            icon=":material/play_arrow:",
-            on_click=_go_on,
-            args=(what, key),
-            key=f"{key}_go_on",
-        )
+    text = _("Stopped by you: {done} of {all} are done, and only these are drawn.")
+    if st.session_state.get(f"{key}_paused") == what:
+        text = _("Paused, so that the page stays quick: {done} of {all} are done and drawn.")
+    st.caption(text.format(done=n_done, all=n_steps))
+    st.button(
+        _("Go on"),
+        icon=":material/play_arrow:",
+        on_click=_go_on,
+        args=(what, key),
+        key=f"{key}_go_on",
+    )

@@ -121,6 +121,23 @@ def test_devices_far_beyond_the_bars_are_left_out():
     assert [note.text for note in picture.layout.annotations] == ["given 8"]
 
 
+def test_no_line_of_a_device_meets_a_number_or_a_name():
+    lines = [("given a", 2 * 10**9), ("given b", 5 * 10**9), ("given c", 9 * 10**9)]
+    picture = memory_bars(memory(), NAMES, lines, title="", _=same)
+    shapes, notes = picture.layout.shapes, picture.layout.annotations
+    (ends,) = (trace for trace in picture.data if trace.type == "scatter")
+    assert min(ends.x) >= max(shape.x0 for shape in shapes)
+    for i, note in enumerate(notes):
+        assert note.xanchor == "right"
+        assert all(shape.y1 < note.y for shape in shapes[:i])  # those of smaller ones end above it
+
+
+def test_the_reader_is_named_where_there_is_room():
+    for n, side in ((16, "right"), (1024, "left")):
+        traces = {trace.name: trace for trace in crossing(crossed(), 256.0, n, _=same).data}
+        assert traces[f"your n = {n:,}"].textposition == f"bottom {side}"
+
+
 def test_names_of_devices_do_not_stand_on_each_other():
     lines = [("given", size * 10**9) for size in (24, 16, 17, 80, 32)]
     picture = growth(grown(), NAMES, lines, 200, title="", _=same)

@@ -6,6 +6,27 @@ from opened import assert_works, control, figure, move, opened, said, settings, 
 from pages.ui import starts
 
 PAGE = "pages/cost.py"
+HUGE = {
+    "preset": "gpt2-small",
+    "d_model": 999_999,
+    "n_layers": 999_999,
+    "n_heads": 1,
+    "vocab_size": 1_000_000,
+    "n_experts": 64,
+    "context_len": 2**20,
+    "n_texts": 2**16,
+    "n_training_tokens": 10**15,
+}
+LLAMA = {  # 3 8B
+    "preset": "tinyllama-1.1b",
+    "d_model": 4096,
+    "n_layers": 32,
+    "n_heads": 32,
+    "n_kv_heads": 8,
+    "d_ff": 14_336,
+    "vocab_size": 128_256,
+    "context_len": 8192,
+}
 
 
 def frame(at, column: str):
@@ -50,7 +71,7 @@ def test_both_ends_of_each_control():
         "optimizer_states": ("muon", "sgd", "momentum"),
         "weight_format": ("float16", "float32"),
         "usable_memory": (0.1, 1.0),
-        "n_training_tokens": (10**6, 5 * 10**13),
+        "n_training_tokens": (10**6, 7 * 10**12),
         "utilisation": (0.05, 1.0),
         "n_training_devices": (1, 2**15),
         "training_device": ("t4", "mi300x"),
@@ -63,7 +84,7 @@ def test_both_ends_of_each_control():
 def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     at = opened(PAGE, preset="tinyllama-1.1b", memory_use="inference", weight_format="int4")
     assert_works(at)
-    assert "The cache takes 22.5 kB for each token" in info(at, "in all; most of it")
+    assert "The cache takes 22.5 kB for each token" in info(at, "in all; the largest part is")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
     assert labels == ["as you chose", "float32", "bfloat16", "int8", "one key and value head"]
     move(at, "memory_use", "training")
@@ -76,7 +97,7 @@ def test_a_model_too_large_to_run_here_is_counted_all_the_same():
     assert_works(at)
     assert "405,853,388,800 parameters" in said(at)
     assert "fit into none of these" in info(at, "fit into")
-    assert "But weights, gradients and optimizer states alone need" in info(at, "of one device")
+    assert "optimizer states, even without activations, need" in info(at, "of one device")
 
 
 @pytest.mark.parametrize("preset", ["course", "bert-base", "t5-small", "gpt2-small"])
@@ -105,8 +126,12 @@ def test_each_architecture_as_what_it_is(preset: str):
         {"n_training_tokens": 1, "n_training_devices": 10**6, "weight_format": "float16"},
         {"training_device": "tpu-v5e", "weight_format": "float32"},
         {"lang": "zh", "preset": "gpt2-small"},
+        HUGE,
+        {**HUGE, "memory_use": "inference", "n_training_devices": 10**6},
+        {**HUGE, "preset": "t5-small", "n_decoder_layers": 999_999, "counted_pass": "decode"},
+        {**HUGE, "measure_sweep": 1, "measure_dtypes": 1, "measure_kinds": True},
     ],
-    ids=lambda extreme: "-".join(map(str, extreme)),
+    ids=lambda extreme: "-".join(map(str, extreme.items())),
 )
 def test_extremes(extreme: dict):
     assert_works(opened(PAGE, **extreme))
@@ -121,3 +146,52 @@ def test_what_the_link_cannot_have_is_mended_with_a_sentence():
 def test_a_device_without_the_format_is_said_to_have_none():
     at = opened(PAGE, preset="gpt2-small", training_device="t4")
     assert "does not compute in bfloat16" in info(at, "does not compute")
+
+
+def verdict(at, device: str) -> str:
+    """Whether it fits into a device of the table."""
+    table = frame(at, "largest batch").set_index("device")
+    return table.loc[device, "it fits"]
+
+
+def test_states_are_shared_among_devices_and_activations_are_not():
+    at = opened(PAGE, **LLAMA)
+    assert verdict(at, "NVIDIA H200 SXM") == verdict(at, "AMD Instinct MI300X") == "no"
+    move(at, "n_training_devices", 8)
+    assert "94.6 GB on each of 8 devices" in info(at, "on each of 8 devices: ")
+    assert "These 128 GB are shared among 8 devices" in info(at, "each weight takes 16 bytes")
+    assert verdict(at, "NVIDIA H100 SXM") == "no"
+    assert "Not shared: activations" in said(at)
+    assert "on each of 8 devices" in figure(at, "memory_bars")["layout"]["title"]["text"]
+    assert "8 × NVIDIA H100 SXM" in info(at, "of one device")
+    move(at, "checkpointing", True)
+    assert verdict(at, "NVIDIA H100 SXM") == "yes"
+
+
+def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():
+    at = opened(PAGE, **LLAMA, checkpointing=True, usable_memory=1)
+    column = "fewest that hold it without activations"
+    assert fewest(at, column) == 1  # 128.5 of 141 GB
+    move(at, "usable_memory", 0.9)
+    assert fewest(at, column) == 2  # of 127 GB
+    assert "90% of the memory used" in info(at, "of one device")
+
+
+def fewest(at, column: str) -> int:
+    """H200s among which the states must be shared."""
+    return frame(at, column).set_index("device").loc["NVIDIA H200 SXM", column]
+
+
+def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
+    at = opened(PAGE, preset="gpt2-small", n_training_tokens=123_456_789)
+    slider = control(at, "n_training_tokens")
+    assert {"15 T", "123 M"} <= set(slider.options)
+    move(at, "n_training_tokens", 15 * 10**12)
+    assert control(at, "n_training_tokens").key == slider.key  # else keys pressed fast are lost
+    assert "120,540 tokens for each parameter" in said(at)
+
+
+def test_the_moment_on_the_way_back_has_its_formula():
+    at = opened(PAGE, checkpointing=True, **LLAMA)
+    terms = frame(at, "kept for the way back").set_index("kept for the way back")["formula"]
+    assert "2 · batch · n · vocab_size · exact_bytes" in terms["for a moment on the way back"]

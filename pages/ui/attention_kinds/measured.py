@@ -62,16 +62,22 @@ def errors(run: Run, layer: int, head: int, reach: Reach) -> pd.DataFrame:
 
 
 def steps(run: Run, lengths: tuple[int, ...]) -> list[Callable[[], Measured]]:
-    """One measurement a way to attend and a length, those that fit into the memory budget."""
+    """One measurement a way to attend and a length, those that fit into the memory budget.
+
+    None where heads are so wide that not every way fits at any length.
+    """
     config = run.config
     itemsize = devices.DTYPES[run.dtype].itemsize
-    sizes = {"n_heads": config.n_heads, "itemsize": itemsize}
-    return [
-        _step(kind, n, config.n_heads, config.d_head, run)
+    sizes = {"n_heads": config.n_heads, "d_head": config.d_head, "itemsize": itemsize}
+    fit = [
+        (kind, n)
         for n in lengths
         for kind in AttentionKind
         if estimate_peak(kind, n, **sizes) <= memory_budget()
     ]
+    if {kind for kind, _n in fit} != set(AttentionKind):
+        return []
+    return [_step(kind, n, config.n_heads, config.d_head, run) for kind, n in fit]
 
 
 def _step(kind: AttentionKind, n: int, n_heads: int, d_head: int, run: Run):

@@ -20,11 +20,12 @@ def in_bytes(count: float) -> str:
 def _in_steps(count: float, unit: str) -> str:
     for size, prefix in (*STEPS, (1e3, "k")):
         if abs(count) >= size:
-            return f"{_rounded(count / size)} {prefix}{unit}"
+            return f"{rounded(count / size)} {prefix}{unit}"
     return f"{count:.0f} {unit}"
 
 
-def _rounded(value: float) -> str:
+def rounded(value: float) -> str:
+    """Three digits, or as many as a whole number has."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -32,11 +33,12 @@ def tokens(count: int) -> str:
     """A number of tokens in millions (M), billions (B), trillions (T), where it is round."""
     for size, name in TOKEN_STEPS:
         if count >= size:
-            return (
-                f"{count / size:,.3g} {name}"
-                if count / size < 1000
-                else f"{count / size:,.0f} {name}"
-            )
+            return f"{rounded(count / size)} {name}"
+    return whole(count)
+
+
+def whole(count: int) -> str:
+    """Every digit of it, in threes."""
     return f"{count:,}"
 
 
@@ -46,8 +48,8 @@ def duration(hours: float) -> str:
         return _("{n:.2g} s").format(n=3600 * hours)
     if hours < 1:
         return _("{n:.0f} min").format(n=60 * hours)
-    if hours < 2 * DAY:
-        return _("{n:.1f} hours").format(n=hours)
-    if hours < 2 * YEAR:
-        return _("{n:,.0f} days").format(n=hours / DAY)
-    return _("{n:,.0f} years").format(n=hours / YEAR)
+    if hours < DAY:
+        return _("{n} hours").format(n=rounded(hours))
+    if hours < YEAR:
+        return _("{n} days").format(n=rounded(hours / DAY))
+    return _("{n} years").format(n=rounded(hours / YEAR))

@@ -24,6 +24,7 @@ class Plan(NamedTuple):
     device: str
     n_devices: int
     utilisation: float
+    usable: float
 
 
 def shape() -> Shape:
@@ -53,6 +54,7 @@ def setup(*, is_training: bool) -> Setup:
         master_weights=link.value("master_weights"),
         fused=link.value("fused_attention"),
         checkpointing=link.value("checkpointing"),
+        n_devices=link.value("n_training_devices"),
     )
 
 
@@ -64,4 +66,5 @@ def plan(config: ModelConfig) -> Plan:
         link.value("training_device"),
         link.value("n_training_devices"),
         link.value("utilisation"),
+        link.value("usable_memory"),
     )

@@ -1,5 +1,7 @@
 """What the reader sets on the page of costs."""
 
+from typing import Any
+
 import streamlit as st
 
 from blocks import ModelConfig
@@ -15,7 +17,7 @@ from pages.ui.language import _, current_language
 
 LENGTHS = tuple(2**i for i in range(4, 18))
 BATCHES = tuple(2**i for i in range(11))
-TOKENS = tuple(digit * 10**power for power in range(6, 14) for digit in (1, 2, 5))
+TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))
 DEVICES = tuple(2**i for i in range(16))
 
 
@@ -66,10 +68,36 @@ def memory_controls(setup: Setup, *, is_training: bool) -> None:
                     switch("master_weights", _("Master weights in float32"))
 
 
-def usable_choice() -> None:
-    """How much of a device's memory may be taken."""
-    label = _("Share of the memory that may be used")
-    slider("usable_memory", label, 0.1, 1.0, link.value("usable_memory"), step=0.05)
+def fit_controls(n_devices: int) -> None:
+    """Among how many devices it is shared, and how much of each one's memory may be taken."""
+    left, right = st.columns(2)
+    with left:
+        _devices_at_once("fits", n_devices)
+    with right:
+        label, shown = _("Share of the memory that may be used"), link.value("usable_memory")
+        least, most = 0.1, 1.0
+        view = _for_the_whole_page(link.view("usable_memory", shown, (least, most)))
+        with st.container(key="usable_memory"):
+            st.slider(label, least, most, step=0.05, **view)
+
+
+def _devices_at_once(place: str, shown: int) -> None:
+    """The same number for what fits and for how long it takes."""
+    choices = tuple(sorted({*DEVICES, shown}))
+    view = _for_the_whole_page(link.view("n_training_devices", shown, (place, choices)))
+    with st.container(key=f"n_training_devices_{place}"):
+        st.select_slider(_("Devices at once"), choices, format_func=amounts.whole, **view)
+
+
+def _for_the_whole_page(view: dict[str, Any]) -> dict[str, Any]:
+    """A widget that more than the section around it follows."""
+    moved = view["on_change"]
+
+    def moved_for_all(*args: Any) -> None:
+        moved(*args)
+        link.redraw_everything()
+
+    return {**view, "on_change": moved_for_all}
 
 
 def plan_controls(plan: Plan, optimal: int) -> None:
@@ -81,11 +109,14 @@ def plan_controls(plan: Plan, optimal: int) -> None:
         slider("utilisation", label, 0.05, 1.0, plan.utilisation, step=0.05)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)
-        slide("n_training_devices", _("Devices at once"), DEVICES, plan.n_devices)
+        _devices_at_once("training", plan.n_devices)
 
 
 def _tokens(shown: int, optimal: int) -> None:
-    choices = tuple(sorted({*TOKENS, shown, optimal}))
+    if shown not in (*TOKENS, optimal):  # stays a choice: with others it would be another widget
+        st.session_state["tokens_of_a_link"] = shown
+    own = st.session_state.get("tokens_of_a_link", optimal)
+    choices = tuple(sorted({*TOKENS, optimal, own}))
     with st.container(key="n_training_tokens"):
         st.select_slider(
             _("D · tokens to learn from (20 for each parameter: {n})").format(

@@ -109,9 +109,9 @@ def has_cache(config: ModelConfig) -> bool:
     return fit.cache_bytes(config, 1, batch=1, n=1) > 0
 
 
-def devices(here: str) -> dict[str, int]:
-    """Memory of each device, the one in front of the reader first."""
-    own = memory_here(here)
+def devices(here: str, n_devices: int = 1) -> dict[str, int]:
+    """Memory of each device; where one is asked for, the one in front of the reader first."""
+    own = memory_here(here) if n_devices == 1 else 0
     known = {name: each.memory for name, each in HARDWARE.items()}
     return ({HERE: own} if own else {}) | known
 
@@ -126,7 +126,7 @@ def fits(
         return need(config, setup, Shape(n, batch), is_training=is_training).total
 
     found = []
-    for name, memory in devices(here).items():
+    for name, memory in devices(here, setup.n_devices).items():
         budget = int(usable * memory)
         batch = fit.largest(lambda size: needed(shape.n, size), budget, LARGEST_BATCH)
         n = fit.largest(lambda size: needed(size, shape.batch), budget, LONGEST)
@@ -156,7 +156,8 @@ class OnDevice(NamedTuple):
 def on_devices(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> tuple[OnDevice, ...]:
     """Each device that computes in this number format."""
     done = cost(config, plan.n_tokens, n, setup).done
-    state = need(config, setup, Shape(1, 1), is_training=True).state
+    alone = dataclasses.replace(setup, n_devices=1)
+    state = need(config, alone, Shape(1, 1), is_training=True).state
     found = []
     for name, device in HARDWARE.items():
         peak = device.peak.get(str(setup.weight_format))
@@ -164,6 +165,6 @@ def on_devices(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> tuple[O
             continue
         seconds = training_cost.device_seconds(done, peak, plan.utilisation)
         hours = seconds / training_cost.HOUR
-        fewest = training_cost.fewest_devices(state, device.memory)
+        fewest = training_cost.fewest_devices(state, int(plan.usable * device.memory))
         found.append(OnDevice(name, peak, hours, hours / plan.n_devices, fewest))
     return tuple(found)

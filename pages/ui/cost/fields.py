@@ -24,6 +24,6 @@ FIELDS: dict[str, Field] = {
     "usable_memory": Field(within(0.1, 1.0), 0.9),
     "n_training_tokens": Field(whole(1, MOST_TOKENS), None),
     "training_device": Field(choice(HARDWARE), "h100-sxm"),
-    "n_training_devices": Field(whole(1, MOST_DEVICES), 8),
+    "n_training_devices": Field(whole(1, MOST_DEVICES), 1),
     "utilisation": Field(within(0.01, 1.0), 0.4),
 }

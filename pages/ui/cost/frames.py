@@ -55,9 +55,9 @@ def need_names(*, is_training: bool) -> dict[str, str]:
     return {part: names.need(part) for part in NEEDS[is_training]}
 
 
-def device_lines(here: str, usable: float) -> list[tuple[str, int]]:
+def device_lines(here: str, usable: float, n_devices: int) -> list[tuple[str, int]]:
     """Memory to draw; of several devices with as much, the first."""
-    sizes = {size: name for name, size in reversed(counted.devices(here).items())}
+    sizes = {size: name for name, size in reversed(counted.devices(here, n_devices).items())}
     return [(names.device(name), int(usable * size)) for size, name in sorted(sizes.items())]
 
 

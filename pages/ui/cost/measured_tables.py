@@ -44,7 +44,7 @@ def _counted(rows: pd.DataFrame) -> dict[str, pd.Series]:
         _("times a layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(lambda n: f"{n:,}"),
         _("bytes"): rows["bytes"].map(lambda n: f"{n:,}"),
-        _("FLOPs a byte"): rows["intensity"].map("{:.3g}".format),
+        _("FLOPs a byte"): rows["intensity"].map(amounts.rounded),
     }
 
 
@@ -83,7 +83,7 @@ def _hover(row) -> str:
         f"<b>{measured_words.operation(row.operation)}</b>",
         f"{amounts.flops(row.flops)} = {row.flops_formula}",
         f"{amounts.in_bytes(row.bytes)} = {row.bytes_formula}",
-        _("{intensity:.3g} FLOPs a byte").format(intensity=row.intensity),
+        _("{intensity} FLOPs a byte").format(intensity=amounts.rounded(row.intensity)),
         _("at best {time}: {rate}").format(
             time=duration(row.estimated_s), rate=flop_rate(row.roof_flops_per_s)
         ),

@@ -12,7 +12,7 @@ from blocks.faults import N_
 from pages.ui import terms
 from pages.ui.cost import measured
 from pages.ui.cost.amounts import flops as in_flops
-from pages.ui.cost.amounts import in_bytes
+from pages.ui.cost.amounts import in_bytes, rounded
 from pages.ui.cost.device_speed import Place, Speed
 from pages.ui.cost.measured import Case
 from pages.ui.cost.units import byte_rate, duration, flop_rate
@@ -89,7 +89,7 @@ def device_sentence(place: Place, speed: Speed) -> str:
     best = max(speed.products, key=lambda each: each.flops_per_s)
     text = _(
         "Measured here ({where}): products of matrices run at up to {rate} (side {size:,}), bytes "
-        "come from memory at {bandwidth}. So an operation needs {ridge:.3g} FLOPs for each byte "
+        "come from memory at {bandwidth}. So an operation needs {ridge} FLOPs for each byte "
         "that it moves before arithmetic decides. To start one takes {start}."
     )
     return text.format(
@@ -97,7 +97,7 @@ def device_sentence(place: Place, speed: Speed) -> str:
         rate=flop_rate(speed.peak.flops_per_s),
         size=best.size,
         bandwidth=byte_rate(speed.peak.bytes_per_s),
-        ridge=speed.peak.ridge,
+        ridge=rounded(speed.peak.ridge),
         start=duration(speed.peak.start_seconds),
     )
 
@@ -111,18 +111,18 @@ def device_note(speed: Speed) -> str:
     )
     largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
     said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
-    return " ".join(filter(None, (said, _skipped(speed), _busy(speed))))
+    return " ".join(filter(None, (said, _skipped(speed), busy(speed.load))))
 
 
-def _busy(speed: Speed) -> str:
+def busy(load: float) -> str:
     """Whether others computed at the same time."""
-    if not speed.load > BUSY:
+    if not load > BUSY:
         return ""
     text = _(
         "The machine was busy: {load:.1f} programs for each CPU wanted to compute, so that work "
         "shared by several threads waits for the slowest of them."
     )
-    return text.format(load=speed.load)
+    return text.format(load=load)
 
 
 def _skipped(speed: Speed) -> str:
@@ -172,15 +172,15 @@ def _why(case: Case, peak: DevicePeak) -> str:
     sides = config.n_heads * config.d_head, config.d_model
     needed = batch_at_ridge(*sides, itemsize=case.itemsize, peak=peak)
     text = _(
-        "Why: {name} reads {bytes} of weights to do {flops} for each token, {intensity:.2g} FLOPs "
-        "a byte; the ridge is at {ridge:.3g}."
+        "Why: {name} reads {bytes} of weights to do {flops} for each token, {intensity} FLOPs "
+        "a byte; the ridge is at {ridge}."
     )
     said = text.format(
         name=operation(name),
         bytes=in_bytes(sides[0] * sides[1] * case.itemsize),
         flops=in_flops(2 * sides[0] * sides[1]),
-        intensity=rows["intensity"][name],
-        ridge=peak.ridge,
+        intensity=rounded(rows["intensity"][name]),
+        ridge=rounded(peak.ridge),
     )
     if needed is None:
         more = _("At this width no batch reaches it.")
@@ -197,7 +197,10 @@ def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> s
     said = []
     if len(below):
         best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
-        text = _("Nearest to the roof is {best} ({high} of it), furthest {worst} ({low}).")
+        text = _(
+            "Of what arithmetic or memory binds, nearest to the roof is {best} ({high} of it), "
+            "furthest {worst} ({low})."
+        )
         said.append(
             text.format(
                 best=operation(best["operation"]),
@@ -244,12 +247,8 @@ def model_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], whole: 
         parts=duration(parts),
         whole=duration(whole.times.median),
         spread=_spread(whole),
-        rate=_rounded(case.tokens.batch * case.tokens.n_new / whole.times.median),
+        rate=rounded(case.tokens.batch * case.tokens.n_new / whole.times.median),
     )
-
-
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _spread(found: PassTime) -> str:

@@ -1,5 +1,7 @@
 """Sentences about memory, and what it fits into."""
 
+import dataclasses
+
 from blocks import ModelConfig
 from blocks.cost import fit
 from blocks.cost.fit import Setup
@@ -16,15 +18,17 @@ def memory_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
     need = counted.need(config, setup, shape, is_training=is_training)
     parts = {part: getattr(need, part) for part in frames.NEEDS[is_training]}
     largest = max(parts, key=parts.__getitem__)
-    said = _("{total} in all; most of it is {part}: {bytes}, {share}.").format(
+    text = _("{total} in all; the largest part is {part}: {bytes}, {share}.")
+    if setup.n_devices > 1:
+        text = _("{total} on each device; the largest part is {part}: {bytes}, {share}.")
+    said = text.format(
         total=amounts.in_bytes(need.total),
         part=names.need(largest),
         bytes=amounts.in_bytes(parts[largest]),
         share=percent(parts[largest] / need.total),
     )
     if is_training:
-        text = _("Before anything passes, each weight takes {n:.3g} bytes.")
-        return f"{said} {text.format(n=need.state / fit.n_parameters(config))}"
+        return f"{said} {_state_sentence(config, setup)}"
     if not counted.has_cache(config):
         return said
     text = _("The cache takes {each} for each token: {cache} for {batch} × {n:,}.")
@@ -34,6 +38,41 @@ def memory_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
         batch=shape.batch,
         n=shape.n,
     )
+
+
+def _state_sentence(config: ModelConfig, setup: Setup) -> str:
+    """Bytes of a weight, on one device or shared among several."""
+    alone = dataclasses.replace(setup, n_devices=1)
+    state = counted.need(config, alone, Shape(1, 1), is_training=True).state
+    said = _("Before anything passes, each weight takes {n:.3g} bytes.").format(
+        n=state / fit.n_parameters(config)
+    )
+    if setup.n_devices == 1:
+        return said
+    text = _("These {total} are shared among {n:,} devices.")
+    return f"{said} {text.format(total=amounts.in_bytes(state), n=setup.n_devices)}"
+
+
+def memory_title(n_devices: int, *, is_training: bool) -> str:
+    """What the bars are, and whether they are those of one device among several."""
+    if n_devices > 1:
+        text = _("Memory to use, on each of {n:,} devices: your choice, and one thing changed")
+        if is_training:
+            text = _(
+                "Memory to train, on each of {n:,} devices: your choice, and one thing changed"
+            )
+        return text.format(n=n_devices)
+    if is_training:
+        return _("Memory to train: your choice, and one thing changed")
+    return _("Memory to use: your choice, and one thing changed")
+
+
+def growth_title(shape: Shape, n_devices: int) -> str:
+    """What the lines are."""
+    text = _("Memory against the length, batch {batch}")
+    if n_devices > 1:
+        text = _("Memory on each of {n:,} devices against the length, batch {batch} on each")
+    return text.format(batch=shape.batch, n=n_devices)
 
 
 def kept_note(config: ModelConfig, setup: Setup) -> str:
@@ -73,8 +112,10 @@ def memory_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: boo
     return _("Memory of each way to do it: {rows}.").format(rows=rows)
 
 
-def fits_sentence(found: tuple[counted.Fits, ...]) -> str:
+def fits_sentence(found: tuple[counted.Fits, ...], n_devices: int) -> str:
     """What is enough, and what is not."""
+    if n_devices > 1:
+        return _fits_shared(found, n_devices)
     enough = [each for each in found if each.is_enough]
     own = next((each for each in found if each.device == HERE), None)
     needed = amounts.in_bytes(found[0].needed)
@@ -92,16 +133,56 @@ def fits_sentence(found: tuple[counted.Fits, ...]) -> str:
     return f"{said} {verdict}"
 
 
-def fits_note(config: ModelConfig, shape: Shape) -> str:
-    """How the largest sizes were found."""
+def _fits_shared(found: tuple[counted.Fits, ...], n_devices: int) -> str:
+    """The same where each device holds its share."""
+    enough = [each for each in found if each.is_enough]
+    needed = amounts.in_bytes(found[0].needed)
+    if not enough:
+        text = _(
+            "{needed} on each of {n:,} devices: none of these kinds has that much. Take more of "
+            "them, or ask for less."
+        )
+        return text.format(needed=needed, n=n_devices)
+    text = _(
+        "{needed} on each of {n:,} devices: enough room on {enough} of {all} kinds; the smallest "
+        "is {device}."
+    )
+    least = min(enough, key=lambda each: each.memory)
+    return text.format(
+        needed=needed,
+        n=n_devices,
+        enough=len(enough),
+        all=len(found),
+        device=names.device(least.device),
+    )
+
+
+def fits_note(config: ModelConfig, shape: Shape, n_devices: int, *, is_training: bool) -> str:
+    """How the largest sizes were found, and what is shared."""
     said = _(
         "Largest batch at n = {n:,}, longest text at batch {batch:,}: found by halving on the "
         "estimate. Memory as on the data sheet, 1 GB = 10⁹ bytes."
     ).format(n=shape.n, batch=shape.batch)
+    if n_devices > 1:
+        said = f"{_sharing_note(is_training=is_training)} {said}"
     if config.position.position_kind is not PositionKind.LEARNED:
         return said
     more = _("The learned table of positions ends at {most:,} tokens, whatever the memory.")
     return f"{said} {more.format(most=config.max_seq_len)}"
+
+
+def _sharing_note(*, is_training: bool) -> str:
+    """What several devices share, and what each has for itself."""
+    if not is_training:
+        return _(
+            "Shared evenly: the weights. Not shared: the cache and what passes, since each device "
+            "has a batch of its own. Left out: the layer whose weights are gathered for the moment."
+        )
+    return _(
+        "Shared evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, master weights "
+        "and optimizer states. Not shared: activations, since each device has a batch of its own. "
+        "Left out: the layer whose weights are gathered for the moment."
+    )
 
 
 def growth_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> str:

@@ -6,7 +6,8 @@ from blocks.cost.sweep import LONGEST_PASS, Swept
 from blocks.cost.timing import REPEATS
 from blocks.faults import N_
 from pages.ui.cost import sweeps
-from pages.ui.cost.measured_words import where
+from pages.ui.cost.amounts import rounded
+from pages.ui.cost.measured_words import busy, where
 from pages.ui.cost.sweeps import Point, Sweep
 from pages.ui.cost.units import duration
 from pages.ui.language import _
@@ -94,10 +95,10 @@ def _compared(name: str, ratio: float) -> str:
     if abs(ratio - 1) < ALIKE:
         return _("{dtype} is as fast here.").format(dtype=name)
     if ratio > 1:
-        text = _("{dtype} pays here: {ratio:.2g} times as fast.")
-        return text.format(dtype=name, ratio=ratio)
-    text = _("{dtype} does not pay here: {ratio:.2g} times as slow.")
-    return text.format(dtype=name, ratio=1 / ratio)
+        text = _("{dtype} pays here: {ratio} times as fast.")
+        return text.format(dtype=name, ratio=rounded(ratio))
+    text = _("{dtype} does not pay here: {ratio} times as slow.")
+    return text.format(dtype=name, ratio=rounded(1 / ratio))
 
 
 def skipped_note(found: Found) -> str:
@@ -135,7 +136,8 @@ def formats_note(all_wanted: tuple[Sweep, ...]) -> str:
     """The same of several number formats."""
     first = all_wanted[0]
     listed = ", ".join(wanted.place.dtype for wanted in all_wanted)
-    return sweep_note(first._replace(place=first.place._replace(dtype=listed)))
+    said = sweep_note(first._replace(place=first.place._replace(dtype=listed)))
+    return f"{said} {busy(sweeps.load(all_wanted))}".strip()
 
 
 def _start(wanted: Sweep) -> str:
@@ -170,6 +172,7 @@ def sweep_alt(all_wanted: tuple[Sweep, ...], found: Found, of: str) -> str:
     text = time if is_time else memory
     unit = "ms" if is_time else "MiB"
     listed = "; ".join(
-        f"{row.series} {row.size:,}: {getattr(row, of):.3g} {unit}" for row in rows.itertuples()
+        f"{row.series} {row.size:,}: {rounded(getattr(row, of))} {unit}"
+        for row in rows.itertuples()
     )
     return text.format(what=symbol(all_wanted[0].what), rows=listed)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from blocks import devices
 from blocks.config import ModelConfig
-from blocks.cost import sweep
+from blocks.cost import device_peak, sweep
 from blocks.cost.attention_time import slopes
 from blocks.cost.operations import Tokens
 from blocks.cost.pass_time import PassTime, measure_layer
@@ -104,6 +104,12 @@ def _seconds(each: Point) -> float:
 def flops(wanted: Sweep, size: int) -> int:
     """By formula."""
     return sweep.layer_flops(*_cases(wanted)[size], is_backward=wanted.is_backward)
+
+
+@lru_cache(maxsize=32)
+def load(_all_wanted: tuple[Sweep, ...]) -> float:
+    """How busy the machine was when they were first shown, for each of its CPUs."""
+    return device_peak.load()
 
 
 def skipped(found: tuple[tuple[str, Point], ...]) -> tuple[tuple[str, Point], ...]:

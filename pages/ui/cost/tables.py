@@ -64,7 +64,7 @@ def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
             _("kept for the way back"): names.kept("working"),
             _("bytes"): amounts.in_bytes(found.working),
             _("share"): percent(max(0, found.working) / found.peak),
-            _("formula"): "",
+            _("formula"): found.working_formula,
         }
     )
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="kept_table", height="content")
@@ -105,7 +105,7 @@ def hours(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> None:
             _("peak, dense"): [f"{amounts.flops(each.peak)}/s" for each in found],
             _("on one device"): [amounts.duration(each.device_hours) for each in found],
             _("on all of them"): [amounts.duration(each.hours) for each in found],
-            _("fewest that hold it"): [each.fewest for each in found],
+            _("fewest that hold it without activations"): [each.fewest for each in found],
         }
     )
     st.dataframe(shown, hide_index=True, key="hours_table", height="content")

@@ -31,10 +31,12 @@ def optimal_sentence(config: ModelConfig, plan: Plan) -> str:
     """How far from twenty tokens a parameter."""
     ratio = plan.n_tokens / active_parameters(config)
     text = _(
-        "{ratio:,.3g} tokens for each parameter. Hoffmann et al. (2022) found about 20 to be best "
+        "{ratio} tokens for each parameter. Hoffmann et al. (2022) found about 20 to be best "
         "for a fixed number of FLOPs: {optimal} here. Who uses a model much trains it longer."
     )
-    return text.format(ratio=ratio, optimal=amounts.tokens(compute_optimal_tokens(config)))
+    return text.format(
+        ratio=amounts.rounded(ratio), optimal=amounts.tokens(compute_optimal_tokens(config))
+    )
 
 
 def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
@@ -56,17 +58,24 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
         time=amounts.duration(found.hours),
         hours=amounts.duration(found.device_hours),
     )
-    text = _("Weights, gradients and optimizer states alone need {fewest} of them.")
+    text = _(
+        "Weights, gradients and optimizer states, without activations, need {fewest:,} of them "
+        "({usable:.0%} of the memory used)."
+    )
     if found.fewest > plan.n_devices:
-        text = _("But weights, gradients and optimizer states alone need {fewest} of them.")
-    return f"{said} {text.format(fewest=found.fewest)}"
+        text = _(
+            "But weights, gradients and optimizer states, even without activations, need "
+            "{fewest:,} of them ({usable:.0%} of the memory used)."
+        )
+    return f"{said} {text.format(fewest=found.fewest, usable=plan.usable)}"
 
 
 def hours_note() -> str:
     """What the hours leave out."""
     return _(
         "FLOPs (with what is computed again) / (devices · utilisation · peak). Hatched: so many of "
-        "them cannot hold weights, gradients and optimizer states, even shared evenly. "
+        "them cannot hold weights, gradients and optimizer states, even shared evenly and without "
+        "activations (Does it fit? counts these too). "
         "Communication, failures and evaluation are in the utilisation or left out."
     )
 

@@ -7,7 +7,7 @@ def duration(seconds: float) -> str:
     """In the unit that gives few digits: 3.2 µs, 41 ms, 2.5 s."""
     for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
+            return f"{amounts.rounded(seconds / scale)} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
 
 
