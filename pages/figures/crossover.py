@@ -35,22 +35,20 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
     ]
     lines[-1]["textposition"] = f"top {_free_side(at, table)}"
     own = table[table["n"] == n].iloc[0]
-    text = _("your n = {n:,}").format(n=n)
     lines.append(
         {
             **_mark(
                 n,
                 float(own["weights"]),
-                text,
+                _("your n = {n:,}").format(n=n),
                 PINNED,
                 "circle-open",
                 unit,
             ),
             "x": [n, n],
             "y": [float(own["weights"]), float(own["pairs"])],
-            "mode": "markers+lines+text",
-            "text": ["", f"  {text}  "],
-            "textposition": f"bottom {_free_side(n, table)}",
+            "mode": "markers+lines",
+            "showlegend": True,
             "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
         }
     )

@@ -132,10 +132,10 @@ def test_no_line_of_a_device_meets_a_number_or_a_name():
         assert all(shape.y1 < note.y for shape in shapes[:i])  # those of smaller ones end above it
 
 
-def test_the_reader_is_named_where_there_is_room():
-    for n, side in ((16, "right"), (1024, "left")):
-        traces = {trace.name: trace for trace in crossing(crossed(), 256.0, n, _=same).data}
-        assert traces[f"your n = {n:,}"].textposition == f"bottom {side}"
+def test_the_crossing_is_named_where_there_is_room():
+    for at, side in ((20.0, "right"), (1000.0, "left")):
+        marks = [trace for trace in crossing(crossed(), at, 16, _=same).data if trace.text]
+        assert marks[0].textposition == f"top {side}"
 
 
 def test_names_of_devices_do_not_stand_on_each_other():
