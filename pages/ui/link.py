@@ -16,6 +16,7 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.faults import N_
 from pages.ui import starts
+from pages.ui.cost.fields import OF_SEVERAL_SECTIONS
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
 from pages.ui.readers import UnreadableError
@@ -133,6 +134,8 @@ def _widget_moved(name: str, key: str, shown: Any) -> None:
     moved_to = _as_long_as_may_be(name, st.session_state[key])
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         change(name, moved_to)
+        if name in OF_SEVERAL_SECTIONS:
+            redraw_everything()
 
 
 def _as_long_as_may_be(name: str, found: Any) -> Any:

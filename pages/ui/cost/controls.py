@@ -1,6 +1,5 @@
 """What the reader sets on the page of costs."""
 
-from typing import Any
 
 import streamlit as st
 
@@ -76,28 +75,17 @@ def fit_controls(n_devices: int) -> None:
     with right:
         label, shown = _("Share of the memory that may be used"), link.value("usable_memory")
         least, most = 0.1, 1.0
-        view = _for_the_whole_page(link.view("usable_memory", shown, (least, most)))
         with st.container(key="usable_memory"):
+            view = link.view("usable_memory", shown, (least, most))
             st.slider(label, least, most, step=0.05, **view)
 
 
 def _devices_at_once(place: str, shown: int) -> None:
     """The same number for what fits and for how long it takes."""
     choices = tuple(sorted({*DEVICES, shown}))
-    view = _for_the_whole_page(link.view("n_training_devices", shown, (place, choices)))
+    view = link.view("n_training_devices", shown, (place, choices))
     with st.container(key=f"n_training_devices_{place}"):
         st.select_slider(_("Devices at once"), choices, format_func=amounts.whole, **view)
-
-
-def _for_the_whole_page(view: dict[str, Any]) -> dict[str, Any]:
-    """A widget that more than the section around it follows."""
-    moved = view["on_change"]
-
-    def moved_for_all(*args: Any) -> None:
-        moved(*args)
-        link.redraw_everything()
-
-    return {**view, "on_change": moved_for_all}
 
 
 def plan_controls(plan: Plan, optimal: int) -> None:

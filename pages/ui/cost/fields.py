@@ -11,6 +11,11 @@ TRAINED_FORMATS = ("float32", "bfloat16", "float16")
 OPTIMIZER_STATES = ("adam", "sgd", "momentum", "muon")
 MOST_TOKENS, MOST_DEVICES = 10**15, 10**6
 
+# What more than the section around its widget follows.
+OF_SEVERAL_SECTIONS = {
+    *("memory_use", "weight_format", "optimizer_states", "master_weights"),
+    *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
+}
 FIELDS: dict[str, Field] = {
     "context_len": Field(whole(1, LONGEST), 1024),
     "n_texts": Field(whole(1, LARGEST_BATCH), 1),
