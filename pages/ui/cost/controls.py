@@ -1,6 +1,5 @@
 """What the reader sets on the page of costs."""
 
-
 import streamlit as st
 
 from blocks import ModelConfig
