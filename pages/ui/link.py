@@ -6,6 +6,7 @@ value and writes what the reader does to it. `sync()` runs at the top of every p
 a link that the reader opened (or went back to) fills the state, otherwise the state fills the link.
 """
 
+import time
 import zlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
 from pages.ui.settings import MAX_CHARACTERS
 from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
-TEXTS = ("text", "other_text")
+TEXTS, A_MOMENT = ("text", "other_text"), 0.5
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
@@ -158,7 +159,8 @@ def _is_legal(name: str, found: Any) -> bool:
 def sync() -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
     query = st.query_params.to_dict()
-    is_opened = query != st.session_state.get("written") and not st.session_state.get("touched")
+    is_known = query == st.session_state.get("written") or _is_just_left(query)
+    is_opened = not is_known and not st.session_state.get("touched")
     values, unread = read(query) if is_opened else (state(), ())
     mended = mend(values)
     st.session_state["values"] = mended.values
@@ -168,11 +170,22 @@ def sync() -> tuple[Fault, ...]:
     return (*unread, *mended.faults)
 
 
+def _is_just_left(query: Mapping[str, str]) -> bool:
+    """Whether the browser still sends the link of a moment ago, as a fast second move does.
+
+    Going back to it takes a reader longer.
+    """
+    before, left_at = st.session_state.get("written_before", (None, 0.0))
+    return query == before and time.monotonic() - left_at < A_MOMENT
+
+
 def write() -> None:
     """Put the state into the address bar, if it is not there."""
-    query = as_query()
+    query, written = as_query(), st.session_state.get("written")
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
+    if written != query:
+        st.session_state["written_before"] = (written, time.monotonic())
     st.session_state["written"] = query
     st.session_state["touched"] = False
 

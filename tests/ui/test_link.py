@@ -122,3 +122,18 @@ def test_the_order_of_a_link_does_not_matter():
 def test_every_field_has_one_home():
     assert not CONFIG.keys() & RUN.keys()
     assert CONFIG.keys() == ModelConfig().flat().keys() - {"architecture"}  # the page's
+
+
+def test_a_link_of_a_moment_ago_is_no_link_that_was_opened(monkeypatch: pytest.MonkeyPatch):
+    now = [100.0]
+    monkeypatch.setattr(link.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(link.st, "session_state", {})
+    link.become({"preset": "course", "d_model": 64})
+    link.write()
+    link.change("d_model", 96)
+    link.write()
+    old = {"preset": "course", "d_model": "64"}
+    assert link._is_just_left(old)
+    assert not link._is_just_left({"preset": "course", "d_model": "32"})
+    now[0] += 1
+    assert not link._is_just_left(old)
