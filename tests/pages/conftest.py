@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from streamlit import config
 
+from pages.ui import link
+
 
 @pytest.fixture(scope="session", autouse=True)
 def one_core() -> Iterator[None]:
@@ -30,3 +32,9 @@ def whole_errors() -> Iterator[None]:
     yield
     for name, value in before.items():
         config.set_option(name, value)
+
+
+@pytest.fixture(autouse=True)
+def in_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test opens one link after the other faster than any reader goes back."""
+    monkeypatch.setattr(link, "A_MOMENT", 0.0)
