@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.size_axis import log_sizes
 from pages.figures.theme import (
     ATTENTION,
     EMBEDDING,
@@ -53,13 +54,7 @@ def growth(
         margin=(TITLE, BOTTOM),
         showlegend=True,
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
-        xaxis={
-            "title": {"text": _("n · tokens (logarithmic)")},
-            "type": "log",
-            "tickvals": lengths,
-            "ticktext": [f"{n:,}" for n in lengths],
-            "fixedrange": True,
-        },
+        xaxis=log_sizes(_("n · tokens (logarithmic)"), lengths),
         yaxis={
             "title": {"text": f"{unit} (log)"},
             "type": "log",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.size_axis import log_sizes
 from pages.figures.theme import (
     ATTENTION,
     FEED_FORWARD,
@@ -61,13 +62,7 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + ROOM, BOTTOM),
         **legend(),
-        xaxis={
-            "title": {"text": _("n · tokens (logarithmic)")},
-            "type": "log",
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            "fixedrange": True,
-        },
+        xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
         yaxis={
             "title": {"text": _("FLOP (logarithmic)")},
             "type": "log",

@@ -8,6 +8,7 @@ import pandas as pd
 
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.memory_bars import COLORS
+from pages.figures.size_axis import log_sizes
 from pages.figures.theme import (
     BEFORE,
     PINNED,
@@ -64,13 +65,7 @@ def growth(
         **legend_below(PLOT),
         shapes=[_device_line(size) for _name, size in lines],
         annotations=[_device_name(name, size) for name, size in lines],
-        xaxis={
-            "title": {"text": _("n · tokens (logarithmic)")},
-            "type": "log",
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            "fixedrange": True,
-        },
+        xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
         yaxis={
             "title": {"text": _("bytes (logarithmic)")},
             "type": "log",

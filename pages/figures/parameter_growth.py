@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from pages.figures.size_axis import log_sizes
 from pages.figures.theme import (
     ATTENTION,
     EMBEDDING,
@@ -62,21 +63,14 @@ def shares(
         for name, label in names.items()
     ]
     line = {"color": PINNED, "width": 2, "dash": "dash"}
-    ticks = _some(x, own)
+    across = _("{size} (logarithmic; yours: {own})").format(size=size, own=own)
     return figure(
         areas,
         title=title,
         height=TITLE_AND_LEGEND + SECOND_LINE + TALL + BOTTOM,
         margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
         **legend(),
-        xaxis={
-            "title": {"text": _("{size} (logarithmic; yours: {own})").format(size=size, own=own)},
-            "type": "log",
-            "tickvals": ticks,
-            "ticktext": [f"{tick:,}" for tick in ticks],
-            "tickangle": 0,
-            "fixedrange": True,
-        },
+        xaxis={**log_sizes(across, _some(x, own)), "tickangle": 0},
         yaxis={
             "title": {"text": _("share of all parameters")},
             "range": [0, 1],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.size_axis import log_sizes
 from pages.figures.theme import (
     ATTENTION,
     CROSS_ATTENTION,
@@ -58,14 +59,7 @@ def sweep(
         margin=(TITLE, BOTTOM),
         showlegend=True,
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
-        xaxis={
-            "title": {"text": x_title},
-            "type": "log",
-            "tickvals": sizes,
-            "ticktext": [f"{size:,}" for size in sizes],
-            "tickangle": 0,
-            "fixedrange": True,
-        },
+        xaxis={**log_sizes(x_title, sizes), "tickangle": 0},
         yaxis={
             "title": {"text": f"{unit} (log)"},
             "type": "log",
