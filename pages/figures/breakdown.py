@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pages.figures.theme import (
     EMBEDDING,
+    HALF_A_TICK_LABEL,
     PART_COLORS,
     RESIDUAL,
     TITLE,
@@ -53,6 +54,7 @@ def rows(levels: Sequence[Sequence[Piece]], *, title: str, _: Translate) -> Pict
         title=title,
         height=TITLE + BOTTOM + ROW * len(levels),
         margin=(TITLE, BOTTOM),
+        left=HALF_A_TICK_LABEL,
         barmode="overlay",
         bargap=0.06,
         uniformtext={"minsize": 10, "mode": "hide"},

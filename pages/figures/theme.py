@@ -72,16 +72,19 @@ def figure(
     *,
     title: str = "",
     margin: tuple[int, int] = (TITLE, EDGE),
+    left: int = EDGE,
     **layout: Any,
 ) -> Picture:
     """A figure in one go; nothing is dragged, so that a page scrolls under a finger.
 
-    `margin`: pixels kept free at the top (where the title stands) and at the bottom.
+    `margin`: pixels kept free at the top (where the title stands) and at the bottom; `left`: at
+    the left, beyond which labels make room for themselves (but for one in the middle below an
+    edge: Plotly forgets it on a narrow screen).
     """
     top, bottom = margin
     base = {
         "title": {"text": title, "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}},
-        "margin": {"l": EDGE, "r": HALF_A_TICK_LABEL, "t": top, "b": bottom},
+        "margin": {"l": left, "r": HALF_A_TICK_LABEL, "t": top, "b": bottom},
         "dragmode": False,
         "hovermode": "closest",
         "showlegend": False,
