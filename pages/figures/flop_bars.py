@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.bar_ends import bar_ends
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.theme import (
     PART_COLORS,
@@ -33,17 +34,8 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     ways = [way for way in names if way == "forward" or table[way].any()]
     bars = [_bar(table, way, names[way], _) for way in ways]
     keys = [_key(way, names[way]) for way in ways] if len(ways) > 1 else []
-    ends = {
-        "type": "scatter",
-        "mode": "text",
-        "x": table[ways].sum(axis=1).tolist(),
-        "y": [plain(label) for label in table["label"]],
-        "text": [f" {said}" for said in table["said"]],
-        "textposition": "middle right",
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    said = [f" {said}" for said in table["said"]]
+    ends = bar_ends(table[ways].sum(axis=1).tolist(), table["label"], said)
     return figure(
         [*bars, ends, *keys],
         title=title,

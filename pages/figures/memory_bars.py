@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.bar_ends import bar_ends
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.theme import (
     ATTENTION,
@@ -49,17 +50,7 @@ def memory_bars(
     drawn = _apart(lines, most)
     rows, edge = len(table), max([most, *(float(size) for _name, size in drawn)])
     body = ROW * rows + DEVICE_ROOM * len(drawn) + 20
-    ends = {
-        "type": "scatter",
-        "mode": "text",
-        "x": [edge] * rows,
-        "y": [plain(label) for label in table["label"]],
-        "text": [f"  {said}" for said in table["said"]],
-        "textposition": "middle right",
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    ends = bar_ends([edge] * rows, table["label"], [f"  {said}" for said in table["said"]])
     return figure(
         [*(_bar(table, part, name) for part, name in names.items()), ends],
         title=title,
