@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures.pattern import cell_markers
 from pages.figures.signed import largest, signed_bar, signed_map
-from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure
+from pages.figures.theme import TITLE, Picture, Translate, figure
 from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import TICKS, codes, outline, weight_map
 
@@ -109,22 +110,12 @@ def _markers(
     values: np.ndarray, where: np.ndarray, first: int, hover: str, symbol: str, opacity: float
 ) -> dict[str, Any]:
     query, key = np.nonzero(where)
-    kept = {"marker": {"opacity": opacity}}
     numbers = np.nan_to_num(values[query, key])
-    look = {"symbol": symbol, "opacity": opacity, "size": 5 if opacity else 12}
-    return {
-        "type": "scattergl",
-        "mode": "markers",
-        "xaxis": "x2",
-        "yaxis": "y2",
-        "x": key.astype(np.uint16),
-        "y": query.astype(np.uint16),
+    said = {
         "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
         "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
-        "marker": {**look, "line": {"width": 1, "color": RESIDUAL}},
-        "selected": kept,
-        "unselected": kept,
     }
+    return cell_markers(key, query, said, symbol=symbol, opacity=opacity)
 
 
 def distances(

@@ -81,12 +81,12 @@ def _cells(weights: np.ndarray, first: int, _: Translate) -> list[dict[str, Any]
     }
     crosses = 0.5 if len(weights) <= CROSSES_UP_TO else 0
     return [
-        _markers(key, query, seen),
-        _markers(masked_key, masked_query, masked, symbol="x-thin", opacity=crosses),
+        cell_markers(key, query, seen),
+        cell_markers(masked_key, masked_query, masked, symbol="x-thin", opacity=crosses),
     ]
 
 
-def _markers(
+def cell_markers(
     x: np.ndarray,
     y: np.ndarray,
     more: dict[str, Any],
@@ -94,6 +94,7 @@ def _markers(
     symbol: str = "square",
     opacity: float = 0,
 ) -> dict[str, Any]:
+    """Markers over cells, on the axes that name every token; unseen where opacity is 0."""
     kept = {"marker": {"opacity": opacity}}
     look = {"symbol": symbol, "opacity": opacity, "size": 5 if opacity else 12}
     return {
