@@ -101,9 +101,7 @@ def flops_note() -> str:
 def flops_alt(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> str:
     """The bars in words."""
     table = frames.operation_rows(config, kind, shape, setup)
-    rows = "; ".join(
-        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
-    )
+    rows = frames.in_words(table)
     return _("FLOP by operation: {rows}.").format(rows=rows)
 
 

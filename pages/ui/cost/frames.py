@@ -115,3 +115,9 @@ def hours_rows(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> pd.Data
             "fits": [plan.n_devices >= each.fewest for each in found],
         }
     )
+
+
+def in_words(table: pd.DataFrame) -> str:
+    """The rows of a picture of bars: what each is called, and what is said of it."""
+    rows = zip(table["label"], table["said"], strict=True)
+    return "; ".join(f"{label} {said}" for label, said in rows)

@@ -106,9 +106,7 @@ def use_note() -> str:
 def memory_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest) -> str:
     """The bars in words."""
     table = frames.memory_rows(config, setup, shape, is_training=is_training)
-    rows = "; ".join(
-        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
-    )
+    rows = frames.in_words(table)
     return _("Memory of each way to do it: {rows}.").format(rows=rows)
 
 

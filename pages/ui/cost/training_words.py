@@ -83,16 +83,12 @@ def hours_note() -> str:
 def cost_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
     """The steps in words."""
     table = frames.cost_rows(config, plan, n, setup)
-    rows = "; ".join(
-        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
-    )
+    rows = frames.in_words(table)
     return _("From the rule to the exact count: {rows}.").format(rows=rows)
 
 
 def hours_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
     """The bars in words."""
     table = frames.hours_rows(config, plan, n, setup)
-    rows = "; ".join(
-        f"{label} {said}" for label, said in zip(table["label"], table["said"], strict=True)
-    )
+    rows = frames.in_words(table)
     return _("Time of the training on each kind of device: {rows}.").format(rows=rows)
