@@ -32,7 +32,11 @@ def _what_to_do() -> None:
             _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
         )
         st.button(
-            _("Drop A"), icon=":material/delete:", on_click=kept.drop, args=(index(),), key="drop_a"
+            _("Drop A"),
+            icon=":material/delete:",
+            on_click=kept.drop,
+            args=(kept.index(),),
+            key="drop_a",
         )
 
 
@@ -44,10 +48,5 @@ def which_is_a() -> None:
             _("A is"),
             range(len(names)),
             format_func=names.__getitem__,
-            **link.view("compared_with", index(), tuple(names)),
+            **link.view("compared_with", kept.index(), tuple(names)),
         )
-
-
-def index() -> int:
-    """The place of A among those that are kept."""
-    return min(link.value("compared_with"), max(0, len(kept.all_kept()) - 1))

@@ -8,7 +8,7 @@ from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 MOST_KEPT, LONGEST_NAME, LONGEST_TEXT = 12, 40, 12_000
 COMPARED_STAGES = ("resid_post", "attention_out", "feed_forward_out")
 COMPARED_MOMENTS = ("rms", "std", "mean", "min", "max", "outlier_share")
-MEASURES = (
+COUNTED = (
     "parameters",
     "active_parameters",
     "read_flops",
@@ -17,9 +17,8 @@ MEASURES = (
     "cache_bytes",
     "memory",
     "training_flops",
-    "d_model",
-    "n_layers",
 )
+MEASURES = (*COUNTED, "d_model", "n_layers")
 DIRECTIONS = ("less", "more")
 
 

@@ -40,10 +40,15 @@ def all_kept() -> tuple[Kept, ...]:
     return tuple(each for each in kept_of(link.value("kept")) if _is_known(each))
 
 
+def index() -> int:
+    """The place of A among those that are kept."""
+    return min(link.value("compared_with"), max(0, len(all_kept()) - 1))
+
+
 def a() -> Kept | None:
     """The one that is A now; what the reader has set is B."""
     kept = all_kept()
-    return kept[min(link.value("compared_with"), len(kept) - 1)] if kept else None
+    return kept[index()] if kept else None
 
 
 def keep() -> None:
@@ -69,7 +74,7 @@ def add(entries: Sequence[Kept], *, becomes_a: bool = False) -> None:
     stays = stays or kept[-1]
     while len(kept) > MOST_KEPT or (len(kept) > 1 and len(text_of(tuple(kept))) > LONGEST_TEXT):
         kept.remove(next(each for each in kept if each != stays))
-    _write(tuple(kept), index=kept.index(stays))
+    _write(tuple(kept), kept.index(stays))
 
 
 def automatic_name(query: tuple[tuple[str, str], ...], language: str = "") -> str:
@@ -117,46 +122,45 @@ def as_it_is(entry: Kept) -> Kept:
         return entry._replace(query=_query_now())
 
 
-def choose(index: int) -> None:
+def choose(place: int) -> None:
     """Call this one A."""
-    link.change("compared_with", index)
+    link.change("compared_with", place)
 
 
 def swap() -> None:
     """What is kept as A becomes what is set, and the other way round."""
-    kept, index = list(all_kept()), link.value("compared_with")
+    kept, place = list(all_kept()), index()
     if not kept:
         return
-    index = min(index, len(kept) - 1)
-    before, query = kept[index], _query_now()
-    others = {each.name for i, each in enumerate(kept) if i != index}
+    before, query = kept[place], _query_now()
+    others = {each.name for i, each in enumerate(kept) if i != place}
     is_own = not _is_automatic(before)
     name = before.name if is_own else _free_name(automatic_name(query), others)
-    kept[index] = Kept(name, query)
+    kept[place] = Kept(name, query)
     link.become(values_with(before))
-    _write(tuple(kept), index)
+    _write(tuple(kept), place)
 
 
-def take(index: int) -> None:
+def take(place: int) -> None:
     """Set what is kept at this place; the input stays."""
-    if index < len(kept := all_kept()):
-        link.become(values_with(kept[index]))
+    if place < len(kept := all_kept()):
+        link.become(values_with(kept[place]))
 
 
-def drop(index: int) -> None:
+def drop(place: int) -> None:
     """Keep it no longer."""
-    kept = tuple(each for i, each in enumerate(all_kept()) if i != index)
-    before = link.value("compared_with")
-    _write(kept, max(0, before - (index < before)))
+    kept = tuple(each for i, each in enumerate(all_kept()) if i != place)
+    before = index()
+    _write(kept, max(0, before - (place < before)))
 
 
-def rename(index: int, name: str) -> None:
+def rename(place: int, name: str) -> None:
     """Call it something else; two of one name cannot be."""
     kept = list(all_kept())
-    if index < len(kept) and name.strip():
-        others = {each.name for i, each in enumerate(kept) if i != index}
-        kept[index] = kept[index]._replace(name=_free_name(name.strip()[:LONGEST_NAME], others))
-        _write(tuple(kept), link.value("compared_with"))
+    if place < len(kept) and name.strip():
+        others = {each.name for i, each in enumerate(kept) if i != place}
+        kept[place] = kept[place]._replace(name=_free_name(name.strip()[:LONGEST_NAME], others))
+        _write(tuple(kept), index())
 
 
 def values_with(kept: Kept) -> dict[str, Any]:
@@ -203,6 +207,6 @@ def _free_name(wanted: str, taken: set[str]) -> str:
     return next(name for name in numbered if name not in taken)
 
 
-def _write(kept: tuple[Kept, ...], index: int) -> None:
+def _write(kept: tuple[Kept, ...], place_of_a: int) -> None:
     link.change("kept", text_of(kept))
-    link.change("compared_with", index)
+    link.change("compared_with", place_of_a)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui.compare import controls, files, kept, measured, sides
+from pages.ui.compare import files, kept, measured, sides
 from pages.ui.compare.fields import LONGEST_NAME, MOST_KEPT
 from pages.ui.compare.pairs import PAIRS, set_pair
 from pages.ui.compare.trade_offs import DIRECTIONS, MEASURES, direction, weight_format
@@ -31,7 +31,7 @@ def ready_pairs() -> None:
 
 def rows(n: int) -> None:
     """One line a configuration."""
-    chosen = controls.index()
+    chosen = kept.index()
     for i, entry in enumerate(kept.all_kept()):
         with st.container(horizontal=True, vertical_alignment="center", key=f"kept_row_{i}"):
             _name(i, entry)

@@ -12,6 +12,7 @@ from blocks.inspection.settings import differing
 from blocks.run import Run
 from pages.ui import labelled, starts, terms
 from pages.ui.compare import measured, trade_offs
+from pages.ui.compare.fields import COUNTED
 from pages.ui.compare.measured import PairTimes
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.units import duration
@@ -19,16 +20,6 @@ from pages.ui.language import _
 from pages.ui.numbers import readable
 
 NOTHING = "–"
-COUNTED = (
-    "parameters",
-    "active_parameters",
-    "read_flops",
-    "decode_flops",
-    "weight_bytes",
-    "cache_bytes",
-    "memory",
-    "training_flops",
-)
 KINDS = {
     "embedding": N_("token embedding"),
     "position": N_("position"),
