@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.size_axis import log_sizes
+from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
     FEED_FORWARD,
@@ -61,6 +61,7 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
         title=_("FLOP of one layer, forward, against the length"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + ROOM, BOTTOM),
+        right=half_of_last(ticks),
         **legend(),
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
         yaxis={

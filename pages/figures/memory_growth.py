@@ -8,7 +8,7 @@ import pandas as pd
 
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.memory_bars import COLORS
-from pages.figures.size_axis import log_sizes
+from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     BEFORE,
     PINNED,
@@ -38,7 +38,7 @@ def growth(
     """
     lines, room = _apart(lines), LEGEND_ROW * (len(names) + 2)
     own = table[table["n"] == n].iloc[0]
-    ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::2]
+    ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
         *(_line(table, part, name) for part, name in names.items()),
         {**_line(table, "total", _("all together")), "line": {"color": PINNED, "width": 3}},
@@ -62,6 +62,7 @@ def growth(
         title=title,
         height=TITLE + PLOT + AXIS + room,
         margin=(TITLE, AXIS + room),
+        right=half_of_last(ticks),
         **legend_below(PLOT),
         shapes=[_device_line(size) for _name, size in lines],
         annotations=[_device_name(name, size) for name, size in lines],

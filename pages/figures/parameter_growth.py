@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from pages.figures.size_axis import log_sizes
+from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
     EMBEDDING,
@@ -69,6 +69,7 @@ def shares(
         title=title,
         height=TITLE_AND_LEGEND + SECOND_LINE + TALL + BOTTOM,
         margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
+        right=half_of_last(x),
         **legend(),
         xaxis={**log_sizes(across, _some(x, own)), "tickangle": 0},
         yaxis={

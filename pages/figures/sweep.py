@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.size_axis import log_sizes
+from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
     CROSS_ATTENTION,
@@ -57,6 +57,7 @@ def sweep(
         title=title,
         height=HEIGHT,
         margin=(TITLE, BOTTOM),
+        right=half_of_last(sizes),
         showlegend=True,
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
         xaxis={**log_sizes(x_title, sizes), "tickangle": 0},

@@ -73,18 +73,19 @@ def figure(
     title: str = "",
     margin: tuple[int, int] = (TITLE, EDGE),
     left: int = EDGE,
+    right: int = HALF_A_TICK_LABEL,
     **layout: Any,
 ) -> Picture:
     """A figure in one go; nothing is dragged, so that a page scrolls under a finger.
 
-    `margin`: pixels kept free at the top (where the title stands) and at the bottom; `left`: at
-    the left, beyond which labels make room for themselves (but for one in the middle below an
-    edge: Plotly forgets it on a narrow screen).
+    `margin`: pixels kept free at the top (where the title stands) and at the bottom; `left`,
+    `right`: at the sides. Labels make room for themselves, but for one whose middle is below an
+    edge: Plotly forgets it when the window changes its width.
     """
     top, bottom = margin
     base = {
         "title": {"text": title, "x": 0, "y": 1, "yanchor": "top", "pad": {"t": 4}},
-        "margin": {"l": left, "r": HALF_A_TICK_LABEL, "t": top, "b": bottom},
+        "margin": {"l": left, "r": right, "t": top, "b": bottom},
         "dragmode": False,
         "hovermode": "closest",
         "showlegend": False,
