@@ -20,6 +20,7 @@ from pages.ui import starts
 from pages.ui.cost.fields import OF_SEVERAL_SECTIONS
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
+from pages.ui.moves import Left, Move, recent, without_echoes
 from pages.ui.readers import UnreadableError
 from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
 from pages.ui.settings import MAX_CHARACTERS
@@ -132,11 +133,22 @@ def must_redraw() -> bool:
 
 def _widget_moved(name: str, key: str, shown: Any) -> None:
     """A fast second move brings along the old value of widgets that have changed since."""
+    st.session_state["touched"] = True
     moved_to = _as_long_as_may_be(name, st.session_state[key])
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
+        before = state()
         change(name, moved_to)
+        _note_move(key, shown, moved_to, before)
         if name in OF_SEVERAL_SECTIONS:
             redraw_everything()
+
+
+def _note_move(key: str, shown: Any, moved_to: Any, before: Mapping[str, Any]) -> None:
+    now = time.monotonic()
+    left = recent(st.session_state.get("left", ()), now)
+    goes_back = any((each.key, each.shown) == (key, moved_to) for each in left)
+    st.session_state.setdefault("moves", []).append(Move(key, before, state(), goes_back))
+    st.session_state["left"] = [*left, Left(key, shown, now)]
 
 
 def _as_long_as_may_be(name: str, found: Any) -> Any:
@@ -158,6 +170,8 @@ def _is_legal(name: str, found: Any) -> bool:
 
 def sync() -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
+    moves = st.session_state.pop("moves", ())
+    st.session_state["values"] = without_echoes(state(), moves)
     query = st.query_params.to_dict()
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = not is_known and not st.session_state.get("touched")

@@ -196,3 +196,14 @@ def test_two_readers_in_turn_see_each_their_own():
             visit(at, seed=seed, **link)
     assert [(total(at), stages(at), at.title[0].value) for at in readers] == alone
     assert [settings(at)["d_model"] for at in readers] == ["64", "96"]
+
+
+def test_a_fast_second_move_takes_nothing_back_that_the_browser_repeats():
+    at = opened(d_model=64)
+    move(at, "norm_kind", "rmsnorm")
+    control(at, "norm_kind").set_value("layernorm")
+    move(at, "mask_kind", "none")
+    assert settings(at) == {"d_model": "64", "norm_kind": "rmsnorm", "mask_kind": "none"}
+    assert control(at, "norm_kind").value == "rmsnorm"
+    move(at, "norm_kind", "layernorm")
+    assert settings(at) == {"d_model": "64", "mask_kind": "none"}

@@ -1,0 +1,56 @@
+"""What the reader moved, and what the browser only repeats.
+
+A fast second move is made while the page is still redrawn after the first. What was on its way by
+then can set another widget back in the browser, which sends that old value along: an echo, no move.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+AS_LONG_AS_AN_ECHO = 3.0  # seconds
+NOTHING = object()
+
+
+class Left(NamedTuple):
+    """A value that a widget showed before it was moved, and when that was."""
+
+    key: str
+    shown: Any
+    at: float
+
+
+class Move(NamedTuple):
+    """A widget has another value: the state before and after, and whether it had that before."""
+
+    key: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    goes_back: bool
+
+
+def recent(left: Sequence[Left], now: float) -> list[Left]:
+    """Those that an echo can still repeat."""
+    return [each for each in left if now - each.at < AS_LONG_AS_AN_ECHO]
+
+
+def without_echoes(values: Mapping[str, Any], moves: Sequence[Move]) -> dict[str, Any]:
+    """The state without what went back while another widget was moved by the reader."""
+    moved = {move.key for move in moves if not move.goes_back}
+    values = dict(values)
+    for move in reversed(moves):
+        if move.goes_back and moved - {move.key}:
+            values = _undone(values, move)
+    return values
+
+
+def _undone(values: dict[str, Any], move: Move) -> dict[str, Any]:
+    """Without what this move changed, where nothing changed it again."""
+    before, after = move.before, move.after
+    names = {name for name in (*before, *after) if _differ(before, after, name)}
+    names = {name for name in names if not _differ(values, after, name)}
+    rest = {name: found for name, found in values.items() if name not in names}
+    return rest | {name: before[name] for name in names if name in before}
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any], name: str) -> bool:
+    return bool(one.get(name, NOTHING) != other.get(name, NOTHING))
