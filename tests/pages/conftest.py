@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit import config
+from streamlit.components.v2.component_manager import BidiComponentManager
 
 from pages.ui import link
 
@@ -20,6 +21,16 @@ def one_core() -> Iterator[None]:
     os.sched_setaffinity(0, {sorted(cores)[int(process) % len(cores)]})
     yield
     os.sched_setaffinity(0, cores)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_components() -> Iterator[None]:
+    """Each run of AppTest looks through all that is installed for components; we have none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            BidiComponentManager, "discover_and_register_components", lambda *_, **__: None
+        )
+        yield
 
 
 @pytest.fixture(autouse=True)
