@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks import Fault
@@ -16,24 +16,11 @@ from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError
 from pages.ui.settings import MAX_CHARACTERS
 
-NASTY = {
-    "empty": "",
-    "space": " ",
-    "nan": "NaN",
-    "minus one": "-1",
-    "zero": "0",
-    "fraction": "1.5",
-    "infinite": "1e400",
-    "long": "9" * 500,
-    "script": "<script>",
-    "nul": "\x00",
-    "emoji": "🤖👩‍👩‍👧",
-    "none": "None",
-    "True": "True",
-    "braces": "{0}{name}",
-    "other digits": "٣",
-    "underscore": "1_0",
-}
+NASTY = (
+    *("", " ", "\x00", "<script>", "🤖👩‍👩‍👧", "{0}{name}"),
+    *("NaN", "-1", "0", "1.5", "1e400", "9" * 500, "٣", "1_0"),
+    *("None", "True"),
+)
 # Where a link is silent, the page decides.
 WHOLE = (
     *("token", "at_step", "key", "position_pair", "trained_len"),
@@ -57,23 +44,23 @@ def says_it(fault: Fault) -> str:
     return said
 
 
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
 @pytest.mark.parametrize("name", FIELDS)
-def test_anything_is_read_as_its_type_or_reported(name: str, text: str):
-    values, faults = link.read({name: text})
-    assert values.keys() <= {name}
-    assert all(type(found) is type_of(name) for found in values.values())
-    assert all(name in says_it(fault) for fault in faults)
-    assert len(faults) <= 1
+def test_anything_is_read_as_its_type_or_reported(name: str):
+    for text in NASTY:
+        values, faults = link.read({name: text})
+        assert values.keys() <= {name}, text
+        assert all(type(found) is type_of(name) for found in values.values()), text
+        assert all(name in says_it(fault) for fault in faults), text
+        assert len(faults) <= 1, text
 
 
-@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
 @pytest.mark.parametrize("name", FIELDS)
-def test_anything_leads_to_a_model_that_can_be_built(name: str, text: str):
-    values, faults = link.mend(link.read({name: text}).values)
-    config = ModelConfig.from_flat({k: v for k, v in values.items() if k in CONFIG_TYPES})
-    assert type(config.d_head) is int
-    assert all(map(says_it, faults))
+def test_anything_leads_to_a_model_that_can_be_built(name: str):
+    for text in NASTY:
+        values, faults = link.mend(link.read({name: text}).values)
+        config = ModelConfig.from_flat({k: v for k, v in values.items() if k in CONFIG_TYPES})
+        assert type(config.d_head) is int, text
+        assert all(map(says_it, faults)), text
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -123,6 +110,7 @@ def test_a_bad_value_is_refused_with_the_nearest(
 
 
 @given(st.text())
+@settings(max_examples=25)
 @pytest.mark.parametrize("name", FIELDS)
 def test_no_text_breaks_a_reader(name: str, text: str):
     try:
