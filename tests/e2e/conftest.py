@@ -24,6 +24,7 @@ from playwright.sync_api import (
 from told import settle
 
 ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -37,10 +38,18 @@ expect.set_options(timeout=20_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All that stands here drives a browser."""
+    """All that stands here drives a browser; one server is asked for all stories of a page."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.xdist_group(page_of(item)))
+
+
+def page_of(item: pytest.Item) -> str:
+    """The page of a story, as the story or its file is called."""
+    story = item.path.stem.removeprefix("test_")
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    return values.get("name") or next(filter(story.startswith, PAGES), story)
 
 
 @contextmanager

@@ -20,22 +20,19 @@ NORM_BOXES = (
 )
 
 
-def test_norms_move_from_branch_to_trunk_and_the_setting_before_is_a_ghost(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64")
+def test_norms_move_before_a_ghost_and_texts_and_code_explain_them(reader: Reader):
+    page = reader.open("/block?preset=course&d_model=64&lang=zh")
     assert plot(page, "strip", NORM_BOXES) == [BRANCH, BRANCH]
     traces = plot(page, "bands", "chart.data.length")
-    choose(page, "norm_placement", "post")
+    choose(page, "norm_placement", "后置")
     expect_query(page, norm_placement="post")
     page.wait_for_function(
         "n => document.querySelector('.st-key-bands .js-plotly-plot').data.length == n",
         arg=traces + 1,
     )
     assert plot(page, "strip", NORM_BOXES) == [TRUNK, TRUNK]
-    assert "before" in plot(page, "bands", "chart.data.at(-1).name")
+    assert "改动前" in plot(page, "bands", "chart.data.at(-1).name")
 
-
-def test_explanations_and_code_open_beside_a_picture(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64&norm_placement=post&lang=zh")
     opened = page.get_by_test_id("stPopoverBody")
     at(page, "heads_explain").get_by_role("button").click()
     page.get_by_role("tab", name="注意力", exact=True).click()

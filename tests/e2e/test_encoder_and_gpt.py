@@ -13,7 +13,9 @@ def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
     expect(page.get_by_text("Head 2: what each query reads from")).to_be_visible()
 
 
-def test_a_step_writes_one_token_and_the_link_keeps_the_text(reader: Reader):
+def test_a_step_writes_a_token_that_the_link_keeps_and_sampling_counts_choices(
+    reader: Reader,
+):
     page = reader.open("/gpt?n_new_tokens=2")
     at(page, "step").get_by_role("button").click()
     expect_query(page, n_new_tokens="3")
@@ -21,10 +23,6 @@ def test_a_step_writes_one_token_and_the_link_keeps_the_text(reader: Reader):
     page.reload()
     settle(page)
     assert at(page, "text_so_far").inner_text() == written
-
-
-def test_a_sampling_control_says_how_many_tokens_can_be_drawn(reader: Reader):
-    page = reader.open("/gpt?text=%20Once")
     press(page, "top_k", "ArrowRight")
     expect_query(page, top_k="1")
     expect(page.get_by_text("1 of 1,024 tokens")).to_be_visible()

@@ -7,7 +7,7 @@ from told import at, click_mark, expect_query, plot
 LINK = "/feed_forward?preset=course&d_model=32&n_heads=4&text=a%20b%20c%20d"
 
 
-def test_a_click_on_the_map_opens_a_unit_and_pins_a_token(reader: Reader):
+def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(reader: Reader):
     page = reader.open(LINK)
     unit, token = plot(page, "unit_map", "chart.data[1].customdata[3 * 4 + 1]")
     click_mark(page, "unit_map", token, 3)
@@ -15,9 +15,6 @@ def test_a_click_on_the_map_opens_a_unit_and_pins_a_token(reader: Reader):
     expect(page.get_by_text(f"Unit {unit} is active at").first).to_be_visible()
     expect(at(page, "token").locator("input")).to_have_value("2 · b")
 
-
-def test_experts_are_tried_and_one_of_them_is_opened_by_its_bar(reader: Reader):
-    page = reader.open(LINK)
     at(page, "try_experts").get_by_role("button").click()
     expect_query(page, n_experts="8")
     taken = plot(page, "load", "Array.from(chart.data[0].x)")

@@ -7,7 +7,9 @@ from told import at, expect_query, query, settle
 LINK = "/normalization?preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4"
 
 
-def test_a_press_takes_the_residual_connection_away_and_leaves_a_ghost(reader: Reader):
+def test_the_residual_connection_goes_before_a_ghost_and_placements_stand_together(
+    reader: Reader,
+):
     page = reader.open(LINK)
     curves = at(page, "depth_panels")
     expect(curves.get_by_text("post", exact=True)).to_be_visible()
@@ -16,11 +18,7 @@ def test_a_press_takes_the_residual_connection_away_and_leaves_a_ghost(reader: R
     expect_query(page, residual="false")
     settle(page)
     expect(curves.get_by_text("before", exact=True)).to_be_visible()
-
-
-def test_placements_are_drawn_together_as_chosen_and_the_link_says_so(reader: Reader):
-    page = reader.open(LINK)
     at(page, "depth_placements").get_by_role("button", name="sandwich").click()
     settle(page)
-    expect(at(page, "depth_panels").get_by_text("sandwich", exact=True)).to_be_visible()
+    expect(curves.get_by_text("sandwich", exact=True)).to_be_visible()
     assert query(page)["depth_placements"] == "post,sandwich"

@@ -7,7 +7,7 @@ from told import at, click_mark, expect_query, plot
 SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16"
 
 
-def test_a_click_on_the_table_pins_a_position_and_chooses_its_pair(reader: Reader):
+def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: Reader):
     page = reader.open(SMALL)
     columns = plot(page, "position_table", "chart.layout.xaxis.ticktext")
     assert columns[0] == "0"
@@ -16,9 +16,6 @@ def test_a_click_on_the_table_pins_a_position_and_chooses_its_pair(reader: Reade
     assert plot(page, "position_table", "chart.layout.shapes[0].y0") == 2.5
     expect(page.get_by_text("At position 3 it has turned")).to_be_visible()
 
-
-def test_a_click_on_the_claims_looks_at_its_kind(reader: Reader):
-    page = reader.open(SMALL)
     click_mark(page, "claim_grid", 4, 1)
     expect_query(page, shown_position="alibi")
     expect(page.get_by_text("What is added to the scores of query")).to_be_visible()

@@ -1,10 +1,11 @@
 """The words in which the stories are told."""
 
 import re
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 # True when nothing runs and nothing was added or removed since it was asked before.
 STANDS_STILL = """() => {
@@ -63,19 +64,22 @@ def plot(page: Page, key: str, script: str) -> Any:
     return chart.evaluate(f"chart => {script}")
 
 
+CUT_OFF = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => {
+    const {left, right} = chart.getBoundingClientRect();
+    return [...chart.querySelectorAll('.xtick text, .ytick text')]
+        .filter(label => {
+            const box = label.getBoundingClientRect();
+            return box.width && (box.left < left - 1 || box.right > right + 1);
+        })
+        .map(label => label.textContent);
+})"""
+
+
 def labels_cut_off(page: Page) -> list[str]:
-    """What is written at the axes of a chart and stands outside of it."""
-    return page.evaluate(
-        """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => {
-            const {left, right} = chart.getBoundingClientRect();
-            return [...chart.querySelectorAll('.xtick text, .ytick text')]
-                .filter(label => {
-                    const box = label.getBoundingClientRect();
-                    return box.left < left - 1 || box.right > right + 1;
-                })
-                .map(label => label.textContent);
-        })"""
-    )
+    """What is written at the axes of a chart and stands outside of it, even a while later."""
+    with suppress(TimeoutError):
+        page.wait_for_function(f"() => {CUT_OFF}.length == 0", timeout=5_000)
+    return page.evaluate(CUT_OFF)
 
 
 def click_mark(page: Page, key: str, x: float, y: float) -> None:
