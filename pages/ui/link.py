@@ -27,6 +27,7 @@ from pages.ui.settings import MAX_CHARACTERS
 from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
 TEXTS, A_MOMENT = ("text", "other_text"), 0.5
+MOST_SHOWN = 500  # widgets, those with other options before among them
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
@@ -118,6 +119,7 @@ def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
     """
     key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
     st.session_state[key] = shown  # at every rerun: a widget of another page starts anew
+    _note_shown(key, shown)
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
 
 
@@ -138,17 +140,28 @@ def _widget_moved(name: str, key: str, shown: Any) -> None:
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         before = state()
         change(name, moved_to)
-        _note_move(key, shown, moved_to, before)
+        goes_back = _was_shown(key, moved_to)
+        st.session_state.setdefault("moves", []).append(Move(key, before, state(), goes_back))
         if name in OF_SEVERAL_SECTIONS:
             redraw_everything()
 
 
-def _note_move(key: str, shown: Any, moved_to: Any, before: Mapping[str, Any]) -> None:
-    now = time.monotonic()
-    left = recent(st.session_state.get("left", ()), now)
-    goes_back = any((each.key, each.shown) == (key, moved_to) for each in left)
-    st.session_state.setdefault("moves", []).append(Move(key, before, state(), goes_back))
-    st.session_state["left"] = [*left, Left(key, shown, now)]
+def _note_shown(key: str, shown: Any) -> None:
+    """What a widget shows now; where that is new, an echo can repeat what it showed before."""
+    showing, now = st.session_state.setdefault("showing", {}), time.monotonic()
+    before = showing.pop(key, shown)
+    if before != shown:
+        left = st.session_state.get("left", ())
+        st.session_state["left"] = [*recent(left, now), Left(key, before, now)]
+    showing[key] = shown
+    if len(showing) > MOST_SHOWN:
+        del showing[next(iter(showing))]
+
+
+def _was_shown(key: str, moved_to: Any) -> bool:
+    """Whether the widget showed this a moment ago."""
+    left = recent(st.session_state.get("left", ()), time.monotonic())
+    return any((each.key, each.shown) == (key, moved_to) for each in left)
 
 
 def _as_long_as_may_be(name: str, found: Any) -> Any:

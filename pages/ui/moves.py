@@ -12,7 +12,7 @@ NOTHING = object()
 
 
 class Left(NamedTuple):
-    """A value that a widget showed before it was moved, and when that was."""
+    """A value that a widget shows no more, and since when."""
 
     key: str
     shown: Any

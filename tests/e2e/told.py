@@ -34,6 +34,11 @@ def press(page: Page, key: str, *keys: str) -> None:
         page.keyboard.press(name)
 
 
+def as_fast_as_a_hand(page: Page) -> None:
+    """What lies between two moves, though the page is still being redrawn."""
+    page.wait_for_timeout(300)
+
+
 def choose(page: Page, key: str, label: str) -> None:
     """Click one of several buttons."""
     at(page, key).get_by_role("radio", name=label, exact=True).click()
