@@ -46,10 +46,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def page_of(item: pytest.Item) -> str:
-    """The page of a story, as the story or its file is called."""
+    """The page of a story, as the story or its file is called; else it is told of one block."""
     story = item.path.stem.removeprefix("test_")
     values = item.callspec.params if hasattr(item, "callspec") else {}
-    return values.get("name") or next(filter(story.startswith, PAGES), story)
+    return values.get("name") or next(filter(story.startswith, PAGES), "block")
 
 
 @contextmanager
