@@ -52,6 +52,7 @@ $(VENV)/installed: requirements.txt
 	$(BIN)/python -m pip install -q -r requirements.txt
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed requirements-dev.txt
+$(VENV)/installed-dev: requirements.txt requirements-dev.txt
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -r requirements-dev.txt
-	@touch $@
+	@touch $(VENV)/installed $@
