@@ -13,6 +13,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.torch import load, save
 
 from blocks.config import ModelConfig
+from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, ConfigError, Fault
 from blocks.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
@@ -37,6 +38,11 @@ class Card:
     score_name: str
     samples: Mapping[str, str] = field(default_factory=dict)
     group_scores: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raises `TypeError` where a file says a word for a number, or the other way round."""
+        if not isinstance(self.task, str) or not {type(self.seed), type(self.n_steps)} == {int}:
+            raise TypeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +77,8 @@ def read_model_file(raw: bytes) -> ModelFile:
     except (KeyError, TypeError, ValueError):
         raise _unreadable() from None
     tensors = load(raw)
+    if any(t.is_complex() for t in tensors.values()) or not _may_hold(tensors, config):
+        raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
     return ModelFile(config, tokenizer, card, tensors)
 
@@ -95,6 +103,13 @@ def _header(raw: bytes) -> dict[str, str]:
         return json.loads(raw[8 : 8 + length])["__metadata__"]
     except (SafetensorError, KeyError, ValueError):
         raise _unreadable() from None
+
+
+def _may_hold(tensors: Weights, config: ModelConfig) -> bool:
+    """Whether a file of so few numbers can be this model, which is built only then."""
+    n_layers = config.n_layers + config.n_decoder_layers
+    n_numbers = sum(tensor.numel() for tensor in tensors.values())
+    return n_layers * config.n_experts <= len(tensors) and total_parameters(config) <= n_numbers
 
 
 def _unreadable() -> ConfigError:

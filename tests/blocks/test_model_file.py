@@ -1,6 +1,7 @@
 """A trained model in a file: what goes in comes out, and nothing else does."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save
 from toy import assert_near, toy
 
-from blocks import ConfigError, build
+from blocks import ConfigError, ModelConfig, build
 from blocks.text.characters import CharacterTokenizer
 from blocks.weights.model_file import Card, ModelFile, read_model_file, trained
 
@@ -65,6 +66,35 @@ def test_any_other_file_is_refused_with_a_sentence(garbage: bytes, cut: int):
 def test_a_header_that_says_nothing_is_refused(header: dict[str, str]):
     with pytest.raises(ConfigError):
         read_model_file(save({"x": torch.zeros(1)}, metadata=header))
+
+
+def with_header(**changes: object) -> bytes:
+    """Our file with something else in its header."""
+    raw = FILE.to_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8 : 8 + length])
+    header["__metadata__"] |= {name: json.dumps(found) for name, found in changes.items()}
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + raw[8 + length :]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CONFIG.replace(n_layers=10**6),
+        CONFIG.replace(vocab_size=10**6),
+        CONFIG.replace(n_experts=64, d_ff=1),
+    ],
+)
+def test_a_file_too_small_for_its_model_is_refused_before_one_is_built(config: ModelConfig):
+    with pytest.raises(ConfigError, match="choose"):
+        read_model_file(with_header(config=config.flat()))
+
+
+@pytest.mark.parametrize("change", [{"task": 1}, {"seed": "one"}, {"n_steps": 1.5}])
+def test_a_card_of_other_types_is_refused(change: dict[str, object]):
+    with pytest.raises(ConfigError, match="choose"):
+        read_model_file(with_header(card={**asdict(CARD), **change}))
 
 
 def test_weights_of_another_configuration_are_refused():
