@@ -308,6 +308,11 @@ def count_built(config: ModelConfig) -> int:
     return sum(parameter.numel() for parameter in _unfilled(config).parameters())
 
 
+def parameter_names(config: ModelConfig) -> list[str]:
+    """What is learned, running statistics left out; what is shared comes once."""
+    return [name for name, _ in _unfilled(config).named_parameters()]
+
+
 def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """Name and shape of every weight, running statistics included; nothing is allocated."""
     return {name: tuple(value.shape) for name, value in _unfilled(config).state_dict().items()}

@@ -12,7 +12,7 @@ from pages.sections.parameter_changes import (
     where_it_goes,
 )
 from pages.sections.published_models import draw_published, what_others_have, your_own_file
-from pages.sections.weight_values import draw_values, how_they_are_spread
+from pages.sections.weight_values import draw_values, how_they_are_spread, those_of_a_file
 from pages.ui import link
 from pages.ui.chart import drawn
 from pages.ui.explain import contents
@@ -43,6 +43,7 @@ def main() -> None:
     what_others_have(run)
     your_own_file(run)
     how_they_are_spread(run)
+    those_of_a_file()
     what_to_take(run)
     close_page(TITLE)
 

@@ -3,7 +3,7 @@
 Tensor after tensor, a piece at a time, so that next to nothing is needed beyond the weights.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +41,18 @@ class WeightValues:
 
 
 def weight_values(model: nn.Module) -> WeightValues:
-    """Every parameter of a model by its kind; a table that is tied comes once.
+    """Every parameter of a model by its kind; a table that is tied comes once."""
+    return values_by_kind((path, found.detach()) for path, found in model.named_parameters())
+
+
+def values_by_kind(parameters: Iterable[tuple[str, Tensor]]) -> WeightValues:
+    """Parameters of one of our models, by their names, on one device.
 
     Two passes over the weights: first moments, then bins from `REACH` standard deviations below
     the mean to as many above it, or to the least and largest value where these are nearer. After
     each pass small numbers cross to the host.
     """
-    groups = _by_kind(model)
+    groups = _by_kind(parameters)
     moments = pd.DataFrame([_moments(tensors) for tensors in groups.values()])
     moments.insert(0, "kind", [str(kind) for kind in groups])
     edges = [_edges(row) for _i, row in moments.iterrows()]
@@ -68,10 +73,10 @@ def kind_of_parameter(path: str) -> Kind:
     return next(OF_MODULES[name] for name in reversed(names) if name in OF_MODULES)
 
 
-def _by_kind(model: nn.Module) -> dict[Kind, list[Tensor]]:
+def _by_kind(parameters: Iterable[tuple[str, Tensor]]) -> dict[Kind, list[Tensor]]:
     found: dict[Kind, list[Tensor]] = {kind: [] for kind in Kind}
-    for path, parameter in model.named_parameters():
-        found[kind_of_parameter(path)].append(parameter.detach())
+    for path, tensor in parameters:
+        found[kind_of_parameter(path)].append(tensor)
     return {kind: tensors for kind, tensors in found.items() if tensors}
 
 

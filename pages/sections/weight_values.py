@@ -6,12 +6,12 @@ from blocks.faults import ConfigError
 from blocks.inspection import weight_values as measures
 from blocks.run import Run
 from pages.figures import weight_values
-from pages.ui.chart import show
+from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _, say
-from pages.ui.parameters import frames, measured, tables, words
+from pages.ui.parameters import frames, measured, tables, weights_file, words
 
 
 @section
@@ -35,8 +35,22 @@ def how_they_are_spread(run: Run) -> None:
         return
     st.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
     show(draw_values, run, key="weight_values", alt=words.values_alt)
-    tables.moments(found.moments)
+    tables.moments(found.moments, key="moment_table")
     st.caption(words.values_note(run))
+
+
+@section
+def those_of_a_file() -> None:
+    """The same of weights that a reader brings, below those of the page."""
+    weights_file.upload()
+    file = weights_file.found()
+    if file is None:
+        return
+    st.info(weights_file.sentence(file), icon=":material/description:")
+    moments = frames.moments(file.values.moments)
+    picture = weight_values.panels(file.values.bins, moments, _=_)
+    show_now(picture, key="file_values", alt=words.spread_alt(file.values.moments))
+    tables.moments(file.values.moments, key="file_moment_table")
 
 
 def draw_values(run: Run):

@@ -9,7 +9,14 @@ from blocks import ModelConfig, build
 from blocks.cost.breakdown import count_kinds
 from blocks.cost.peak_memory import TensorMemory
 from blocks.inspection import weight_values as measures
-from blocks.inspection.weight_values import N_BINS, REACH, kind_of_parameter, weight_values
+from blocks.inspection.weight_values import (
+    N_BINS,
+    REACH,
+    kind_of_parameter,
+    values_by_kind,
+    weight_values,
+)
+from blocks.models import parameter_names
 
 RICH = {
     "architecture": "encoder-decoder",
@@ -97,3 +104,11 @@ def test_weights_that_are_no_numbers_are_shown_as_such():
     assert np.isnan(of_attention["mean"])
     assert found.bins.loc[found.bins["kind"] == "attention", "share"].sum() == 0
     assert np.isfinite(found.bins[["value", "share"]].to_numpy()).all()
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_file_is_spread_as_its_model(config: ModelConfig):
+    model = scramble(build(config))
+    names = parameter_names(config)
+    found = values_by_kind((name, model.state_dict()[name]) for name in names)
+    assert found.moments.equals(weight_values(model).moments)

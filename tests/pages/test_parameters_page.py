@@ -23,6 +23,7 @@ from blocks.cost.breakdown import by_kind
 from blocks.cost.parameters import total_parameters
 from blocks.cost.variations import variations
 from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.weights.pocket import pocket
 from pages.ui import starts
 from pages.ui.parameters.config_file import as_changes
 
@@ -207,3 +208,29 @@ def test_extremes_are_counted_too(at: AppTest, query: dict[str, Any]):
     visit(at, **query)
     assert_works(at, warnings=None)
     assert control(at, "breakdown").value in ("by_kind", "by_layer")
+
+
+def brought(raw: bytes) -> AppTest:
+    """A reader who has brought a model file."""
+    at = opened(PAGE)
+    name = "step-<b>30</b>.safetensors"
+    at.file_uploader(key="uploaded_weights").set_value((name, raw, "application/octet-stream"))
+    return run(at)
+
+
+def test_weights_of_a_file_are_spread_below_those_of_the_page():
+    file = pocket("sort")
+    at = brought(file.to_bytes())
+    assert_works(at)
+    total = total_parameters(file.config)
+    assert f"`step-<b>30</b>.safetensors`: {total:,} weights, trained on" in said(at)
+    assert figure(at, "file_values")["data"]
+    tables = [t.value for t in at.dataframe if "beyond 5 σ" in t.value.columns]
+    assert tables[-1]["count"].sum() == total
+
+
+@pytest.mark.parametrize("raw", [b"", b"no weights", pocket("sort").to_bytes()[:5000]])
+def test_what_is_no_model_file_gets_a_sentence(raw: bytes):
+    at = brought(raw)
+    assert "choose a .safetensors" in at.error[0].value
+    assert not at.exception

@@ -104,7 +104,7 @@ def published() -> None:
     _shown(published_frame(), "published_table", _("parameters"), _("a token meets"))
 
 
-def moments(found: pd.DataFrame) -> None:
+def moments(found: pd.DataFrame, *, key: str) -> None:
     """How the weights of each kind are spread."""
     shown = pd.DataFrame(
         {
@@ -117,7 +117,7 @@ def moments(found: pd.DataFrame) -> None:
             _("beyond 5 σ"): found["outside"],
         }
     )
-    _shown(shown, "moment_table", _("count"), _("beyond 5 σ"))
+    _shown(shown, key, _("count"), _("beyond 5 σ"))
 
 
 def _digits(value: float) -> str:

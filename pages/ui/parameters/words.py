@@ -251,7 +251,11 @@ def values_note(run: Run) -> str:
 
 def values_alt(run: Run) -> str:
     """The histograms in words."""
-    moments = measured.values(run).moments
+    return spread_alt(measured.values(run).moments)
+
+
+def spread_alt(moments) -> str:
+    """Mean and σ of each kind in words."""
     rows = "; ".join(
         f"{names.kind(row.kind)} {row.mean:.3g} ± {row.std:.3g}" for row in moments.itertuples()
     )
