@@ -16,18 +16,16 @@ import streamlit as st
 
 from blocks import Fault, ModelConfig
 from blocks.faults import N_
-from pages.ui import starts
+from pages.ui import moves, starts
 from pages.ui.cost.fields import OF_SEVERAL_SECTIONS
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
-from pages.ui.moves import Left, Move, recent, without_echoes
 from pages.ui.readers import UnreadableError
 from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
 from pages.ui.settings import MAX_CHARACTERS
 from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
 TEXTS, A_MOMENT = ("text", "other_text"), 0.5
-MOST_SHOWN = 500  # widgets, those with other options before among them
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
@@ -119,7 +117,7 @@ def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
     """
     key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
     st.session_state[key] = shown  # at every rerun: a widget of another page starts anew
-    _note_shown(key, shown)
+    moves.note_shown(key, shown)
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
 
 
@@ -140,28 +138,9 @@ def _widget_moved(name: str, key: str, shown: Any) -> None:
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         before = state()
         change(name, moved_to)
-        goes_back = _was_shown(key, moved_to)
-        st.session_state.setdefault("moves", []).append(Move(key, before, state(), goes_back))
+        moves.note(key, moved_to, before, state())
         if name in OF_SEVERAL_SECTIONS:
             redraw_everything()
-
-
-def _note_shown(key: str, shown: Any) -> None:
-    """What a widget shows now; where that is new, an echo can repeat what it showed before."""
-    showing, now = st.session_state.setdefault("showing", {}), time.monotonic()
-    before = showing.pop(key, shown)
-    if before != shown:
-        left = st.session_state.get("left", ())
-        st.session_state["left"] = [*recent(left, now), Left(key, before, now)]
-    showing[key] = shown
-    if len(showing) > MOST_SHOWN:
-        del showing[next(iter(showing))]
-
-
-def _was_shown(key: str, moved_to: Any) -> bool:
-    """Whether the widget showed this a moment ago."""
-    left = recent(st.session_state.get("left", ()), time.monotonic())
-    return any((each.key, each.shown) == (key, moved_to) for each in left)
 
 
 def _as_long_as_may_be(name: str, found: Any) -> Any:
@@ -183,8 +162,7 @@ def _is_legal(name: str, found: Any) -> bool:
 
 def sync() -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
-    moves = st.session_state.pop("moves", ())
-    st.session_state["values"] = without_echoes(state(), moves)
+    st.session_state["values"] = moves.without_echoes(state(), moves.noted())
     query = st.query_params.to_dict()
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = not is_known and not st.session_state.get("touched")

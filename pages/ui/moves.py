@@ -4,10 +4,14 @@ A fast second move is made while the page is still redrawn after the first. What
 then can set another widget back in the browser, which sends that old value along: an echo, no move.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import streamlit as st
+
 AS_LONG_AS_AN_ECHO = 3.0  # seconds
+MOST_SHOWN = 500  # widgets, those with other options before among them
 NOTHING = object()
 
 
@@ -20,7 +24,7 @@ class Left(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A widget has another value: the state before and after, and whether it had that before."""
+    """A widget has another value: the state before and after, and whether it showed that before."""
 
     key: str
     before: Mapping[str, Any]
@@ -28,8 +32,31 @@ class Move(NamedTuple):
     goes_back: bool
 
 
-def recent(left: Sequence[Left], now: float) -> list[Left]:
-    """Those that an echo can still repeat."""
+def note_shown(key: str, shown: Any) -> None:
+    """What a widget shows now; where that is new, an echo can repeat what it showed before."""
+    showing = st.session_state.setdefault("showing", {})
+    before = showing.pop(key, shown)
+    if before != shown:
+        st.session_state["left"] = [*_left(), Left(key, before, time.monotonic())]
+    showing[key] = shown
+    if len(showing) > MOST_SHOWN:
+        del showing[next(iter(showing))]
+
+
+def note(key: str, moved_to: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """A widget was moved to this value, which changed the state so."""
+    goes_back = any((each.key, each.shown) == (key, moved_to) for each in _left())
+    st.session_state.setdefault("moves", []).append(Move(key, before, after, goes_back))
+
+
+def noted() -> Sequence[Move]:
+    """The moves of this rerun; asked once."""
+    return st.session_state.pop("moves", ())
+
+
+def _left() -> list[Left]:
+    now = time.monotonic()
+    left = st.session_state.get("left", ())
     return [each for each in left if now - each.at < AS_LONG_AS_AN_ECHO]
 
 

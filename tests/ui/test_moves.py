@@ -2,7 +2,8 @@
 
 import pytest
 
-from pages.ui.moves import AS_LONG_AS_AN_ECHO, Left, Move, recent, without_echoes
+from pages.ui import moves
+from pages.ui.moves import AS_LONG_AS_AN_ECHO, Move, without_echoes
 
 RMSNORM = {"d_model": 64, "norm_kind": "rmsnorm"}
 WITHOUT = {"d_model": 64}
@@ -24,10 +25,10 @@ def test_an_echo_of_a_preset_brings_back_what_it_took_along():
     assert without_echoes({"mask_kind": "none"}, [echo, MASKED]) == {**before, "mask_kind": "none"}
 
 
-@pytest.mark.parametrize("moves", [[], [BACK], [MASKED], [BACK, BACK]])
-def test_a_move_of_one_widget_is_a_move_even_back_again(moves: list[Move]):
-    after = moves[-1].after if moves else RMSNORM
-    assert without_echoes(after, moves) == after
+@pytest.mark.parametrize("made", [[], [BACK], [MASKED], [BACK, BACK]])
+def test_a_move_of_one_widget_is_a_move_even_back_again(made: list[Move]):
+    after = made[-1].after if made else RMSNORM
+    assert without_echoes(after, made) == after
 
 
 def test_what_was_changed_again_stays():
@@ -35,7 +36,26 @@ def test_what_was_changed_again_stays():
     assert without_echoes(again, [BACK, MASKED])["norm_kind"] == "batchnorm"
 
 
-def test_an_echo_comes_soon():
-    left = [Left("norm_kind", "layernorm", at=10.0)]
-    assert recent(left, now=10.1) == left
-    assert recent(left, now=10.1 + AS_LONG_AS_AN_ECHO) == []
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A session of its own, and its clock."""
+    now = [10.0]
+    monkeypatch.setattr(moves.st, "session_state", {})
+    monkeypatch.setattr(moves.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_only_what_a_widget_showed_a_moment_ago_can_be_an_echo(now: list[float]):
+    for shown in ("layernorm", "rmsnorm"):
+        moves.note_shown("norm_kind", shown)
+    for moved_to, seconds in (("layernorm", 0.1), ("none", 0), ("layernorm", AS_LONG_AS_AN_ECHO)):
+        now[0] += seconds
+        moves.note("norm_kind", moved_to, RMSNORM, WITHOUT)
+    assert [move.goes_back for move in moves.noted()] == [True, False, False]
+    assert moves.noted() == ()
+
+
+def test_widgets_that_are_gone_are_forgotten(now: list[float]):
+    for i in range(2 * moves.MOST_SHOWN):
+        moves.note_shown(f"token__{i}", 0)
+    assert len(moves.st.session_state["showing"]) == moves.MOST_SHOWN
