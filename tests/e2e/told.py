@@ -57,7 +57,7 @@ def query(page: Page) -> dict[str, str]:
 def expect_query(page: Page, **settings: str) -> None:
     """Wait until the address bar says so, and the page stands.
 
-    (Playwright's own `expect` describes the whole page at each look: a tenth of all the time.)
+    (Playwright's own `expect` describes the whole page after each look in vain.)
     """
     with suppress(TimeoutError):
         page.wait_for_function(SAYS, arg=settings, polling=50, timeout=20_000)
