@@ -39,6 +39,11 @@ class WeightValues:
     moments: pd.DataFrame
     bins: pd.DataFrame
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether the values of one kind at least are all numbers."""
+        return bool(np.isfinite(self.moments["std"]).any())
+
 
 def weight_values(model: nn.Module) -> WeightValues:
     """Every parameter of a model by its kind; a table that is tied comes once."""

@@ -34,7 +34,8 @@ def how_they_are_spread(run: Run) -> None:
         st.warning(say(error.faults[0]), icon=":material/block:")
         return
     st.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
-    show(draw_values, run, key="weight_values", alt=words.values_alt)
+    if found.is_finite:
+        show(draw_values, run, key="weight_values", alt=words.values_alt)
     tables.moments(found.moments, key="moment_table")
     st.caption(words.values_note(run))
 
@@ -47,9 +48,10 @@ def those_of_a_file() -> None:
     if file is None:
         return
     st.info(weights_file.sentence(file), icon=":material/description:")
-    moments = frames.moments(file.values.moments)
-    picture = weight_values.panels(file.values.bins, moments, _=_)
-    show_now(picture, key="file_values", alt=words.spread_alt(file.values.moments))
+    if file.values.is_finite:
+        moments = frames.moments(file.values.moments)
+        picture = weight_values.panels(file.values.bins, moments, _=_)
+        show_now(picture, key="file_values", alt=words.spread_alt(moments))
     tables.moments(file.values.moments, key="file_moment_table")
 
 

@@ -1,6 +1,7 @@
 """The page of parameters: every number that it shows is counted, whatever the size."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -234,3 +235,12 @@ def test_what_is_no_model_file_gets_a_sentence(raw: bytes):
     at = brought(raw)
     assert "choose a .safetensors" in at.error[0].value
     assert not at.exception
+
+
+def test_weights_that_are_no_numbers_are_called_so():
+    file = pocket("sort")
+    tensors = {name: tensor * float("nan") for name, tensor in file.tensors.items()}
+    at = brought(replace(file, tensors=tensors).to_bytes())
+    assert_works(at)
+    tables = [t.value for t in at.dataframe if "beyond 5 σ" in t.value.columns]
+    assert (tables[-1]["mean"] == "not finite").all()

@@ -1,5 +1,7 @@
 """Sentences of the page of parameters, computed from what is set, and pictures in words."""
 
+from math import isfinite
+
 import streamlit as st
 
 from blocks import ModelConfig, devices
@@ -256,10 +258,12 @@ def values_alt(run: Run) -> str:
 
 def spread_alt(moments) -> str:
     """Mean and σ of each kind in words."""
-    rows = "; ".join(
-        f"{names.kind(row.kind)} {row.mean:.3g} ± {row.std:.3g}" for row in moments.itertuples()
-    )
+    rows = "; ".join(f"{names.kind(row.kind)} {_spread(row)}" for row in moments.itertuples())
     return _("How weights are spread, mean ± σ by kind: {rows}.").format(rows=rows)
+
+
+def _spread(row) -> str:
+    return f"{row.mean:.3g} ± {row.std:.3g}" if isfinite(row.std) else _("not finite")
 
 
 def caption(config: ModelConfig) -> str:
