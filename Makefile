@@ -23,10 +23,10 @@ types:           ## mypy, strict, on blocks/
 	$(BIN)/mypy
 
 unit:            ## all tests without a browser, translations among them
-	$(PYTEST) --numprocesses auto --maxprocesses 8 -m "not e2e"
+	$(PYTEST) --numprocesses auto --maxprocesses 8 --ignore=tests/e2e
 
 e2e:             ## stories in a real browser
-	$(PYTEST) --numprocesses auto --maxprocesses 2 -m e2e
+	$(PYTEST) --numprocesses auto --maxprocesses 2 tests/e2e
 
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench

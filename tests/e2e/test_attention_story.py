@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from told import at, click_mark, expect_query, plot, settle
 
 
-def test_the_steps_are_walked_by_key_and_a_cell_is_written_out(reader: Reader):
+def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywhere(reader: Reader):
     page = reader.open("/attention?preset=sort&text=transform&layer=1")
     page.get_by_role("heading", name="One head, step by step").click()
     page.keyboard.press("n")
@@ -23,9 +23,6 @@ def test_the_steps_are_walked_by_key_and_a_cell_is_written_out(reader: Reader):
     labels = plot(page, "step", "chart._fullLayout.xaxis.ticktext")
     assert "".join(labels) == "transform"
 
-
-def test_a_click_on_a_head_opens_it_everywhere(reader: Reader):
-    page = reader.open("/attention?preset=sort&text=transform")
     y = plot(page, "head_measures", "chart.data[1].y[6 * 7]")
     click_mark(page, "head_measures", 2, y)
     expect_query(page, layer="1", head="3")

@@ -17,7 +17,7 @@ def opened_stage(page: Page):
     return page.get_by_test_id("stHeading").filter(has_text="Opened: ")
 
 
-def test_a_click_opens_a_part_and_chooses_a_head(reader: Reader):
+def test_a_click_opens_a_part_chooses_a_head_and_pins_a_token_everywhere(reader: Reader):
     page = reader.open(SMALL)
     stages = plot(page, "strip", "chart.data[0].customdata.map(row => row[0])")
     click_mark(page, "strip", 1, stages.index("feed_forward_out"))
@@ -29,9 +29,6 @@ def test_a_click_opens_a_part_and_chooses_a_head(reader: Reader):
     expect_query(page, head="6", stage="feed_forward_out")
     expect(page.get_by_text("Head 6 · entropy")).to_be_visible()
 
-
-def test_a_click_on_a_cell_pins_its_token_everywhere(reader: Reader):
-    page = reader.open(SMALL)
     seen, masked = 0, 11
     click_mark(page, "head_map", seen, 1)
     expect_query(page, token="1")
