@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from blocks import Fault
@@ -110,7 +110,6 @@ def test_a_bad_value_is_refused_with_the_nearest(
 
 
 @given(st.text())
-@settings(max_examples=25)
 @pytest.mark.parametrize("name", FIELDS)
 def test_no_text_breaks_a_reader(name: str, text: str):
     try:
