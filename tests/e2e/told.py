@@ -6,12 +6,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-# True when nothing runs and nothing was added or removed since it was asked before.
+# True when nothing runs, all is drawn, and nothing was added or removed since it was asked before.
 STANDS_STILL = """() => {
     const size = document.querySelectorAll('*').length, before = window.sizeBefore;
     window.sizeBefore = size;
     const isIdle = document.querySelector("[data-test-script-state='notRunning']");
-    return isIdle && document.querySelector('h1') && size === before;
+    const waits = document.querySelector("[data-stale='true'], [data-testid='stSkeleton']");
+    const charts = [...document.querySelectorAll("[data-testid='stPlotlyChart']")];
+    const areDrawn = charts.every(chart => chart.querySelector('.main-svg'));
+    return isIdle && !waits && areDrawn && document.querySelector('h1') && size === before;
 }"""
 
 # True when the address bar says all of it.
@@ -23,6 +26,7 @@ SAYS = """wanted => {
 
 def settle(page: Page) -> None:
     """Wait until the page was drawn and nothing runs."""
+    page.evaluate("delete window.sizeBefore")
     page.wait_for_function(STANDS_STILL, polling=100)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
