@@ -23,7 +23,7 @@ def what_differs(pair: Pair, n: int, weight_format: str) -> None:
     st.info(words.how_many_differ(pair), icon=":material/compare_arrows:")
     tables.settings(pair)
     st.info(words.dearer(pair, n, weight_format), icon=":material/lightbulb:")
-    tables.numbers(tables.counted_rows(pair, n, weight_format), key="pair_numbers")
+    tables.numbers(tables.counted_rows(pair, n, weight_format))
     st.caption(words.numbers_note(n, weight_format))
 
 
@@ -66,5 +66,5 @@ def how_fast_here(pair: Pair) -> None:
         return
     found = measured.times(done.found)
     st.info(words.time_sentence(pair, found), icon=":material/timer:")
-    tables.numbers(tables.time_rows(found), key="pair_times")
+    tables.numbers(tables.time_rows(found))
     st.caption(words.time_note(pair))

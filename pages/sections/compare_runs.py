@@ -65,7 +65,7 @@ def what_passes(pair: Pair) -> None:
         alt=words.flow_alt,
         on_click=controls.open_layer(pair),
     )
-    tables.numbers(tables.run_rows(pair), key="pair_run_numbers")
+    tables.numbers(tables.run_rows(pair))
     controls.layer_choice(pair)
     if any(run.has_target for run in pair.both):
         st.caption(words.encoder_only())

@@ -127,7 +127,7 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
     assert warnings is None or len(at.warning) == warnings, [w.value for w in at.warning]
     for text in (said(at), words_in_pictures(at)):
         assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
-    for table in at.dataframe:
+    for table in (*at.dataframe, *at.table):
         assert np.isfinite(table.value.select_dtypes("number").to_numpy(float)).all()
         assert not table.value.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)
     pickle.dumps({key: value for key, value in at.session_state.items() if "INTERNAL" not in key})

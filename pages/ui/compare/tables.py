@@ -93,8 +93,7 @@ def _used(run: Run) -> dict[str, Any]:
 
 def settings(pair: Pair) -> None:
     """The same as a table on the page."""
-    table = settings_frame(pair)
-    st.dataframe(table, hide_index=True, key="differing_settings", height="content")
+    _show(settings_frame(pair))
 
 
 def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
@@ -172,12 +171,12 @@ def _ratio(row: Row) -> str:
 
 
 def _times(ratio: float) -> str:
-    return f"{readable(ratio)} ×"
+    return f"{readable(ratio)}\N{NO-BREAK SPACE}×"
 
 
-def numbers(rows: list[Row], *, key: str) -> None:
+def numbers(rows: list[Row]) -> None:
     """The same as a table on the page."""
-    st.dataframe(numbers_frame(rows), hide_index=True, key=key, height="content")
+    _show(numbers_frame(rows))
 
 
 def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
@@ -196,5 +195,9 @@ def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
 
 def stages(pair: Pair, layer: int) -> None:
     """The same as a table on the page."""
-    table = stages_frame(pair, layer)
-    st.dataframe(table, hide_index=True, key="compared_stages", height="content")
+    _show(stages_frame(pair, layer))
+
+
+def _show(table: pd.DataFrame) -> None:
+    """Whole, on a phone too: words wrap where columns are narrow."""
+    st.table(table, border="horizontal", hide_index=True)
