@@ -32,7 +32,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
             st.caption(said)
     with st.expander(_("Every product with its formula"), icon=":material/functions:"):
         tables.operations(*shown)
-    st.caption(flop_words.flops_note())
+    st.caption(flop_words.flops_note(config))
 
 
 def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):

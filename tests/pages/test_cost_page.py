@@ -50,6 +50,14 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
     assert "this one" in frame(at, "largest batch")["device"].iloc[0]
 
 
+def test_a_limit_of_experts_is_said_not_to_be_counted():
+    mixture = {"preset": "course", "n_experts": 8, "n_active_experts": 2}
+    assert "expert_capacity" not in said(opened(PAGE, **mixture))
+    assert "those that expert_capacity drops too" in said(
+        opened(PAGE, **mixture, expert_capacity=0.5)
+    )
+
+
 def test_what_goes_through_changes_the_bars():
     at = opened(PAGE, preset="gpt2-small")
     assert "875 GFLOP in all" in info(at, "the rule of 6")

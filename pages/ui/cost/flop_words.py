@@ -89,13 +89,20 @@ def _while_one_is_read(setup: Setup) -> tuple[str, float]:
     return device.title, peak * setup.itemsize / device.bandwidth
 
 
-def flops_note() -> str:
+def flops_note(config: ModelConfig) -> str:
     """What is counted, and what is not."""
-    return _(
+    said = _(
         "Exact for products of matrices: 2·m·n·k for each, equal to the last FLOP to what torch "
         "counts in eager attention, forward and back. Norms, softmax, activations, additions and "
         "the optimizer are left out; masked pairs are computed and thrown away."
     )
+    if config.n_experts == 1 or not config.feed_forward.expert_capacity:
+        return said
+    dropped = _(
+        "Every choice of the router counts, those that expert_capacity drops too: with a limit "
+        "this is the most that the experts take."
+    )
+    return f"{said} {dropped}"
 
 
 def flops_alt(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> str:
