@@ -21,8 +21,9 @@ _HAN = regex.compile(r"\p{Han}")
 _CHUNK = regex.compile(
     r"\p{Han}+"
     r"|can['’]t\b"  # which is written in one word, cannot
-    r"|[\p{L}\p{N}--\p{Han}]+?(?=n['’]t\b)|n['’]t\b|['’](?:s|m|re|ll)\b"
-    r"|[\p{L}\p{N}--\p{Han}]+|[^\s]",
+    r"|n['’]t\b|['’](?:s|m|re|ll)\b"
+    r"|(?:(?!n['’]t\b)[\p{L}\p{N}--\p{Han}])++"  # a word, up to its n't; nothing is tried twice
+    r"|[^\s]",
     regex.VERSION1 | regex.IGNORECASE,
 )
 _SHORT = {"can't": "cannot", "wo": "will", "n't": "not", "'m": "am", "'re": "are", "'ll": "will"}

@@ -1,6 +1,7 @@
 """Characters and words as tokens, and tokenizers from files."""
 
 import json
+import time
 
 import pytest
 
@@ -119,3 +120,11 @@ def test_what_draws_nothing_is_made_visible(text: str, shown: str):
 
 def test_the_shipped_file_holds_merges_and_nothing_else():
     assert json.loads(SHIPPED.read_text(encoding="utf-8")).keys() == {"kind", "merges"}
+
+
+def test_a_word_of_any_length_is_cut_at_once():
+    long_word = "supercalifragilisticexpialidocious" * 2
+    started = time.perf_counter()
+    assert SENTENCES.left_out(long_word) == (long_word,)
+    assert time.perf_counter() - started < 0.2  # each letter more once doubled it
+    assert SENTENCES.left_out(f"{long_word}n't can't") == (long_word, "n't", "can't")
