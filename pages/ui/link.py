@@ -27,6 +27,8 @@ from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
 TEXTS, A_MOMENT = ("text", "other_text"), 0.5
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
+# What says nothing without the model that it changes: each page begins with another one.
+OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
 FORGOTTEN = N_("The training {name} is not kept any more: another model is shown")
@@ -196,8 +198,11 @@ def write() -> None:
 
 
 def as_query() -> dict[str, str]:
-    """What differs from the defaults, as plain text."""
-    return {name: _as_text(value) for name, value in state().items()}
+    """What differs from the defaults, as plain text; of what model, where another page needs it."""
+    query = {name: _as_text(value) for name, value in state().items()}
+    if OF_ONE_MODEL.isdisjoint(query):
+        return query
+    return {"preset": value("preset"), **query}
 
 
 def read(query: Mapping[str, str]) -> Mended:

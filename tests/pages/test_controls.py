@@ -184,6 +184,16 @@ def test_every_link_on_a_page_leads_to_a_state_that_works(page: str):
         assert_works(at)
 
 
+@pytest.mark.parametrize("changed", [{"n_experts": "8"}, {"kept": "mine=preset%3Dfast"}])
+def test_a_changed_model_is_the_same_on_a_page_that_begins_with_another(changed: dict):
+    at = opened("pages/feed_forward.py", preset=None, **changed)
+    assert settings(at) == changed | {"preset": "stories-en-zh"}
+    (way,) = (each.proto for each in at.page_link if each.proto.label == "Cost")
+    there = opened("pages/cost.py", **dict(parse_qsl(way.query_string)))
+    assert settings(there)["preset"] == "stories-en-zh"
+    assert "preset" not in opened("pages/feed_forward.py", preset=None, n_padding=2).query_params
+
+
 def test_two_readers_in_turn_see_each_their_own():
     links = [
         {"d_model": 64, "n_heads": 2, "norm_placement": "post", "lang": "zh"},
