@@ -45,6 +45,9 @@ def what_they_learn_from() -> None:
     """The reader's own sentence as each of them meets it in its training."""
     code = (masked_tokens, span_corruption)
     heading(_("What they are trained on"), ("span_corruption",), code, key="pretraining")
+    if not architectures.reader_words():
+        st.info(_("The source is empty: it has no token that could be spoilt."))
+        return
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")

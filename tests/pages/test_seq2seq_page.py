@@ -187,6 +187,21 @@ def test_each_architecture_has_its_numbers_and_its_example():
     assert settings(at)["corruption_seed"] == "4"
 
 
+def test_nothing_is_spoilt_in_an_empty_source():
+    at = translated(text="")
+    assert_works(at)
+    assert "The source is empty: it has no token that could be spoilt." in said(at)
+    assert "Asked for" not in said(at)
+
+
+def test_an_empty_sequence_is_seen_as_one():
+    at = translated(text="milk")
+    assert_works(at)
+    cards = [str(each.value) for each in at.markdown if "∅" in str(each.value)]
+    assert len(cards) == 2
+    assert "a single token has none before it" in said(at)
+
+
 @pytest.mark.parametrize("preset", ["vaswani-big", "t5-small"])
 def test_published_encoder_decoders_are_shown_or_refused_with_a_mend(preset: str):
     at = opened(PAGE, preset=preset, text="Hi", max_new_tokens=1, n_layers=1)

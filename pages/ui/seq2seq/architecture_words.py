@@ -8,6 +8,7 @@ from blocks.text.corruption import Example
 from pages.ui import chips
 from pages.ui.chips import Chip
 from pages.ui.language import _
+from pages.ui.tokens import EMPTY
 from pages.ui.seq2seq import architectures
 
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -96,14 +97,14 @@ def reads_chips(example: Example) -> str:
     """What goes in; what was spoilt stands out."""
     return chips.as_markdown(
         Chip(token, "", "pinned" if i in example.spoilt else "read")
-        for i, token in enumerate(example.reads)
+        for i, token in enumerate(example.reads or (EMPTY,))
     )
 
 
 def asked_chips(example: Example) -> str:
     """What should come out: a text, or a token at each place that is asked."""
-    asked = (token for token in example.asked if token is not None)
-    return chips.as_markdown(Chip(token, "", "written") for token in asked)
+    asked = [token for token in example.asked if token is not None]
+    return chips.as_markdown(Chip(token, "", "written") for token in asked or (EMPTY,))
 
 
 def example_sentence(kind: Architecture, example: Example) -> str:
@@ -117,6 +118,8 @@ def example_sentence(kind: Architecture, example: Example) -> str:
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
+        case Architecture.GPT if not n_asked:
+            return _("Nothing is asked for: a single token has none before it to follow from.")
         case Architecture.GPT:
             text = _("Asked for: all {n} tokens, each by the one before it.")
             return text.format(n=n_asked)

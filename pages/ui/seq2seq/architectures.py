@@ -112,8 +112,8 @@ def seen(kind: Architecture, run: Run) -> tuple[NDArray[np.uint8], tuple[str, ..
 
 
 def reader_words() -> tuple[str, ...]:
-    """The words of the reader's own sentence, as they are spoilt."""
-    return words(link.value("text"), at_most=MOST_WORDS)[0] or (_("nothing"),)
+    """The words of the reader's own sentence, as they are spoilt; none of an empty text."""
+    return words(link.value("text"), at_most=MOST_WORDS)[0]
 
 
 def examples() -> dict[Architecture, Example]:
