@@ -32,6 +32,8 @@ def three_attentions(run: Run) -> None:
     heading(_("Three kinds of attention"), concepts, code, key="three_attentions")
     st.info(words.reads_sentence(run, which, pins), icon=":material/lightbulb:")
     note_on_cross_attention(run)
+    if note := words.padding_note(run):
+        st.info(note, icon=":material/visibility_off:")
     _all_heads(run, which, pins)
     controls.which_attention(run, which)
     _one_head(run, which, pins)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from opened import assert_works, control, figure, move, opened, press, said, settings
+from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.training.translation import held_out_pairs, tokenizer
 
@@ -151,3 +151,27 @@ def test_both_directions_are_told_apart():
 def test_whether_both_languages_meet_is_said_of_a_translator_only():
     assert "Do both languages meet here?" in said(opened(PAGE, preset=None))
     assert "Do both languages meet here?" not in said(opened(PAGE, **OWN))
+
+
+def test_padding_enters_no_average_over_source_tokens():
+    text = {"preset": "translator", "text": "I like cats.", "token": 0}
+    at = opened(PAGE, **text)
+    alone = _averages(at)
+    visit(at, **text, n_padding=4)
+    assert_works(at)
+    assert _averages(at) == alone
+
+
+def _averages(at) -> list[str]:
+    """The sentences that average over source tokens."""
+    about = ("changes them most", "reads in effect from", "has kept its direction")
+    return [next(line for line in said(at).splitlines() if each in line) for each in about]
+
+
+def test_what_padding_changes_is_measured_and_said():
+    text = {"preset": "translator", "text": "I like cats."}
+    at = opened(PAGE, **text, n_padding=4)
+    assert_works(at)
+    assert "The mask hides [PAD]" in said(at) and "same with and without padding" in said(at)
+    visit(at, **text)
+    assert "The mask hides [PAD]" not in said(at)

@@ -5,15 +5,15 @@ import numpy as np
 from blocks.faults import N_
 from blocks.inspection.two_texts import AttentionKind
 from blocks.interventions import without_cross_attention
-from blocks.run import Run
+from blocks.run import PaddingSide, Run
 from pages.ui.attention.words import head_called
 from pages.ui.language import _, literal
-from pages.ui.numbers import percent
+from pages.ui.numbers import percent, readable
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.attention_controls import KIND_LABELS
 from pages.ui.seq2seq.measured import Chosen, Cut, Pins
 
-BLANK_BELOW = 0.1
+BLANK_BELOW, NO_MOVE = 0.1, 1e-4
 READS = {
     AttentionKind.ENCODER: N_("In {head} of the encoder, {token} reads in the source from {read}."),
     AttentionKind.DECODER: N_(
@@ -37,6 +37,27 @@ def switched_off(run: Run) -> str:
         "Cross-attention is switched off: it still reads, as drawn, but zeros are written in its "
         "place, so nothing of the source reaches the target."
     )
+
+
+def padding_note(run: Run) -> str:
+    """What padding changes, measured: nothing, where it moves no token to another place."""
+    if not run.input.n_padding:
+        return ""
+    text = _(
+        "The mask hides [PAD]: no token reads from it. Beside the same run without padding, no "
+        "probability of a next token and no weight of cross-attention (each 0 to 1) moves by more "
+        "than {most}. {verdict}"
+    )
+    most = measured.moved_by_padding(run)
+    return text.format(most=readable(most), verdict=_padding_verdict(run, most))
+
+
+def _padding_verdict(run: Run, most: float) -> str:
+    if most < NO_MOVE:
+        return _("So the translation and what it reads are the same with and without padding.")
+    if run.input.padding_side is PaddingSide.LEFT:
+        return _("It stands at the left, so every token has moved to a later place.")
+    return _("What still moves is computed over all tokens at once, padding too.")
 
 
 def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
@@ -222,6 +243,7 @@ def _followed_source(run: Run, head: int, layer: int, pins: Pins) -> str:
         for kind in (AttentionKind.CROSS, AttentionKind.ENCODER)
     )
     source = run.input.labels
+    own = np.where(measured.is_source(run), own, np.nan)
     if np.isnan(readers).all():
         return _("{token} is masked: no one reads it.").format(token=literal(source[pins.source]))
     text = _(

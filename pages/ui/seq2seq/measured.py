@@ -114,9 +114,13 @@ def followed(
 
 @lru_cache(maxsize=16)
 def all_heads(run: Run, kind: AttentionKind) -> pd.DataFrame:
-    """One row a head of all layers: how many tokens it reads from."""
+    """One row a head of all layers: from how many tokens those that are no padding read."""
     found = two_texts.patterns(cached.recording(run), kind, run.config)
-    return two_texts.frame(found, _allowed(run, kind))
+    is_open = _allowed(run, kind)
+    if kind.is_of_source:
+        rows = run.input.is_token()[0]
+        found, is_open = [each[:, rows.to(each.device)] for each in found], is_open[rows]
+    return two_texts.frame(found, is_open)
 
 
 @lru_cache(maxsize=12)
@@ -327,6 +331,35 @@ def source_tokens(run: Run) -> pd.DataFrame:
 def source_cosines(run: Run, step: int) -> NDArray[np.float32]:
     """How alike source tokens are: before the first layer (0), or as they are handed over (−1)."""
     return encoder_output.cosines(_stream(run)[step]).cpu().numpy()
+
+
+@lru_cache(maxsize=16)
+def mean_changes(run: Run) -> NDArray[np.float32]:
+    """How much each of these steps changes a source token on average, padding left out."""
+    return source_changes(run)[:, is_source(run)].mean(axis=1)
+
+
+def is_source(run: Run) -> NDArray[np.bool_]:
+    """Which source tokens are no padding."""
+    return run.input.is_token()[0].numpy()
+
+
+@lru_cache(maxsize=16)
+def moved_by_padding(run: Run) -> float:
+    """By how much padding moves a probability of a next token, or what the target reads, at most.
+
+    Of two runs with nothing changed inside.
+    """
+    padded = run.untouched
+    alone = replace(padded, input=replace(padded.input, n_padding=0))
+    chances = [cached.recording(each).output[0].float().softmax(dim=-1) for each in (padded, alone)]
+    reads = [
+        two_texts.patterns(cached.recording(each), AttentionKind.CROSS, each.config)
+        for each in (padded, alone)
+    ]
+    rows = padded.input.is_token()[0].to(chances[0].device)
+    pairs = [chances, *((a[..., rows], b) for a, b in zip(*reads, strict=True))]
+    return max(float((a - b).abs().max()) for a, b in pairs)
 
 
 @lru_cache(maxsize=16)

@@ -12,9 +12,8 @@ ALIKE, NO_CHANGE, NO_GAIN = 1.02, 0.02, 0.05
 
 def sentence(run: Run) -> str:
     """How alike tokens are before and after, and which layer changes them most."""
-    table = measured.source_tokens(run)
     before, after = measured.mean_cosine(run, 0), measured.mean_cosine(run, -1)
-    if len(table) - run.input.n_padding > 1:
+    if measured.is_source(run).sum() > 1:
         text = _(
             "Two source tokens have a mean cosine of {before:.2f} before the first layer and of "
             "{after:.2f} as they are handed over: {how}."
@@ -39,7 +38,7 @@ def _random(run: Run) -> str:
 
 
 def _steps(run: Run) -> str:
-    changes = measured.source_changes(run).mean(axis=1)
+    changes = measured.mean_changes(run)
     most = int(changes.argmax())
     text = _("{step} changes them most, on average by {change:.2f} of their length.")
     return text.format(step=_capital(step_names(run)[most]), change=float(changes[most]))
@@ -64,8 +63,7 @@ def similarity_alt(run: Run, step: int, *_pinned: int) -> str:
 
 def changes_alt(run: Run, *_pinned: int) -> str:
     """How much each step changes, in words."""
-    means = measured.source_changes(run).mean(axis=1)
-    rows = zip(step_names(run), means, strict=True)
+    rows = zip(step_names(run), measured.mean_changes(run), strict=True)
     said = "; ".join(f"{name} {mean:.2f}" for name, mean in rows)
     return _("Relative change of the source tokens at each step, mean: {rows}.").format(rows=said)
 
@@ -98,7 +96,7 @@ def _verdict(gain: float) -> str:
 
 def lengths_sentence(run: Run) -> str:
     """The longest and the shortest vector, and the one that has kept most of itself."""
-    table = measured.source_tokens(run)
+    table = measured.source_tokens(run)[measured.is_source(run)]
     longest, shortest = (
         table.loc[pick] for pick in (table["norm"].idxmax(), table["norm"].idxmin())
     )
