@@ -8,8 +8,8 @@ from blocks.text.corruption import Example
 from pages.ui import chips
 from pages.ui.chips import Chip
 from pages.ui.language import _
-from pages.ui.tokens import EMPTY
 from pages.ui.seq2seq import architectures
+from pages.ui.tokens import EMPTY
 
 UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
