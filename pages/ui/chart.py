@@ -60,7 +60,10 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
         b, a = _two_drawn(_work(draw), values, other, current_language(), _theme())
         _described(alt, other, current_language())
     except CANNOT_BE_DRAWN:
-        text = _("A · {name}: it cannot be drawn with this layer, head or token.")
+        text = _(
+            "A · {name}: no such picture: it lacks this layer, head or token, or is too large "
+            "to be built here."
+        )
         st.caption(text.format(name=name))
         _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
         return

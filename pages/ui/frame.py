@@ -68,19 +68,17 @@ def open_page(title: str, architecture: Architecture | None, *, first_shown: str
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
     sidebar = functools.partial(controls.architecture, architecture)
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar)
-    return _current(architecture)
+    run = current_run(architecture)
+    beside.note(architecture, run)
+    return run
 
 
 def open_counting_page(title: str, *, first_shown: str = FIRST_COUNTED) -> Run:
     """The same for a page that counts: each model whole and as what it is, whatever its size."""
     st.session_state["default_mask"] = None
     draw_frame(title, first_shown, _whatever_its_size)
-    return _current(_of_two())
-
-
-def _current(architecture: Architecture | None) -> Run:
-    run = current_run(architecture)
-    beside.note(architecture, run)
+    run = current_run(_of_two())
+    beside.note_counted(run)
     return run
 
 

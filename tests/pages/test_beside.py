@@ -11,11 +11,13 @@ A = text_of((Kept("<b>mine</b>", tuple(OTHER.items())),))
 WITH_A = {
     "pages/attention.py",
     "pages/block.py",
+    "pages/cost.py",
     "pages/encoder.py",
     "pages/gpt.py",
     "pages/feed_forward.py",
     "pages/masks.py",
     "pages/normalization.py",
+    "pages/parameters.py",
     "pages/positions.py",
 }
 
@@ -68,7 +70,7 @@ def test_what_both_have_in_common_is_drawn_once():
 
 def test_a_picture_that_a_has_not_is_left_to_b():
     at = opened(kept=A, head=7)
-    assert any("cannot be drawn with this layer" in caption.value for caption in at.caption)
+    assert any("lacks this layer, head or token" in caption.value for caption in at.caption)
 
 
 def test_keep_swap_and_drop():

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import link
@@ -25,8 +26,15 @@ class Beside(NamedTuple):
 
 
 def note(architecture: Architecture | None, run: Run) -> None:
-    """At the top of a page: what A would be here, where one is kept and wanted."""
-    st.session_state["a_and_b"] = _found(architecture, run)
+    """At the top of a page: what A would be here, where one is kept, wanted, and fits."""
+    pair = _found(run, lambda entry: run_of(entry, architecture))
+    is_drawn = pair is not None and pair.a.fault(memory_budget()) is None
+    st.session_state["a_and_b"] = pair if is_drawn else None
+
+
+def note_counted(run: Run) -> None:
+    """The same on a page that counts: A as what it is, whatever its size."""
+    st.session_state["a_and_b"] = _found(run, run_as_it_is)
 
 
 def forget() -> None:
@@ -53,6 +61,14 @@ def run_of(entry: kept.Kept, architecture: Architecture | None) -> Run:
         return current_run(architecture).untouched
 
 
+def run_as_it_is(entry: kept.Kept) -> Run:
+    """The same, whatever architecture it is of."""
+    with link.as_if(kept.values_with(entry)):
+        architecture = link.config().architecture
+    is_two = architecture is Architecture.ENCODER_DECODER
+    return run_of(entry, architecture if is_two else None)
+
+
 def with_a(values: tuple[Hashable, ...]) -> tuple[Hashable, ...] | None:
     """The values of a picture with A in place of B; None where B is not among them."""
     pair = found()
@@ -62,20 +78,22 @@ def with_a(values: tuple[Hashable, ...]) -> tuple[Hashable, ...] | None:
     return None if changed == values else changed
 
 
-def _found(architecture: Architecture | None, run: Run) -> Beside | None:
+def _found(run: Run, run_kept: Callable[[kept.Kept], Run]) -> Beside | None:
     entry = kept.a()
     if entry is None or not link.value("beside"):
         return None
-    other = run_of(entry, architecture)
-    is_drawn = other != run.untouched and other.fault(memory_budget()) is None
-    return Beside(entry.name, other, run) if is_drawn else None
+    other = run_kept(entry)
+    return Beside(entry.name, other, run) if other != run.untouched else None
 
 
 def _instead(value: Hashable, pair: Beside) -> Hashable:
     """A for B; a target that is written so far stays, where both read the same tokens.
 
-    A was set at once: there is no setting before it.
+    A was set at once: there is no setting before it. Where a picture is of a configuration alone,
+    it is A's for B's.
     """
+    if isinstance(value, ModelConfig) and value == pair.b.config:
+        return pair.a.config
     if isinstance(value, Run) and value != pair.b and value == ghost_of(pair.b):
         return None
     if not isinstance(value, Run) or replace(value, target=pair.b.target) != pair.b:

@@ -12,7 +12,7 @@ from blocks.faults import N_
 from blocks.inspection.settings import settings_in_use
 from blocks.kinds import Architecture
 from pages.ui import link, starts
-from pages.ui.compare import kept, measured, sides
+from pages.ui.compare import beside, kept, measured
 from pages.ui.compare.fields import LONGEST_TEXT, MOST_KEPT, Kept, text_of
 from pages.ui.compare.tables import COUNTED
 from pages.ui.fields import CONFIG, FIELDS
@@ -64,7 +64,7 @@ def as_csv(entries: Sequence[Kept], n: int, weight_format: str) -> str:
     """One row a configuration: its name, every setting that does something, and its counts."""
     rows, counted = [], {"n": n, "weight_format": weight_format}
     for entry in entries:
-        run = sides.run_of(entry)
+        run = beside.run_as_it_is(entry)
         counts = vars(measured.summary(run.config, n, weight_format))
         used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
         fields = settings_in_use(run.config)

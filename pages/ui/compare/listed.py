@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui.compare import files, kept, measured, sides
+from pages.ui.compare import beside, files, kept, measured
 from pages.ui.compare.fields import LONGEST_NAME, MOST_KEPT
 from pages.ui.compare.pairs import PAIRS, set_pair
 from pages.ui.compare.trade_offs import DIRECTIONS, MEASURES, direction, weight_format
@@ -59,7 +59,7 @@ def _renamed(i: int, key: str) -> None:
 
 
 def _counts(entry: kept.Kept, n: int) -> str:
-    run = sides.run_of(entry)
+    run = beside.run_as_it_is(entry)
     found = measured.summary(run.config, n, weight_format())
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
     return text.format(

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import link
 from pages.ui.compare import beside, kept
@@ -42,15 +41,7 @@ class Pair(NamedTuple):
 def pair(run: Run) -> Pair | None:
     """What is kept as A beside the run of the page; None where nothing is kept."""
     entry = kept.a()
-    return None if entry is None else Pair(entry.name, run_of(entry), run.untouched)
-
-
-def run_of(entry: kept.Kept) -> Run:
-    """A kept configuration on the reader's input and seed, as what it is."""
-    with link.as_if(kept.values_with(entry)):
-        architecture = link.config().architecture
-    is_two = architecture is Architecture.ENCODER_DECODER
-    return beside.run_of(entry, architecture if is_two else None)
+    return None if entry is None else Pair(entry.name, beside.run_as_it_is(entry), run.untouched)
 
 
 def names(found: Pair) -> tuple[str, str]:

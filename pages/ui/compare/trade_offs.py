@@ -11,7 +11,7 @@ from blocks.faults import N_
 from blocks.run import Run
 from pages.figures.theme import token_label
 from pages.ui import link, starts
-from pages.ui.compare import kept, measured, sides
+from pages.ui.compare import beside, kept, measured
 from pages.ui.cost import amounts
 from pages.ui.language import _
 
@@ -75,7 +75,7 @@ def candidates(run: Run) -> tuple[Candidate, ...]:
     found = [Candidate("b", _("B · now"), "b", run.config)]
     chosen = kept.a()
     for i, entry in enumerate(kept.all_kept()):
-        its = sides.run_of(entry)
+        its = beside.run_as_it_is(entry)
         kind = "a" if entry == chosen else "kept"
         name = f"A · {entry.name}" if kind == "a" else entry.name
         found.append(Candidate(f"kept:{i}", name, kind, its.config))

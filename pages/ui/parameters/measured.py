@@ -32,7 +32,12 @@ def is_shown(run: Run) -> bool:
 
 @lru_cache(maxsize=8)
 def values(run: Run) -> WeightValues:
-    """How the weights of this run are spread. Runs that differ in their input share the model."""
+    """How the weights of this run are spread. Runs that differ in their input share the model.
+
+    Raises ValueError where they are not to be looked at.
+    """
+    if not is_shown(run):
+        raise ValueError("too large, or large and not asked for")
     model = cached.model(run)
     with cached.turn(run.device):
         return weight_values(model)
