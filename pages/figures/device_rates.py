@@ -29,7 +29,7 @@ def rates(
     products: pd.DataFrame,
     moved: pd.DataFrame,
     names: Mapping[str, str],
-    best: tuple[float, float],
+    best: tuple[float, float] | None,
     *,
     title: str,
     _: Translate,
@@ -37,12 +37,13 @@ def rates(
     """Left FLOP/s against the side of the squares, right bytes a second against the arrays.
 
     `products`: size, gflops; `moved`: traffic, mib, gigabytes; `best`: what the roof is made of,
-    in the same units, as dashed lines.
+    in the same units, as dashed lines; None where not all is measured yet.
     """
     lines = [_line(products, "size", "gflops", (ATTENTION, "circle"), _("product"), "", "GFLOP/s")]
     lines += [
         _line(moved[moved["traffic"] == kind], "mib", "gigabytes", LOOKS[kind], name, "2", "GB/s")
         for kind, name in names.items()
+        if kind in set(moved["traffic"])
     ]
     return figure(
         lines,
@@ -64,8 +65,9 @@ def rates(
             "rangemode": "tozero",
             "fixedrange": True,
             "anchor": "x2",
+            "visible": len(moved) > 0,
         },
-        shapes=[_level(best[0], ""), _level(best[1], "2")],
+        shapes=[_level(best[0], ""), _level(best[1], "2")] if best else [],
     )
 
 
@@ -78,6 +80,7 @@ def _axis(values: pd.Series, title: str) -> dict[str, Any]:
         "title": {"text": title},
         "tickangle": 0,
         "fixedrange": True,
+        "visible": len(ticks) > 0,
     }
 
 

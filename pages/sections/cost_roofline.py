@@ -1,5 +1,7 @@
 """Time: what a layer takes at best on this device, and what it takes."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from blocks.cost import device_peak, operation_time, roofline
@@ -44,6 +46,8 @@ def how_fast_here(run: Run) -> None:
         return
     if speed := measured_device(case.place):
         measured_operations(run, case, speed.peak)
+    else:
+        measured_tables.show(measured_tables.counted(case))
 
 
 def measured_device(place: Place) -> Speed | None:
@@ -51,12 +55,21 @@ def measured_device(place: Place) -> Speed | None:
     steps = device_speed.steps(place)
     done = in_steps(steps, what=place, key="device_steps", is_asked=True)
     if done.is_stopped:
+        device_so_far(place, done.found)
         return None
     speed = device_speed.speed(place)
     st.info(words.device_sentence(place, speed), icon=":material/speed:")
     show(draw_device, place, speed, key="device_rates", alt=words.device_alt)
     st.caption(words.device_note(speed))
     return speed
+
+
+def device_so_far(place: Place, found: Sequence[object]) -> None:
+    """What was measured before the reader stopped, and why no operation is estimated."""
+    st.info(words.no_roof_sentence(), icon=":material/speed:")
+    speed = device_speed.so_far(found)
+    if speed.products:
+        show(draw_device, place, speed, key="device_rates", alt=words.so_far_alt)
 
 
 def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:

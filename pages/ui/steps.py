@@ -11,6 +11,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestTy
 from pages.ui.language import _
 
 A_MOMENT, A_WHILE = 0.3, 5.0
+N_FIRST = 3  # steps that say too little about how long the others take
 T = TypeVar("T")
 
 
@@ -87,8 +88,10 @@ def _progress(place, what: Hashable, key: str):
 
 
 def _left(i: int, n_steps: int, elapsed: float) -> str:
+    if i < N_FIRST:
+        return _("{done} of {all}").format(done=i, all=n_steps)
     text = _("{done} of {all} · about {seconds:.0f} s left")
-    seconds = elapsed / max(1, i) * (n_steps - i)
+    seconds = elapsed / i * (n_steps - i)
     return text.format(done=i, all=n_steps, seconds=seconds)
 
 

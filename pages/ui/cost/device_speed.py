@@ -1,6 +1,7 @@
 """What this device can do, measured in steps and kept."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,13 +29,23 @@ class Speed(NamedTuple):
 
     products: tuple[MatmulRate, ...]
     moved: tuple[Bandwidth, ...]
-    start: Times
+    start: Times | None  # None: stopped before
     load: float
 
     @property
     def peak(self) -> DevicePeak:
         """The roof that they make."""
         return peaks.device_peak(self.products, self.moved, self.start)
+
+
+def so_far(found: Sequence[object]) -> Speed:
+    """What the steps found before the reader stopped them: no roof yet."""
+    return Speed(
+        products=tuple(each for each in found if isinstance(each, MatmulRate)),
+        moved=tuple(each for each in found if isinstance(each, Bandwidth)),
+        start=None,
+        load=math.nan,
+    )
 
 
 def steps(place: Place) -> list[Callable[[], object]]:
@@ -106,6 +117,8 @@ def moved_table(found: Speed) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["traffic", "mib", "gigabytes"])
 
 
-def best(found: Speed) -> tuple[float, float]:
-    """What the roof is made of, in the units of the tables."""
+def best(found: Speed) -> tuple[float, float] | None:
+    """What the roof is made of, in the units of the tables; None before all is measured."""
+    if found.start is None:
+        return None
     return found.peak.flops_per_s / GIGA, found.peak.bytes_per_s / GIGA

@@ -92,13 +92,31 @@ def device_sentence(place: Place, speed: Speed) -> str:
         "come from memory at {bandwidth}. So an operation needs {ridge} FLOPs for each byte "
         "that it moves before arithmetic decides. To start one takes {start}."
     )
-    return text.format(
+    said = text.format(
         where=where(place),
         rate=flop_rate(speed.peak.flops_per_s),
         size=best.size,
         bandwidth=byte_rate(speed.peak.bytes_per_s),
         ridge=rounded(speed.peak.ridge),
         start=duration(speed.peak.start_seconds),
+    )
+    return f"{_too_low(speed.load)} {said}".strip()
+
+
+def _too_low(load: float) -> str:
+    """What others who computed at the same time do to the roof."""
+    if not load > BUSY:
+        return ""
+    more = _("So the roof below may be too low: measure again when the machine is idle.")
+    return f"{busy(load)} {more}"
+
+
+def no_roof_sentence() -> str:
+    """Why nothing is estimated after a stop."""
+    return _(
+        "No roof yet, so no operation is estimated or measured: it needs the speed of products, "
+        "of memory and of a start, and the measurement was stopped before all three were known. "
+        "What was measured is drawn; FLOPs and bytes in the table are exact all the same."
     )
 
 
@@ -111,7 +129,7 @@ def device_note(speed: Speed) -> str:
     )
     largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
     said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
-    return " ".join(filter(None, (said, _skipped(speed), busy(speed.load))))
+    return f"{said} {_skipped(speed)}".strip()
 
 
 def busy(load: float) -> str:
@@ -136,8 +154,18 @@ def _skipped(speed: Speed) -> str:
 
 def device_alt(place: Place, speed: Speed) -> str:
     """The two panels in words."""
-    text = _("Speed of products against their side, and of memory against the size of an array.")
-    return f"{text} {device_sentence(place, speed)}"
+    return f"{_both_panels()} {device_sentence(place, speed)}"
+
+
+def so_far_alt(place: Place, speed: Speed) -> str:
+    """The same of what was measured before a stop."""
+    text = _("{product} products and {moved} arrays were measured.")
+    said = text.format(product=len(speed.products), moved=len(speed.moved))
+    return f"{_both_panels()} {said}"
+
+
+def _both_panels() -> str:
+    return _("Speed of products against their side, and of memory against the size of an array.")
 
 
 def bound_sentence(case: Case, peak: DevicePeak) -> str:
