@@ -60,12 +60,14 @@ class Hypothesis:
     """A beginning of the target: its last token, and the hypothesis that it continues.
 
     `parent` is that one's place in the tree, None at the first step; `step` counts from 1 and is
-    the length. `token_log_prob` is of this token after its parent, `log_prob` of all of them
+    the length. `step_rank` is its place among all continuations of the step, from 1 for the
+    likeliest, counted as they come where they are equal. `token_log_prob` is of this token after its parent, `log_prob` of all of them
     together, in nats; `score`, see `BeamConfig.score`.
     """
 
     parent: int | None
     step: int
+    step_rank: int
     token_id: int
     token_log_prob: float
     log_prob: float
@@ -231,11 +233,14 @@ class BeamSearch:
             for value, token_id in zip(values, token_ids, strict=True)
         ]
         found = sorted(found, key=lambda each: -each.log_prob)[:n_wanted]
+        found = [replace(each, step_rank=rank) for rank, each in enumerate(found, start=1)]
         token_id = self.forced_id
         if token_id is None or any(each.token_id == token_id for each in found):
             return found
         value = log_probs[0, token_id].item()
-        return [*found, self._lengthened(self.alive[0], token_id, value)]
+        rank = max(len(found), int((log_probs[0] > value).sum())) + 1
+        forced = self._lengthened(self.alive[0], token_id, value)
+        return [*found, replace(forced, step_rank=rank)]
 
     @property
     def forced_id(self) -> int | None:
@@ -245,7 +250,9 @@ class BeamSearch:
     def _lengthened(self, place: int | None, token_id: int, token_log_prob: float) -> Hypothesis:
         log_prob = self.log_prob(place) + token_log_prob
         score = self.search.score(log_prob, self.step)
-        return Hypothesis(place, self.step, token_id, token_log_prob, log_prob, score, Fate.DROPPED)
+        return Hypothesis(
+            place, self.step, 0, token_id, token_log_prob, log_prob, score, Fate.DROPPED
+        )
 
     def _judged(self, candidates: Sequence[Hypothesis]) -> Iterator[Hypothesis]:
         """The same with their fates."""

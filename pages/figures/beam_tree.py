@@ -37,7 +37,9 @@ CHOICE = 27
 def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Translate) -> Picture:
     """Every hypothesis: a row a step, the likeliest at the left; a click returns its place.
 
-    `nodes`, indexed by place: parent, step, label, token_log_prob, log_prob, score, fate.
+    `nodes`, indexed by place: parent, step, step_rank, label, token_log_prob, log_prob, score,
+    fate. One that ranks too low to be looked at unless it is put there has the last column, and
+    its rank beside it.
     `result`: places on the path of the result; `chosen`: the hypothesis that is looked at.
     """
     placed = _placed(nodes)
@@ -57,7 +59,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
         xaxis={
             "title": {"text": _("rank at its step, the likeliest at the left")},
             "tickvals": list(range(columns)),
-            "ticktext": [str(i + 1) for i in range(columns)],
+            "ticktext": _ranks(placed, columns),
             "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],
             "fixedrange": True,
             "showgrid": False,
@@ -76,11 +78,21 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
 
 
 def _placed(nodes: pd.DataFrame) -> pd.DataFrame:
-    """With x, the rank at its step from 0, and that of the parent (the middle at the start)."""
+    """With x, the rank at its step from 0, and that of the parent (the middle at the start).
+
+    `is_put`: it ranks lower, and stands there since it was put there.
+    """
     rank = nodes.groupby("step")["log_prob"].rank(ascending=False, method="first") - 1
     table = nodes.assign(x=rank.astype(int))
+    table["is_put"] = table["step_rank"] > table["x"] + 1
     above = [table["x"].get(parent, 0) if not pd.isna(parent) else 0 for parent in table["parent"]]
     return table.assign(from_x=above)
+
+
+def _ranks(nodes: pd.DataFrame, columns: int) -> list[str]:
+    """What the columns are called; in one of those that were put there each has its own rank."""
+    put = {*nodes.loc[nodes["is_put"], "x"]}
+    return [f"> {i}" if i in put else str(i + 1) for i in range(columns)]
 
 
 def _edges(
@@ -133,10 +145,11 @@ def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str
 
 
 def _label(row: Any, columns: int) -> str:
-    """The token, and its log-probability where there is room."""
+    """The token, its rank where its column does not say it, its log-probability where it fits."""
+    rank = f" #{row.step_rank}" if row.is_put else ""
     if columns <= FEW:
-        return f" {token_label(row.label)} {_short(row.token_log_prob)}"
-    return token_label(row.label, 7 if columns <= SOME else 5)
+        return f" {token_label(row.label)}{rank} {_short(row.token_log_prob)}"
+    return token_label(row.label, 7 if columns <= SOME else 5) + rank
 
 
 def _short(log_prob: float) -> str:
@@ -147,7 +160,7 @@ def _short(log_prob: float) -> str:
 def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
     text = _(
         "{token}: ln p {token_log_prob} after what stands above, {log_prob} in all, "
-        "score {score}; {fate}"
+        "score {score}; rank {rank} at its step; {fate}"
     )
     fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
     unseen = {"marker": {"opacity": 0}}
@@ -166,7 +179,8 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
                 token_log_prob=f"{row.token_log_prob:.3f}",
                 log_prob=f"{row.log_prob:.3f}",
                 score=f"{row.score:.3f}",
-                fate=fates[row.fate],
+                rank=row.step_rank,
+                fate=_("put there by you") if row.is_put else fates[row.fate],
             )
             for row in nodes.itertuples()
         ],

@@ -233,7 +233,10 @@ def test_what_is_forced_comes_first_and_the_rest_is_searched(seed, width, forced
         with torch.no_grad():
             memory = model.encode(torch.tensor([SOURCE]))
             logits = model.decode(torch.tensor([[START, *forced[:-1]]]), memory)
-        chances = logits.log_softmax(-1)[0, range(len(forced)), forced]
+        log_probs = logits.log_softmax(-1)[0]
+        for each, row in zip(kept, log_probs, strict=False):
+            assert each.step_rank == 1 + int((row > row[each.token_id] + 1e-5).sum())
+        chances = log_probs[range(len(forced)), forced]
         assert kept[-1].log_prob == pytest.approx(float(chances.sum()), abs=1e-4)
 
 

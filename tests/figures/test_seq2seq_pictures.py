@@ -11,14 +11,14 @@ import pytest
 from blocks.inspection.architectures import KINDS, who_sees_whom
 from pages.figures import architectures, beam_tree, missing_source
 
-COLUMNS = ["parent", "step", "label", "token_log_prob", "log_prob", "score", "fate"]
+COLUMNS = ["parent", "step", "step_rank", "label", "token_log_prob", "log_prob", "score", "fate"]
 NODES = pd.DataFrame(
     [
-        (None, 1, "given <b>", -0.1, -0.1, -0.1, "kept"),
-        (None, 1, "球", -2.0, -2.0, -2.0, "kept"),
-        (None, 1, "given", -3.0, -3.0, -3.0, "dropped"),
-        (1, 2, "given", -0.2, -2.2, -2.2, "finished"),
-        (0, 2, "given", -0.5, -0.6, -0.6, "kept"),
+        (None, 1, 1, "given <b>", -0.1, -0.1, -0.1, "kept"),
+        (None, 1, 2, "球", -2.0, -2.0, -2.0, "kept"),
+        (None, 1, 3, "given", -3.0, -3.0, -3.0, "dropped"),
+        (1, 2, 2, "given", -0.2, -2.2, -2.2, "finished"),
+        (0, 2, 1, "given", -0.5, -0.6, -0.6, "kept"),
     ],
     columns=COLUMNS,
 ).astype({"parent": "Int64"})
@@ -75,6 +75,17 @@ def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
     assert list(edges["x"]) == [0, 0, 0, 0, None, 0, 0, 0, 0, None]
     shape = picture.layout["shapes"][0]
     assert (shape["xanchor"], shape["yanchor"]) == (1, 2)
+
+
+def test_what_was_put_there_has_its_own_rank():
+    put = NODES.assign(step_rank=[1, 2, 9, 2, 1])
+    picture = beam_tree.tree(put, result={0, 4}, chosen=3, _=drawn.same)
+    assert list(picture.layout["xaxis"]["ticktext"]) == ["1", "2", "> 2"]
+    dropped = next(trace for trace in picture.data if trace["name"] == "dropped")
+    assert dropped["text"] == (" given #9 −3.00",)
+    said = picture.data[-1]["hovertext"]
+    assert "rank 9 at its step; put there by you" in said[2]
+    assert "rank 2 at its step; kept" in said[1]
 
 
 def test_a_click_on_a_choice_gives_its_token():

@@ -119,6 +119,19 @@ def test_what_is_forced_is_written_and_can_be_taken_back():
     assert target(at) == first
 
 
+def test_what_is_forced_has_its_own_rank_and_is_no_choice_of_the_model():
+    forced = "435.485.509.427.394.563"
+    at = translated(forced_ids=forced, target_step=5)
+    candidates = figure(at, "next_choices")["data"][1]["customdata"]
+    rank = candidates.index([563]) + 1
+    visit(at, preset="translator", forced_ids=forced, target_step=6)
+    assert_works(at)
+    tree = figure(at, "beam_tree")
+    assert rank > 2 and f"#{rank} " in str(tree["data"])
+    assert tree["layout"]["xaxis"]["ticktext"] == ["1", "2", "> 2"]
+    assert "at step 6" not in said(at)
+
+
 def test_nonsense_in_the_link_of_a_target_is_mended():
     at = opened(PAGE, **SMALL, forced_ids="5.999999.7", beam_node=99999, target_step=200)
     assert_works(at)

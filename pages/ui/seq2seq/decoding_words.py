@@ -87,17 +87,32 @@ def _fate(fate: str) -> str:
 
 
 def _weakest(here: Standing) -> str:
-    """The token of which the model was least sure."""
-    rows = decoding.nodes(here).loc[list(decoding.path(here))]
-    least = rows.loc[rows["token_log_prob"].idxmin()]
+    """The token of which the model was least sure, of those that it chose itself."""
+    table = decoding.nodes(here)
+    rows = table.loc[list(decoding.path(here))]
+    is_own = [not _is_overruled(table, row, here.search) for _place, row in rows.iterrows()]
+    if not any(is_own):
+        return ""
+    own = rows[is_own]
+    least = own.loc[own["token_log_prob"].idxmin()]
     if least["token_log_prob"] > SURE:
-        return _("It was sure of every token: none had less than 99 %.")
-    text = _("Least sure was {token} at step {step}: {chance}.")
+        return _sure(all(is_own))
+    text = (
+        _("Least sure was {token} at step {step}: {chance}.")
+        if all(is_own)
+        else _("Of its own choices it was least sure of {token} at step {step}: {chance}.")
+    )
     return text.format(
         token=literal(least["label"]),
         step=int(least["step"]),
         chance=percent(_chance(least["token_log_prob"])),
     )
+
+
+def _sure(is_all_own: bool) -> str:
+    if is_all_own:
+        return _("It was sure of every token: none had less than 99 %.")
+    return _("It was sure of all that it chose itself: no such token had less than 99 %.")
 
 
 def _limit(here: Standing) -> str:
