@@ -1,10 +1,12 @@
 """What is measured on the page of costs: started by a button, in steps, kept, refused."""
 
 import pytest
+import streamlit as st
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.cost import attention_time, device_peak, operands, operation_time, timing
-from pages.ui.cost import device_speed, measured, sweeps
+from pages.ui import link
+from pages.ui.cost import device_speed, measured, measured_controls, sweeps
 
 COST = "pages/cost.py"
 SMALL = {"d_model": 32, "n_heads": 4, "d_ff": 64, "context_len": 16}
@@ -66,6 +68,21 @@ def test_a_press_measures_the_device_and_every_operation(at):
     assert "measured whole" in said(at)
     press(at, "measure_device_button")
     assert settings(at)["measure_device"] == "2"
+
+
+def test_what_was_measured_is_in_the_links_to_other_pages(monkeypatch):
+    monkeypatch.setattr(st, "session_state", {})
+    measured_controls._measure("measure_device", 1)
+    assert link.value("measure_device") == 1
+    assert link.must_redraw()  # the menu too, which lies outside of the section
+
+
+def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
+    monkeypatch.setattr(device_speed, "load", lambda place: 3.0)
+    visit(at, **MEASURED)
+    sentence = next(each.value for each in at.info if "products of matrices" in each.value)
+    assert sentence.startswith("The machine was busy: 3.0 programs for each CPU")
+    assert "may be too low" in sentence
 
 
 def test_prefill_and_decode_are_apart(at):
@@ -163,6 +180,9 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     at.run()
     assert_works(at)
     assert "Stopped by you: 2 of" in said(at)
+    assert "No roof yet" in said(at)
+    assert [len(line["x"]) for line in figure(at, "device_rates")["data"]] == [2]
+    assert "q_proj" in column(at, "operation")
     press(at, "device_steps_go_on")
     assert_works(at)
     assert "products of matrices run at up to" in said(at)
