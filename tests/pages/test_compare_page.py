@@ -87,6 +87,7 @@ def test_a_and_b_alike_lie_nowhere_apart():
     at = opened(PAGE, **SMALL, kept=kept_text(SMALL))
     assert_works(at)
     assert "A and B are the same" in said(at)
+    assert not any("setting" in table.value for table in at.table)
     assert "lie 0.000 apart on average" in said(at)
     difference = figure(at, "pair_flow_lines")["data"][2]["y"]
     assert set(difference) == {0}
@@ -98,6 +99,7 @@ def test_the_difference_column_is_b_minus_a():
     numbers = at.table[1].value.set_index("what")
     assert numbers.loc["parameters", "B − A"] == f"+{1_557_611_200 - 774_030_080:,}"
     assert numbers.loc["parameters", "B ÷ A"].split() == ["2.01", "×"]
+    assert list(numbers) == ["A", "B", "B ÷ A", "B − A"]
 
 
 def test_what_is_too_large_to_run_is_counted_all_the_same():

@@ -92,8 +92,10 @@ def _used(run: Run) -> dict[str, Any]:
 
 
 def settings(pair: Pair) -> None:
-    """The same as a table on the page."""
-    _show(settings_frame(pair))
+    """The same as a table on the page, where anything differs."""
+    table = settings_frame(pair)
+    if len(table):
+        _show(table)
 
 
 def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
@@ -139,14 +141,14 @@ def time_rows(found: PairTimes) -> list[Row]:
 
 
 def numbers_frame(rows: list[Row]) -> pd.DataFrame:
-    """Both, their difference and their ratio."""
+    """Both, their ratio, and their difference, which is as long as they are."""
     return pd.DataFrame(
         {
             _("what"): [row.label for row in rows],
             "A": [_said(row, row.a) for row in rows],
             "B": [NOTHING if row.is_between else _said(row, row.b) for row in rows],
-            _("B − A"): [_change(row) for row in rows],
             _("B ÷ A"): [_ratio(row) for row in rows],
+            _("B − A"): [_change(row) for row in rows],
         }
     )
 
