@@ -28,6 +28,7 @@ def where_memory_goes(config: ModelConfig) -> None:
     here, usable = link.value("device"), link.value("usable_memory")
     shown = config, setup, shape, is_training, here, usable
     show(draw_memory, *shown, key="memory_bars", alt=memory_words.memory_alt)
+    st.caption(memory_words.bars_note())
     if is_training:
         with st.expander(_("Activations, term by term"), icon=":material/functions:"):
             tables.kept(config, setup, shape)
@@ -78,6 +79,6 @@ def draw_growth(
         frames.growth_names(config, is_training=is_training),
         frames.device_lines(here, usable, setup.n_devices),
         shape.n,
-        title=memory_words.growth_title(shape, setup.n_devices),
+        title=memory_words.growth_title(setup.n_devices),
         _=_,
     )

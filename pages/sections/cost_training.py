@@ -44,7 +44,10 @@ def draw_cost(config: ModelConfig, plan: Plan, n: int, setup: Setup):
 def draw_hours(config: ModelConfig, plan: Plan, n: int, setup: Setup):
     """Time on so many of each kind of device."""
     table = frames.hours_rows(config, plan, n, setup)
-    title = _("Time on {count:,} devices at {utilisation:.0%} of their peak in {dtype}").format(
+    title = _("Time on {count:,} devices at {utilisation:.0%} of their peak in {dtype}")
+    if plan.n_devices == 1:
+        title = _("Time on one device at {utilisation:.0%} of its peak in {dtype}")
+    title = title.format(
         count=plan.n_devices, utilisation=plan.utilisation, dtype=setup.weight_format
     )
     return training_flops.hours_bars(table, plan.device, title=title, _=_)

@@ -1,5 +1,7 @@
 """The page of costs: what is counted and estimated, for models of any size."""
 
+import re
+
 import pytest
 from opened import assert_works, control, figure, move, opened, said, settings, visit
 
@@ -31,7 +33,8 @@ LLAMA = {  # 3 8B
 
 def frame(at, column: str):
     """The table that has this column."""
-    return next(table.value for table in at.dataframe if column in table.value)
+    tables = (*at.dataframe, *at.table)
+    return next(table.value for table in tables if column in table.value)
 
 
 def info(at, part: str) -> str:
@@ -65,7 +68,14 @@ def test_what_goes_through_changes_the_bars():
     assert "292 GFLOP in all" in info(at, "the rule of 2")
     assert len([t for t in figure(at, "operation_bars")["data"] if t["type"] == "bar"]) == 1
     move(at, "counted_pass", "decode")
-    assert "each of 1 tokens" in info(at, "the rule of 2")
+    assert "for one token" in info(at, "the rule of 2")
+
+
+def test_a_mixture_says_which_parameters_the_rule_counts():
+    at = opened(PAGE, preset="mixtral-8x7b")
+    assert re.search(r"6 FLOP for each of the 1\d,\d{3},\d{3},\d{3} parameters", said(at))
+    assert "Time on one device" in figure(at, "hours_bars")["layout"]["title"]["text"]
+    assert "could do 591 FLOP" in said(at)
 
 
 def test_both_ends_of_each_control():
@@ -158,7 +168,7 @@ def test_a_device_without_the_format_is_said_to_have_none():
 
 def verdict(at, device: str) -> str:
     """Whether it fits into a device of the table."""
-    table = frame(at, "largest batch").set_index("device")
+    table = frame(at, "it fits").set_index("device")
     return table.loc[device, "it fits"]
 
 
@@ -171,6 +181,10 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     assert verdict(at, "NVIDIA H100 SXM") == "no"
     assert "Not shared: activations" in said(at)
     assert "on each of 8 devices" in figure(at, "memory_bars")["layout"]["title"]["text"]
+    table = frame(at, "largest batch per device").set_index("device")
+    n = int(table.loc["NVIDIA H200 SXM", "largest batch per device"])
+    assert n == 1
+    assert f"largest batch there: {n} per device, {8 * n} in all" in info(at, "largest batch there")
     assert "8 × NVIDIA H100 SXM" in info(at, "of one device")
     move(at, "checkpointing", True)
     assert verdict(at, "NVIDIA H100 SXM") == "yes"

@@ -17,13 +17,17 @@ HERE = "here"
 
 
 class Fits(NamedTuple):
-    """How a need compares with a device: the largest batch and the longest text that fit."""
+    """How a need compares with a device: the largest batch and the longest text that fit.
+
+    Where several share a model, each of the `n_devices` has such a batch of its own.
+    """
 
     device: str
     memory: int
     needed: int
     batch: int
     n: int
+    n_devices: int
 
     @property
     def is_enough(self) -> bool:
@@ -130,7 +134,7 @@ def fits(
         budget = int(usable * memory)
         batch = fit.largest(lambda size: needed(shape.n, size), budget, LARGEST_BATCH)
         n = fit.largest(lambda size: needed(size, shape.batch), budget, LONGEST)
-        found.append(Fits(name, budget, needed(*shape), batch, n))
+        found.append(Fits(name, budget, needed(*shape), batch, n, setup.n_devices))
     return tuple(found)
 
 

@@ -1,7 +1,7 @@
 """Sentences about the FLOPs of a step, and where attention overtakes."""
 
 from blocks import ModelConfig
-from blocks.cost import crossover
+from blocks.cost import crossover, fit
 from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
@@ -32,20 +32,33 @@ def _flops_of_the_step(config: ModelConfig, kind: PassKind, shape: Shape) -> str
     found = counted.step(config, kind, shape)
     flops, tokens = total_flops(found), n_tokens(config, kind, shape)
     times = 6 if kind is PassKind.TRAINING else 2
-    rule = times * active_parameters(config)
     pairs = sum(each.flops for each in found if each.name.endswith(crossover.PAIRS))
     text = _(
         "{total} in all: {each} for each of {tokens:,} tokens, {share:.2f} times the rule of "
-        "{times} FLOP a parameter. Between tokens (scores, pattern · V): {pairs} of it."
+        "{rule}. Between tokens (scores, pattern · V): {pairs} of it."
     )
+    if tokens == 1:
+        text = _(
+            "{total} for one token, {share:.2f} times the rule of {rule}. Between tokens (scores, "
+            "pattern · V): {pairs} of it."
+        )
     return text.format(
         total=amounts.flops(flops),
         each=amounts.flops(flops / tokens),
         tokens=tokens,
-        share=flops / tokens / rule,
-        times=times,
+        share=flops / tokens / (times * active_parameters(config)),
+        rule=_rule(config, times),
         pairs=percent(pairs / flops),
     )
+
+
+def _rule(config: ModelConfig, times: int) -> str:
+    """So many FLOPs for every parameter that a token meets."""
+    active = active_parameters(config)
+    text = _("{times} FLOP a parameter")
+    if active < fit.n_parameters(config):
+        text = _("{times} FLOP for each of the {active:,} parameters that a token meets")
+    return text.format(times=times, active=active)
 
 
 def n_tokens(config: ModelConfig, kind: PassKind, shape: Shape) -> int:
@@ -67,8 +80,9 @@ def writing_sentence(config: ModelConfig, shape: Shape, setup: Setup) -> str:
     title, could = _while_one_is_read(setup)
     text = _(
         "Reading {n:,} tokens takes {read}, and a token written after them {write}: {ratio:,.0f} "
-        "times less. It meets as many weights all the same: at batch {batch:,} that is at most "
-        "{work:,} FLOP for each weight read, and while one is read {device} could do {could:,.0f}."
+        "times less. Yet every weight that it meets is read from memory: at batch {batch:,} one "
+        "weight read serves at most {work:,} FLOP, and in the time that reading it takes, {device} "
+        "could do {could:,.0f} FLOP."
     )
     return text.format(
         n=shape.n,

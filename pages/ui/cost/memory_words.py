@@ -56,23 +56,23 @@ def _state_sentence(config: ModelConfig, setup: Setup) -> str:
 def memory_title(n_devices: int, *, is_training: bool) -> str:
     """What the bars are, and whether they are those of one device among several."""
     if n_devices > 1:
-        text = _("Memory to use, on each of {n:,} devices: your choice, and one thing changed")
+        text = _("Memory to use, on each of {n:,} devices")
         if is_training:
-            text = _(
-                "Memory to train, on each of {n:,} devices: your choice, and one thing changed"
-            )
+            text = _("Memory to train, on each of {n:,} devices")
         return text.format(n=n_devices)
-    if is_training:
-        return _("Memory to train: your choice, and one thing changed")
-    return _("Memory to use: your choice, and one thing changed")
+    return _("Memory to train") if is_training else _("Memory to use")
 
 
-def growth_title(shape: Shape, n_devices: int) -> str:
+def bars_note() -> str:
+    """What the first bar is, and what the others are."""
+    return _("The first bar is what you chose; in each other one thing is changed.")
+
+
+def growth_title(n_devices: int) -> str:
     """What the lines are."""
-    text = _("Memory against the length, batch {batch}")
     if n_devices > 1:
-        text = _("Memory on each of {n:,} devices against the length, batch {batch} on each")
-    return text.format(batch=shape.batch, n=n_devices)
+        return _("Memory of each device against the length")
+    return _("Memory against the length")
 
 
 def kept_note(config: ModelConfig, setup: Setup) -> str:
@@ -146,13 +146,22 @@ def _fits_shared(found: tuple[counted.Fits, ...], n_devices: int) -> str:
         "is {device}."
     )
     least = min(enough, key=lambda each: each.memory)
-    return text.format(
+    said = text.format(
         needed=needed,
         n=n_devices,
         enough=len(enough),
         all=len(found),
         device=names.device(least.device),
     )
+    return f"{said} {_whole_batch(least)}"
+
+
+def _whole_batch(found: counted.Fits) -> str:
+    """The largest batch of one device, and of all of them together."""
+    text = _("The largest batch there: {each} per device, {all} in all.")
+    if found.batch == counted.LARGEST_BATCH:
+        text = _("The largest batch there: at least {each} per device, {all} in all.")
+    return text.format(each=f"{found.batch:,}", all=f"{found.batch * found.n_devices:,}")
 
 
 def fits_note(config: ModelConfig, shape: Shape, n_devices: int, *, is_training: bool) -> str:
@@ -187,8 +196,17 @@ def growth_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
     """What twice the length takes."""
     now = counted.need(config, setup, shape, is_training=is_training)
     twice = counted.need(config, setup, Shape(2 * shape.n, shape.batch), is_training=is_training)
-    text = _("Twice the length takes {ratio:.2f} times the memory ({now} → {then}).")
+    text = _(
+        "Batch {batch:,}: twice the length takes {ratio:.2f} times the memory ({now} → {then})."
+    )
+    if setup.n_devices > 1:
+        text = _(
+            "Batch {batch:,} on each of {devices:,} devices: twice the length takes {ratio:.2f} "
+            "times the memory ({now} → {then})."
+        )
     return text.format(
+        batch=shape.batch,
+        devices=setup.n_devices,
         ratio=twice.total / now.total,
         now=amounts.in_bytes(now.total),
         then=amounts.in_bytes(twice.total),

@@ -39,12 +39,12 @@ def passes(config: ModelConfig, shape: Shape) -> None:
         rows.append(
             {
                 _("what goes through"): names.pass_kind(kind),
-                _("tokens computed"): f"{tokens:,}",
                 _("in all"): amounts.flops(flops),
                 _("a token"): amounts.flops(flops / tokens),
+                _("tokens computed"): f"{tokens:,}",
             }
         )
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="pass_table", height="content")
+    _show_whole(pd.DataFrame(rows))
 
 
 def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
@@ -72,21 +72,28 @@ def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
 
 def fits(found: tuple[counted.Fits, ...]) -> None:
     """Each device: enough or not, and how far it goes."""
-    st.dataframe(fits_frame(found), hide_index=True, key="fits_table", height="content")
+    _show_whole(fits_frame(found))
 
 
 def fits_frame(found: tuple[counted.Fits, ...]) -> pd.DataFrame:
     """The same as a frame."""
+    is_shared = found[0].n_devices > 1
+    batch = _("largest batch per device") if is_shared else _("largest batch")
     return pd.DataFrame(
         {
             _("device"): [names.device(each.device) for each in found],
-            _("memory to use"): [amounts.in_bytes(each.memory) for each in found],
             _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
-            _("share taken"): [f"{each.needed / each.memory:,.0%}" for each in found],
-            _("largest batch"): [_most(each.batch, counted.LARGEST_BATCH) for each in found],
+            batch: [_most(each.batch, counted.LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, counted.LONGEST) for each in found],
+            _("share taken"): [f"{each.needed / each.memory:,.0%}" for each in found],
+            _("memory to use"): [amounts.in_bytes(each.memory) for each in found],
         }
     )
+
+
+def _show_whole(table: pd.DataFrame) -> None:
+    """Every column, on a phone too: words wrap where columns are narrow."""
+    st.table(table, border="horizontal", hide_index=True)
 
 
 def _most(found: int, most: int) -> str:
