@@ -42,7 +42,7 @@ def architecture(shown: Architecture | None, presets: Sequence[str] = ()) -> Non
     if shown is not Architecture.BLOCK:
         _whole(config, (shown or config.architecture).reads_tokens, is_counted)
     _shape(config, is_counted)
-    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
+    with st.expander(_("Experts, biases, dropout, initialisation, seed, device"), key="more"):
         _details(config)
         _evaluation()
         _place(available_dtypes(link.value("device")), link.value("dtype"))
@@ -54,7 +54,7 @@ def to_train(config: ModelConfig) -> None:
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
     _whole(config, reads_tokens=True)
     _shape(config)
-    with st.expander(_("Bias, dropout, initialisation, seed, device"), key="more"):
+    with st.expander(_("Experts, biases, dropout, initialisation, seed, device"), key="more"):
         _details(config)
         _place([*WeightDtype], trained_dtype())
 
@@ -157,6 +157,9 @@ def _sizes(config: ModelConfig, is_counted: bool) -> None:
         return
     wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward layer"), wide, config.d_ff)
+    if config.n_experts > 1:
+        text = _("d_ff of each of {n} experts; a token passes {active} of them.")
+        st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
 
 
 def _width_of_a_head(config: ModelConfig) -> str:
