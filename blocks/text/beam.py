@@ -61,7 +61,7 @@ class Hypothesis:
 
     `parent` is that one's place in the tree, None at the first step; `step` counts from 1 and is
     the length. `step_rank` is its place among all continuations of the step, from 1 for the
-    likeliest, counted as they come where they are equal. `token_log_prob` is of this token after its parent, `log_prob` of all of them
+    likeliest. `token_log_prob` is of this token after its parent, `log_prob` of all of them
     together, in nats; `score`, see `BeamConfig.score`.
     """
 

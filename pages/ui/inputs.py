@@ -76,10 +76,11 @@ def _read(architecture: Architecture, text: str, padding: dict) -> Input:
 
 def target(token_ids: tuple[int, ...]) -> Input:
     """What is written so far, after its start token."""
-    reader = tokens.tokenizer()
+    reader, marks = tokens.tokenizer(), tokens.marks()
+    start = START if marks.stop < 0 else tokens.label_of(reader, marks.start)
     return Input(
-        tokens=(START, *(tokens.label_of(reader, token_id) for token_id in token_ids)),
-        token_ids=(tokens.marks().start, *token_ids),
+        tokens=(start, *(tokens.label_of(reader, token_id) for token_id in token_ids)),
+        token_ids=(marks.start, *token_ids),
         vocabulary=tokens.vocabulary(),
     )
 

@@ -76,14 +76,17 @@ def sentence(here: Standing) -> str:
         log_prob=nats(row["log_prob"]),
         chance=percent(_chance(row["log_prob"])),
     )
-    return " ".join(filter(None, (said, _fate(row["fate"]), _weakest(here), _limit(here))))
+    return " ".join(filter(None, (said, _fate(row), _weakest(here), _limit(here))))
 
 
-def _fate(fate: str) -> str:
-    return {
-        "dropped": _("The search dropped it: others were likelier."),
-        "finished": _("It is finished: [END] was written."),
-    }.get(fate, "")
+def _fate(row: pd.Series) -> str:
+    match row["fate"]:
+        case "dropped":
+            return _("The search dropped it: others were likelier.")
+        case "finished":
+            return _("It is finished: {token} was written.").format(token=literal(row["label"]))
+        case _:
+            return ""
 
 
 def _weakest(here: Standing) -> str:
