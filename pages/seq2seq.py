@@ -59,6 +59,7 @@ def main() -> None:
     memory(run)
     when_the_source_is_missing(run, here)
     what_it_is_made_of(run)
+    st.caption(words.attention_share_note(run.config))
     three_architectures(run)
     what_they_learn_from()
     what_to_take(run, here)

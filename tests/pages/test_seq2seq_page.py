@@ -200,6 +200,21 @@ def test_each_architecture_has_its_numbers_and_its_example():
     assert settings(at)["corruption_seed"] == "4"
 
 
+def test_halves_are_not_called_equal_where_they_are_not():
+    at = opened(PAGE, **SMALL, n_layers=3, n_decoder_layers=1, max_new_tokens=2)
+    assert_works(at)
+    words = said(at)
+    assert "one of its halves" not in words and "a target token the decoder only" in words
+    assert "sees every other" not in words and "itself too" in words
+
+
+def test_cross_attention_takes_half_of_a_decoder_layer():
+    at = translated()
+    assert "attention has 33% in an encoder layer and 50% in a decoder layer" in said(at)
+    visit(at, **SMALL, attention_only=True, max_new_tokens=2)
+    assert "in a decoder layer, which has" not in said(at)
+
+
 def test_nothing_is_spoilt_in_an_empty_source():
     at = translated(text="")
     assert_works(at)

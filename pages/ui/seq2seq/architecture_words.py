@@ -48,7 +48,8 @@ def compared_sentence(run: Run) -> str:
     text = _(
         "To read {n_source} tokens and write {n_target}, at d_model {d_model}: the "
         "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only model and "
-        "takes {work:.2f} times its FLOPs. Each token passes only one of its halves."
+        "takes {work:.2f} times its FLOPs. A source token passes the encoder and the keys and "
+        "values of cross-attention only, a target token the decoder only."
     )
     total = [row["reading"] + row["writing"] for row in (two, gpt)]
     return text.format(

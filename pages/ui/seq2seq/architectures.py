@@ -44,7 +44,7 @@ class About(NamedTuple):
 ABOUT = {
     Architecture.ENCODER: About(
         N_("Encoder-only"),
-        N_("Every token sees every other, before and after it."),
+        N_("Every token sees all tokens, before and after it, itself too."),
         N_("masked tokens: guess what is hidden"),
         N_("labels, search, sentence vectors: reading, not writing"),
         "BERT (2018), RoBERTa (2019), DeBERTa (2020), ModernBERT (2024)",

@@ -142,7 +142,7 @@ def _what_a_row_is(run: Run, which: Chosen) -> str:
                 "token of the next row."
             )
         case AttentionKind.ENCODER:
-            said = _("Every source token may read every other, before it and after it.")
+            said = _("Every source token may read all of them, before and after it, itself too.")
         case _ if n_masked:
             said = _("A target token reads itself and what was written before it.")
         case _:

@@ -1,5 +1,6 @@
 """Sentences about a source and its target."""
 
+from blocks import ModelConfig
 from blocks.run import Run
 from pages.ui import cached
 from pages.ui.compare import beside
@@ -24,3 +25,23 @@ def _in_one_line(run: Run) -> str:
         how=_("trained") if run.weights else _("random weights"),
         seed=run.seed,
     )
+
+
+def attention_share_note(config: ModelConfig) -> str:
+    """How much of a layer is attention, where one of the stacks has two of them."""
+    if config.attention_only:
+        return ""
+    text = _(
+        "Of the weights of attention and feed-forward, attention has {encoder:.0%} in an encoder "
+        "layer and {decoder:.0%} in a decoder layer, which has cross-attention besides. With MHA "
+        "and d_ff = 4 × d_model that is one third and one half."
+    )
+    shares = {stack: _attention_share(config, stack) for stack in ("encoder", "decoder")}
+    return text.format(**shares)
+
+
+def _attention_share(config: ModelConfig, stack: str) -> float:
+    table = cached.parameters(config)
+    counts = table[table["part"].str.startswith(f"{stack}.")].groupby("group")["count"].sum()
+    attention = counts["attention"] + counts.get("cross_attention", 0)
+    return float(attention / (attention + counts["feed_forward"]))
