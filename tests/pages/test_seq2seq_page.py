@@ -179,6 +179,7 @@ def test_what_is_switched_off_holds_for_what_is_written():
     off = "decoder.cross_attention_out.0:zero,decoder.cross_attention_out.1:zero"
     assert settings(at)["interventions"] == off
     assert "Changed inside" in said(at) and target(at) != first
+    assert "Where nothing else is said, every picture below shows the changed model." in said(at)
 
 
 def test_without_its_source_the_target_is_another_one():

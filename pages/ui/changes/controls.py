@@ -96,7 +96,10 @@ def note(run: Run) -> None:
     if not run.interventions:
         return
     made = "; ".join(words.change(run, change) for change in run.interventions)
-    text = _("Changed inside: {made}. Every picture below shows the changed model.")
+    text = _(
+        "Changed inside: {made}. Where nothing else is said, every picture below shows the changed "
+        "model."
+    )
     with st.container(horizontal=True, vertical_alignment="center", key="changes_note"):
         st.info(text.format(made=made), icon=":material/edit:")
         st.button(_("Undo all"), icon=":material/undo:", on_click=state.undo, key="undo_all")

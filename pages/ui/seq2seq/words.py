@@ -33,8 +33,8 @@ def attention_share_note(config: ModelConfig) -> str:
         return ""
     text = _(
         "Of the weights of attention and feed-forward, attention has {encoder:.0%} in an encoder "
-        "layer and {decoder:.0%} in a decoder layer, which has cross-attention besides. With MHA "
-        "and d_ff = 4 × d_model that is one third and one half."
+        "layer and {decoder:.0%} in a decoder layer, which has cross-attention besides. With MHA, "
+        "no gate and d_ff = 4 × d_model that is one third and one half."
     )
     shares = {stack: _attention_share(config, stack) for stack in ("encoder", "decoder")}
     return text.format(**shares)
