@@ -182,6 +182,16 @@ def test_what_is_switched_off_holds_for_what_is_written():
     assert "Where nothing else is said, every picture below shows the changed model." in said(at)
 
 
+def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
+    at = translated(target_step=4)
+    first = figure(at, "beam_tree")["data"]
+    visit(at, preset="translator", mask_kind="none", target_step=4)
+    assert_works(at)
+    assert figure(at, "beam_tree")["data"] == first
+    assert "there is no future to hide" in said(at)
+    assert "Held-out sentences are measured with the causal mask." in said(at)
+
+
 def test_without_its_source_the_target_is_another_one():
     at = translated()
     blind = next(t.value for t in at.dataframe if "what it writes" in t.value)

@@ -4,12 +4,13 @@ import math
 
 import pandas as pd
 
+from blocks.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.ui import chips, starts, terms, tokens
 from pages.ui.chips import Chip
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
-from pages.ui.seq2seq import decoding, grammar
+from pages.ui.seq2seq import decoding, grammar, measured
 from pages.ui.seq2seq.decoding import Search, Standing
 
 SURE = math.log(0.99)
@@ -238,8 +239,27 @@ def mask_note(here: Standing) -> str:
     run = here.search.run
     if run.mask.mask_kind == "causal":
         return ""
+    parts = _unmasked() if run.mask.mask_kind == "none" else _other_mask(run), _held_out(run)
+    return " ".join(filter(None, parts))
+
+
+def _unmasked() -> str:
+    return _(
+        "Without a mask the target is written as it was, with the same probabilities: each token "
+        "is computed while none stands after it, so there is no future to hide. The mask matters "
+        "only where a whole target is read at once, as in the pictures below and in training."
+    )
+
+
+def _other_mask(run: Run) -> str:
     text = _(
         "The mask among the target is {mask}: the pictures show it, but what is written comes "
         "after what it reads, so the search is causal."
     )
     return text.format(mask=terms.option(run.mask.mask_kind))
+
+
+def _held_out(run: Run) -> str:
+    if not measured.knows_grammar(run):
+        return ""
+    return _("Held-out sentences are measured with the causal mask.")
