@@ -311,6 +311,13 @@ def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
     assert len(fault.text.format(**fault.values)) < 300
 
 
+@pytest.mark.parametrize("text", ["[me\nx = 1", "[me]\npreset = 'course' x", "a = = 3"])
+def test_where_a_file_breaks_off_is_said_to_the_column(text: str):
+    with pytest.raises(files.UnreadableFileError) as caught:
+        files.from_toml(text.encode())
+    assert re.search(r"\(at line \d, column \d+\)$", caught.value.fault.values["why"])
+
+
 @pytest.mark.usefixtures("state")
 def test_csv_has_every_setting_and_every_count():
     table = pd.read_csv(pd.io.common.StringIO(files.as_csv(some_kept(), 256, "bfloat16")))

@@ -150,6 +150,12 @@ def test_a_config_json_is_counted_and_taken_over(at: AppTest):
     assert "## 494,032,768" in said(at)
 
 
+def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
+    visit(at)
+    paste(at, json.dumps(QWEN))
+    assert "Cost counts the cache and the scores without a window" in said(at)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -48,6 +48,12 @@ def _shown(value: Any, most: int = 60) -> Any:
     return literal(text if len(text) <= most else text[: most - 1] + "…")
 
 
+def _why(error: Exception) -> str:
+    """A parser's words, cut where they are long, and where in the file it stopped."""
+    said, at, position = str(error).rpartition(" (at ")
+    return f"{_shown(said, 120)}{at}{position}" if at else _shown(error, 120)
+
+
 def as_toml(entries: Sequence[Kept]) -> str:
     """One table a configuration, named as it is; fields that follow others are left out."""
     return tomli_w.dumps({entry.name: _table(entry) for entry in entries})
@@ -86,7 +92,7 @@ def from_toml(found: bytes) -> list[Kept]:
     try:
         tables = tomllib.loads(found.decode())
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=_shown(error)) from None
+        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=_why(error)) from None
     if not tables or len(tables) > MOST_KEPT:
         text = N_("The file has {n} configurations: 1 to {most} can be kept.")
         raise UnreadableFileError(text, n=len(tables), most=MOST_KEPT)

@@ -99,7 +99,10 @@ def note(file: ConfigFile) -> str:
         names = ", ".join(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(
-        _("What changes no count (scaling of RoPE, sliding windows, dropout) is left aside.")
+        _(
+            "Scaling of RoPE, sliding windows and dropout change no parameter and are left aside: "
+            "Cost counts the cache and the scores without a window."
+        )
     )
     return " ".join(said)
 
