@@ -7,6 +7,7 @@ from opened import assert_works, control, figure, move, opened, press, said, set
 
 from blocks.training.translation import held_out_pairs, tokenizer
 from pages.ui import starts
+from pages.ui.seq2seq.inputs import seen
 from pages.ui.settings import MAX_TOKENS
 
 PAGE = "pages/seq2seq.py"
@@ -50,6 +51,14 @@ def test_unknown_words_are_named_and_the_rest_is_translated():
     assert_works(at)
     assert "not `dragon`, `quantum`: these are left out" in said(at)
     assert target(at)
+
+
+def test_what_cannot_be_seen_is_named_by_its_code():
+    at = translated(text="I like 👨\u200d👩 milk \ufe0f.")
+    assert_works(at)
+    assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: these" in said(at)
+    assert "What it writes next is “`" in said(at)
+    assert [seen(each) for each in (" ", "\n", "\u3000", "a b")] == ["␣", "↵", "U+3000", "a␣b"]
 
 
 @pytest.mark.parametrize("text", ["", "milk " * 400, "🤖 <b>"])

@@ -81,7 +81,7 @@ def _written_next(run: Run, which: Chosen, pins: Pins) -> str:
     target = run.target_or_start.labels
     if which.kind is not AttentionKind.CROSS or pins.target + 1 >= len(target):
         return ""
-    return _("What it writes next is {token}.").format(token=literal(target[pins.target + 1]))
+    return _("What it writes next is “{token}”.").format(token=literal(target[pins.target + 1]))
 
 
 def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:

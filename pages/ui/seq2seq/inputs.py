@@ -1,5 +1,7 @@
 """The source: its text, its padding, and who may see whom among the target."""
 
+import unicodedata
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -7,6 +9,7 @@ from blocks.kinds import Architecture
 from blocks.masks import MaskKind
 from blocks.run import PaddingSide, Run
 from blocks.text.bilingual import SentenceTokenizer
+from blocks.text.tokenizer import visible
 from blocks.training.tasks import TaskKind
 from pages.ui import link, tokens
 from pages.ui.controls import choose, slider
@@ -25,6 +28,7 @@ TASKS = {
 }
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
 MOST_NAMED = 12
+UNSEEN = {"Cf", "Mn", "Zl", "Zp", "Zs"}
 
 
 def source_controls(run: Run) -> None:
@@ -70,7 +74,7 @@ def source_notes(run: Run) -> list[str]:
 
 def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
     """Names the words that have no token."""
-    words = ", ".join(literal(word) for word in left_out[:MOST_NAMED])
+    words = ", ".join(literal(seen(word)) for word in left_out[:MOST_NAMED])
     if len(left_out) > MOST_NAMED:
         words += " …"
     reader = tokens.tokenizer()
@@ -81,6 +85,13 @@ def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
     return _("This model has no token for {signs}: they are left out.").format(signs=words)
+
+
+def seen(word: str) -> str:
+    """A word with signs for its spaces; one that is never seen is named by its code points."""
+    if any(unicodedata.category(each) not in UNSEEN for each in word):
+        return visible(word)
+    return " ".join(f"U+{ord(each):04X}" for each in word) if word.strip(" ") else visible(word)
 
 
 def link_to_training() -> None:
