@@ -109,7 +109,15 @@ def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> Non
         keeping()
         _share()
     for fault in faults:
-        st.warning(_("Adjusted: {what}").format(what=say(fault)))
+        st.warning(_adjusted(fault))
+
+
+def _adjusted(fault: Fault) -> str:
+    """What could not be, and what is used instead."""
+    said = _("Adjusted: {what}").format(what=say(fault))
+    config = link.config().flat() if fault.mend else {}
+    now = ", ".join(f"{name} = {config[name]}" for name in fault.mend)
+    return f"{said} → {now}" if now else said
 
 
 def close_page(title: str) -> None:

@@ -78,6 +78,12 @@ def test_a_token_in_a_sentence_is_code():
     assert "pinned: `ˋ`" in said(opened(text="a `", token=1))
 
 
+def test_what_is_adjusted_says_what_is_used():
+    at = opened(n_heads=7)
+    assert_works(at, warnings=1)
+    assert at.warning[0].value.endswith(f"→ n_heads = {settings(at).get('n_heads', 8)}")
+
+
 RUN_NAMES = ("d_model", "n_heads", "dropout", "mask_kind", "seed")
 MARKED = ("**bold**", ":material/home:", "$x^2$", "[a](javascript:x)", "<b>x</b>")
 
