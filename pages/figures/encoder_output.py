@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pages.figures.matrix import numbered
+from pages.figures.cell_numbers import cell_numbers
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, marks, token_matrix
@@ -20,8 +20,8 @@ def similarity(
     said = _("cosine {cosine}").format(cosine="%{customdata[2]:.3f}")
     everywhere = np.ones(cosines.shape, dtype=bool)
     return token_matrix(
-        signed_map(cosines, showscale=True, colorbar=bar, **numbered(cosines)),
-        [marks(everywhere, cosines, said)],
+        signed_map(cosines, showscale=True, colorbar=bar),
+        [marks(everywhere, cosines, said), *cell_numbers(cosines, np.abs(cosines))],
         names,
         is_clicked=False,
         pinned=pinned,
@@ -43,12 +43,12 @@ def changes(
     said = _("changed by {change} of its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)
     most = largest(relative)
-    heat = weight_map(codes(relative / most), _, **numbered(relative))
+    heat = weight_map(codes(relative / most), _)
     bar = {**heat["colorbar"], "title": {"text": _("relative change"), "side": "right"}}
     bar["ticktext"] = [f"{tick * most:.2g}" for tick in TICKS]
     return token_matrix(
         {**heat, "colorbar": bar},
-        [marks(everywhere, relative, said)],
+        [marks(everywhere, relative, said), *cell_numbers(relative, relative / most)],
         names,
         is_clicked=False,
         pinned_column=pinned,

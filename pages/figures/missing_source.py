@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pages.figures.cell_numbers import cell_numbers
 from pages.figures.theme import WEIGHTS, Picture, Translate, small
 from pages.figures.token_matrix import Names, marks, token_matrix
 
-NUMBERS_UP_TO = 220
 LEAST_SCALE = 1e-6
 
 
@@ -32,11 +32,10 @@ def moved(
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
     return token_matrix(
         _heat(bits, most, _),
-        [marks(~np.isnan(bits), bits, said)],
+        [marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
         names,
         pinned=pinned_row,
         pinned_column=pinned,
-        annotations=_numbers(bits, most),
     )
 
 
@@ -56,24 +55,3 @@ def _heat(bits: np.ndarray, most: float, _: Translate) -> dict:
             "outlinewidth": 0,
         },
     }
-
-
-def _written(bits: float) -> str:
-    """Two digits; less than a hundredth of a bit is nothing that one could see."""
-    return f"{bits:.2g}" if bits >= 0.1 else f"{bits:.2f}" if bits >= 0.01 else "0"
-
-
-def _numbers(bits: np.ndarray, most: float) -> list[dict]:
-    """The value in each cell, where there is room and it is not next to nothing."""
-    if bits.size > NUMBERS_UP_TO:
-        return []
-    return [
-        {
-            "x": int(column),
-            "y": int(row),
-            "text": _written(bits[row, column]),
-            "showarrow": False,
-            "font": {"size": 10, "color": "#ffffff" if bits[row, column] > 0.55 * most else None},
-        }
-        for row, column in np.argwhere(~np.isnan(bits))
-    ]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pages.figures.cell_numbers import cell_numbers
 from pages.figures.matrix import Matrix, Place, axes, heat, numbered, outlined
 from pages.figures.theme import NORM, RESIDUAL, Picture, Translate, figure, plain, token_label
 from pages.figures.token_axis import CROWDED, label_room, token_ticks
@@ -34,7 +35,10 @@ def attention_map(
     """
     return token_matrix(
         _heat(weights, _),
-        [_numbered_from(each, first) for each in _cells(weights, _)],
+        [
+            *(_numbered_from(each, first) for each in _cells(weights, _)),
+            *cell_numbers(_told(weights), weights),
+        ],
         names,
         pinned=pinned,
         pinned_column=pinned_column,
@@ -58,7 +62,7 @@ def alignment_map(
     returns the numbers of the row and of the column.
     """
     return token_matrix(
-        _heat(weights, _, is_numbered=False),
+        _heat(weights, _),
         [*(_numbered_from(each, first) for each in _cells(weights, _)), *_dots(weights, found, _)],
         names,
         pinned=pinned,
@@ -73,10 +77,9 @@ def legend_of_links(_: Translate, *, is_known: bool) -> str:
     return " · ".join((true, found) if is_known else (found,))
 
 
-def _heat(weights: np.ndarray, _: Translate, *, is_numbered: bool = True) -> dict[str, Any]:
+def _heat(weights: np.ndarray, _: Translate) -> dict[str, Any]:
     z = np.where(np.isnan(weights), MASKED_CODE, codes(np.nan_to_num(weights)))
-    numbers = numbered(_told(weights)) if is_numbered else {}
-    return weight_map(z.astype(np.uint8), _, **numbers)
+    return weight_map(z.astype(np.uint8), _)
 
 
 def _told(weights: np.ndarray) -> np.ndarray:
