@@ -133,6 +133,7 @@ def test_experts_are_tried_limited_and_left_again():
     assert "Router: linear without bias" in said(at) and "There is no capacity limit" in said(at)
     press(at, "with_capacity")
     assert settings(at)["expert_capacity"] == "1.0" and "Choices dropped:" in said(at)
+    assert "those that expert_capacity drops too" in said(at)
     load = table(at, "mean probability")
     assert load["taken"].max() <= 3 and load["asked"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")

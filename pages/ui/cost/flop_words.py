@@ -110,13 +110,17 @@ def flops_note(config: ModelConfig) -> str:
         "counts in eager attention, forward and back. Norms, softmax, activations, additions and "
         "the optimizer are left out; masked pairs are computed and thrown away."
     )
+    return f"{said} {capacity_note(config)}".strip()
+
+
+def capacity_note(config: ModelConfig) -> str:
+    """What a limit to what an expert takes means for FLOPs; empty without one."""
     if config.n_experts == 1 or not config.feed_forward.expert_capacity:
-        return said
-    dropped = _(
+        return ""
+    return _(
         "Every choice of the router counts, those that expert_capacity drops too: with a limit "
         "this is the most that the experts take."
     )
-    return f"{said} {dropped}"
 
 
 def flops_alt(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> str:

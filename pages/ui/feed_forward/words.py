@@ -8,6 +8,7 @@ from blocks.inspection.activations import RELU_KINDS
 from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.ui import terms
+from pages.ui.cost.flop_words import capacity_note
 from pages.ui.feed_forward import measured
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
@@ -360,13 +361,14 @@ def totals_sentence(run: Run) -> str:
         "{ratio:.1f} times the dense model's parameters for {flops:.1f} times the FLOPs of its "
         "feed-forward layer."
     )
-    return text.format(
+    said = text.format(
         total=total,
         active=active,
         share=percent(active / total),
         ratio=total / table["total"]["dense"],
         flops=table["flops"]["mixture"] / table["flops"]["dense"],
     )
+    return f"{said} {capacity_note(run.config)}".strip()
 
 
 def routes_alt(run: Run, layer: int, token: int, _expert: int) -> str:
