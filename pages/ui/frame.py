@@ -100,7 +100,7 @@ def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> Non
     cached.prepare_process()
     st.session_state["default_preset"] = first_shown
     beside.forget()
-    faults = link.sync()
+    faults = link.sync(title)
     with st.sidebar:
         _head()
         sidebar()
@@ -136,7 +136,7 @@ def _head() -> None:
             label_visibility="collapsed",
             **link.view("lang", current_language()),
         )
-    query = link.as_query()
+    query = link.to_other_pages()
     for column, links in zip(st.columns(2, gap="xxsmall"), MENU, strict=True):
         with column, st.container(gap="xxsmall"):
             for path, label, icon in links:

@@ -162,12 +162,16 @@ def _is_legal(name: str, found: Any) -> bool:
         return name in TEXTS and error.nearest is not None
 
 
-def sync() -> tuple[Fault, ...]:
+def sync(page: str) -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
     st.session_state["values"] = moves.without_echoes(state(), moves.noted())
+    is_elsewhere = page != st.session_state.get("page")
+    st.session_state["page"] = page
     query = st.query_params.to_dict()
+    if is_elsewhere and query == st.session_state.get("to_other_pages"):
+        query = st.session_state["written"]
     is_known = query == st.session_state.get("written") or _is_just_left(query)
-    is_opened = not is_known and not st.session_state.get("touched")
+    is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
     values, unread = read(query) if is_opened else (state(), ())
     mended = mend(values)
     st.session_state["values"] = mended.values
@@ -203,6 +207,16 @@ def as_query() -> dict[str, str]:
     if OF_ONE_MODEL.isdisjoint(query):
         return query
     return {"preset": value("preset"), **query}
+
+
+def to_other_pages() -> dict[str, str]:
+    """The link that leads on with all that is set.
+
+    It stays as it was drawn while a section reruns alone: who follows it takes along what was set
+    there too.
+    """
+    st.session_state["to_other_pages"] = as_query()
+    return as_query()
 
 
 def read(query: Mapping[str, str]) -> Mended:

@@ -41,6 +41,17 @@ def test_other_pages_keep_the_settings(reader: Reader):
     expect(value(page, "d_model")).to_have_text("96")
 
 
+def test_other_pages_keep_what_is_set_in_a_section_that_reruns_alone(reader: Reader):
+    page = reader.open("/cost?d_model=1024&n_heads=8")
+    passes = page.get_by_role("radiogroup", name="What goes through")
+    passes.get_by_role("radio", name="forward", exact=True).click()
+    expect_query(page, preset="gpt2-small", counted_pass="forward")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Home").click()
+    expect(page.locator("h1")).to_have_text("See a Transformer work")
+    expect_query(page, preset="gpt2-small", d_model="1024", counted_pass="forward")
+    expect(value(page, "d_model")).to_have_text("1024")
+
+
 def test_a_fast_move_of_a_slider_that_is_just_changing_undoes_nothing(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64")
     press(page, "d_model", "ArrowRight")

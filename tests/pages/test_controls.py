@@ -189,8 +189,9 @@ def test_a_changed_model_is_the_same_on_a_page_that_begins_with_another(changed:
     at = opened("pages/feed_forward.py", preset=None, **changed)
     assert settings(at) == changed | {"preset": "stories-en-zh"}
     (way,) = (each.proto for each in at.page_link if each.proto.label == "Cost")
-    there = opened("pages/cost.py", **dict(parse_qsl(way.query_string)))
-    assert settings(there)["preset"] == "stories-en-zh"
+    at.switch_page("pages/cost.py")
+    visit(at, **{"preset": None, **dict(parse_qsl(way.query_string))})
+    assert settings(at) == changed | {"preset": "stories-en-zh"}
     assert "preset" not in opened("pages/feed_forward.py", preset=None, n_padding=2).query_params
 
 
