@@ -143,20 +143,6 @@ def _head() -> None:
                 st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 
-def _share() -> None:
-    with st.popover(_("Share"), icon=":material/share:", key="share"):
-        st.markdown(_("This link opens the page as you see it: settings, input and seed."))
-        address = (st.context.url or "").partition("?")[0]
-        query = urlencode(link.as_query(), errors="replace")
-        st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
-        st.button(
-            _("Back to the start"),
-            icon=":material/restart_alt:",
-            on_click=link.reset,
-            key="reset",
-        )
-
-
 def link_to_part(part: str) -> None:
     """The way to the page on which a part is taken apart, where it has one."""
     if page := PAGE_OF_PART.get(part):
@@ -184,6 +170,27 @@ def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
         draw(*args, **kwargs)
 
     return section_draw
+
+
+@section
+def _share() -> None:
+    """The link, as it is when it is asked for: other sections change it, and rerun alone."""
+    with st.popover(_("Share"), icon=":material/share:", key="share", on_change="rerun"):
+        st.markdown(_("This link opens the page as you see it: settings, input and seed."))
+        address = (st.context.url or "").partition("?")[0]
+        query = urlencode(link.as_query(), errors="replace")
+        st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
+        st.button(
+            _("Back to the start"),
+            icon=":material/restart_alt:",
+            on_click=_back_to_the_start,
+            key="reset",
+        )
+
+
+def _back_to_the_start() -> None:
+    link.reset()
+    link.redraw_everything()
 
 
 def recorded(run: Run) -> Recording:
