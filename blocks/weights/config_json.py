@@ -455,7 +455,7 @@ def _parsed(text: str) -> Values:
         values = json.loads(
             text.removeprefix("\ufeff"),
             object_pairs_hook=_object,
-            parse_constant=_no_number,
+            parse_constant=_NoNumber,
             parse_float=_finite,
         )
     except ConfigError:
@@ -479,16 +479,27 @@ def _object(pairs: list[tuple[str, Any]]) -> Values:
         names = [name for name, _value in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _refusal(N_("{name} stands twice in one object: which one holds?"), name=_cut(twice))
+    for name, value in pairs:
+        if wrong := _no_number_in(value):
+            text = N_("{name} is {value}, and that is no number")
+            raise _refusal(text, name=_cut(name), value=_cut(wrong))
     return values
 
 
-def _no_number(text: str) -> float:
-    raise _refusal(N_("{value} is no number"), value=_cut(text))
+class _NoNumber(str):
+    """NaN, Infinity or 1e999, as the file writes it, until it is known what it stands for."""
 
 
-def _finite(text: str) -> float:
+def _finite(text: str) -> float | _NoNumber:
     number = float(text)
-    return number if math.isfinite(number) else _no_number(text)
+    return number if math.isfinite(number) else _NoNumber(text)
+
+
+def _no_number_in(value: Any) -> _NoNumber | None:
+    """What is no number in a value or in a list of them."""
+    if type(value) is list:
+        return next(filter(None, map(_no_number_in, value)), None)
+    return value if type(value) is _NoNumber else None
 
 
 def _unknown_family(name: object) -> Fault:
