@@ -8,6 +8,11 @@ from pages.ui import cached, labelled, terms
 from pages.ui.language import _
 
 
+def show_whole(table: pd.DataFrame) -> None:
+    """A small table with every column, on a phone too: words wrap where columns are narrow."""
+    st.table(table, border="horizontal", hide_index=True)
+
+
 def flow(run: Run, layer: int) -> None:
     """Every stage with its moments."""
     stages = labelled.stages(run, layer)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pandas as pd
-import streamlit as st
 
 from blocks.faults import N_
 from blocks.inspection.settings import differing
@@ -18,6 +17,7 @@ from pages.ui.compare.sides import Pair
 from pages.ui.cost.units import duration
 from pages.ui.language import _
 from pages.ui.numbers import readable
+from pages.ui.tables import show_whole
 
 NOTHING = "–"
 KINDS = {
@@ -95,7 +95,7 @@ def settings(pair: Pair) -> None:
     """The same as a table on the page, where anything differs."""
     table = settings_frame(pair)
     if len(table):
-        _show(table)
+        show_whole(table)
 
 
 def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
@@ -178,7 +178,7 @@ def _times(ratio: float) -> str:
 
 def numbers(rows: list[Row]) -> None:
     """The same as a table on the page."""
-    _show(numbers_frame(rows))
+    show_whole(numbers_frame(rows))
 
 
 def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
@@ -197,9 +197,4 @@ def stages_frame(pair: Pair, layer: int) -> pd.DataFrame:
 
 def stages(pair: Pair, layer: int) -> None:
     """The same as a table on the page."""
-    _show(stages_frame(pair, layer))
-
-
-def _show(table: pd.DataFrame) -> None:
-    """Whole, on a phone too: words wrap where columns are narrow."""
-    st.table(table, border="horizontal", hide_index=True)
+    show_whole(stages_frame(pair, layer))

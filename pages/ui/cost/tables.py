@@ -11,6 +11,7 @@ from pages.ui.cost import amounts, counted, flop_words, frames, names
 from pages.ui.cost.chosen import Plan, Shape
 from pages.ui.language import _
 from pages.ui.numbers import percent
+from pages.ui.tables import show_whole
 
 
 def operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> None:
@@ -44,7 +45,7 @@ def passes(config: ModelConfig, shape: Shape) -> None:
                 _("tokens computed"): f"{tokens:,}",
             }
         )
-    _show_whole(pd.DataFrame(rows))
+    show_whole(pd.DataFrame(rows))
 
 
 def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
@@ -72,7 +73,7 @@ def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
 
 def fits(found: tuple[counted.Fits, ...]) -> None:
     """Each device: enough or not, and how far it goes."""
-    _show_whole(fits_frame(found))
+    show_whole(fits_frame(found))
 
 
 def fits_frame(found: tuple[counted.Fits, ...]) -> pd.DataFrame:
@@ -89,11 +90,6 @@ def fits_frame(found: tuple[counted.Fits, ...]) -> pd.DataFrame:
             _("memory to use"): [amounts.in_bytes(each.memory) for each in found],
         }
     )
-
-
-def _show_whole(table: pd.DataFrame) -> None:
-    """Every column, on a phone too: words wrap where columns are narrow."""
-    st.table(table, border="horizontal", hide_index=True)
 
 
 def _most(found: int, most: int) -> str:

@@ -72,7 +72,7 @@ def bend_sentence(run: Run, layer: int, expert: int) -> str:
     said = text.format(
         where=where(run, layer, expert),
         below=percent(found.below_zero),
-        median=found.median,
+        median=round(found.median, 2) + 0.0,  # no −0.00
         off=percent(found.off),
         flat=percent(found.flat),
     )
