@@ -107,7 +107,8 @@ def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> Non
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
         st.title(_(title), width="stretch")
         keeping()
-        _share()
+        with st.container(width="content"):
+            _share()
     for fault in faults:
         st.warning(_adjusted(fault))
 
