@@ -165,6 +165,7 @@ def _is_legal(name: str, found: Any) -> bool:
 def sync(page: str) -> tuple[Fault, ...]:
     """Bring link and state together; returns what in the link could not be."""
     st.session_state["values"] = moves.without_echoes(state(), moves.noted())
+    # On another page the link is read anew: what it leaves out can mean another model there.
     is_elsewhere = page != st.session_state.get("page")
     st.session_state["page"] = page
     query = st.query_params.to_dict()
