@@ -216,8 +216,9 @@ def to_other_pages() -> dict[str, str]:
     It stays as it was drawn while a section reruns alone: who follows it takes along what was set
     there too.
     """
-    st.session_state["to_other_pages"] = as_query()
-    return as_query()
+    query = as_query()
+    st.session_state["to_other_pages"] = query
+    return query
 
 
 def read(query: Mapping[str, str]) -> Mended:

@@ -2,7 +2,7 @@
 
 from conftest import Reader
 from playwright.sync_api import expect
-from told import at, settle
+from told import at, expect_query, settle
 
 LINK = "/cost?preset=gpt2-small&context_len=64"
 
@@ -18,4 +18,4 @@ def test_a_measurement_is_stopped_and_goes_on_and_the_reader_may_leave(reader: R
     expect(at(page, "device_rates")).to_be_visible()
     page.get_by_role("link", name="Masks").first.click()
     expect(at(page, "measure_device_button")).to_have_count(0)
-    settle(page)
+    expect_query(page, measure_device="1")

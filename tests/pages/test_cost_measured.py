@@ -1,12 +1,12 @@
 """What is measured on the page of costs: started by a button, in steps, kept, refused."""
 
+from urllib.parse import parse_qs
+
 import pytest
-import streamlit as st
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.cost import attention_time, device_peak, operands, operation_time, timing
-from pages.ui import link
-from pages.ui.cost import device_speed, measured, measured_controls, sweeps
+from pages.ui.cost import device_speed, measured, sweeps
 
 COST = "pages/cost.py"
 SMALL = {"d_model": 32, "n_heads": 4, "d_ff": 64, "context_len": 16}
@@ -70,11 +70,11 @@ def test_a_press_measures_the_device_and_every_operation(at):
     assert settings(at)["measure_device"] == "2"
 
 
-def test_what_was_measured_is_in_the_links_to_other_pages(monkeypatch):
-    monkeypatch.setattr(st, "session_state", {})
-    measured_controls._measure("measure_device", 1)
-    assert link.value("measure_device") == 1
-    assert link.must_redraw()  # the menu too, which lies outside of the section
+def test_what_was_measured_is_in_the_links_to_other_pages(at):
+    visit(at, **MEASURED)
+    press(at, "measure_device_button")
+    menu = [parse_qs(way.proto.query_string) for way in at.page_link]
+    assert menu and all(query["measure_device"] == ["2"] for query in menu)
 
 
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):

@@ -42,13 +42,7 @@ def measure_button(name: str, first: str, *, again: str) -> bool:
         icon=":material/timer:",
         key=f"{name}_button",
         type="secondary" if attempt else "primary",
-        on_click=_measure,
+        on_click=link.change,
         args=(name, attempt + 1),
     )
     return attempt > 0
-
-
-def _measure(name: str, attempt: int) -> None:
-    """The links to other pages carry it too, so that it is still there on the way back."""
-    link.change(name, attempt)
-    link.redraw_everything()
