@@ -73,6 +73,12 @@ def test_a_picture_that_a_has_not_is_left_to_b():
     assert any("lacks this layer, head or token" in caption.value for caption in at.caption)
 
 
+def test_a_that_never_learned_to_translate_stands_beside_a_translator():
+    at = opened("pages/seq2seq.py", preset=None, kept=A)
+    assert_works(at)
+    assert any("no such picture" in caption.value for caption in at.caption)
+
+
 def test_keep_swap_and_drop():
     at = opened(n_heads=4)
     press(at, "keep_a")

@@ -238,7 +238,8 @@ def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
     each = N_PAIRS // N_PARTS
     pairs = _pairs()[part * each : (part + 1) * each]
     reader = tokens.tokenizer_of(alone.input.vocabulary)
-    assert isinstance(reader, SentenceTokenizer)
+    if not isinstance(reader, SentenceTokenizer):
+        raise ValueError("no model of the sentences that are held out")
     model = cached.model(alone)
     with cached.turn(alone.device):
         return alignment.over_pairs(model, pairs, language, reader, alone.device)
