@@ -13,7 +13,8 @@ run: $(VENV)/installed          ## install what the app needs and start it
 
 test: $(VENV)/installed-dev browser check          ## install what the tests need and run everything
 
-check: lint types unit e2e          ## lint, types, translations, tests
+check: lint types          ## lint, types, and all tests at once: a red one hides no other
+	$(PYTEST) --numprocesses auto
 
 lint:            ## style
 	$(BIN)/ruff check .
@@ -23,10 +24,10 @@ types:           ## mypy, strict, on blocks/
 	$(BIN)/mypy
 
 unit:            ## all tests without a browser, translations among them
-	$(PYTEST) --numprocesses auto --maxprocesses 8 --ignore=tests/e2e
+	$(PYTEST) --numprocesses auto --ignore=tests/e2e
 
 e2e:             ## stories in a real browser
-	$(PYTEST) --numprocesses auto --maxprocesses 2 tests/e2e
+	$(PYTEST) tests/e2e
 
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench

@@ -1,8 +1,14 @@
 """What all tests share."""
 
 import logging
+import os
+from collections.abc import Iterator
 
+import pytest
+import torch
 from hypothesis import settings
+
+from blocks import devices
 
 # Other work shares the machine, so that one slow example says nothing.
 settings.register_profile("shared", deadline=None)
@@ -11,3 +17,18 @@ settings.load_profile("shared")
 # Modules of `pages.ui` are called without a running app, which is no news here.
 for state in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
     logging.getLogger(f"streamlit.runtime.{state}").disabled = True
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: the one with the browser waits most of its time."""
+    return min(8, devices.available_cpus() + 1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_threads() -> Iterator[None]:
+    """One thread (or OMP_NUM_THREADS) for each of several processes; the app takes all it may."""
+    n_threads = int(os.environ.get("OMP_NUM_THREADS", 1))
+    torch.set_num_threads(n_threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(devices, "available_cpus", lambda: n_threads)
+        yield

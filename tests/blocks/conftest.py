@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-torch.set_num_threads(1)  # toys are too small to share, and other work shares the machine
-
 
 def _process_state() -> tuple[object, ...]:
     numpy_state = np.random.get_state()

@@ -1,7 +1,7 @@
 """The link is the state: what is moved is in it, and what is in it is shown."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import as_fast_as_a_hand, at, choose, expect_query, press, query, sentences, settle
 
 

@@ -1,7 +1,7 @@
 """The page of attention in front of a reader: steps by key, cells and frames by a click."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot, settle
 
 

@@ -6,8 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from conftest import Reader, serving
 from playwright.sync_api import BrowserContext, Page, expect
+from served import Reader, serving
 from told import at, choose, expect_query, labels_cut_off, plot
 
 from blocks import PRESETS, ModelConfig

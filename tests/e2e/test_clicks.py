@@ -2,8 +2,8 @@
 
 import math
 
-from conftest import Reader
 from playwright.sync_api import Page, expect
+from served import Reader
 from told import at, click_mark, expect_query, plot, press
 
 from blocks.inspection.tiles import TITLE_SHARE

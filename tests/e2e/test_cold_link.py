@@ -1,8 +1,8 @@
 """A link, and a server that has shown nothing yet."""
 
 import pytest
-from conftest import DESK, Reader, serving
 from playwright.sync_api import Browser, expect
+from served import DESK, Reader, serving
 from told import at, query
 
 

@@ -2,8 +2,8 @@
 
 import re
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot, press, query, settle
 
 DOT = """(() => {

@@ -1,7 +1,7 @@
 """Measuring in a browser: it is stopped between two steps, goes on, and ends when one leaves."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, expect_query, settle
 
 LINK = "/cost?preset=gpt2-small&context_len=64"

@@ -1,7 +1,7 @@
 """An encoder and a GPT, whole, in front of a reader."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot, press, settle
 
 

@@ -1,7 +1,7 @@
 """Units and experts are opened by clicks on their pictures."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot
 
 LINK = "/feed_forward?preset=course&d_model=32&n_heads=4&text=a%20b%20c%20d"

@@ -2,8 +2,8 @@
 
 from urllib.parse import urlsplit
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import click_mark, expect_query, plot, settle
 
 

@@ -1,7 +1,7 @@
 """A mask that is painted by clicks, in front of a reader."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, choose, click_mark, expect_query, plot, settle
 
 LINK = "/masks?preset=course&text=a%20b%20c%20d&d_model=32"

@@ -1,7 +1,7 @@
 """Depth in a browser: the residual connection goes, and the curves of before stay as a ghost."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, expect_query, query, settle
 
 LINK = "/normalization?preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4"

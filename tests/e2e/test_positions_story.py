@@ -1,7 +1,7 @@
 """Positions are pinned, and kinds chosen, where they are drawn."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot
 
 SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16"

@@ -4,8 +4,8 @@ from itertools import cycle
 from urllib.parse import quote
 
 import pytest
-from conftest import PAGES, Reader
 from playwright.sync_api import expect
+from served import PAGES, Reader
 from told import at, labels_cut_off, settle
 
 from pages.ui.language import LANGUAGES

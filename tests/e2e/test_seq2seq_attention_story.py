@@ -1,7 +1,7 @@
 """Two texts in front of a reader: a click chooses a head, pins a token, opens what aligns."""
 
-from conftest import Reader
 from playwright.sync_api import expect
+from served import Reader
 from told import at, click_mark, expect_query, plot
 
 TARGET_ROW, SOURCE_COLUMN = 2, 1

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from conftest import Reader
 from playwright.sync_api import Page, expect
+from served import Reader
 from told import at, plot, query, settle
 
 from blocks.weights.model_file import read_model_file
@@ -25,9 +25,7 @@ def start(page: Page) -> str:
 
 def expect_state(page: Page, *states: str) -> None:
     """Wait until the run says that it is in one of these states."""
-    expect(page.get_by_test_id("stProgress")).to_contain_text(
-        re.compile("|".join(states)), timeout=60_000
-    )
+    expect(page.get_by_test_id("stProgress")).to_contain_text(re.compile("|".join(states)))
 
 
 def made_updates(page: Page) -> int:

@@ -6,15 +6,23 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
+PATIENCE = 180_000  # milliseconds: far more than a busy machine takes
+
 # True when nothing runs, all is drawn, and nothing was added or removed since it was asked before.
 STANDS_STILL = """() => {
-    const size = document.querySelectorAll('*').length, before = window.sizeBefore;
-    window.sizeBefore = size;
-    const isIdle = document.querySelector("[data-test-script-state='notRunning']");
-    const waits = document.querySelector("[data-stale='true'], [data-testid='stSkeleton']");
+    const count = selector => document.querySelectorAll(selector).length;
     const charts = [...document.querySelectorAll("[data-testid='stPlotlyChart']")];
-    const areDrawn = charts.every(chart => chart.querySelector('.main-svg'));
-    return isIdle && !waits && areDrawn && document.querySelector('h1') && size === before;
+    const size = count('*'), before = window.sizeBefore;
+    window.sizeBefore = size;
+    window.waitsFor = Object.entries({
+        'the title': !count('h1'),
+        'the script to end': !count("[data-test-script-state='notRunning']"),
+        'stale elements': count("[data-stale='true']"),
+        'skeletons': count("[data-testid='stSkeleton']"),
+        'charts to be drawn': charts.filter(chart => !chart.querySelector('.main-svg')).length,
+        'elements to stop coming and going': size !== before,
+    }).filter(([_, waits]) => Number(waits)).map(([what, n]) => `${what} (${Number(n)})`);
+    return window.waitsFor.length === 0;
 }"""
 
 # True when the address bar says all of it.
@@ -27,7 +35,11 @@ SAYS = """wanted => {
 def settle(page: Page) -> None:
     """Wait until the page was drawn and nothing runs."""
     page.evaluate("delete window.sizeBefore")
-    page.wait_for_function(STANDS_STILL, polling=100)
+    try:
+        page.wait_for_function(STANDS_STILL, polling=100)
+    except TimeoutError:
+        waits_for = ", ".join(page.evaluate("window.waitsFor"))
+        raise AssertionError(f"{page.url} still waits for: {waits_for}") from None
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -64,7 +76,7 @@ def expect_query(page: Page, **settings: str) -> None:
     (Playwright's own `expect` describes the whole page after each look in vain.)
     """
     with suppress(TimeoutError):
-        page.wait_for_function(SAYS, arg=settings, polling=50, timeout=20_000)
+        page.wait_for_function(SAYS, arg=settings, polling=50)
     settle(page)
     assert settings.items() <= query(page).items()
 
@@ -96,14 +108,30 @@ CUT_OFF = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => 
 def labels_cut_off(page: Page) -> list[str]:
     """What is written at the axes of a chart and stands outside of it, even a while later."""
     with suppress(TimeoutError):
-        page.wait_for_function(f"() => {CUT_OFF}.length == 0", timeout=5_000)
+        page.wait_for_function(f"() => {CUT_OFF}.length == 0", timeout=PATIENCE / 6)
     return page.evaluate(CUT_OFF)
 
 
+IS_HOVERED = "key => document.querySelector(`.st-key-${key} .js-plotly-plot`)?._hoverdata?.length"
+
+
 def click_mark(page: Page, key: str, x: float, y: float) -> None:
-    """Click a chart where its axes say (x, y)."""
+    """Click a chart where its axes say (x, y), once it notices the mouse there."""
     at(page, key).scroll_into_view_if_needed()
-    left, top = plot(
+    for _ in range(PATIENCE // 1000):
+        left, top = _place_of_mark(page, key, x, y)
+        page.mouse.move(left - 3, top - 3)
+        page.mouse.move(left, top)
+        with suppress(TimeoutError):
+            page.wait_for_function(IS_HOVERED, arg=key, timeout=1000)
+            page.mouse.click(left, top)
+            return
+    raise AssertionError(f"{key} has nothing to point at in ({x}, {y})")
+
+
+def _place_of_mark(page: Page, key: str, x: float, y: float) -> tuple[float, float]:
+    """Where on the screen a chart draws (x, y)."""
+    return plot(
         page,
         key,
         f"""{{
@@ -112,8 +140,3 @@ def click_mark(page: Page, key: str, x: float, y: float) -> None:
             return [x, box.top + yaxis._offset + yaxis.l2p({y})];
         }}""",
     )
-    page.mouse.move(left - 3, top - 3)
-    page.mouse.move(left, top)
-    handle = at(page, key).locator(".js-plotly-plot").element_handle()
-    page.wait_for_function("chart => chart._hoverdata?.length", arg=handle)
-    page.mouse.click(left, top)

@@ -1,6 +1,5 @@
 """How pages are run without a browser."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,19 +7,6 @@ from streamlit import config
 from streamlit.components.v2.component_manager import BidiComponentManager
 
 from pages.ui import link
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_core() -> Iterator[None]:
-    """A core for each of several test processes: the app takes all that it may use."""
-    process = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
-    if not process or not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {sorted(cores)[int(process) % len(cores)]})
-    yield
-    os.sched_setaffinity(0, cores)
 
 
 @pytest.fixture(scope="session", autouse=True)

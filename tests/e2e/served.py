@@ -1,0 +1,84 @@
+"""A server, and someone in front of a browser."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from told import PATIENCE, settle
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+DESK = {"viewport": {"width": 1400, "height": 900}, "locale": "en-GB"}
+
+
+@contextmanager
+def serving(script: Path = ROOT / "app.py") -> Iterator[str]:
+    """A fresh server, and where it answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {"port": port, "headless": "true", "address": "127.0.0.1"}
+    flags = [part for name, value in options.items() for part in (f"--server.{name}", str(value))]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), *flags]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}", process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def wait_until_healthy(address: str, process: subprocess.Popen) -> None:
+    for _ in range(PATIENCE // 100):
+        assert process.poll() is None, "the server ended"
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
+                return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.1)
+    raise TimeoutError(address)
+
+
+class Reader:
+    """Someone in front of a browser."""
+
+    def __init__(self, context: BrowserContext, server: str):
+        self.context, self.server = context, server
+        context.set_default_timeout(PATIENCE)
+        self.errors: list[str] = []
+        self.hosts: set[str | None] = set()
+        self.page = self.new_tab()
+
+    def new_tab(self) -> Page:
+        page = self.context.new_page()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", self.hear)
+        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
+        return page
+
+    def hear(self, said: ConsoleMessage) -> None:
+        """Note an error. (Streamlit asks below each page for its own paths, and looks on.)"""
+        if said.type == "error" and "/_stcore/" not in said.location["url"]:
+            self.errors.append(f"{said.text} {said.location['url']}")
+
+    def open(self, link: str) -> Page:
+        """Open a link and wait until the page stands."""
+        self.page.goto(self.server + link)
+        settle(self.page)
+        return self.page
+
+    def leave(self) -> None:
+        """Close the tabs; no error was seen, and nothing was asked of another machine."""
+        for page in self.context.pages:
+            page.close()
+        assert self.errors == []
+        assert self.hosts <= {"127.0.0.1", None}
