@@ -8,8 +8,9 @@ from blocks.weights.model_file import ModelFile, read_model_file
 FOLDER = Path(__file__).parents[2] / "assets" / "models"
 
 
+@lru_cache(maxsize=1)
 def pocket_names() -> tuple[str, ...]:
-    """Names of the models that are here."""
+    """Names of the models that are here; the folder is listed once."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.safetensors")))
 
 
