@@ -5,6 +5,7 @@ Models and recordings are large and few, and two sessions that want the same one
 """
 
 import threading
+from collections.abc import Hashable
 from functools import lru_cache
 
 import numpy as np
@@ -34,7 +35,16 @@ def settle_process(title: str) -> None:
     devices.settle_process()
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@lru_cache(maxsize=256)
+def written_out(key: Hashable) -> str:
+    """A frozen value as the name of what is kept for it; Streamlit takes it apart each time."""
+    return repr(key)
+
+
+WRITTEN_OUT = {Run: written_out, ModelConfig: written_out}
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=WRITTEN_OUT)
 def recording(run: Run) -> Recording:
     """What this run showed. Raises `ConfigError` where the device cannot do it."""
     with turn(run.device):
@@ -46,7 +56,7 @@ def model(run: Run) -> Model:
     return _model(run.config, run.weights, run.seed, run.device, run.dtype, run)
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
+@st.cache_resource(max_entries=3, show_spinner=False, hash_funcs=WRITTEN_OUT)
 def _model(
     config: ModelConfig, weights: str, seed: int, device: str, dtype: str, _run: Run
 ) -> Model:

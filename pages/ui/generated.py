@@ -56,7 +56,7 @@ class Writer:
 
 
 # Few, since each keeps its model alive.
-@st.cache_resource(max_entries=4, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=cached.WRITTEN_OUT)
 def writer(run: Run, sampling: SamplingConfig, seed: int) -> Writer:
     """The text that this run grows into; the same for all who ask for the same."""
     return Writer(run, sampling, seed)

@@ -70,7 +70,7 @@ class Writer:
 
 
 # Few, since each keeps its model alive.
-@st.cache_resource(max_entries=6, show_spinner=False)
+@st.cache_resource(max_entries=6, show_spinner=False, hash_funcs={Search: cached.written_out})
 def writer(search: Search) -> Writer:
     """The one who writes the target; the same for all who ask for the same."""
     return Writer(search)
