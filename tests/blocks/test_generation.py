@@ -3,7 +3,7 @@
 import pytest
 import torch
 from references import hugging_face_llama
-from toy import scramble, toy
+from toy import assert_near, scramble, toy
 
 from blocks import build
 from blocks.text.generation import Generation, context_start, laid_out_for_reading
@@ -34,7 +34,7 @@ def test_the_cache_changes_no_token_even_beyond_the_context(position_kind: str, 
     )
     assert cached.token_ids == anew.token_ids
     for ours, theirs in zip(cached.new_tokens, anew.new_tokens, strict=True):
-        torch.testing.assert_close(ours.logits, theirs.logits, rtol=1e-4, atol=1e-4)
+        assert_near(ours.logits, theirs.logits, tolerance=1e-4)
         assert ours.cache_bytes > 0 == theirs.cache_bytes
         assert theirs.pattern.shape[:2] == (2, 4) and ours.pattern is None
 
@@ -46,7 +46,7 @@ def test_what_is_seen_while_it_grows_changes_no_token():
     for i, token in enumerate(seen.new_tokens):
         n_keys = len(PROMPT) + i - token.context_start
         assert token.pattern.shape == (2, 4, n_keys)
-        torch.testing.assert_close(token.pattern.sum(-1), torch.ones(2, 4))
+        assert_near(token.pattern.sum(-1), torch.ones(2, 4))
 
 
 def test_a_seed_gives_a_text_and_step_by_step_gives_the_same():
@@ -90,7 +90,7 @@ def test_another_layout_in_memory_computes_the_same():
     model = scramble(build(config))
     ids = torch.tensor([PROMPT])
     before = model(ids)
-    torch.testing.assert_close(laid_out_for_reading(model)(ids), before, rtol=1e-5, atol=1e-5)
+    assert_near(laid_out_for_reading(model)(ids), before)
     assert model.layers[0].attention.q_proj.weight.stride() == (1, config.d_model)
 
 

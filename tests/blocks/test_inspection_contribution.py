@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import D_HEAD, D_MODEL, IS_TOKEN, N_HEADS, SEQ_LEN, scramble, toy, toy_input
+from toy import D_HEAD, D_MODEL, IS_TOKEN, N_HEADS, SEQ_LEN, assert_near, scramble, toy, toy_input
 
 from blocks import build, record
 from blocks.inspection.contribution import contribution, first_token, value_norms
@@ -92,7 +92,7 @@ def test_parts_and_bias_are_the_output(seed, query, n_kv_heads, position, has_bi
     steps, out = of(seed, n_kv_heads=n_kv_heads, position_kind=position, attention_bias=has_bias)
     weights = steps.pattern[:, query, :, None]
     parts = torch.einsum("hkd,hdm->hkm", weights * steps.v, steps.out_weight)
-    torch.testing.assert_close(parts.sum((0, 1)) + steps.out_bias, out[query], rtol=0, atol=1e-5)
+    assert_near(parts.sum((0, 1)) + steps.out_bias, out[query])
     together = contribution(steps, query)
     assert together.keys["norm"].tolist() == pytest.approx(
         parts.sum(0).norm(dim=-1).tolist(), abs=1e-5
@@ -110,7 +110,7 @@ def test_parts_and_bias_are_the_output(seed, query, n_kv_heads, position, has_bi
 def test_value_norms_are_those_of_what_would_be_written():
     steps, _out = of()
     written = torch.einsum("hkd,hdm->hkm", steps.v, steps.out_weight)
-    torch.testing.assert_close(value_norms(steps), written.norm(dim=-1), rtol=1e-4, atol=1e-4)
+    assert_near(value_norms(steps), written.norm(dim=-1), tolerance=1e-4)
     assert steps.out_weight.shape == (N_HEADS, D_HEAD, D_MODEL)
 
 

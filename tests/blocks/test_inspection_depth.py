@@ -44,7 +44,7 @@ def measured(layers, x=None, mask=None, is_token=EVERYONE, loss_of=square_loss):
 @pytest.mark.parametrize("n", [1, 2, 7, 64])
 def test_even_weights_have_the_entropy_of_their_number(n: int):
     even = torch.full((2, n), 1 / n)
-    torch.testing.assert_close(pattern_entropy(even), torch.full((2,), math.log2(n)))
+    assert_near(pattern_entropy(even), torch.full((2,), math.log2(n)))
 
 
 def test_a_single_weight_has_none_and_zero_weights_count_nothing():

@@ -42,7 +42,7 @@ def taken_apart(mask_config: MaskConfig = CAUSAL, layer: int = 1, **changes: Any
 
 
 def near(ours: Any, theirs: torch.Tensor) -> None:
-    assert_near(torch.as_tensor(ours).float(), theirs, tolerance=1e-6)
+    assert_near(torch.as_tensor(ours).float(), theirs)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -64,22 +64,20 @@ def test_the_chain_recomputed_by_hand_comes_to_what_was_recorded(changes: dict, 
     seen, steps, layer = taken_apart(**changes)
     one = head_steps(steps, head)
     raw = one.q @ one.k.T
-    np.testing.assert_allclose(one.raw, raw, atol=1e-6)
+    assert_near(one.raw, raw)
     scores = raw / np.sqrt(one.d_head)
     if one.biased is not None:
         scores = scores + steps.bias[head].numpy()
-        np.testing.assert_allclose(one.biased, scores, atol=1e-6)
+        assert_near(one.biased, scores)
     may = steps.mask.numpy()
-    np.testing.assert_allclose(one.masked[may], scores[may], atol=1e-6)
+    assert_near(one.masked[may], scores[may])
     exp = np.where(may, np.exp(scores), 0)
     pattern = exp / exp.sum(-1, keepdims=True)
     probed = seen.tensor("pattern", layer)[0, head].numpy()
-    np.testing.assert_allclose(pattern, probed, atol=1e-6)
-    np.testing.assert_allclose(np.nan_to_num(one.pattern), probed, atol=1e-6)
-    np.testing.assert_allclose(one.mixed, pattern @ one.v, atol=1e-6)
-    np.testing.assert_allclose(
-        one.mixed, seen.tensor("head_out", layer)[0, head].numpy(), atol=1e-6
-    )
+    assert_near(pattern, probed)
+    assert_near(np.nan_to_num(one.pattern), probed)
+    assert_near(one.mixed, pattern @ one.v)
+    assert_near(one.mixed, seen.tensor("head_out", layer)[0, head])
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import D_FF, D_MODEL, SEQ_LEN, draw, scramble, toy, toy_input
+from toy import D_FF, D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
 
 from blocks import build
 from blocks.feed_forward import ACTIVATIONS
@@ -35,7 +35,7 @@ def test_the_slope_is_the_limit_of_differences(activation: Activation):
     z = torch.linspace(-4.03, 4.01, 97, dtype=torch.float64)
     phi, h = ACTIVATIONS[activation], 1e-6
     differences = (phi(z + h) - phi(z - h)) / (2 * h)
-    torch.testing.assert_close(slope(activation, z), differences, rtol=1e-5, atol=1e-7)
+    assert_near(slope(activation, z), differences)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
@@ -148,8 +148,8 @@ def test_each_expert_is_seen_at_its_own_tokens():
     assert sum(len(inside.token) for inside in experts) == 2 * 2 * SEQ_LEN
     for expert, inside in zip(layer.experts, experts, strict=True):
         tokens = x.flatten(0, 1)[inside.token]
-        torch.testing.assert_close(inside.up, expert.up_proj(tokens))
-        torch.testing.assert_close(inside.gate * inside.up, inside.hidden)
+        assert_near(inside.up, expert.up_proj(tokens))
+        assert_near(inside.gate * inside.up, inside.hidden)
 
 
 def test_an_expert_without_tokens_has_only_idle_units():

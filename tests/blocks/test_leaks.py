@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import scramble, toy
+from toy import assert_near, scramble, toy
 
 from blocks import ModelConfig, build
 from blocks.inspection.leaks import (
@@ -192,7 +192,7 @@ def test_alone_or_together_is_the_same():
     for measure in (moved, gradients):
         together = measure(test, model, range(N), together=True)
         alone = measure(test, model, range(N), together=False)
-        np.testing.assert_allclose(together, alone, rtol=1e-3, atol=1e-4)
+        assert_near(together, alone, tolerance=1e-3)
 
 
 @st.composite
@@ -250,7 +250,7 @@ def test_the_gradient_is_the_slope(norm_placement: str, path: AttentionPath):
     projected = torch.einsum("rf,ijfd->rijd", directions, slopes)
     expected = projected.square().sum(dim=-1).mean(dim=0).sqrt()
     found = gradients(test, model, range(N), together=True)
-    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-5, atol=1e-7)
+    assert_near(found, expected)
 
 
 def test_parameters_keep_no_gradient():

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from toy import draw, toy
+from toy import assert_near, draw, toy
 
 from blocks import build
 from blocks.inspection.blind_rows import Treatment, spread_of_nan, treated
@@ -29,12 +29,12 @@ def pattern(fault: MaskFault, scores: torch.Tensor = SCORES) -> torch.Tensor:
 
 def test_no_fault_is_a_softmax_over_what_is_allowed():
     expected = SCORES.masked_fill(~MASK, -torch.inf).softmax(dim=-1)
-    torch.testing.assert_close(pattern(MaskFault.NONE), expected)
+    assert_near(pattern(MaskFault.NONE), expected)
 
 
 def test_the_wrong_axis_sums_to_one_over_the_queries():
     found = pattern(MaskFault.WRONG_AXIS)
-    torch.testing.assert_close(found.sum(dim=-2), torch.ones(2, 3, 5))
+    assert_near(found.sum(dim=-2), torch.ones(2, 3, 5))
     assert not found[..., ~MASK].any()
 
 
@@ -42,7 +42,7 @@ def test_a_mask_after_the_softmax_leaves_rows_that_do_not_sum_to_one():
     found = pattern(MaskFault.AFTER_SOFTMAX)
     assert not found[..., ~MASK].any()
     assert (found.sum(dim=-1)[..., :-1] < 1).all()
-    torch.testing.assert_close(found[..., -1, :].sum(dim=-1), torch.ones(2, 3))
+    assert_near(found[..., -1, :].sum(dim=-1), torch.ones(2, 3))
 
 
 def test_off_by_one_is_one_diagonal_more():
@@ -52,7 +52,7 @@ def test_off_by_one_is_one_diagonal_more():
 
 
 def test_padding_attended_takes_the_mask_that_knows_no_padding():
-    torch.testing.assert_close(pattern(MaskFault.PADDING_ATTENDED), SCORES.softmax(dim=-1))
+    assert_near(pattern(MaskFault.PADDING_ATTENDED), SCORES.softmax(dim=-1))
 
 
 def test_minus_1e4_holds_until_a_score_leads_by_as_much():
@@ -79,7 +79,7 @@ def test_a_planted_fault_is_what_it_makes_of_the_scores(fault: MaskFault, positi
     found = record(model, run.values(), mask=MASK, keep=keep, replace=planted(run, fault))
     opened = record(model, run.values(), mask=None, keep=keep).tensor("scores")
     expected = faulty_pattern(fault, opened, MASK, MASK)
-    torch.testing.assert_close(found.pattern(), expected, rtol=1e-5, atol=1e-6)
+    assert_near(found.pattern(), expected)
     if fault is MaskFault.NONE:
         assert torch.equal(found.output, clean.output)
 
@@ -90,7 +90,7 @@ def test_a_scale_multiplies_the_scores():
     replace = planted(run, MaskFault.NONE, score_scale=3)
     once = record(model, run.values(), mask=None, keep=keep).tensor("scores")
     scaled = record(model, run.values(), mask=None, keep=keep, replace=replace).tensor("scores")
-    torch.testing.assert_close(scaled, 3 * once)
+    assert_near(scaled, 3 * once)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
@@ -99,14 +99,14 @@ def test_a_row_without_a_key(dtype: torch.dtype):
     even = torch.full_like(scores, 1 / 6)
     assert not treated(scores, Treatment.ZEROS).any()
     assert treated(scores, Treatment.MINUS_INFINITY).isnan().all()
-    torch.testing.assert_close(treated(scores, Treatment.LEAST), even)
+    assert_near(treated(scores, Treatment.LEAST), even)
     by_1e9 = treated(scores, Treatment.MINUS_1E9)
     if dtype is torch.float16:  # −1e9 is −∞ there
         assert by_1e9.isnan().all()
     elif dtype is torch.float64:  # fine enough to keep the scores
-        torch.testing.assert_close(by_1e9, scores.softmax(dim=-1), rtol=1e-5, atol=1e-6)
+        assert_near(by_1e9, scores.softmax(dim=-1))
     else:
-        torch.testing.assert_close(by_1e9, even)
+        assert_near(by_1e9, even)
 
 
 @pytest.mark.parametrize(("n_layers", "n_spoiled"), [(1, 1), (2, 5)])

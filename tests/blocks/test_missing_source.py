@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from toy import scramble, toy
+from toy import assert_near, scramble, toy
 
 from blocks.inspection.missing_source import (
     Missing,
@@ -46,7 +46,7 @@ def test_a_hidden_source_is_cross_attention_that_writes_its_bias_alone():
     ours = run(attention_bias=False)
     model = of(ours)
     hidden, off = (without_source(ours, each) for each in (Missing.HIDDEN, Missing.CROSS_OFF))
-    torch.testing.assert_close(logits(hidden, model), logits(off, model))
+    assert_near(logits(hidden, model), logits(off, model))
 
 
 def test_nothing_moves_where_nothing_is_missing():

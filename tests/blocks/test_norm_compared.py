@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import D_MODEL, draw
+from toy import D_MODEL, assert_near, draw
 
 from blocks import ModelConfig
 from blocks.inspection.norm_compared import (
@@ -44,7 +44,7 @@ def test_each_norm_brings_its_own_axis_to_one_scale():
     assert tokens.loc[rmsnorm, "mean"].abs().max() > 0.01
     assert features.loc[TRAINING, "mean"].abs().max() < 1e-6
     assert features.loc[TRAINING, "std"].sub(1).abs().max() < 1e-4
-    torch.testing.assert_close(seen[EVALUATION], seen[INPUT] / (1 + EPS) ** 0.5)
+    assert_near(seen[EVALUATION], seen[INPUT] / (1 + EPS) ** 0.5)
 
 
 @pytest.mark.parametrize("kind", [NormKind.LAYER_NORM, NormKind.RMS_NORM, NormKind.BATCH_NORM])
@@ -57,7 +57,7 @@ def test_they_agree_with_torch(kind: NormKind):
         NormKind.BATCH_NORM: torch.nn.BatchNorm1d(D_MODEL, EPS, affine=False),
     }[kind]
     expected = theirs(x.flatten(0, 1)).unflatten(0, (2, 6))
-    torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-5)
+    assert_near(ours, expected)
 
 
 @settings(deadline=None, max_examples=20)

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from toy import draw
+from toy import assert_near, draw
 
 from blocks import ModelConfig, build, record
 from blocks.attention_kinds import AttentionKind, Reach
@@ -56,5 +56,5 @@ def test_averaged_keys_and_values_are_a_model_with_fewer(position_kind: str, n_k
     mean = partial(pooled, n_kv_heads=n_kv_heads)
     x = draw(1, 6, 16, seed=3)
     seen, expected = record(model, x, replace=dict.fromkeys(places, mean)), record(fewer, x)
-    torch.testing.assert_close(seen.output, expected.output, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(seen.pattern(1), expected.pattern(1), rtol=1e-5, atol=1e-5)
+    assert_near(seen.output, expected.output)
+    assert_near(seen.pattern(1), expected.pattern(1))

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy import draw, toy
+from toy import assert_near, draw, toy
 
 from blocks import ConfigError, build
 from blocks.inspection.position_claims import (
@@ -85,10 +85,10 @@ def test_rope_deviates_by_rounding_only(seed, shift):
 
 def test_the_matrix_turns_and_turns_back():
     matrix = shift_matrix(16, 10_000.0, 5)
-    assert torch.allclose(matrix @ matrix.T, torch.eye(16, dtype=torch.float64))
-    assert torch.allclose(matrix @ shift_matrix(16, 10_000.0, -5), torch.eye(16).double())
+    assert_near(matrix @ matrix.T, torch.eye(16, dtype=torch.float64))
+    assert_near(matrix @ shift_matrix(16, 10_000.0, -5), torch.eye(16).double())
     table = sinusoidal_table(40, 16).double()
-    assert torch.allclose(matrix @ table[7], table[12], atol=1e-5)
+    assert_near(matrix @ table[7], table[12])
 
 
 def test_an_odd_width_has_no_exact_matrix():
@@ -100,7 +100,7 @@ def test_an_odd_width_has_no_exact_matrix():
 def test_a_fit_is_measured_where_it_was_not_fitted():
     matrix, errors = fitted_shift(sinusoidal_table(60, 8), 2)
     assert errors.abs().max() < 1e-3
-    assert torch.allclose(matrix, shift_matrix(8, 10_000.0, 2), atol=0.05)
+    assert_near(matrix, shift_matrix(8, 10_000.0, 2), tolerance=0.05)
     _matrix, errors = fitted_shift(draw(20, 64), 1)  # more features than positions
     assert errors.square().mean() > 0.5
 

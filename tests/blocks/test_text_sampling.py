@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import Tensor
+from toy import assert_near
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
 from blocks.faults import ConfigError
@@ -29,7 +30,7 @@ def reference(logits: Tensor, sampling: SamplingConfig) -> Tensor:
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=str)
 def test_what_is_kept_is_what_transformers_keeps(sampling: SamplingConfig):
     logits = 3 * torch.randn(8, VOCAB_SIZE, generator=generator(1, "logits"))
-    torch.testing.assert_close(filtered(logits, sampling), reference(logits, sampling))
+    assert_near(filtered(logits, sampling), reference(logits, sampling))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
@@ -72,8 +73,8 @@ def test_choices_come_as_often_as_their_probability():
 def test_the_table_has_one_row_a_token(sampling: SamplingConfig):
     table = next_tokens(LOGITS, sampling)
     assert table["token_id"].tolist() == list(range(VOCAB_SIZE))
-    torch.testing.assert_close(torch.tensor(table["logit"]), LOGITS)
-    torch.testing.assert_close(torch.tensor(table["scaled"]), LOGITS / sampling.temperature)
+    assert_near(torch.tensor(table["logit"]), LOGITS)
+    assert_near(torch.tensor(table["scaled"]), LOGITS / sampling.temperature)
     assert table["probability"].sum() == pytest.approx(1)
     assert ((table["probability"] > 0) == table["kept"]).all()
     in_order = table.sort_values("rank")

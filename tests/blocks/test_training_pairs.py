@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 from torch.nn.functional import one_hot
+from toy import assert_near
 from training_toy import ended, evaluations
 
 from blocks import ConfigError, ModelConfig, build
@@ -111,7 +112,7 @@ def test_padding_changes_no_loss_and_no_gradient(kind: TaskKind):
     alone = sum(summed(padded_batch([row], task.marks)) for row in rows)
     assert together.item() == pytest.approx(alone.item(), abs=1e-4, rel=1e-5)
     for one, other in zip(gradients(model, together), gradients(model, alone), strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+        assert_near(one, other, tolerance=1e-4)
 
 
 def gradients(model: torch.nn.Module, loss: Tensor) -> tuple[Tensor, ...]:
@@ -124,7 +125,7 @@ def test_what_stands_in_the_padding_decides_nothing():
     rows = [*task.draw(6, generator(0), False)]
     one, other = (padded_batch(rows, task.marks._replace(padding=filler)) for filler in (0, 100))
     logits = [model(*batch.read)[one.targets != IGNORED] for batch in (one, other)]
-    torch.testing.assert_close(*logits, atol=1e-5, rtol=1e-5)
+    assert_near(*logits)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
@@ -138,7 +139,7 @@ def test_label_smoothing_gives_every_token_its_share(smoothing: float):
     share = one_hot(batch.targets[asked], task.vocab_size) * (1 - smoothing)
     expected = -((share + smoothing / task.vocab_size) * log_probs).sum(-1).mean()
     found = cross_entropy(logits, batch.targets, label_smoothing=smoothing)
-    torch.testing.assert_close(found, expected)
+    assert_near(found, expected)
 
 
 ANSWERS = {
