@@ -60,7 +60,7 @@ def test_a_small_weight_on_a_large_value_counts_more_than_a_large_one_on_a_small
 
 def test_all_heads_together_leave_nothing_to_others():
     found = contribution(by_hand(), query=1)
-    assert found.rest == pytest.approx(0, abs=1e-6)
+    assert found.rest == pytest.approx(0, abs=1e-5)  # of shares that sum to 1
     assert found.keys["weight"].tolist() == pytest.approx([0.7, 0.3])
     assert found.keys["norm"].tolist() == pytest.approx([0.9, (1 + 9) ** 0.5])
     assert found.keys["share"].sum() + found.bias == pytest.approx(1)

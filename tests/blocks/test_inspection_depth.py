@@ -228,7 +228,7 @@ def test_without_feed_forward_there_is_no_share_of_it():
 def test_one_token_has_no_other_and_no_choice():
     found = measured(layers_of(), toy_input()[:1, :1], is_token=EVERYONE[:1, :1])
     assert found.layers["similarity"].isna().all()
-    assert (found.layers["entropy_bits"][1:].abs() < 1e-6).all() and found.even_bits == 0
+    assert (found.layers["entropy_bits"][1:].abs() < 1e-5).all() and found.even_bits == 0  # of bits
 
 
 def test_even_bits_count_what_each_query_sees():

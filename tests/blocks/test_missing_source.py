@@ -62,8 +62,8 @@ def test_hiding_a_token_is_having_it_as_padding():
     model = of(ours)
     before = logits(run(), model)
     at_once = moved_by_hiding(ours, (3, 2), model, before)
-    assert max(at_once[0]) < 1e-5  # it was hidden before
+    assert max(at_once[0]) < 1e-4 * max(at_once[1])  # it was hidden before
     last = replace(ours, input=replace(SOURCE, tokens=("a", "b"), token_ids=(3, 4), n_padding=1))
     expected = moved_bits(before, last, model)
-    assert moved_by_hiding(run(), (2,), model, before)[0] == pytest.approx(expected, abs=1e-5)
-    assert at_once[1] == pytest.approx(expected, abs=1e-5)
+    assert moved_by_hiding(run(), (2,), model, before)[0] == pytest.approx(expected, rel=1e-3, abs=1e-4 * max(expected))
+    assert at_once[1] == pytest.approx(expected, rel=1e-3, abs=1e-4 * max(expected))

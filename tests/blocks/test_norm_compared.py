@@ -38,11 +38,11 @@ def test_each_norm_brings_its_own_axis_to_one_scale():
     seen = outputs(3 * draw(2, 6, D_MODEL) + 1, EPS)
     tokens, features = per_token(seen).set_index("norm"), per_feature(seen).set_index("norm")
     layernorm, rmsnorm = str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)
-    assert tokens.loc[layernorm, "mean"].abs().max() < 1e-6
+    assert tokens.loc[layernorm, "mean"].abs().max() < 1e-5  # of a std of 1
     assert tokens.loc[layernorm, "std"].sub(1).abs().max() < 1e-4
     assert tokens.loc[rmsnorm, "rms"].sub(1).abs().max() < 1e-4
     assert tokens.loc[rmsnorm, "mean"].abs().max() > 0.01
-    assert features.loc[TRAINING, "mean"].abs().max() < 1e-6
+    assert features.loc[TRAINING, "mean"].abs().max() < 1e-5
     assert features.loc[TRAINING, "std"].sub(1).abs().max() < 1e-4
     assert_near(seen[EVALUATION], seen[INPUT] / (1 + EPS) ** 0.5)
 
