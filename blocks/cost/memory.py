@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import torch
 
 from blocks.config import ModelConfig
+from blocks.cost.fitting import Sizes, built_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
-
-SMALLEST_SIZES = {"batch": 1, "seq_len": 8, "d_ff": 64, "d_model": 8}
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,28 @@ def _routed(config: ModelConfig, tokens: int) -> int:
 def memory_fault(
     config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype, budget: int
 ) -> Fault | None:
-    """What is wrong where a run would not fit into `budget` bytes, with sizes that do fit."""
-    need = estimate_memory(config, batch=batch, seq_len=seq_len, dtype=dtype)
+    """What is wrong where a run would not fit into `budget` bytes, with sizes that do fit.
+
+    A model of more modules than are built here is refused too.
+    """
+
+    def fault_of(sizes: Sizes) -> Fault | None:
+        shape = {"batch": batch, "seq_len": seq_len} | sizes
+        run = {name: shape.pop(name) for name in ("batch", "seq_len")}
+        smaller, _ = config.nearest(**shape)
+        need = estimate_memory(smaller, batch=run["batch"], seq_len=run["seq_len"], dtype=dtype)
+        return _memory_fault(need, budget) or built_fault(smaller)
+
+    if (fault := fault_of({})) is None:
+        return None
+    asked = {"batch": batch, "seq_len": seq_len} | sizes_of(config)
+    return with_mend(fault, fitting(asked, lambda sizes: fault_of(sizes) is None))
+
+
+def _memory_fault(need: Memory, budget: int) -> Fault | None:
+    """Where this is more than `budget` bytes; `with_mend` ends the sentence."""
     if need.total <= budget:
         return None
-    mend = _fitting(config, batch, seq_len, dtype, budget)
     text = N_(
         "This run needs about {need} ({weights} of weights, {activations} of activations), "
         "more than the {budget} allowed here: use {choice}"
@@ -90,31 +106,10 @@ def memory_fault(
         "weights": bytes_text(need.weights),
         "activations": bytes_text(need.activations),
         "budget": bytes_text(budget),
-        "choice": ", ".join(f"{name} {value}" for name, value in mend.items()),
     }
-    return Fault(text, values, mend)
+    return Fault(text, values)
 
 
 def bytes_text(count: int) -> str:
     """Bytes as people read them, in units of 1024."""
     return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"
-
-
-def _fitting(
-    config: ModelConfig, batch: int, seq_len: int, dtype: torch.dtype, budget: int
-) -> dict[str, object]:
-    """Halve what is largest against its smallest useful size until the run fits."""
-    sizes = {"batch": batch, "seq_len": seq_len, "d_ff": config.d_ff, "d_model": config.d_model}
-    asked = dict(sizes)
-    while max(_excess(sizes).values()) > 1:
-        smaller = config.nearest(d_model=sizes["d_model"], d_ff=sizes["d_ff"])[0]
-        shape = {"batch": sizes["batch"], "seq_len": sizes["seq_len"]}
-        if estimate_memory(smaller, **shape, dtype=dtype).total <= budget:
-            break
-        name = max(sizes, key=lambda name: _excess(sizes)[name])
-        sizes[name] = max(sizes[name] // 2, SMALLEST_SIZES[name])
-    return {name: size for name, size in sizes.items() if size != asked[name]}
-
-
-def _excess(sizes: dict[str, int]) -> dict[str, float]:
-    return {name: size / SMALLEST_SIZES[name] for name, size in sizes.items()}

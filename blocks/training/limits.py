@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from blocks.cost.fitting import built_fault
+from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
-from blocks.models import count_built
-from blocks.training.memory import training_memory_fault
+from blocks.training.memory import memory_fault, mended
 from blocks.training.spec import TrainingSpec
 
 MEBIBYTE = 2**20
@@ -37,12 +38,24 @@ def limit_faults(spec: TrainingSpec, limits: Limits) -> Iterator[Fault]:
         text = N_("n_steps ({value}) are more than the {most} allowed here: use {most}")
         mend = {"n_steps": limits.max_steps}
         yield _fault(text, spec.recipe.n_steps, limits.max_steps, mend)
-    n_parameters = count_built(spec.config)
-    if n_parameters > limits.max_parameters:
-        text = N_("{value} parameters are more than the {most} allowed here: use a smaller d_model")
-        yield _fault(text, n_parameters, limits.max_parameters, {})
-    elif fault := training_memory_fault(spec, limits.max_bytes):
+    if fault := mended(spec, lambda smaller: _size_fault(smaller, limits)):
         yield fault
+
+
+def _size_fault(spec: TrainingSpec, limits: Limits) -> Fault | None:
+    """The first limit that the sizes go beyond, all by formula; `mended` ends the sentence."""
+    return (
+        _parameter_fault(total_parameters(spec.config), limits.max_parameters)
+        or memory_fault(spec, limits.max_bytes)
+        or built_fault(spec.config)
+    )
+
+
+def _parameter_fault(n_parameters: int, most: int) -> Fault | None:
+    if n_parameters <= most:
+        return None
+    text = N_("{value} parameters are more than the {most} allowed here: use {choice}")
+    return _fault(text, n_parameters, most, {})
 
 
 def queue_fault(n_queued: int, n_of_owner: int, limits: Limits) -> Fault | None:

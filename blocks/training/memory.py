@@ -1,19 +1,19 @@
 """How much memory a training will take, estimated before anything is allocated."""
 
-import dataclasses
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 
 from blocks.config import ModelConfig
+from blocks.cost.fitting import Sizes, fitting, sizes_of, with_mend
 from blocks.cost.memory import bytes_text
+from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
-from blocks.models import count_built
 from blocks.training.optimizers import count_states, weight_dtype
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
 
-SMALLEST_SIZES = {"batch_size": 1, "seq_len": 8, "d_ff": 64, "d_model": 8, "n_layers": 1}
 SCORED_ROWS = 256  # the most that a task asks at once for its score
 
 
@@ -39,7 +39,7 @@ def estimate_training_memory(
     Weights, their gradients and the optimizer's numbers are exact; the last good state is kept
     too, as a second copy of weights and optimizer.
     """
-    n_bytes = count_built(config) * dtype.itemsize
+    n_bytes = total_parameters(config) * dtype.itemsize
     states = count_states(recipe)
     return TrainingMemory(
         weights=3 * n_bytes,
@@ -95,10 +95,19 @@ def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
 
 def training_memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:
     """What is wrong where a training would not fit into `budget` bytes, with sizes that do fit."""
-    need = _estimate(spec, {})
+    return mended(spec, lambda smaller: memory_fault(smaller, budget))
+
+
+def memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:
+    """Where a training takes more than `budget` bytes; `mended` ends the sentence."""
+    need = estimate_training_memory(
+        spec.config,
+        recipe=spec.recipe,
+        seq_len=spec.task.seq_len,
+        dtype=weight_dtype(spec.recipe, spec.device),
+    )
     if need.total <= budget:
         return None
-    mend = _fitting(spec, budget)
     text = N_(
         "This training needs about {need} ({weights} of weights and gradients, {optimizer} of "
         "optimizer state, {activations} of activations), more than the {budget} allowed here: "
@@ -110,42 +119,32 @@ def training_memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:
         "optimizer": bytes_text(need.optimizer),
         "activations": bytes_text(need.activations),
         "budget": bytes_text(budget),
-        "choice": ", ".join(f"{name} {value}" for name, value in mend.items()),
     }
-    return Fault(text, values, mend)
+    return Fault(text, values)
 
 
-def _estimate(spec: TrainingSpec, sizes: dict[str, int]) -> TrainingMemory:
-    """The estimate with other sizes in place of the spec's."""
-    shape = {name: size for name, size in sizes.items() if name in ("d_ff", "d_model", "n_layers")}
-    config, _ = spec.config.nearest(**shape)
-    batch_size = sizes.get("batch_size", spec.recipe.batch_size)
-    return estimate_training_memory(
-        config,
-        recipe=dataclasses.replace(spec.recipe, batch_size=batch_size),
-        seq_len=sizes.get("seq_len", spec.task.seq_len),
-        dtype=weight_dtype(spec.recipe, spec.device),
-    )
-
-
-def _fitting(spec: TrainingSpec, budget: int) -> dict[str, object]:
-    """Halve what is largest against its smallest useful size until the training fits."""
+def mended(spec: TrainingSpec, fault_of: Callable[[TrainingSpec], Fault | None]) -> Fault | None:
+    """What is wrong with a training's sizes, and sizes with which nothing is."""
+    if (fault := fault_of(spec)) is None:
+        return None
     asked = {
         "batch_size": spec.recipe.batch_size,
         "seq_len": spec.task.seq_len,
-        "d_ff": spec.config.d_ff,
-        "d_model": spec.config.d_model,
-        "n_layers": spec.config.n_layers,
+        **sizes_of(spec.config),
     }
-    sizes = dict(asked)
-    while max(_excess(sizes).values()) > 1:
-        changed = {name: size for name, size in sizes.items() if size != asked[name]}
-        if changed and _estimate(spec, changed).total <= budget:
-            break
-        name = max(sizes, key=lambda name: _excess(sizes)[name])
-        sizes[name] = max(sizes[name] // 2, SMALLEST_SIZES[name])
-    return {name: size for name, size in sizes.items() if size != asked[name]}
+    shortest, _longest = spec.task.kind.seq_len_bounds
+    sizes = fitting(asked, lambda sizes: fault_of(_resized(spec, sizes)) is None, seq_len=shortest)
+    return with_mend(fault, sizes)
 
 
-def _excess(sizes: dict[str, int]) -> dict[str, float]:
-    return {name: size / SMALLEST_SIZES[name] for name, size in sizes.items()}
+def _resized(spec: TrainingSpec, sizes: Sizes) -> TrainingSpec:
+    """The training with other sizes in place of its own."""
+    shape = dict(sizes)
+    batch_size = shape.pop("batch_size", spec.recipe.batch_size)
+    seq_len = shape.pop("seq_len", spec.task.seq_len)
+    return replace(
+        spec,
+        config=spec.config.nearest(**shape)[0],
+        recipe=replace(spec.recipe, batch_size=batch_size),
+        task=replace(spec.task, seq_len=seq_len),
+    )

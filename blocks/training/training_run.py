@@ -8,8 +8,8 @@ from enum import StrEnum
 import pandas as pd
 from torch import Tensor
 
+from blocks.cost.parameters import total_parameters
 from blocks.faults import Fault
-from blocks.models import count_built
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.events import Ended, Event, Reason, Sample
 from blocks.training.failures import guarded
@@ -104,7 +104,7 @@ class TrainingRun:
         self.log = Log()
         self.snapshots = Snapshots(limits.max_snapshot_bytes)
         tokens = spec.recipe.batch_size * spec.task.seq_len
-        self.work_per_step = count_built(spec.config) * tokens
+        self.work_per_step = total_parameters(spec.config) * tokens
         self._wish = Wish.GO_ON
         self._training: Training | None = None
         self._paused_at: Checkpoint | None = None

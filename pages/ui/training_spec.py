@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import NamedTuple
 
+from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import Architecture
-from blocks.models import count_built
 from blocks.training.fast_model import needs
 from blocks.training.limits import Limits, limit_faults
 from blocks.training.memory import TrainingMemory, estimate_training_memory
@@ -111,5 +111,5 @@ def memory(spec: TrainingSpec) -> TrainingMemory:
 
 @lru_cache(maxsize=64)
 def n_parameters(spec: TrainingSpec) -> int:
-    """The parameters of the model as it is built."""
-    return count_built(spec.config)
+    """The parameters of the model that is trained, by formula."""
+    return total_parameters(spec.config)

@@ -8,7 +8,8 @@ import torch
 from toy import draw, toy, toys
 
 from blocks import ModelConfig, build, count_parameters, record
-from blocks.cost.memory import SMALLEST_SIZES, bytes_text, estimate_memory, memory_fault
+from blocks.cost.fitting import SMALLEST_SIZES
+from blocks.cost.memory import bytes_text, estimate_memory, memory_fault
 from blocks.cost.peak_memory import TensorMemory
 from blocks.kinds import PositionKind
 from blocks.masks import MaskConfig, build_mask

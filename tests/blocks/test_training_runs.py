@@ -12,9 +12,10 @@ import torch
 from training_toy import losses, toy_spec
 
 from blocks import ConfigError, build
+from blocks.cost.peak_memory import TensorMemory
 from blocks.training import loop
 from blocks.training.events import Evaluation, Sample, Step
-from blocks.training.limits import Limits
+from blocks.training.limits import Limits, limit_faults
 from blocks.training.log import Log, Thinned
 from blocks.training.loop import train
 from blocks.training.runs import Runs
@@ -250,7 +251,7 @@ def test_a_run_that_nobody_started_is_not_found(runs: Runs):
     ("limits", "said"),
     [
         ({"max_steps": 9}, "n_steps (10) are more than the 9"),
-        ({"max_parameters": 100}, "parameters are more than the 100"),
+        ({"max_parameters": 1000}, "parameters are more than the 1,000"),
         ({"max_bytes": 1000}, "more than the 0.0 MiB"),
     ],
 )
@@ -258,6 +259,46 @@ def test_a_spec_beyond_the_limits_is_refused_with_the_number(limits: dict[str, i
     with pytest.raises(ConfigError) as error:
         Runs(Limits(**limits)).start(toy_spec())
     assert said in str(error.value)
+
+
+HUGE = 10**6
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_layers": 1500},
+        {"n_layers": HUGE},
+        {"n_layers": HUGE, "d_model": 8, "n_heads": 1, "d_ff": 1},
+        {"n_layers": 100, "n_experts": 64},
+        {"n_layers": HUGE, "n_experts": 64, "d_model": HUGE, "d_ff": HUGE},
+        {"d_model": HUGE, "max_seq_len": HUGE, "position_kind": "learned"},
+        {"architecture": "encoder-decoder", "n_layers": 2, "n_decoder_layers": HUGE},
+    ],
+    ids=str,
+)
+def test_what_is_too_large_is_refused_by_formula_with_the_cause_and_sizes_that_fit(
+    changes: dict[str, int], monkeypatch: pytest.MonkeyPatch
+):
+    def built(*_: object, **__: object) -> None:
+        raise AssertionError("a module was built")
+
+    spec = toy_spec(**changes)
+    monkeypatch.setattr(torch.nn.Module, "__init__", built)
+    with TensorMemory() as memory:
+        [fault] = limit_faults(spec, Limits())
+        mend = dict(fault.mend)
+        config, _mended = spec.config.nearest(**mend)
+        assert [*limit_faults(dataclasses.replace(spec, config=config), Limits())] == []
+    assert memory.peak_bytes == 0
+    assert mend
+    assert mend.keys() <= changes.keys()
+    assert all(f"{name} {size}" in str(fault) for name, size in mend.items())
+
+
+def test_many_layers_are_the_cause_named_and_not_the_width():
+    [fault] = limit_faults(toy_spec(n_layers=1500, d_model=128), Limits())
+    assert [*fault.mend] == ["n_layers"]
 
 
 def test_the_queue_is_bounded_in_all_and_for_each_owner():

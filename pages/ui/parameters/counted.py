@@ -8,11 +8,11 @@ import pandas as pd
 from blocks import ModelConfig
 from blocks.cost import growth
 from blocks.cost.breakdown import Kind, Node, by_kind, by_layer, count_kinds, kind_of
+from blocks.cost.fitting import built_fault
 from blocks.cost.parameters import active_parameters, config_sizes, parts, total_parameters
 from blocks.cost.variations import Variation, variations
 from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 
-MOST_BUILT = 300  # layers, each expert counted: more take a while to build, even without memory
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "int8": 8, "int4": 4}
 
 
@@ -74,7 +74,7 @@ def over(config: ModelConfig, size: str) -> pd.DataFrame:
 
 def can_build(config: ModelConfig) -> bool:
     """Whether the modules are few enough to be counted one by one, too."""
-    return (config.n_layers + config.n_decoder_layers) * config.n_experts <= MOST_BUILT
+    return built_fault(config) is None
 
 
 def bytes_in(count: int, number_format: str) -> int:

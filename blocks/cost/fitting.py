@@ -1,0 +1,84 @@
+"""Sizes that fit, where those that were asked for do not."""
+
+from collections.abc import Callable, Mapping
+
+from blocks.config import ModelConfig
+from blocks.faults import N_, Fault
+from blocks.kinds import PositionKind
+
+MOST_BUILT = 300  # layers, each expert counted: a Python module takes time and memory of its own
+SMALLEST_SIZES = {
+    "batch": 1,
+    "batch_size": 1,
+    "seq_len": 8,
+    "d_ff": 64,
+    "d_model": 8,
+    "n_layers": 1,
+    "n_decoder_layers": 1,
+    "n_experts": 1,
+    "max_seq_len": 1024,
+}
+Sizes = dict[str, int]
+
+
+def sizes_of(config: ModelConfig) -> Sizes:
+    """The sizes of a model that may be made smaller, without those that follow others."""
+    own_d_ff, own_depth = config.feed_forward.d_ff, config.encoder_decoder.n_decoder_layers
+    is_learned = config.position.position_kind is PositionKind.LEARNED
+    return {
+        **({} if own_d_ff is None else {"d_ff": own_d_ff}),
+        "d_model": config.d_model,
+        "n_layers": config.n_layers,
+        **({"n_decoder_layers": own_depth} if config.n_decoder_layers and own_depth else {}),
+        "n_experts": config.n_experts,
+        **({"max_seq_len": config.max_seq_len} if is_learned else {}),
+    }
+
+
+def fitting(asked: Sizes, fits: Callable[[Sizes], bool], **least: int) -> Sizes:
+    """Halve what is largest against its smallest useful size until it `fits`.
+
+    `least` are smallest sizes of this case. Returns the sizes that differ from those `asked` for,
+    and of these only what is needed.
+    """
+    smallest, sizes, changed = SMALLEST_SIZES | least, asked, Sizes()
+    while shrinkable := [name for name in sizes if sizes[name] > smallest[name]]:
+        name = max(shrinkable, key=lambda name: sizes[name] / smallest[name])
+        sizes = sizes | {name: max(sizes[name] // 2, smallest[name])}
+        changed = {name: size for name, size in sizes.items() if size != asked[name]}
+        if fits(changed):
+            return _needed(changed, fits)
+    return changed
+
+
+def _needed(sizes: Sizes, fits: Callable[[Sizes], bool]) -> Sizes:
+    """Of sizes that fit those without which they would not."""
+    for name in sizes:
+        others = {other: size for other, size in sizes.items() if other != name}
+        if fits(others):
+            sizes = others
+    return sizes
+
+
+def with_mend(fault: Fault, sizes: Mapping[str, object]) -> Fault:
+    """The fault with sizes that fit, which its text names as `choice`."""
+    choice = ", ".join(f"{name} {value}" for name, value in sizes.items())
+    return Fault(fault.text, {**fault.values, "choice": choice}, sizes)
+
+
+def n_built(config: ModelConfig) -> int:
+    """Layers that are built, each expert counted."""
+    return (config.n_layers + config.n_decoder_layers) * config.n_experts
+
+
+def built_fault(config: ModelConfig) -> Fault | None:
+    """What is wrong where a model has more modules than are built here; `with_mend` ends it."""
+    if n_built(config) <= MOST_BUILT:
+        return None
+    dense = N_("{value} layers are more than the {most} that are built here: use {choice}")
+    routed = N_(
+        "{value} layers, each expert counted, are more than the {most} that are built here: "
+        "use {choice}"
+    )
+    text = dense if config.n_experts == 1 else routed
+    return Fault(text, {"value": f"{n_built(config):,}", "most": MOST_BUILT})
