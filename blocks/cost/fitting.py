@@ -6,6 +6,7 @@ from blocks.config import ModelConfig
 from blocks.faults import N_, Fault
 from blocks.kinds import PositionKind
 
+MOST_LAYERS = 96  # that run: every layer takes time of its own, however narrow it is
 MOST_BUILT = 300  # layers, each expert counted: a Python module takes time and memory of its own
 SMALLEST_SIZES = {
     "batch": 1,
@@ -66,19 +67,29 @@ def with_mend(fault: Fault, sizes: Mapping[str, object]) -> Fault:
     return Fault(fault.text, {**fault.values, "choice": choice}, sizes)
 
 
-def n_built(config: ModelConfig) -> int:
-    """Layers that are built, each expert counted."""
+def can_build(config: ModelConfig) -> bool:
+    """Whether the modules are few enough to be built, even without memory."""
+    return _n_built(config) <= MOST_BUILT
+
+
+def depth_fault(config: ModelConfig) -> Fault | None:
+    """What is wrong where a model has too many layers to run here; `with_mend` ends the sentence.
+
+    Not a matter of bytes: a million layers of width 1 would take days.
+    """
+    n_layers = config.n_layers + config.n_decoder_layers
+    if n_layers > MOST_LAYERS:
+        text = N_("{value} layers are more than the {most} that run here: use {choice}")
+        return Fault(text, {"value": f"{n_layers:,}", "most": MOST_LAYERS})
+    if not can_build(config):
+        text = N_(
+            "{value} layers, each expert counted, are more than the {most} that run here: "
+            "use {choice}"
+        )
+        return Fault(text, {"value": f"{_n_built(config):,}", "most": MOST_BUILT})
+    return None
+
+
+def _n_built(config: ModelConfig) -> int:
+    """Layers, each expert counted."""
     return (config.n_layers + config.n_decoder_layers) * config.n_experts
-
-
-def built_fault(config: ModelConfig) -> Fault | None:
-    """What is wrong where a model has more modules than are built here; `with_mend` ends it."""
-    if n_built(config) <= MOST_BUILT:
-        return None
-    dense = N_("{value} layers are more than the {most} that are built here: use {choice}")
-    routed = N_(
-        "{value} layers, each expert counted, are more than the {most} that are built here: "
-        "use {choice}"
-    )
-    text = dense if config.n_experts == 1 else routed
-    return Fault(text, {"value": f"{n_built(config):,}", "most": MOST_BUILT})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from blocks.config import ModelConfig
-from blocks.cost.fitting import Sizes, built_fault, fitting, sizes_of, with_mend
+from blocks.cost.fitting import Sizes, depth_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
 
@@ -77,7 +77,7 @@ def memory_fault(
 ) -> Fault | None:
     """What is wrong where a run would not fit into `budget` bytes, with sizes that do fit.
 
-    A model of more modules than are built here is refused too.
+    A model of more layers than run here is refused too.
     """
 
     def fault_of(sizes: Sizes) -> Fault | None:
@@ -85,7 +85,7 @@ def memory_fault(
         run = {name: shape.pop(name) for name in ("batch", "seq_len")}
         smaller, _ = config.nearest(**shape)
         need = estimate_memory(smaller, batch=run["batch"], seq_len=run["seq_len"], dtype=dtype)
-        return _memory_fault(need, budget) or built_fault(smaller)
+        return _memory_fault(need, budget) or depth_fault(smaller)
 
     if (fault := fault_of({})) is None:
         return None

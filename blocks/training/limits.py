@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from blocks.cost.fitting import built_fault
+from blocks.cost.fitting import depth_fault
 from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
 from blocks.training.memory import memory_fault, mended
@@ -47,7 +47,7 @@ def _size_fault(spec: TrainingSpec, limits: Limits) -> Fault | None:
     return (
         _parameter_fault(total_parameters(spec.config), limits.max_parameters)
         or memory_fault(spec, limits.max_bytes)
-        or built_fault(spec.config)
+        or depth_fault(spec.config)
     )
 
 

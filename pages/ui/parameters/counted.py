@@ -8,7 +8,6 @@ import pandas as pd
 from blocks import ModelConfig
 from blocks.cost import growth
 from blocks.cost.breakdown import Kind, Node, by_kind, by_layer, count_kinds, kind_of
-from blocks.cost.fitting import built_fault
 from blocks.cost.parameters import active_parameters, config_sizes, parts, total_parameters
 from blocks.cost.variations import Variation, variations
 from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
@@ -70,11 +69,6 @@ def changes(config: ModelConfig) -> tuple[Variation, ...]:
 def over(config: ModelConfig, size: str) -> pd.DataFrame:
     """Shares over width or depth."""
     return growth.over_width(config) if size == "d_model" else growth.over_depth(config)
-
-
-def can_build(config: ModelConfig) -> bool:
-    """Whether the modules are few enough to be counted one by one, too."""
-    return built_fault(config) is None
 
 
 def bytes_in(count: int, number_format: str) -> int:

@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from blocks import devices
+from blocks.cost.fitting import can_build
 from blocks.cost.memory import estimate_memory
 from blocks.inspection.weight_values import WeightValues, weight_values
 from blocks.run import Run
@@ -27,7 +28,7 @@ def need(run: Run) -> int:
 def is_shown(run: Run) -> bool:
     """Whether the weights are looked at: they fit, and are few or were asked for."""
     is_wanted = is_small(run) or link.value("spread_of_weights")
-    return is_wanted and need(run) <= memory_budget()
+    return is_wanted and can_build(run.config) and need(run) <= memory_budget()
 
 
 @lru_cache(maxsize=8)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from blocks import ModelConfig, devices
 from blocks.cost.breakdown import Kind
+from blocks.cost.fitting import MOST_BUILT, can_build
 from blocks.cost.growth import Share
 from blocks.cost.memory import bytes_text
 from blocks.inspection.weight_values import N_BINS
@@ -22,7 +23,7 @@ def total(config: ModelConfig) -> None:
     found = counted.total(config)
     with st.container(horizontal=True, vertical_alignment="center", key="parameter_count"):
         st.markdown(f"## {found:,}", width="content")
-        if not counted.can_build(config):
+        if not can_build(config):
             st.badge(_("by formula"), icon=":material/functions:")
         elif cached.counted_parameters(config) == found:
             st.badge(_("formula = counted"), color="green", icon=":material/check:")
@@ -225,6 +226,12 @@ def _whose(run: Run) -> str:
 
 def too_large(run: Run) -> str:
     """Why the weights are not drawn here, with the numbers; nothing where they can be."""
+    if not can_build(run.config):
+        text = _(
+            "To look at the values the model must be built, and more than {most} layers, each "
+            "expert counted, are not built here. Choose fewer layers."
+        )
+        return text.format(most=MOST_BUILT)
     need, budget = measured.need(run), memory_budget()
     if need <= budget:
         return ""
