@@ -33,7 +33,7 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
 
     Sizes are looked at once the types are right, and pairs once the sizes are.
     """
-    wrong = [name for name, value in values.items() if not _is_of(kinds[name], value)]
+    wrong = [name for name, value in values.items() if not is_of(kinds[name], value)]
     if wrong:
         return [_type_fault(name, values[name], defaults[name]) for name in wrong]
     sizes = [*_size_faults(values, kinds)]
@@ -52,7 +52,8 @@ def _type_fault(name: str, value: object, default: object) -> Fault:
     return Fault(text, values, {name: default})
 
 
-def _is_of(kind: Any, value: Any) -> bool:
+def is_of(kind: Any, value: Any) -> bool:
+    """Whether a value has the type of a field; numbers are finite."""
     if kind is float:
         return type(value) in (int, float) and abs(value) < LARGEST_FLOAT  # NaN is not
     return type(value) in (typing.get_args(kind) or (kind,))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from blocks.config import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import Activation
-from blocks.legal import LARGEST_SIZE
+from blocks.legal import LARGEST_SIZE, is_of
 from blocks.positions import N_BUCKETS
 
 MOST_CHARACTERS, USUAL_CONTEXT = 200_000, 2048
@@ -90,9 +90,11 @@ class Keys:
         found = self.values.get(name)
         if found is None:
             return default
-        if type(found) in (int, float):
+        if is_of(float, found):
             return float(found)
-        self._say(N_("{name} must be a number, and is {value}"), name)
+        is_large = type(found) in (int, float)
+        text = N_("{name} is {value}, and no number here is so large")
+        self._say(text if is_large else N_("{name} must be a number, and is {value}"), name)
         return default
 
     def flag(self, name: str, default: bool) -> bool:

@@ -4,21 +4,25 @@ Nothing in such a file is ever executed: tensors are bytes, the rest is JSON tha
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, deserialize
 from safetensors.torch import load, save
+from torch import Tensor
 
 from blocks.config import ModelConfig
 from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, ConfigError, Fault
+from blocks.legal import is_of
 from blocks.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
-from blocks.weights.tensors import Weights, check_shapes, load_weights
+from blocks.weights.tensors import Weights, check_finite, check_shapes, load_weights
+
+MOST_CHARACTERS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +44,34 @@ class Card:
     group_scores: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises `TypeError` where a file says a word for a number, or the other way round."""
-        if not isinstance(self.task, str) or not {type(self.seed), type(self.n_steps)} == {int}:
-            raise TypeError
+        """Raises `ConfigError` where a file says a word for a number, or the other way round."""
+        is_right = {
+            "task": _is_text(self.task),
+            "recipe": isinstance(self.recipe, Mapping),
+            "seed": _is_count(self.seed),
+            "n_steps": _is_count(self.n_steps),
+            "seconds": is_of(float, self.seconds),
+            "held_out_loss": self.held_out_loss is None or is_of(float, self.held_out_loss),
+            "score": self.score is None or is_of(float, self.score),
+            "score_name": _is_text(self.score_name),
+            "samples": _is_table(self.samples, _is_text),
+            "group_scores": _is_table(self.group_scores, lambda score: is_of(float, score)),
+        }
+        if wrong := [name for name, is_so in is_right.items() if not is_so]:
+            text = N_("The card of the file is damaged at {name}: save the model again")
+            raise ConfigError(Fault(text, {"name": name}) for name in wrong)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= MOST_CHARACTERS
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_table(value: object, is_right: Callable[[object], bool]) -> bool:
+    return isinstance(value, Mapping) and all(map(is_right, value.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +84,13 @@ class ModelFile:
     tensors: Weights
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
-        """The file; weights in half precision unless told otherwise."""
+        """The file; weights in half precision unless told otherwise, or too large for it."""
         header = {
             "config": json.dumps(self.config.flat()),
             "tokenizer": self.tokenizer.to_json(),
             "card": json.dumps(asdict(self.card)),
         }
-        tensors = {name: t.detach().to("cpu", dtype) for name, t in self.tensors.items()}
+        tensors = {name: _narrowed(t.detach().cpu(), dtype) for name, t in self.tensors.items()}
         return save({name: t.contiguous() for name, t in tensors.items()}, metadata=header)
 
 
@@ -74,12 +103,13 @@ def read_model_file(raw: bytes) -> ModelFile:
         card = Card(**json.loads(header["card"]))
     except ConfigError:
         raise
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
     tensors = load(raw)
     if any(t.is_complex() for t in tensors.values()) or not _may_hold(tensors, config):
         raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
+    check_finite(tensors)
     return ModelFile(config, tokenizer, card, tensors)
 
 
@@ -94,6 +124,12 @@ def trained(
     model = build(config, device=device, dtype=dtype)
     load_weights(model, tensors)
     return model
+
+
+def _narrowed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    """In another number format, if every number that is finite stays so."""
+    narrow = tensor.to(dtype)
+    return narrow if narrow.isfinite().equal(tensor.isfinite()) else tensor
 
 
 def _header(raw: bytes) -> dict[str, str]:

@@ -48,6 +48,14 @@ def are_finite(weights: Weights) -> bool:
     return all(bool(tensor.isfinite().all()) for tensor in weights.values())
 
 
+def check_finite(weights: Weights) -> None:
+    """Raise `ConfigError` where a weight is NaN or infinite."""
+    for name in weights:
+        if not are_finite({name: weights[name]}):
+            text = N_("{name} holds numbers that are not finite: save a model that did not diverge")
+            raise ConfigError([Fault(text, {"name": name})])
+
+
 def _stored(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     met: set[int] = set()
     for name, tensor in model.state_dict(keep_vars=True).items():

@@ -48,10 +48,9 @@ def those_of_a_file() -> None:
     if file is None:
         return
     st.info(weights_file.sentence(file), icon=":material/description:")
-    if file.values.is_finite:
-        moments = frames.moments(file.values.moments)
-        picture = weight_values.panels(file.values.bins, moments, _=_)
-        show_now(picture, key="file_values", alt=words.spread_alt(moments))
+    moments = frames.moments(file.values.moments)
+    picture = weight_values.panels(file.values.bins, moments, _=_)
+    show_now(picture, key="file_values", alt=words.spread_alt(moments))
     tables.moments(file.values.moments, key="file_moment_table")
 
 

@@ -287,6 +287,9 @@ def test_unknown_families_are_refused_by_name():
         ({"attention_bias": "yes"}, "attention_bias"),
         ({"tie_word_embeddings": 1}, "tie_word_embeddings"),
         ({"rms_norm_eps": "small"}, "rms_norm_eps"),
+        ({"rms_norm_eps": 10**400}, "rms_norm_eps is 1000"),
+        ({"rope_theta": -(10**400)}, "rope_theta is -1000"),
+        ({"hidden_size": 10**400}, "hidden_size is 1000"),
         ({"rope_parameters": [1]}, "rope_parameters"),
         ({"head_dim": "x"}, "head_dim"),
         ({"head_dim": 7}, "odd"),
@@ -366,7 +369,7 @@ JSON = st.recursive(
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=5)
-    | st.sampled_from(["gelu", "silu", "relu", "gated-gelu"]),
+    | st.sampled_from(["gelu", "silu", "relu", "gated-gelu", 10**400, -(10**400), 1e308, 10**6]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=3,
 )

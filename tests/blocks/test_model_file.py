@@ -1,7 +1,7 @@
 """A trained model in a file: what goes in comes out, and nothing else does."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -29,6 +29,7 @@ CARD = Card(
 )
 MODEL = build(CONFIG, seed=3)
 FILE = ModelFile(CONFIG, TOKENIZER, CARD, MODEL.state_dict())
+few = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 IDS = torch.tensor([[0, 2, 1]])
 
 
@@ -46,7 +47,7 @@ def test_half_precision_is_half_the_bytes_and_nearly_the_same():
     assert_near(trained(found.config, found.tensors)(IDS), MODEL(IDS), tolerance=1e-2)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@few
 @given(st.binary(max_size=200), st.integers(0, 5000))
 def test_any_other_file_is_refused_with_a_sentence(garbage: bytes, cut: int):
     whole = FILE.to_bytes()
@@ -91,10 +92,88 @@ def test_a_file_too_small_for_its_model_is_refused_before_one_is_built(config: M
         read_model_file(with_header(config=config.flat()))
 
 
-@pytest.mark.parametrize("change", [{"task": 1}, {"seed": "one"}, {"n_steps": 1.5}])
-def test_a_card_of_other_types_is_refused(change: dict[str, object]):
-    with pytest.raises(ConfigError, match="choose"):
-        read_model_file(with_header(card={**asdict(CARD), **change}))
+WORDS, OBJECTS = {"task", "score_name"}, {"recipe", "samples", "group_scores"}
+WRONG = ({}, {"x": []}, [1], True, float("nan"), float("inf"), 10**400, "one")
+
+
+@pytest.mark.parametrize("name", sorted(asdict(CARD)))
+def test_a_card_of_other_types_is_refused_by_name(name: str):
+    for wrong in WRONG[name in OBJECTS : len(WRONG) - (name in WORDS)]:
+        if (name, wrong) != ("recipe", {"x": []}):
+            with pytest.raises(ConfigError, match=f"damaged at {name}"):
+                read_model_file(with_card(name, wrong))
+
+
+def with_card(name: str, entry: object) -> bytes:
+    return with_header(card={**asdict(CARD), name: entry})
+
+
+def test_a_task_longer_than_any_is_refused():
+    with pytest.raises(ConfigError, match="damaged at task"):
+        read_model_file(with_card("task", "x" * 50_000))
+
+
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a":' * 100_000])
+@pytest.mark.parametrize("entry", ["config", "tokenizer", "card"])
+def test_what_is_nested_too_deeply_is_refused(entry: str, deep: str):
+    whole = {"config": json.dumps(CONFIG.flat()), "tokenizer": TOKENIZER.to_json(), "card": "{}"}
+    with pytest.raises(ConfigError, match="save"):
+        read_model_file(save(dict(FILE.tensors), metadata=whole | {entry: deep}))
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_weights_that_are_no_numbers_are_refused_by_name(number: float):
+    name = "layers.1.attention.q_proj.weight"
+    tensors = {path: tensor.clone() for path, tensor in FILE.tensors.items()}
+    tensors[name][0, 0] = number
+    with pytest.raises(ConfigError, match=f"{name} holds"):
+        read_model_file(replace(FILE, tensors=tensors).to_bytes())
+
+
+def test_weights_too_large_for_half_precision_come_back():
+    tensors = {name: 1e6 * value for name, value in FILE.tensors.items()}
+    found = read_model_file(replace(FILE, tensors=tensors).to_bytes()).tensors
+    assert torch.equal(found["embed.weight"], tensors["embed.weight"])
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from([10**400, -(10**400), "gpt", "words", "copy"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+HEADER = {
+    "config": CONFIG.flat(),
+    "tokenizer": json.loads(TOKENIZER.to_json()),
+    "card": asdict(CARD),
+}
+
+
+@few
+@given(st.sampled_from(sorted(HEADER)), st.data())
+def test_anything_in_a_header_is_read_or_refused(entry: str, data: st.DataObject):
+    name, found = data.draw(st.sampled_from(sorted(HEADER[entry]))), data.draw(JSON)
+    changed = data.draw(st.sampled_from([found, {**HEADER[entry], name: found}]))
+    try:
+        read_model_file(with_header(**{entry: changed}))
+    except ConfigError as error:
+        assert str(error)
+
+
+@few
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
+def test_other_bytes_are_read_or_refused(changes: list[tuple[int, int]]):
+    raw = bytearray(FILE.to_bytes())
+    for place, byte in changes:
+        raw[place % len(raw)] = byte
+    try:
+        read_model_file(bytes(raw))
+    except ConfigError as error:
+        assert str(error)
 
 
 def test_weights_of_another_configuration_are_refused():

@@ -299,10 +299,15 @@ def test_a_preset_that_is_gone_leaves_its_shape():
         "[a]\narchitecture = 'robot'",
         "[a]\npreset = 'nobody'",
         "[a]\n[a.b]\nn_heads = 1",
+        "['']\npreset = 'course'",
+        "['  ']\npreset = 'course'",
+        '["a\\u0000"]\npreset = "course"',
+        f"[{'a' * 41}]\npreset = 'course'",
+        f"[{'a' * 5000}]\npreset = 'course'",
         "\n".join(f"[a{i}]\npreset = 'course'" for i in range(13)),
         "[a]\npreset = 'course' #" + "x" * files.LARGEST_FILE,
     ],
-    ids=range(18),
+    ids=range(23),
 )
 def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
     with pytest.raises(files.UnreadableFileError) as caught:

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from typing import Any
+from unicodedata import category
 
 import pandas as pd
 import tomli_w
@@ -13,7 +14,7 @@ from blocks.inspection.settings import settings_in_use
 from blocks.kinds import Architecture
 from pages.ui import link, starts
 from pages.ui.compare import beside, kept, measured
-from pages.ui.compare.fields import LONGEST_TEXT, MOST_KEPT, Kept, text_of
+from pages.ui.compare.fields import LONGEST_NAME, LONGEST_TEXT, MOST_KEPT, Kept, text_of
 from pages.ui.compare.tables import COUNTED
 from pages.ui.fields import CONFIG, FIELDS
 from pages.ui.language import literal, say
@@ -103,6 +104,9 @@ def from_toml(found: bytes) -> list[Kept]:
 
 
 def _entry(name: str, table: Any) -> Kept:
+    if not name.strip() or len(name) > LONGEST_NAME or any(map(_is_control, name)):
+        text = N_("{name} is no name: 1 to {most} characters, none of them a control character")
+        raise UnreadableFileError(text, name=name, most=LONGEST_NAME)
     if not isinstance(table, dict):
         text = N_("{name} is no table: each configuration is one, as [my name]")
         raise UnreadableFileError(text, name=name)
@@ -123,6 +127,10 @@ def _entry(name: str, table: Any) -> Kept:
     used = {key: values[key] for key in BESIDE if key in values}
     query = {**differing, **used, "preset": preset}
     return Kept(name, tuple((key, _as_text(value)) for key, value in query.items()))
+
+
+def _is_control(character: str) -> bool:
+    return category(character) == "Cc" and not character.isspace()
 
 
 def _value(name: str, key: str, value: Any) -> Any:
