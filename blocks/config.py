@@ -6,7 +6,7 @@ in a link, in a file and on a widget: `config.attention.n_heads` is `n_heads` ev
 
 import dataclasses
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -121,13 +121,14 @@ class EncoderDecoderConfig:
     relative_bias: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class ModelConfig:
     """Everything that decides the shape and the maths of a model.
 
-    `attention_only` leaves the feed-forward layers out. Hashable, so it is the cache key; flat
-    (`flat()`, `replace(n_heads=4)`), so it is the link and the file. Raises `ConfigError`, which
-    lists every fault with its mend.
+    Every field goes by its own name, whatever the nesting, and plain strings stand for enums:
+    `ModelConfig(architecture="gpt", n_heads=4)`. `attention_only` leaves the feed-forward layers
+    out. Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
+    and the file. Raises `ConfigError`, which lists every fault with its mend.
     """
 
     architecture: Architecture = Architecture.BLOCK
@@ -144,9 +145,17 @@ class ModelConfig:
     encoder: EncoderConfig = EncoderConfig()
     encoder_decoder: EncoderDecoderConfig = EncoderDecoderConfig()
 
-    def __post_init__(self) -> None:
-        values = {path[-1]: value for path, value in _leaves(self)}
-        if faults := legal.faults(values, FIELDS, DEFAULTS):
+    def __init__(self, **values: Any):
+        own = {field.name: field.default for field in dataclasses.fields(self)}
+        _check_names(values, FIELDS.keys() | own.keys())
+        parts = own | {name: value for name, value in values.items() if name in own}
+        _check_parts(parts, own)
+        for name, part in parts.items():
+            is_part = dataclasses.is_dataclass(own[name])
+            whole = _replace(part, values) if is_part else _coerce(FIELDS[name], part)
+            object.__setattr__(self, name, whole)
+        leaves = {path[-1]: value for path, value in _leaves(self)}
+        if faults := legal.faults(leaves, FIELDS, DEFAULTS):
             raise ConfigError(faults)
 
     def one_block(self) -> "ModelConfig":
@@ -237,14 +246,13 @@ class ModelConfig:
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
         """The configuration with these fields, and defaults for the rest."""
-        return cls().replace(**values)
+        _check_names(values, FIELDS.keys())
+        return cls(**values)
 
     def replace(self, **changes: Any) -> "ModelConfig":
         """A copy with other values, given by field name whatever the nesting."""
-        unknown = changes.keys() - FIELDS.keys()
-        if unknown:
-            raise ConfigError([legal.unknown_field(name) for name in sorted(unknown)])
-        return _replace(self, changes)
+        _check_names(changes, FIELDS.keys())
+        return dataclasses.replace(self, **changes)
 
     def nearest(self, **changes: Any) -> tuple["ModelConfig", tuple[Fault, ...]]:
         """`replace`, mending what cannot be; returns the faults that were mended."""
@@ -260,6 +268,22 @@ class ModelConfig:
                     changes |= fault.mend
 
 
+def _check_names(values: Mapping[str, Any], known: Collection[str]) -> None:
+    if unknown := sorted(map(str, values.keys() - known)):
+        raise ConfigError(map(legal.unknown_field, unknown))
+
+
+def _check_parts(parts: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Refuse a plain value where a part of several fields is meant."""
+    wrong = [
+        legal.part_fault(name, default)
+        for name, default in defaults.items()
+        if dataclasses.is_dataclass(default) and type(parts[name]) is not type(default)
+    ]
+    if wrong:
+        raise ConfigError(wrong)
+
+
 def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
@@ -270,14 +294,13 @@ def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 
 def _replace(part: Any, changes: Mapping[str, Any]) -> Any:
-    values = {}
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
-        if dataclasses.is_dataclass(value):
-            values[field.name] = _replace(value, changes)
-        elif field.name in changes:
-            values[field.name] = _coerce(FIELDS[field.name], changes[field.name])
-    return dataclasses.replace(part, **values)
+    """A part with the changes that are of its fields; itself where there are none."""
+    values = {
+        field.name: _coerce(FIELDS[field.name], changes.get(field.name, getattr(part, field.name)))
+        for field in dataclasses.fields(part)
+    }
+    is_same = all(value is getattr(part, name) for name, value in values.items())
+    return part if is_same else type(part)(**values)
 
 
 def _coerce(kind: Any, value: Any) -> Any:

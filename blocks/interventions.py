@@ -144,14 +144,14 @@ def written(interventions: Iterable[Intervention]) -> str:
 
 
 def replacements(
-    interventions: Iterable[Intervention], other: Recording | None = None
+    interventions: Intervention | Iterable[Intervention], other: Recording | None = None
 ) -> Mapping[str, Replacement]:
     """What `record(..., replace=...)` takes; several changes of one tensor come one after another.
 
     `other`, where something is patched: what passed the same probes for the other input.
     """
     found: dict[str, Replacement] = {}
-    for each in interventions:
+    for each in [interventions] if isinstance(interventions, Intervention) else interventions:
         source = other.tensor(each.path) if other is not None and _is_patch(each) else None
         step = partial(each.changed, other=source)
         found[each.path] = _after(found[each.path], step) if each.path in found else step

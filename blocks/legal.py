@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import Any
 
 from blocks.faults import N_, Fault
@@ -35,7 +36,7 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
     """
     wrong = [name for name, value in values.items() if not is_of(kinds[name], value)]
     if wrong:
-        return [_type_fault(name, values[name], defaults[name]) for name in wrong]
+        return [type_fault(name, values[name], defaults[name]) for name in wrong]
     sizes = [*_size_faults(values, kinds)]
     return sizes or [*_pair_faults(**{name: values[name] for name in PAIRS})]
 
@@ -46,9 +47,19 @@ def unknown_field(name: str) -> Fault:
     return Fault(text, {"name": name})
 
 
-def _type_fault(name: str, value: object, default: object) -> Fault:
+def part_fault(name: str, default: Any) -> Fault:
+    """What to say of a plain value in the place of a part, which has several fields."""
+    first, value = next(iter(vars(default).items()))
+    plain = str(value) if isinstance(value, StrEnum) else value
+    text = N_("{name} is a part with several fields: give each by its own name, as {example}")
+    return Fault(text, {"name": name, "example": f"{first}={plain!r}"})
+
+
+def type_fault(name: str, value: object, default: object) -> Fault:
+    """What to say of a value that is not of its field's type."""
     text = N_("{name} cannot be {value}: use {default}")
-    values = {"name": name, "value": _brief(value), "default": default}
+    choices = " / ".join(type(default)) if isinstance(default, StrEnum) else default
+    values = {"name": name, "value": _brief(value), "default": choices}
     return Fault(text, values, {name: default})
 
 

@@ -27,6 +27,7 @@ class Block(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.d_model = config.d_model
         is_added = config.position.position_kind.is_added
         self.input = Stage("input") if is_added else nn.Identity()
         self.position = added_position(config)

@@ -195,7 +195,10 @@ PUBLISHED_TABLE: dict[str, Preset] = {
 }
 # fmt: on
 
-PRESETS: dict[str, ModelConfig] = {name: preset.config for name, preset in PRESET_TABLE.items()}
+PRESETS: dict[str, ModelConfig] = {
+    name: preset.config
+    for name, preset in (PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE).items()
+}
 ENCODER_DECODER_PRESETS: dict[str, ModelConfig] = {
     name: preset.config for name, preset in ENCODER_DECODER_TABLE.items()
 }

@@ -19,6 +19,7 @@ from blocks import devices
 from blocks.cost.peak_memory import peak_memory
 from blocks.dropout import training_mode
 from blocks.inspection import flow, heads
+from blocks.model_input import check_input
 from blocks.randomness import generator
 from blocks.source_target import SourceTarget, SourceTargetMask
 
@@ -158,7 +159,9 @@ def record(
     `keep` names the probes whose tensors are kept (all by default); every stage is summed up
     in any case. `replace` maps a probe's path to a function that changes what passes.
     With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
+    Raises `ConfigError` where the model cannot read `x`.
     """
+    check_input(model, x)
     recorder = Recorder(keep, replace or {})
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:

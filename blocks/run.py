@@ -17,6 +17,7 @@ from blocks.inspection.wiring import kept_stages
 from blocks.interventions import Intervention, patched_paths, replacements
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, build_mask, cross_padding, everyone, padding
+from blocks.model_input import vocabulary_fault
 from blocks.models import Model, build
 from blocks.probe import Recording, Replacement, record
 from blocks.source_target import SourceTarget, SourceTargetMask
@@ -195,13 +196,6 @@ class Run:
         keep = {*patterns, *paths}
         seen = record(model, run.values(), mask=run.build_mask(), keep=keep)
         return replacements(self.interventions, seen)
-
-
-def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
-    """What to say where the text has tokens that the model does not know."""
-    text = N_("The text has token {token_id}, and vocab_size is {vocab_size}: use {mend}")
-    values = {"token_id": token_id, "vocab_size": vocab_size, "mend": token_id + 1}
-    return Fault(text, values, {"vocab_size": token_id + 1})
 
 
 def out_of_memory_fault() -> Fault:

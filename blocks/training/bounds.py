@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any, get_args
 
 from blocks.faults import N_, Fault
+from blocks.legal import type_fault
 
 Bounds = Mapping[str, tuple[float, float]]
 
@@ -19,7 +20,7 @@ def bound_faults(
     """
     for name, value in values.items():
         if not _has_type_of(defaults[name], value):
-            yield _type_fault(name, value, defaults[name])
+            yield type_fault(name, value, defaults[name])
         elif name in bounds and not bounds[name][0] <= value <= bounds[name][1]:  # NaN is outside
             yield _range_fault(name, value, bounds[name], defaults[name])
 
@@ -32,17 +33,16 @@ def coerce(kind: Any, value: Any) -> Any:
     return value
 
 
+def coerce_fields(instance: object, kinds: Mapping[str, Any]) -> None:
+    """`coerce` every field of a frozen dataclass that is being made."""
+    for name, kind in kinds.items():
+        object.__setattr__(instance, name, coerce(kind, getattr(instance, name)))
+
+
 def _has_type_of(default: Any, value: Any) -> bool:
     if type(default) is float:
         return type(value) in (int, float)
     return type(value) is type(default)
-
-
-def _type_fault(name: str, value: Any, default: Any) -> Fault:
-    text = N_("{name} cannot be {value}: use {default}")
-    return Fault(
-        text, {"name": name, "value": reprlib.repr(value), "default": default}, {name: default}
-    )
 
 
 def _range_fault(name: str, value: float, bounds: tuple[float, float], default: Any) -> Fault:

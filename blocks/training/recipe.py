@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from blocks import legal
 from blocks.faults import N_, ConfigError, Fault
-from blocks.training.bounds import bound_faults, coerce
+from blocks.training.bounds import bound_faults, coerce_fields
 
 
 class OptimizerKind(StrEnum):
@@ -44,7 +44,7 @@ class Recipe:
     the layers with `muon_learning_rate` and `momentum`, and leaves the rest to AdamW.
     `final_share` is the rate at the end over the peak, `decay_share` the part of the steps in
     which a trapezoid falls. A `clip_norm` of 0 clips nothing; an `eval_every` of 0 is automatic.
-    Raises `ConfigError`, which lists every fault with its mend.
+    Plain strings stand for enums. Raises `ConfigError`, which lists every fault with its mend.
     """
 
     n_steps: int = 2000
@@ -67,6 +67,7 @@ class Recipe:
     eval_every: int = 0
 
     def __post_init__(self) -> None:
+        coerce_fields(self, {name: type(default) for name, default in DEFAULTS.items()})
         faults = [*bound_faults(dataclasses.asdict(self), DEFAULTS, BOUNDS)]
         if faults := faults or [*_pair_faults(self)]:
             raise ConfigError(faults)
@@ -92,8 +93,7 @@ class Recipe:
         """A copy with other values; plain strings stand for enums."""
         if unknown := changes.keys() - DEFAULTS.keys():
             raise ConfigError([legal.unknown_field(name) for name in sorted(unknown)])
-        coerced = {name: coerce(type(DEFAULTS[name]), value) for name, value in changes.items()}
-        return dataclasses.replace(self, **coerced)
+        return dataclasses.replace(self, **changes)
 
     def nearest(self, **changes: Any) -> tuple["Recipe", tuple[Fault, ...]]:
         """`replace`, mending what cannot be; returns the faults that were mended."""

@@ -3,12 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, get_type_hints
+from typing import Any
 
 from blocks.config import ModelConfig
 from blocks.faults import N_, Fault
 from blocks.kinds import PositionKind
-from blocks.training.bounds import coerce
 from blocks.training.recipe import Recipe
 from blocks.training.tasks import Task, TaskConfig
 
@@ -38,7 +37,7 @@ class TrainingSpec:
         """What `plain` has written. Raises `ConfigError` where values are not legal."""
         return cls(
             config=ModelConfig.from_flat(values["config"]),
-            task=TaskConfig(**_typed(TaskConfig, values["task"])),
+            task=TaskConfig(**values["task"]),
             recipe=Recipe().replace(**values["recipe"]),
             seed=values["seed"],
             device=values["device"],
@@ -66,9 +65,3 @@ def _fault(text: str, config: ModelConfig, name: str, mend: Any) -> Fault:
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, StrEnum) else value
-
-
-def _typed(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain strings as the enums that the fields of `kind` are."""
-    hints = get_type_hints(kind)
-    return {name: coerce(hints.get(name), value) for name, value in values.items()}

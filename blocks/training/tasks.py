@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any, get_type_hints
 
 from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import Architecture
+from blocks.legal import is_of, type_fault
+from blocks.training.bounds import coerce_fields
 from blocks.training.corpora import python_documentation
 from blocks.training.induction import InductionTask
 from blocks.training.masked_words import MaskedWordsTask
@@ -103,7 +106,7 @@ USUAL_LENGTHS = {
 
 @dataclass(frozen=True, kw_only=True)
 class TaskConfig:
-    """A task as plain values. `architecture` None is the kind's usual one.
+    """A task as plain values, strings for enums too. `architecture` None is the kind's usual one.
 
     `text` and `token_kind` belong to the kind "text" (None: the documentation of Python),
     `language` to those made of stories. Raises `ConfigError` with every fault and its mend.
@@ -117,13 +120,25 @@ class TaskConfig:
     language: Language = Language.ENGLISH
 
     def __post_init__(self) -> None:
-        if faults := [*_faults(self)]:
+        coerce_fields(self, FIELDS)
+        if faults := [*_type_faults(self)] or [*_faults(self)]:
             raise ConfigError(faults)
 
     @property
     def learner(self) -> Architecture:
         """What learns it: the architecture, or the kind's usual one."""
         return self.architecture or self.kind.architectures[0]
+
+
+FIELDS: dict[str, Any] = get_type_hints(TaskConfig)
+USUAL: dict[str, Any] = {
+    "kind": TaskKind.TEXT,
+    "seq_len": 64,
+    "architecture": Architecture.GPT,
+    "text": None,
+    "token_kind": TokenKind.CHARACTERS,
+    "language": Language.ENGLISH,
+}
 
 
 def build_task(config: TaskConfig) -> Task:
@@ -145,6 +160,12 @@ def build_task(config: TaskConfig) -> Task:
             return letters_task(config.kind.value, config.seq_len, config.learner)
         case TaskKind.TRANSLATION:
             return translation_task(config.seq_len)
+
+
+def _type_faults(config: TaskConfig) -> Iterator[Fault]:
+    for name, kind in FIELDS.items():
+        if not is_of(kind, getattr(config, name)):
+            yield type_fault(name, getattr(config, name), USUAL[name])
 
 
 def _faults(config: TaskConfig) -> Iterator[Fault]:

@@ -6,7 +6,7 @@ Trained are the pocket models that ship with us, and whatever a reader has train
 from functools import lru_cache
 from typing import NamedTuple
 
-from blocks import PRESETS, ModelConfig
+from blocks import ModelConfig
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.masks import MaskKind
@@ -48,7 +48,7 @@ class Start(NamedTuple):
 
 def names() -> tuple[str, ...]:
     """All that ships with us for models of one text, trained models first."""
-    return (*pocket_names(), FAST, *PRESETS)
+    return (*pocket_names(), FAST, *PRESET_TABLE)
 
 
 def names_of_two() -> tuple[str, ...]:

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from torch import nn
 from toy import toy, toys
 
-from blocks import PRESETS, ModelConfig, build, count_parameters
+from blocks import ModelConfig, build, count_parameters
 from blocks.cost.parameters import active_parameters
 from blocks.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
 from blocks.models import ARCHITECTURES, count_built
+from blocks.presets import PRESET_TABLE
+
+PRESETS = {name: preset.config for name, preset in PRESET_TABLE.items()}
 
 
 def numel(model: nn.Module) -> int:

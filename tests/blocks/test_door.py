@@ -1,0 +1,142 @@
+"""What a notebook may say: plain and flat it works, and what cannot be gets a sentence."""
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import pytest
+import torch
+from toy import draw, toy
+
+from blocks import PRESETS, ConfigError, ModelConfig, build, record
+from blocks.config import AttentionConfig, NormConfig
+from blocks.interventions import Intervention, Part, replacements
+from blocks.kinds import Architecture, NormPlacement
+from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.source_target import SourceTarget
+from blocks.training.recipe import OptimizerKind, Recipe
+from blocks.training.tasks import TaskConfig, TaskKind, build_task
+
+GPT = build(toy(architecture="gpt", vocab_size=10, position_kind="learned", max_seq_len=4))
+BLOCK = build(toy())
+TWO = build(toy(architecture="encoder-decoder", vocab_size=10))
+IDS = torch.tensor([[1, 2, 3]])
+
+
+def test_flat_fields_and_plain_strings_make_a_configuration():
+    config = ModelConfig(architecture="gpt", n_heads=4, norm_placement="post")
+    assert config == ModelConfig.from_flat(config.flat())
+    assert config.architecture is Architecture.GPT
+    assert config.norm.norm_placement is NormPlacement.POST
+
+
+def test_parts_work_as_before_and_a_flat_field_goes_on_top():
+    nested = ModelConfig(attention=AttentionConfig(n_heads=4), norm=NormConfig(norm_eps=1e-3))
+    assert nested == ModelConfig(n_heads=4, norm_eps=1e-3)
+    assert ModelConfig(attention=AttentionConfig(n_heads=4), n_kv_heads=2).n_kv_heads == 2
+    assert ModelConfig(norm=NormConfig(norm_placement="post")) == ModelConfig(norm_placement="post")
+
+
+def test_a_configuration_is_copied_pickled_and_replaced_whole():
+    config = ModelConfig(architecture="gpt", n_heads=4, d_ff=7)
+    for same in (copy.deepcopy(config), pickle.loads(pickle.dumps(config))):
+        assert same == config and hash(same) == hash(config)
+    assert dataclasses.replace(config, n_layers=3) == config.replace(n_layers=3)
+    assert dataclasses.replace(config, attention=AttentionConfig()).n_heads == 8
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"architecture": "robot"}, "use block / encoder / gpt / encoder-decoder"),
+        ({"n_heads": "4"}, "n_heads cannot be '4': use 8"),
+        ({"nheads": 4}, "nheads is no field of a configuration"),
+        ({"attention": {"n_heads": 4}}, "attention is a part with several fields.*n_heads=8"),
+        ({"norm": "post"}, "norm is a part with several fields.*norm_kind='layernorm'"),
+        ({"attention": AttentionConfig(n_heads=[])}, r"n_heads cannot be \[\]"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_a_configuration_gets_a_sentence(values: dict[str, Any], said: str):
+    with pytest.raises(ConfigError, match=said):
+        ModelConfig(**values)
+
+
+@pytest.mark.parametrize(
+    ("model", "x", "said"),
+    [
+        (GPT, torch.tensor([[99]]), "token 99, and vocab_size is 10: use 100"),
+        (GPT, torch.tensor([[-1]]), "Token ids go from 0 to 9, and here is -1"),
+        (GPT, torch.tensor([1, 2]), r"\(batch, seq\), and these are \(2\): use x.reshape\(1, -1\)"),
+        (GPT, torch.tensor(3), r"\(batch, seq\), and these are \(\): use x.reshape\(1, -1\)"),
+        (GPT, IDS[None], r"\(batch, seq\), and these are \(1, 1, 3\)"),
+        (GPT, IDS.float(), "whole numbers, and these are float32: use x.long()"),
+        (GPT, IDS == 1, "whole numbers, and these are bool: use x.long()"),
+        (GPT, IDS[:, :0], r"nothing to read in \(1, 0\)"),
+        (GPT, IDS[:0], r"nothing to read in \(0, 3\)"),
+        (GPT, "a story", "'a story' is no tensor: use torch.tensor"),
+        (GPT, [[1, 2]], r"\[\[1, 2\]\] is no tensor"),
+        (GPT, None, "None is no tensor"),
+        (GPT, SourceTarget(IDS, IDS), "reads one text"),
+        (GPT, torch.zeros(1, 5, dtype=torch.long), "longer than max_seq_len"),
+        (TWO, IDS, r"reads two texts: use SourceTarget"),
+        (TWO, SourceTarget(IDS, IDS + 8), "token 11"),
+        (TWO, SourceTarget(IDS, "to"), "'to' is no tensor"),
+        (BLOCK, IDS, r"\(batch, seq, 16\), and these are \(1, 3\)"),
+        (BLOCK, draw(1, 3, 5), r"\(batch, seq, 16\), and these are \(1, 3, 5\)"),
+        (BLOCK, draw(1, 0, 16), r"nothing to read in \(1, 0, 16\)"),
+        (BLOCK, draw(1, 3, 16).long(), "and these vectors are int64: use x.to"),
+        (BLOCK, draw(1, 3, 16).double(), "these vectors are float64: use x.to"),
+        (BLOCK, "x", "'x' is no tensor"),
+    ],
+)
+def test_what_a_model_cannot_read_gets_a_sentence(model: Any, x: Any, said: str):
+    with pytest.raises(ConfigError, match=said):
+        record(model, x)
+
+
+def test_small_whole_numbers_are_token_ids_too():
+    assert torch.equal(record(GPT, IDS.int()).output, record(GPT, IDS).output)
+
+
+def test_a_task_and_a_recipe_take_plain_strings():
+    assert TaskConfig(kind="sort", architecture="encoder").kind is TaskKind.SORT
+    assert build_task(TaskConfig(kind="sort")).seq_len == 64
+    assert Recipe(optimizer="sgd") == Recipe(optimizer=OptimizerKind.SGD)
+    assert Recipe(optimizer="sgd").optimizer is OptimizerKind.SGD
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"kind": "dance"}, "kind cannot be 'dance': use text / stories / .* / translation"),
+        ({"kind": 3}, "kind cannot be 3: use text / "),
+        ({"kind": "sort", "architecture": "robot"}, "architecture cannot be 'robot': use block / "),
+        ({"kind": "sort", "seq_len": "8"}, "seq_len cannot be '8': use 64"),
+        ({"kind": "text", "text": 3}, "text cannot be 3"),
+        ({"kind": "text", "token_kind": "words"}, "use characters / byte_pairs"),
+        ({"kind": "stories", "language": "fr"}, "use en / zh"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_a_task_gets_a_sentence(values: dict[str, Any], said: str):
+    with pytest.raises(ConfigError, match=said):
+        TaskConfig(**values)
+
+
+def test_a_recipe_of_an_unknown_optimizer_names_those_there_are():
+    with pytest.raises(ConfigError, match="optimizer cannot be 'adam': use sgd / adamw / muon"):
+        Recipe(optimizer="adam")
+
+
+def test_one_intervention_needs_no_list():
+    change = Intervention(part=Part.ATTENTION, layer=0)
+    assert replacements(change).keys() == replacements([change]).keys()
+    assert record(BLOCK, draw(1, 3, 16), replace=replacements(change)).output.isfinite().all()
+
+
+def test_every_published_model_is_a_preset():
+    tables = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
+    assert {name: preset.config for name, preset in tables.items()} == PRESETS
+    assert {"gpt2-small", "vaswani-base", "llama-3-8b", "qwen3-8b"} <= PRESETS.keys()
