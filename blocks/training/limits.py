@@ -19,12 +19,15 @@ class Limits:
 
     `max_seconds` is the time on the device; `max_queued` runs wait in all and
     `max_queued_per_owner` of one owner; `max_kept` ended or paused runs are kept, then the oldest
-    are forgotten; `max_bytes` of memory for a training, `max_snapshot_bytes` for a run's snapshots.
+    are forgotten. Where others wait, a run pauses after `max_seconds_unwatched` without a look (a
+    page behind another tab looks once a minute). `max_bytes` of memory for a training,
+    `max_snapshot_bytes` for a run's snapshots.
     """
 
     max_parameters: int = 5_000_000
     max_steps: int = 20_000
     max_seconds: float = 900.0
+    max_seconds_unwatched: float = 120.0
     max_queued: int = 20
     max_queued_per_owner: int = 2
     max_kept: int = 20
@@ -73,6 +76,14 @@ def time_fault(limits: Limits) -> Fault:
     """Why a run was stopped before its last step."""
     text = N_("Stopped after the {most} seconds allowed here: use fewer n_steps")
     return Fault(text, {"most": f"{limits.max_seconds:g}"})
+
+
+def unwatched_fault(limits: Limits) -> Fault:
+    """Why a run was paused though nobody asked for it."""
+    text = N_(
+        "Paused: nobody watched for {most} seconds, and others waited. Resume goes on where it was"
+    )
+    return Fault(text, {"most": f"{limits.max_seconds_unwatched:g}"})
 
 
 def _fault(text: str, value: int, most: int, mend: dict[str, Any]) -> Fault:

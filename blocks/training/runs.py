@@ -1,6 +1,7 @@
 """Many trainings on few devices: first come, first served, one at a time on each."""
 
 import threading
+import time
 from collections import defaultdict, deque
 
 from blocks.faults import N_, ConfigError, Fault
@@ -8,18 +9,18 @@ from blocks.training.events import Ended
 from blocks.training.failures import ended_by
 from blocks.training.limits import Limits, limit_faults, queue_fault
 from blocks.training.spec import TrainingSpec
-from blocks.training.training_run import RunState, Status, TrainingRun, Wish
+from blocks.training.training_run import Clock, RunState, Status, TrainingRun, Wish
 
 
 class Runs:
     """The registry of all runs; whoever serves readers holds one.
 
     Each device has a worker thread while there is something to do. Changes go through one lock;
-    looking at a run needs none.
+    looking at a run needs none. Who does not look any more gives way to who waits.
     """
 
-    def __init__(self, limits: Limits | None = None):
-        self.limits = limits or Limits()
+    def __init__(self, limits: Limits | None = None, *, clock: Clock = time.monotonic):
+        self.limits, self._clock = limits or Limits(), clock
         self._lock = threading.Lock()
         self._runs: dict[str, TrainingRun] = {}
         self._queues: defaultdict[str, deque[TrainingRun]] = defaultdict(deque)
@@ -34,7 +35,7 @@ class Runs:
         """
         if faults := [*limit_faults(spec, self.limits)]:
             raise ConfigError(faults)
-        run = TrainingRun(spec, self.limits, owner=owner)
+        run = TrainingRun(spec, self.limits, owner=owner, clock=self._clock)
         with self._lock:
             self._check_queue(run)
             self._runs[run.id] = run
@@ -67,6 +68,7 @@ class Runs:
         """Put a paused run at the end of the queue."""
         with self._lock:
             run = self.get(run_id)
+            run.look()
             if run.is_pausing:
                 run.ask(Wish.REQUEUE)
             elif run.state is RunState.PAUSED:
@@ -151,7 +153,7 @@ class Runs:
     def _work(self, device: str) -> None:
         """Run what waits for the device, one after the other, until nothing waits."""
         while (run := self._next(device)) is not None:
-            ended = run.train()
+            ended = run.train(lambda: bool(self._queues[device]))
             with self._lock:
                 self._put_back(run, _settled(run, ended))
 

@@ -1,7 +1,8 @@
 """One training that many may watch: its state, its log, its snapshots."""
 
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,11 +14,14 @@ from blocks.faults import Fault
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.events import Ended, Event, Reason, Sample
 from blocks.training.failures import guarded
-from blocks.training.limits import Limits, time_fault
+from blocks.training.limits import Limits, time_fault, unwatched_fault
 from blocks.training.log import Log
 from blocks.training.loop import Training
 from blocks.training.snapshots import Snapshots
 from blocks.training.spec import TrainingSpec
+
+Clock = Callable[[], float]
+"""Seconds that pass, from whenever."""
 
 
 class RunState(StrEnum):
@@ -97,7 +101,14 @@ class RunView:
 class TrainingRun:
     """A training with a name. One worker runs it; everybody may look at it without waiting."""
 
-    def __init__(self, spec: TrainingSpec, limits: Limits, *, owner: str | None = None):
+    def __init__(
+        self,
+        spec: TrainingSpec,
+        limits: Limits,
+        *,
+        owner: str | None = None,
+        clock: Clock = time.monotonic,
+    ):
         self.id = secrets.token_urlsafe(8)
         self.spec, self.limits, self.owner = spec, limits, owner
         self.status = Status(RunState.QUEUED)
@@ -105,6 +116,7 @@ class TrainingRun:
         self.snapshots = Snapshots(limits.max_snapshot_bytes)
         tokens = spec.recipe.batch_size * spec.task.seq_len
         self.work_per_step = total_parameters(spec.config) * tokens
+        self._clock, self._seen_at, self._gives_way = clock, clock(), False
         self._wish = Wish.GO_ON
         self._training: Training | None = None
         self._paused_at: Checkpoint | None = None
@@ -142,8 +154,18 @@ class TrainingRun:
         newest = self.log.steps.newest
         return None if newest is None else newest.seconds / (newest.step * self.work_per_step)
 
+    def look(self) -> None:
+        """Note that somebody watches."""
+        self._seen_at = self._clock()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looked at it of late."""
+        return self._clock() - self._seen_at <= self.limits.max_seconds_unwatched
+
     def view(self) -> RunView:
-        """The run as it is now."""
+        """The run as it is now; who asks for it watches the run."""
+        self.look()
         status = self.status
         return RunView(
             id=self.id,
@@ -177,16 +199,19 @@ class TrainingRun:
         """Whether it was asked to pause and has not yet."""
         return self.state is RunState.RUNNING and self._wish is Wish.PAUSE
 
-    def train(self) -> Ended:
-        """Train until the end or a wish; the worker calls this, and `settled` then."""
-        ended = Ended(Reason.FAILED)
-        for event in guarded(self._events):
+    def train(self, others_wait: Callable[[], bool]) -> Ended:
+        """Train until the end, a wish, or until nobody watches while others wait.
+
+        The worker calls this, and `settled` then.
+        """
+        ended, self._gives_way = Ended(Reason.FAILED), False
+        for event in guarded(lambda: self._events(others_wait)):
             self.log.note(event)
             if isinstance(event, Ended):
                 ended = event
         return ended
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self, others_wait: Callable[[], bool]) -> Iterator[Event]:
         self._training = training = Training(
             self.spec, start=self._paused_at, snapshots=self.snapshots
         )
@@ -196,6 +221,9 @@ class TrainingRun:
             yield event
             if training.seconds > self.limits.max_seconds:
                 training.stop()
+            elif not self.is_watched and others_wait():
+                self._gives_way = True
+                training.stop()
 
     def settled(self, ended: Ended) -> Status:
         """Let go of the device; returns what the run is now."""
@@ -204,6 +232,9 @@ class TrainingRun:
             return Status(RunState.FINISHED)
         if ended.reason is not Reason.STOPPED or training is None:
             return Status(RunState.FAILED, ended.fault)
+        if self._gives_way and self._wish is Wish.GO_ON:
+            self._paused_at = training.checkpoint()
+            return Status(RunState.PAUSED, unwatched_fault(self.limits))
         state = STATE_AFTER_WISH[self._wish]
         if state is RunState.STOPPED:
             self.snapshots.take(training.step, training.model)

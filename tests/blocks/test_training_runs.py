@@ -337,6 +337,75 @@ def test_the_oldest_ended_runs_are_forgotten_but_none_that_waits():
     runs.close()
 
 
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def timed(clock: Clock) -> Iterator[Runs]:
+    """Runs that give way after 100 seconds without a look."""
+    registry = Runs(Limits(max_seconds_unwatched=100), clock=clock)
+    yield registry
+    registry.close()
+
+
+def test_a_run_that_nobody_watches_gives_way_where_others_wait_and_says_so(
+    timed: Runs, clock: Clock
+):
+    left, next_ = started(timed), timed.start(toy_spec(seed=1))
+    clock.now = 100.5
+    until_state(left, RunState.PAUSED)
+    until_state(next_, RunState.FINISHED)
+    assert "nobody watched for 100 seconds, and others waited" in str(left.view().fault)
+    step = left.step
+    timed.resume(left.id)
+    wait(lambda: left.step > step + 5)
+    assert left.view().fault is None
+
+
+def test_who_watches_keeps_the_device_and_who_is_alone_too(timed: Runs, clock: Clock):
+    run = started(timed)
+    clock.now = 1000
+    step = run.step
+    wait(lambda: run.step > step + 5)
+    assert run.state is RunState.RUNNING  # nobody waits
+    run.view()
+    timed.start(toy_spec(seed=1))
+    clock.now += 99
+    step = run.step
+    wait(lambda: run.step > step + 5)
+    assert run.state is RunState.RUNNING
+
+
+def test_what_was_left_in_the_queue_holds_nobody_up(timed: Runs, clock: Clock):
+    first = started(timed)
+    left, last = (timed.start(toy_spec(**LONG, seed=seed)) for seed in (1, 2))
+    clock.now = 150
+    last.view()
+    until_state(last, RunState.RUNNING)
+    assert [first.state, left.state] == [RunState.PAUSED] * 2
+
+
+def test_a_stop_counts_more_than_giving_way(timed: Runs, clock: Clock):
+    run = started(timed)
+    timed.start(toy_spec(seed=1))
+    timed.stop(run.id)
+    clock.now = 200
+    until_state(run, RunState.STOPPED)
+    assert run.view().fault is None
+
+
 def test_closing_leaves_no_worker():
     before = threading.active_count()
     runs = Runs()
