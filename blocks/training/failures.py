@@ -8,6 +8,7 @@ from blocks.faults import N_, ConfigError, Fault
 from blocks.training.events import Ended, Event, Reason
 from blocks.training.recipe import OptimizerKind, Recipe
 
+LARGEST_MEND = 0.1
 logger = logging.getLogger(__name__)
 
 
@@ -46,12 +47,15 @@ def out_of_memory_fault() -> Fault:
 
 
 def divergence(recipe: Recipe, step: int) -> DivergenceError:
-    """What to say of a loss out of all bounds; a tenth of the rate is usually mend enough."""
+    """What to say of a loss out of all bounds; a tenth of the rate is usually mend enough.
+
+    More than `LARGEST_MEND` is not offered: no optimizer here learns with much more.
+    """
     names = ["learning_rate"]
     if recipe.optimizer is OptimizerKind.MUON:
         names.append("muon_learning_rate")
     rates = {name: getattr(recipe, name) for name in names}
-    mend = {name: rate / 10 for name, rate in rates.items()}
+    mend = {name: min(rate / 10, LARGEST_MEND) for name, rate in rates.items()}
     text = N_("The loss left all bounds at step {step}, with {rates}: use {choice}")
     values = {"step": step, "rates": _listed(rates), "choice": _listed(mend)}
     return DivergenceError([Fault(text, values, mend)])

@@ -6,6 +6,8 @@ import time
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from blocks.faults import ConfigError
 from blocks.training.corpora import (
@@ -53,6 +55,26 @@ def test_a_guessed_encoding_is_said():
 def test_what_is_no_text_is_refused(raw: bytes):
     with pytest.raises(ConfigError, match="not text: save"):
         corpus_from_bytes(raw, most_characters=MOST)
+
+
+MARKS = [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE]
+
+
+@settings(max_examples=100, derandomize=True, database=None)
+@given(
+    st.sampled_from(MARKS),
+    st.sampled_from([ENGLISH.encode(), CHINESE.encode(), CHINESE.encode("gb18030")]),
+    st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-16-le")),
+    st.integers(0, 1500),
+)
+def test_any_bytes_are_a_text_or_refused(mark: bytes, whole: bytes, odd: bytes, place: int):
+    try:
+        corpus = corpus_from_bytes(mark + whole[:place] + odd + whole[place:], most_characters=900)
+    except ConfigError as error:
+        assert str(error)
+    else:
+        assert 0 < len(corpus.text) <= 900
+        assert corpus.text.encode()
 
 
 @pytest.mark.parametrize("raw", [b"", b"short", b" \n" * LEAST_CHARACTERS])

@@ -6,6 +6,10 @@ import tomllib
 import pandas as pd
 import pytest
 import streamlit as st
+import tomli_w
+from hypothesis import HealthCheck, given
+from hypothesis import settings as given_settings
+from hypothesis import strategies as st_
 from opened import (
     assert_works,
     control,
@@ -314,6 +318,45 @@ def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
         files.from_toml(text.encode())
     fault = caught.value.fault
     assert len(fault.text.format(**fault.values)) < 300
+
+
+NAMES = st_.text(max_size=45) | st_.sampled_from(["a", "b"])
+KEYS = st_.sampled_from(["preset", "architecture", *CONFIG, *files.BESIDE]) | st_.text(max_size=5)
+SCALARS = st_.booleans() | st_.integers() | st_.floats() | st_.text(max_size=9)
+WORDS = st_.sampled_from(
+    ["gpt", "block", "course", "gpt2-small", "rope", "float32", "causal", 4, 0]
+)
+ENTRIES = st_.dictionaries(KEYS, WORDS | SCALARS | st_.lists(SCALARS, max_size=2), max_size=5)
+few = given_settings(
+    max_examples=80,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@pytest.mark.usefixtures("state")
+@few
+@given(st_.dictionaries(NAMES, ENTRIES | SCALARS, max_size=3))
+def test_any_list_is_read_or_refused(tables: dict[str, object]):
+    assert_read_or_refused(tomli_w.dumps(tables).encode(errors="replace"))
+
+
+@pytest.mark.usefixtures("state")
+@few
+@given(st_.binary(max_size=60), st_.integers(0, 999))
+def test_any_bytes_in_a_list_are_read_or_refused(raw: bytes, place: int):
+    whole = files.as_toml(some_kept()[:2]).encode()
+    assert_read_or_refused(whole[:place] + raw + whole[place + len(raw) :])
+
+
+def assert_read_or_refused(raw: bytes) -> None:
+    try:
+        entries = files.from_toml(raw)
+    except files.UnreadableFileError as error:
+        assert error.fault.text.format(**error.fault.values)
+    else:
+        assert all(config_of(entry) for entry in entries)
 
 
 @pytest.mark.parametrize("text", ["[me\nx = 1", "[me]\npreset = 'course' x", "a = = 3"])
