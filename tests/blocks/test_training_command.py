@@ -112,7 +112,7 @@ def test_a_divergence_is_said_and_what_was_good_is_kept(
     for setting in ("learning_rate=1e6", "norm_kind=none", "qk_norm=false", "clip_norm=0.0"):
         wild += ["--set", setting]
     assert main([*wild, "--set", "initialization=pytorch"]) == 1
-    assert "use learning_rate 100000" in capsys.readouterr().err
+    assert "use learning_rate 0.1" in capsys.readouterr().err
     saved = load(tmp_path / "out" / "checkpoint")
     assert all(tensor.isfinite().all() for tensor in saved.weights.values())
 

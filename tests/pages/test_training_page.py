@@ -141,7 +141,7 @@ def test_a_rate_of_a_million_ends_the_run_names_it_and_offers_a_smaller_one():
     press(at, "start_again_mended")
     assert not at.exception
     assert run_of(at).id != before
-    assert run_of(at).spec.recipe.learning_rate == 1e5
+    assert run_of(at).spec.recipe.learning_rate == 0.1
 
 
 def test_ten_presses_start_what_is_allowed_and_say_why_no_more():
