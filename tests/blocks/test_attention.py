@@ -164,6 +164,20 @@ def test_gradients_of_a_training_pass_over_padding_are_finite(dropout: float):
     assert all(tensor.grad.isfinite().all() for tensor in (x, *model.parameters()))
 
 
+def test_dropout_in_a_training_pass_falls_on_the_pattern():
+    """Of weights aₖ, each kept with probability 1 − p and divided by it: mean and variance."""
+    n, p = 20_000, 0.25
+    attention, mask = build(toy(dropout=p)).layers[0].attention, causal(SEQ_LEN)
+    attention.out_proj, x = nn.Identity(), draw(1, SEQ_LEN, D_MODEL)
+    q, k, v = (split_heads(attention.get_submodule(f"{name}_proj")(x), N_HEADS) for name in "qkv")
+    pattern = attention_pattern(attention_scores(q, k, mask), mask)
+    with torch.no_grad(), training_mode(torch.Generator().manual_seed(0)):
+        seen = split_heads(attention(x.expand(n, -1, -1), mask), N_HEADS)
+    mean, variance = (pattern @ v)[0], (p / (1 - p) * pattern.square() @ v.square())[0]
+    assert ((seen.mean(0) - mean).abs() < 5 * (variance / n).sqrt()).all()
+    torch.testing.assert_close(seen.var(0), variance, rtol=0.1, atol=0)
+
+
 def test_gradients_of_both_paths_agree():
     qkv = [x.requires_grad_() for x in draw_qkv()]
     q, k, v = qkv

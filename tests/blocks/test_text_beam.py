@@ -1,5 +1,6 @@
 """Greedy and beam search: against trying everything, without a cache, and `transformers`."""
 
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -191,6 +192,52 @@ def test_no_target_is_longer_than_the_positions_reach():
     assert max(each.step for each in search.tree) <= 3
     (target,) = greedy(model, config, torch.tensor([SOURCE[:3]]), search_config(max_new_tokens=50))
     assert len(target) <= 3
+
+
+class Endless(BeamSearch):
+    """A search that goes on for as long as there is room."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.step >= self.n_steps or not self.alive
+
+
+@cache
+def any_model():
+    """One that is asked for nothing but its source."""
+    return model_and_config()
+
+
+def search_of(table: torch.Tensor, kind: type[BeamSearch] = BeamSearch, **changes: Any):
+    """A search with log-probabilities by step and last token: (step, last, next)."""
+    search = kind(*any_model(), SOURCE, search_config(**changes), use_cache=False)
+    search.reader.log_probs = lambda target_ids: table[target_ids.shape[1] - 1, target_ids[:, -1]]
+    return search
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.5, 1.0])
+def test_a_search_that_stops_early_finds_what_one_finds_that_never_does(length_penalty: float):
+    n_stopped = 0
+    for seed in range(50):
+        logits = 2 * torch.randn(8, 7, 7, generator=torch.Generator().manual_seed(seed))
+        wanted = {"length_penalty": length_penalty, "beam_width": 3}
+        early, endless = (
+            search_of(logits.log_softmax(-1), kind, **wanted).run()
+            for kind in (BeamSearch, Endless)
+        )
+        targets = [[search.token_ids(i) for i in search.results()] for search in (early, endless)]
+        assert targets[0] == targets[1]
+        n_stopped += early.step < endless.step
+    assert n_stopped > 0
+
+
+def test_a_beam_stays_full_where_every_hypothesis_would_rather_end():
+    row = torch.tensor([0.01, 0.02, 0.9, 0.03, 0.04]).log()
+    search = search_of(row.expand(8, 5, 5), beam_width=2)
+    search.advance()
+    search.advance()
+    fates = search.frame().groupby("step")["fate"].value_counts()
+    assert fates[1, Fate.KEPT] == fates[2, Fate.KEPT] == 2 == fates[2, Fate.FINISHED]
 
 
 def test_a_longer_target_is_favoured_where_asked_for():

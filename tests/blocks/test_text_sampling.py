@@ -45,6 +45,13 @@ def test_tokens_as_likely_as_the_last_one_kept_stay_in_top_k():
     assert left.isfinite().tolist() == [True, True, True, False]
 
 
+@pytest.mark.parametrize(("top_p", "n_kept"), [(0.25, 1), (0.5, 2), (0.75, 3)])
+def test_no_token_more_is_kept_where_the_likeliest_reach_top_p_exactly(top_p: float, n_kept: int):
+    logits, sampling = torch.zeros(4), SamplingConfig(top_p=top_p)
+    assert filtered(logits, sampling).isfinite().sum() == n_kept
+    assert reference(logits[None], sampling).isfinite().sum() == n_kept
+
+
 def test_temperature_zero_always_takes_the_first_of_the_likeliest():
     logits = torch.tensor([0.0, 5.0, 5.0, 1.0])
     greedy = SamplingConfig(temperature=0)
