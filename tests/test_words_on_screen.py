@@ -1,0 +1,202 @@
+"""No word comes to the screen past `_`, and none that was translated is kept for all languages."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+    for path in (ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")))
+}
+
+PROSE = re.compile(r"[A-Za-z][a-z]+ [A-Za-z]*[a-z]{2}|^[A-Z][a-z]{2,}$")
+MARKUP = re.compile(r":material/\w+:|:[a-z]+(-badge)?\[|<[^>]*>|%\{[^}]*\}|\$[^$]*\$")
+SHOWING = (
+    *("title", "header", "subheader", "heading", "markdown", "caption", "write", "text", "info"),
+    *("warning", "error", "success", "toast", "button", "link_button", "popover", "expander"),
+    *("toggle", "checkbox", "radio", "selectbox", "multiselect", "pills", "segmented_control"),
+    *("number_input", "text_input", "text_area", "metric", "tabs", "spinner", "status", "badge"),
+    *("file_uploader", "progress", "html"),
+)
+SHOWN = (
+    *("label", "help", "placeholder", "caption", "title", "title_text", "text", "name", "alt"),
+    *("hovertemplate", "hovertext", "ticktext", "ticksuffix", "format_func"),
+)
+# Names, which are the same in every language, and what Plotly and HTML call things.
+NO_WORDS = re.compile(
+    r"(middle|top|bottom) (left|center|right)|</?\w+.*|<!doctype.*|; border-.*|#* ?Blockscope"
+    r"|English|中文|Adam|Muon|Tensor|Matrix|\{\"model_type\".*"
+)
+# A text that is read, and a task with the model that has learned it.
+NO_SCREEN = ("pages/ui/fields.py: the small robot", "pages/ui/normalization/measured.py: sorting")
+
+
+def is_no_screen(node: ast.AST) -> bool:
+    """What was translated, a docstring, an error for programmers, the name of a random stream."""
+    match node:
+        case ast.Call(func=ast.Name("_" | "N_" | "generator")) | ast.Raise():
+            return True
+        case ast.Expr(value=ast.Constant()):
+            return True
+    return False
+
+
+def literals(node: ast.AST) -> Iterator[str]:
+    """Every text below a node that does not pass `_`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        if not is_no_screen(child):
+            yield from literals(child)
+
+
+def answers(node: ast.AST) -> Iterator[str]:
+    """The texts that an expression may be; those that it only asks for or looks up are none."""
+    match node:
+        case ast.Constant(value=str() as text):
+            yield text
+        case ast.Call(func=ast.Attribute(value=template, attr=name), args=given):
+            yield from answers(template)
+            for each in given if name == "join" else ():
+                yield from answers(each)
+        case ast.IfExp(body=first, orelse=other) | ast.BinOp(left=first, right=other):
+            yield from (*answers(first), *answers(other))
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.JoinedStr(values=parts):
+            for each in parts:
+                yield from answers(each)
+        case ast.Lambda(body=body) | ast.GeneratorExp(elt=body) | ast.ListComp(elt=body):
+            yield from answers(body)
+
+
+def shown(tree: ast.AST) -> Iterator[str]:
+    """What is handed to be shown: the first argument of such a function, or by such a name."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func).rpartition(".")[2]
+        given = [*(call.args[:1] if name in SHOWING else ())]
+        given += [keyword.value for keyword in call.keywords if keyword.arg in SHOWN]
+        for node in given:
+            yield from answers(node)
+
+
+def bare(tree: ast.AST) -> list[str]:
+    """Words of a source that come to the screen untranslated."""
+    prose = [text for text in literals(tree) if PROSE.search(text)]
+    labels = [text for text in shown(tree) if re.search(r"[^\W\d_]{2}", MARKUP.sub("", text))]
+    return [text for text in {*prose, *labels} if not NO_WORDS.fullmatch(text)]
+
+
+def test_no_word_is_shown_in_english_alone():
+    found = [f"{path}: {text}" for path, tree in SOURCES.items() for text in bare(tree)]
+    assert [each for each in found if not each.startswith(NO_SCREEN)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'st.subheader("Heads")',
+        'heading("heads", (), key="heads")',
+        'box.caption(f"seed {seed}")',
+        'st.toggle(_("a") if on else "off")',
+        'pick(format_func=lambda name: "none" if not name else _(name))',
+        'layout.update(xaxis_title=dict(text="tokens"))',
+        'slider("n", "How many of them", 1, 2)',
+        'LABELS = {"mean": "the mean"}',
+    ],
+)
+def test_such_a_word_is_found(source: str):
+    assert bare(ast.parse(source))
+
+
+Function = tuple[str, str]  # module, name
+
+
+def named(tree: ast.AST) -> dict[str, Function]:
+    """What a module's names stand for: its own functions, and what it imports from pages."""
+    found = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pages")
+        for alias in node.names
+    }
+    return found | {f.name: ("", f.name) for f in tree.body if isinstance(f, ast.FunctionDef)}
+
+
+def used(function: ast.FunctionDef, module: str, names: dict[str, Function]) -> set[Function]:
+    """The functions that a function names, by module."""
+    found = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id in names:
+            home, name = names[node.id]
+            found.add((home or module, name))
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in names:
+            found.add((".".join(names[ast.unparse(node.value)]), node.attr))
+    return found
+
+
+def speaking(uses: dict[Function, set[Function]]) -> set[Function]:
+    """The functions whose answer may depend on the language."""
+    found = {("pages.ui.language", name) for name in ("_", "say", "current_language")}
+    while more := {name for name, others in uses.items() if others & found} - found:
+        found |= more
+    return found
+
+
+def is_kept(function: ast.FunctionDef) -> bool:
+    return any("cache" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def parameters(function: ast.FunctionDef) -> set[str]:
+    return {argument.arg for argument in function.args.args}
+
+
+def calls_what_it_is_given(function: ast.FunctionDef) -> bool:
+    """And returns what that returns, unless these are numbers alone."""
+    if "NDArray" in ast.unparse(function.returns or ast.Constant(None)):
+        return False
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(
+        isinstance(called, ast.Name) and called.id in parameters(function) for called in calls
+    )
+
+
+def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
+    """Functions whose answers are kept, are words or may be, and the same for all languages."""
+    modules = {path.removesuffix(".py").replace("/", "."): tree for path, tree in trees.items()}
+    functions = {
+        (module, node.name): node
+        for module, tree in modules.items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    names = {module: named(tree) for module, tree in modules.items()}
+    uses = {key: used(node, key[0], names[key[0]]) for key, node in functions.items()}
+    speak = speaking(uses)
+    return [
+        key
+        for key, node in functions.items()
+        if is_kept(node) and (key in speak or calls_what_it_is_given(node))
+        if "language" not in parameters(node)
+    ]
+
+
+def test_what_is_kept_of_words_is_kept_by_language():
+    assert kept_without_language(SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@lru_cache\ndef table(run): return _title(run)\ndef _title(run): return _('heads')",
+        "@lru_cache(maxsize=8)\ndef described(alt, values): return alt(*values)",
+        "@st.cache_data\ndef labels(run): return terms.stage(run)",
+    ],
+)
+def test_words_kept_for_all_languages_are_found(source: str):
+    head = "from pages.ui.language import _\nfrom pages.ui import terms\n"
+    terms = "from pages.ui.language import _\ndef stage(name): return _(name)"
+    trees = {"pages/ui/x.py": ast.parse(head + source), "pages/ui/terms.py": ast.parse(terms)}
+    assert len(kept_without_language(trees)) == 1
