@@ -8,6 +8,8 @@ from streamlit.components.v2.component_manager import BidiComponentManager
 
 from pages.ui import link
 
+pytest.register_assert_rewrite("opened")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def no_components() -> Iterator[None]:

@@ -14,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
+CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
+SAME_IN_CHINESE = ("Dropout", "config.json")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|NaN|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 
@@ -112,6 +114,27 @@ def _texts(node: Any, name: str = "") -> Iterator[str]:
         yield node
 
 
+def labels(at: AppTest) -> list[str]:
+    """What stands on or beside all widgets; what a file is called that is saved is no word."""
+    shown = [each for each in (*at.main, *at.sidebar) if each.type != "download_button"]
+    popovers = [each.proto.popover.label for each in shown if each.type == "popover"]
+    return [*popovers, *(text for each in shown if isinstance(text := _label(each), str))]
+
+
+def _label(element: Any) -> object:
+    return getattr(element, "label", None)
+
+
+def assert_described(at: AppTest) -> None:
+    """Every picture is there for those who cannot see it, in the reader's language."""
+    alts = {chart.proto.id: chart.proto.alt for chart in at.get("plotly_chart")}
+    assert [key for key, alt in alts.items() if not alt.strip()] == []
+    if at.session_state.get("language") == "zh":
+        headings = [each.value for kind in (at.title, at.header, at.subheader) for each in kind]
+        texts = {*alts.values(), *headings, *labels(at)} - {*SAME_IN_CHINESE}
+        assert [each for each in texts if WORD.search(each) and not CHINESE.search(each)] == []
+
+
 def assert_refuses(at: AppTest) -> None:
     """Too large for this machine: said with the numbers, and a button that mends it."""
     assert [error.message for error in at.exception] == []
@@ -125,6 +148,7 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
     assert [(error.message, error.stack_trace) for error in at.exception] == []
     assert [error.value for error in at.error] == []
     assert warnings is None or len(at.warning) == warnings, [w.value for w in at.warning]
+    assert_described(at)
     for text in (said(at), words_in_pictures(at)):
         assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
     for table in (*at.dataframe, *at.table):

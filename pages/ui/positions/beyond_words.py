@@ -190,9 +190,18 @@ def by_distance_alt(run: Run, kind: PositionKind, *more: int) -> str:
     return spread_sentence(run, kind, *more)
 
 
-def by_length_alt(run: Run, kind: PositionKind, *more: int) -> str:
-    """The lines in words."""
-    return entropy_sentence(run, kind, *more)
+def by_length_alt(
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
+) -> str:
+    """Where the lines end."""
+    table = entropies(run, kind, layer, head, trained_len, done)
+    text = _("{kind}: {share:.0%} at {n} tokens")
+    ends = [
+        text.format(kind=row.label, share=row.value, n=row.seq_len)
+        for row in table.drop_duplicates("kind", keep="last").itertuples()
+    ]
+    shown = _("Entropy of head {head} as a share of even weights. {ends}")
+    return shown.format(head=head, ends="; ".join(ends))
 
 
 def bits(run: Run, n: int, n_steps: int) -> np.ndarray:
