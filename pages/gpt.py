@@ -72,7 +72,7 @@ def what_to_take(text: Text, position: int) -> None:
         "next_tokens": gpt_tables.vocabulary(run, position, text.sampling),
         "written": generated.frame(run, found),
         "lens": predicted.lens_table(run),
-        "surprise": predicted.surprise(run),
+        "surprise": gpt_tables.read_surprise(run),
         "parameters": cached.parameters(run.config),
     }
     take_away(run.config, tables_to_take, pictures(text, position), words.take_away_caption(run))

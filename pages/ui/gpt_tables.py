@@ -91,12 +91,18 @@ def next_tokens(run: Run, position: int, sampling: SamplingConfig) -> None:
         )
 
 
-def surprise(run: Run) -> None:
-    """The text with its surprise."""
+def read_surprise(run: Run) -> pd.DataFrame:
+    """The text with its surprise; positions count from 1, as in `read_tokens`."""
     table = predicted.surprise(run)
+    return table.assign(position=table["position"] + 1)
+
+
+def surprise(run: Run) -> None:
+    """The same on the page."""
+    table = read_surprise(run)
     shown = pd.DataFrame(
         {
-            _("position"): table["position"] + 1,
+            _("position"): table["position"],
             _("token"): table["label"],
             _("bits"): table["bits"].round(3),
             _("probability"): table["probability"].map(percent),

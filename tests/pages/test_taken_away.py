@@ -1,0 +1,396 @@
+"""What a reader takes away is what the run showed: every file of every page is read back."""
+
+import io
+import json
+import math
+import tomllib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+import torch
+from opened import BLOCK, PAGES, opened
+from streamlit.testing.v1 import AppTest
+
+from blocks import ModelConfig, Recording, record
+from blocks.cost.parameters import total_parameters
+from blocks.cost.passes import PassKind, operations, total_flops
+from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.run import Run
+from pages.ui import frame
+
+SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "seed": 5}
+# Those of a training, of a sweep and of the roofline come once something was measured.
+WITHOUT_FILES = (
+    "app.py",
+    *(f"pages/{name}.py" for name in ("feed_forward", "positions", "training")),
+)
+COMPARED = "pages/compare.py"
+
+
+class Taken(NamedTuple):
+    """The files of a page by name, and a recording of its run that no page has touched."""
+
+    at: AppTest
+    files: dict[str, str]
+    run: Run
+    seen: Recording | None
+
+    def table(self, name: str) -> pd.DataFrame:
+        return pd.read_csv(io.StringIO(self.files[name]), keep_default_na=False, na_values=[""])
+
+
+def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
+    """Press every button that saves a file."""
+    makers: dict[str, Callable[[], str | bytes]] = {}
+    runs: list[Run] = []
+    show, find = st.download_button, frame.current_run
+
+    def note(name: str, make: Callable, **how: Any) -> bool:
+        makers[name] = make
+        return show(name, make, **how)
+
+    monkeypatch.setattr(st, "download_button", note)
+    monkeypatch.setattr(frame, "current_run", lambda kind: runs.append(find(kind)) or runs[-1])
+    at = opened(page, **SIZES, **query)
+    assert not at.exception and not at.error
+    with monkeypatch.context() as still:
+        still.setitem(st.session_state, "values", at.session_state["values"])
+        still.setitem(st.session_state, "default_preset", at.session_state["default_preset"])
+        files = {name: make() for name, make in makers.items()}
+    run = runs[-1]
+    fits = run.has_target or run.config.architecture != "encoder-decoder"
+    model = run.build()
+    seen = record(model, run.values(), mask=run.build_mask()) if fits else None
+    return Taken(at, files, run, seen)
+
+
+def near(found: object, wanted: object) -> None:
+    """Equal up to the rounding of sums, against the largest of what is compared."""
+    found, wanted = np.asarray(found, float), np.asarray(wanted, float)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
+
+
+def whole_numbers(product: str) -> int:
+    """What a formula in numbers comes to."""
+    return math.prod(int(each.replace(",", "")) for each in product.split(" · "))
+
+
+def parameters(it: Taken, name: str) -> None:
+    table = it.table(name)
+    assert table["count"].sum() == sum(p.numel() for p in it.run.build().parameters())
+    numbers = table.columns[table.columns.isin(["numbers", "in numbers"])][0]
+    products = table[~table[numbers].str.contains(r"[^\d,· ]")]
+    assert products[numbers].map(whole_numbers).tolist() == products["count"].tolist()
+    assert len(products) > 4
+
+
+def moments(it: Taken, name: str) -> None:
+    for row in it.table(name).itertuples():
+        stack = getattr(row, "stack", "")
+        if stack == "decoder":
+            continue
+        layer = 0 if pd.isna(row.layer) else int(row.layer)
+        path = f"{stack}.{row.stage}" if stack and pd.isna(row.layer) else row.stage
+        x = it.seen.tensor(path, layer, stack=stack)
+        wanted = (x.mean(), x.std(correction=0), x.min(), x.max(), x.square().mean().sqrt())
+        found = (row.mean, row.std, row.min, row.max, row.rms)
+        near(found, [float(each) for each in wanted])
+
+
+def heads(it: Taken, name: str) -> None:
+    table = it.table(name)
+    layers = sorted(set(table["layer"]))
+    assert len(table) == len(layers) * it.run.config.n_heads
+    patterns = torch.cat([it.seen.pattern(layer)[0] for layer in layers]).double()
+    bits = -(patterns * patterns.clamp_min(1e-30).log2()).sum(-1).mean(-1)
+    near(table["entropy_bits"], bits)
+    near(table["first_token"], patterns[..., 0].mean(-1))
+    near(table["same_token"], patterns.diagonal(dim1=-2, dim2=-1).mean(-1))
+
+
+def tokens(it: Taken, name: str) -> None:
+    table, text = it.table(name), SIZES["text"]
+    assert table["token_id"].tolist() == [*it.run.input.token_ids]
+    spans = zip(table["first_character"], table["last_character"], strict=True)
+    assert "".join(text[first - 1 : last] for first, last in spans) == text
+    assert table["text"].tolist() == [token.replace("␣", " ") for token in table["token"]]
+
+
+def next_tokens(it: Taken, name: str) -> None:
+    table = it.table(name)
+    wanted = it.seen.output[0, -1].softmax(-1)
+    near(table["probability"], wanted[table["token_id"].tolist()])
+    assert set(table["token_id"]) == set(range(it.run.config.vocab_size))
+    assert table["probability"].is_monotonic_decreasing
+
+
+def written(it: Taken, name: str) -> None:
+    table, model = it.table(name), it.run.build()
+    ids = [*it.run.input.token_ids, *table["token_id"]]
+    with torch.no_grad():
+        chances = model(torch.tensor([ids]), torch.ones(len(ids), len(ids)).tril().bool())[0]
+    n = len(it.run.input.token_ids)
+    after = chances.softmax(-1)[range(n - 1, len(ids) - 1), ids[n:]]
+    near(table["model_probability"], after)
+    assert len(table) == 12
+
+
+def surprise(it: Taken, name: str) -> None:
+    table, ids = it.table(name), it.run.input.token_ids
+    assert table["token_id"].tolist() == [*ids[1:]]
+    assert table["position"].tolist() == [*range(2, len(ids) + 1)]  # from 1, as in tokens.csv
+    chances = it.seen.output[0, :-1].softmax(-1)[range(len(ids) - 1), ids[1:]]
+    near(table["probability"], chances)
+    near(table["bits"], -chances.log2())
+
+
+def lens(it: Taken, name: str) -> None:
+    table, n = it.table(name), len(it.run.input.labels)
+    last = table[table["layer"] == it.run.config.n_layers]
+    assert last["token_id"].tolist() == it.seen.output[0].argmax(-1).tolist()
+    near(last["probability"], it.seen.output[0].softmax(-1).amax(-1))
+    assert table["position"].tolist() == [*range(1, n + 1)] * (it.run.config.n_layers + 1)
+    assert last["token"].tolist() == [*it.run.input.labels]
+
+
+def guesses(it: Taken, name: str) -> None:
+    table = it.table(name)
+    assert table["token"].tolist() == [*it.run.input.labels]
+    near(table["probability"], it.seen.output[0].softmax(-1).amax(-1))
+
+
+def first_token(it: Taken, name: str) -> None:
+    table = it.table(name)
+    patterns = torch.cat([it.seen.pattern(layer)[0] for layer in range(2)])
+    near(table["weight"], patterns[:, 1:, 0].mean(-1))  # the first sees nothing else
+    assert table["head"].tolist() == [0, 1, 2, 3] * 2
+
+
+def contribution(it: Taken, name: str) -> None:
+    table = it.table(name)
+    near(table["weight"], it.seen.pattern(0)[0, 0, -1])
+    near(table["norm"], table["weight"] * table["value_norm"])
+
+
+def scaling(it: Taken, name: str) -> None:
+    scaled, bare = (it.table(name).query(f"is_scaled == {each}") for each in (True, False))
+    near(scaled["score_std"], bare["score_std"].to_numpy() / np.sqrt(bare["d_head"]))
+    assert (bare["entropy_bits"].to_numpy() <= scaled["entropy_bits"].to_numpy()).all()
+
+
+def leaks(it: Taken, name: str) -> None:
+    table = it.table(name)
+    assert table["is_forbidden"].tolist() == (table["token"] > table["output"]).tolist()
+    assert (table.loc[table["is_forbidden"], ["moved", "gradient"]] == 0).all(axis=None)
+    assert (table.loc[~table["is_forbidden"], ["moved", "gradient"]] > 0).all(axis=None)
+
+
+def norms(axis: int) -> Callable[[Taken, str], None]:
+    """Mean and mean square over the features of a token (2), or over the tokens (1)."""
+
+    def check(it: Taken, name: str) -> None:
+        table, x = it.table(name), it.seen.tensor("resid_pre", 0)
+        given = table[table["norm"] == "input"]
+        near(given["mean"], x.mean(axis)[0])
+        near(given["rms"], x.square().mean(axis).sqrt()[0])
+
+    return check
+
+
+def dependence(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("norm")
+    assert (table.loc[["layernorm", "rmsnorm"]] == 0).all(axis=None)
+    assert (table.loc["batchnorm_training"] > 0).all()
+
+
+def placements(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("placement")
+    x = it.seen.tensor("resid_post", 0)
+    own = table.loc[it.run.config.norm.norm_placement]
+    near(own[["mean", "min", "max"]], [float(x.mean()), float(x.min()), float(x.max())])
+
+
+def depth(it: Taken, name: str) -> None:
+    table = it.table(name)
+    assert {*table["placement"]} == {"pre", "post"}
+    table = table.dropna()
+    assert len(table) > 100
+    assert (table["least"] <= table["median"]).all() and (table["median"] <= table["most"]).all()
+
+
+def flops(it: Taken, name: str) -> None:
+    table = it.table(name)
+    there, both = (
+        total_flops(operations(it.run.config, kind, n=1024))
+        for kind in (PassKind.FORWARD, PassKind.TRAINING)
+    )
+    assert (table["forward"].sum(), table["backward"].sum()) == (there, both - there)
+
+
+def memory(it: Taken, name: str) -> None:
+    table = it.table(name)
+    itemsize = np.where(table["label"] == "float32", 4, 2)
+    assert table["weights"].tolist() == (itemsize * total_parameters(it.run.config)).tolist()
+    parts = ["weights", "gradients", "master", "optimizer", "activations"]
+    assert table[parts].sum(axis=1).tolist() == table["total"].tolist()
+
+
+def fits(it: Taken, name: str) -> None:
+    table = it.table(name)
+    assert {"NVIDIA A100 SXM 80GB"} < {*table["device"]} and {*table["it fits"]} == {"yes"}
+    use = table.set_index("device")["memory to use"]
+    assert use["NVIDIA A100 SXM 80GB"] == "72 GB"  # 90 % of it
+
+
+def training(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("label")["flops"]
+    n = total_parameters(it.run.config)
+    assert table.iloc[0] == pytest.approx(6 * n * 20 * n, rel=0.3) and (table.iloc[0] > 0)
+
+
+def weights_bytes(it: Taken, name: str) -> None:
+    table = it.table(name)
+    n = total_parameters(it.run.config)
+    wanted = [f"{n * bits / 8 / 2**20:.1f} MiB" for bits in table["bits"]]
+    assert table["weights"].tolist() == wanted
+
+
+def changes(it: Taken, name: str) -> None:
+    table, n = it.table(name), total_parameters(it.run.config)
+    moved = table["Δ"].str.replace("−", "-").str.replace(",", "").astype(int)
+    assert (n + moved).tolist() == table["then"].str.replace(",", "").astype(int).tolist()
+
+
+def published_models(it: Taken, name: str) -> None:
+    every = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
+    counts = {total_parameters(preset.config) for preset in every.values()}
+    assert {*it.table(name)["parameters"]} <= counts
+    assert len(it.table(name)) > 20
+
+
+def weight_values(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("kind")
+    model = it.run.build()
+    inside = [p for path, p in model.named_parameters() if ".attention." in path]
+    values = torch.cat([p.detach().flatten() for p in inside])
+    assert table.loc["attention", "count"] == len(values)
+    found = table.loc["attention", ["mean", "std", "min", "max"]]
+    near(found, [values.mean(), values.std(correction=0), values.min(), values.max()])
+
+
+def weight_bins(it: Taken, name: str) -> None:
+    shares = it.table(name).groupby("kind")["share"].sum()
+    near(shares, np.ones(len(shares)))
+
+
+def search(it: Taken, name: str) -> None:
+    table = it.table(name)
+    kept = table[table["fate"] != "dropped"]
+    near(kept["token_log_prob"].cumsum(), kept["log_prob"])
+    ids = [1, *kept["token_id"]]
+    assert kept["step"].tolist() == [*range(1, len(kept) + 1)] and len(ids) > 2
+
+
+def next_of_target(it: Taken, name: str) -> None:
+    table = it.table(name)
+    near(table["probability"], table["probability"].sort_values(ascending=False))
+    assert 0 < table["probability"].sum() <= 1 + 1e-6 and table["token_id"].is_unique
+
+
+def architectures(it: Taken, name: str) -> None:
+    table = it.table(name).set_index("architecture")
+    both = it.run.config
+    assert table.loc["encoder-decoder", "parameters"] == total_parameters(both)
+
+
+COMMON = {"parameters.csv": parameters}
+CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
+    "pages/attention.py": {
+        "all_heads.csv": heads,
+        "first_token.csv": first_token,
+        "contribution.csv": contribution,
+        "scaling.csv": scaling,
+        **COMMON,
+    },
+    BLOCK: {"flow.csv": moments, "heads.csv": heads, **COMMON},
+    "pages/cost.py": {
+        "flops.csv": flops,
+        "memory.csv": memory,
+        "fits.csv": fits,
+        "training.csv": training,
+    },
+    "pages/encoder.py": {
+        "layers.csv": moments,
+        "heads.csv": heads,
+        "guesses.csv": guesses,
+        **COMMON,
+    },
+    "pages/gpt.py": {
+        "tokens.csv": tokens,
+        "next_tokens.csv": next_tokens,
+        "written.csv": written,
+        "lens.csv": lens,
+        "surprise.csv": surprise,
+        **COMMON,
+    },
+    "pages/masks.py": {"heads.csv": heads, "leaks.csv": leaks},
+    "pages/normalization.py": {
+        "depth.csv": depth,
+        "norms_per_token.csv": norms(2),
+        "norms_per_feature.csv": norms(1),
+        "norms_dependence.csv": dependence,
+        "placements.csv": placements,
+    },
+    "pages/parameters.py": {
+        "weights_bytes.csv": weights_bytes,
+        "changes.csv": changes,
+        "published_models.csv": published_models,
+        "weight_values.csv": weight_values,
+        "weight_bins.csv": weight_bins,
+        **COMMON,
+    },
+    "pages/seq2seq.py": {
+        "search.csv": search,
+        "next_tokens.csv": next_of_target,
+        "flow.csv": moments,
+        "architectures.csv": architectures,
+        **COMMON,
+    },
+}
+
+
+def test_every_page_is_looked_at():
+    assert {*CHECKS, COMPARED, *WITHOUT_FILES} == {*PAGES}
+
+
+@pytest.mark.parametrize("page", CHECKS)
+def test_every_file_is_what_the_run_showed(page: str, monkeypatch: pytest.MonkeyPatch):
+    it = taken(page, monkeypatch)
+    assert {name for name in it.files if name.endswith(".csv")} == CHECKS[page].keys()
+    for name, check in CHECKS[page].items():
+        check(it, name)
+    for read, name in ((tomllib.loads, "config.toml"), (json.loads, "config.json")):
+        assert ModelConfig.from_flat(read(it.files[name])) == it.run.config
+    assert "plotly-graph-div" in it.files["pictures.html"]
+
+
+def test_the_table_of_stages_is_its_file_rounded(monkeypatch: pytest.MonkeyPatch):
+    it = taken(BLOCK, monkeypatch)
+    shown = next(each.value for each in it.at.dataframe if "beyond 3 std" in each.value)
+    file = it.table("flow.csv")
+    columns = {"mean": "mean", "std": "std", "min": "min", "max": "max", "RMS": "rms"}
+    for header, name in columns.items():
+        assert shown[header].tolist() == file[name].round(4).tolist(), header
+
+
+def test_a_comparison_is_saved_as_it_is(monkeypatch: pytest.MonkeyPatch):
+    it = taken(COMPARED, monkeypatch, kept="mine=preset%3Dcourse%26n_heads%3D2")
+    differences, numbers = (it.table(f"{name}.csv") for name in ("differences", "numbers"))
+    assert {"n_heads", "2", "4"} <= {*differences.astype(str).to_numpy().ravel()}
+    assert f"{total_parameters(it.run.config):,}" in numbers.astype(str).to_numpy()
+    assert tomllib.loads(it.files["kept.toml"])["mine"]["n_heads"] == 2
+    assert "mine" in it.files["kept.csv"]
