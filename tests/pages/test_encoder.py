@@ -87,6 +87,7 @@ def test_every_layer_has_its_row_and_every_head_its_tile(n_layers: int):
 def test_layer_and_head_of_the_link_are_shown():
     at = opened(ENCODER, preset="sort", text="hello", layer=1, head=2)
     assert control(at, "layer").value == 1 and control(at, "head").value == 2
+    assert control(at, "layer").options == ["1", "2"]  # counted from 1, as everywhere on the page
     other = opened(ENCODER, preset="sort", text="hello", layer=99, head=99)
     assert_works(other)
     assert control(other, "layer").value == 1 and control(other, "head").value == 3

@@ -210,14 +210,25 @@ def test_without_its_source_the_target_is_another_one():
     assert "Without cross-attention the next token moves by" in said(at)
 
 
+def spoilt(at) -> tuple[str, str]:
+    """The text with tokens masked, and with spans left out."""
+    lines = [line for line in said(at).splitlines() if "-badge[" in line]
+    return tuple(next(line for line in lines if mark in line) for mark in ("MASK", "id\\_0"))
+
+
 def test_each_architecture_has_its_numbers_and_its_example():
-    at = translated(corrupted_share=0.5, corruption_seed=3, text="We like cats and milk.")
+    spans = {"corrupted_share": 0.5, "mean_span_len": 1.0, "corruption_seed": 3}
+    at = translated(**spans, text="We like cats and milk.")
     assert_works(at)
     words = said(at)
     assert "times the parameters of the decoder-only model" in words
     assert "extra\\_id\\_0" in words and "MASK" in words
-    move(at, "corruption_seed", 4)
-    assert settings(at)["corruption_seed"] == "4"
+    drawn = [spoilt(at)]
+    for seed in (4, 5):
+        move(at, "corruption_seed", seed)
+        drawn.append(spoilt(at))
+    assert settings(at)["corruption_seed"] == "5"
+    assert all(len({*texts}) > 1 for texts in zip(*drawn, strict=True))
 
 
 def test_halves_are_not_called_equal_where_they_are_not():

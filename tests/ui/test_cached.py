@@ -26,6 +26,20 @@ def seen(run: Run) -> tuple[dict, dict, list]:
     )
 
 
+def forget() -> None:
+    """Whatever was kept."""
+    for kept in (cached.flow, cached.whole_flow, cached.heads, cached.head_map):
+        kept.cache_clear()
+    cached.recording.clear()
+    cached._model.clear()
+
+
+def seen_alone(run: Run) -> tuple[dict, dict, list]:
+    """The same where no other run has left anything behind."""
+    forget()
+    return seen(run)
+
+
 def test_sessions_at_once_see_each_their_own():
     runs = [
         run_of(seed, training=training, norm_kind=norm)
@@ -33,10 +47,8 @@ def test_sessions_at_once_see_each_their_own():
         for training in (False, True)
         for norm in ("layernorm", "batchnorm")
     ]
-    alone = [seen(run) for run in runs]
-    for kept in (cached.flow, cached.heads, cached.head_map):
-        kept.cache_clear()
-    cached.recording.clear()
+    alone = [seen_alone(run) for run in runs]
+    forget()
     with ThreadPoolExecutor(8) as sessions:
         assert list(sessions.map(seen, [*runs, *reversed(runs)])) == [*alone, *reversed(alone)]
 
