@@ -217,8 +217,8 @@ def spoilt(at) -> tuple[str, str]:
 
 
 def test_each_architecture_has_its_numbers_and_its_example():
-    spans = {"corrupted_share": 0.5, "mean_span_len": 1.0, "corruption_seed": 3}
-    at = translated(**spans, text="We like cats and milk.")
+    spans = {"corrupted_share": 0.3, "mean_span_len": 1.0, "corruption_seed": 3}
+    at = translated(**spans, text="We like cats and milk, and they like two small dogs.")
     assert_works(at)
     words = said(at)
     assert "times the parameters of the decoder-only model" in words
