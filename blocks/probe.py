@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from blocks import devices
-from blocks.cost.peak_memory import peak_memory
 from blocks.dropout import training_mode
 from blocks.inspection import flow, heads
 from blocks.model_input import check_input
@@ -68,7 +67,7 @@ class Recorder:
         self.keep = keep
         self.replace = replace
         self.stages: list[str] = []
-        self.moments: list[Tensor] = []
+        self.moments = flow.StageMoments()
         self.tensors: dict[str, Tensor] = {}
 
     def wants(self, probe: Probe) -> bool:
@@ -85,7 +84,7 @@ class Recorder:
             x = self.replace[probe.path](x)
         if isinstance(probe, Stage):
             self.stages.append(probe.path)
-            self.moments.append(flow.moments(x))
+            self.moments.add(x)
         if self.keeps(probe.path):
             self.tensors[probe.path] = x
         return x
@@ -109,7 +108,7 @@ class Recording:
     """What one pass showed. Tensors stay on the device; frames cross in one transfer.
 
     `stages`: paths in the order in which they passed; `moments`: one row a stage, columns
-    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds` and `peak_bytes`: measured.
+    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured.
     """
 
     stages: tuple[str, ...]
@@ -117,7 +116,13 @@ class Recording:
     tensors: Mapping[str, Tensor]
     output: Tensor
     milliseconds: float
-    peak_bytes: int
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory that the recording holds, exactly: what two tensors share counts once."""
+        held = (*self.tensors.values(), self.moments, self.output)
+        storages = (tensor.untyped_storage() for tensor in held)
+        return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
     def tensor(self, name: str, layer: int = 0, *, stack: str = "") -> Tensor:
         """What passed the probe `name`, whole path or name within a layer.
@@ -166,7 +171,7 @@ def record(
     training: AbstractContextManager[None] = nullcontext()
     if training_seed is not None:
         training = training_mode(generator(training_seed, "dropout"))
-    with listening(recorder), torch.no_grad(), training, peak_memory(x.device) as memory:
+    with listening(recorder), torch.no_grad(), training:
         devices.synchronize(x.device)
         start = time.perf_counter()
         output = model(x, mask)
@@ -174,9 +179,8 @@ def record(
         milliseconds = 1000 * (time.perf_counter() - start)
     return Recording(
         stages=tuple(recorder.stages),
-        moments=torch.stack(recorder.moments),
+        moments=recorder.moments.rows(),
         tensors=recorder.tensors,
         output=output,
         milliseconds=milliseconds,
-        peak_bytes=memory.peak_bytes,
     )

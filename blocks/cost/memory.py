@@ -8,6 +8,7 @@ from blocks.config import ModelConfig
 from blocks.cost.fitting import Sizes, depth_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
 from blocks.faults import N_, Fault
+from blocks.inspection.flow import SUMMED_TOGETHER
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,14 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     """Estimate the bytes of one recorded pass; weights exact, activations from above.
 
     While building, two weights more are alive in float32; while recording, stages and heads stay,
-    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32. Of an
-    encoder–decoder `seq_len` is the length of the longer text.
+    and softmax, dropout and ALiBi hold up to eight copies of a pattern, some in float32; small
+    stages wait to be summed up together. Of an encoder–decoder `seq_len` is the length of the
+    longer text.
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     tokens = batch * seq_len
     stages = _n_stages(config) * tokens * config.d_model
+    stages += 3 * min(stages, SUMMED_TOGETHER + tokens * config.d_model)
     heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
     n_patterns = config.n_layers + 2 * config.n_decoder_layers
     patterns = (n_patterns + 7) * tokens * config.n_heads * seq_len

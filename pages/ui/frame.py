@@ -241,13 +241,13 @@ def _apply(mend: dict) -> None:
 
 
 def _device_line(run: Run, seen: Recording) -> None:
-    """Measured, not estimated: the last run on this device."""
-    text = _("{device} · {dtype} · {time:.2f} ms · {memory} at the peak, not counting the weights")
+    """The time measured, the memory counted: the last run on this device."""
+    text = _("{device} · {dtype} · recorded in {time:.2f} ms · keeps {memory} beside the weights")
     st.sidebar.caption(
         text.format(
             device=devices.device_name(run.device),
             dtype=run.dtype,
             time=seen.milliseconds,
-            memory=bytes_text(seen.peak_bytes),
+            memory=bytes_text(seen.kept_bytes),
         )
     )

@@ -88,8 +88,7 @@ def test_a_recording_is_measured_there():
     seen, here = record(model, x), record(build(toy()), toy_input())
     assert seen.milliseconds > 0
     assert seen.pattern().device.type == DEVICE
-    assert seen.peak_bytes >= seen.tensor("scores").nbytes + seen.pattern().nbytes
-    assert seen.peak_bytes == pytest.approx(here.peak_bytes, rel=0.5)
+    assert seen.kept_bytes == here.kept_bytes
     assert len(seen.flow()) == len(seen.stages)
     assert len(seen.heads()) == toy().n_heads
 

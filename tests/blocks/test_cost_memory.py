@@ -33,7 +33,9 @@ def measured(
     mask = build_mask(MaskConfig(mask_kind=mask_kind), is_token)
     model, x = build(config, dtype=dtype), draw(*shape, config.d_model).to(dtype)
     weights = sum(parameter.nbytes for parameter in model.parameters())
-    return weights + record(model, x, mask=mask, training_seed=training_seed).peak_bytes
+    with TensorMemory() as memory:
+        record(model, x, mask=mask, training_seed=training_seed)
+    return weights + memory.peak_bytes
 
 
 def estimated(config: ModelConfig, shape: tuple[int, int], dtype: torch.dtype) -> int:
