@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 import torch
 from torch import nn
-from torch.optim import SGD, AdamW, Muon, Optimizer
+from torch.optim import SGD, AdamW, Optimizer
 
 from blocks import devices
+from blocks.training.muon import Muon
 from blocks.training.recipe import OptimizerKind, Recipe
 
 FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")
@@ -88,17 +89,13 @@ def _sgd(groups: Sequence[dict[str, object]], recipe: Recipe) -> Optimizer:
 
 
 def _muon(matrices: Named, recipe: Recipe) -> Optimizer:
-    """Momentum, made orthogonal by five Newton–Schulz steps (Jordan 2024).
-
-    `original` multiplies the rate by √max(1, d_out/d_in), as torch.optim._muon._adjust_lr does.
-    """
+    """Momentum, made orthogonal by five Newton–Schulz steps (Jordan 2024)."""
     group = {"params": list(matrices.values()), "initial_lr": recipe.muon_learning_rate}
     return Muon(
         [group],
         lr=recipe.muon_learning_rate,
         momentum=recipe.momentum,
         weight_decay=recipe.weight_decay,
-        adjust_lr_fn="original",
     )
 
 

@@ -1,7 +1,5 @@
 """Who steps which parameter, and torch's own arithmetic behind it."""
 
-import math
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,6 +7,7 @@ from toy import draw
 from training_toy import toy_config, toy_spec
 
 from blocks import build
+from blocks.training.muon import Muon, orthogonal
 from blocks.training.optimizer_state import read_optimizers
 from blocks.training.optimizers import (
     build_optimizers,
@@ -77,9 +76,8 @@ def test_muon_steps_the_matrices_of_the_layers_and_adamw_the_rest():
 
 
 def orthogonalized(matrix: Tensor) -> Tensor:
-    """Five quintic Newton-Schulz steps in bfloat16 (Jordan 2024), written out."""
-    x = matrix.bfloat16()
-    x = x / x.norm()
+    """Five quintic Newton-Schulz steps (Jordan 2024), written out."""
+    x = matrix / matrix.norm()
     x = x.mT if matrix.shape[0] > matrix.shape[1] else x
     for _ in range(5):
         gram = x @ x.mT
@@ -87,24 +85,41 @@ def orthogonalized(matrix: Tensor) -> Tensor:
     return x.mT if matrix.shape[0] > matrix.shape[1] else x
 
 
-def test_muon_scales_with_the_root_of_out_over_in():
-    model = model_of()
-    before = with_gradients(model)
-    recipe = Recipe(
-        optimizer=OptimizerKind.MUON,
-        muon_learning_rate=MUON_RATE,
-        momentum=0.0,
-        weight_decay=0.0,
-    )
-    for optimizer in build_optimizers(model, recipe):
-        optimizer.step()
-    for name in ("up_proj", "down_proj"):
-        path = f"layers.0.feed_forward.{name}.weight"
-        weight = model.get_parameter(path)
-        scale = math.sqrt(max(1, weight.shape[0] / weight.shape[1]))
-        expected = -MUON_RATE * scale * orthogonalized(weight.grad).float()
-        moved = weight.detach() - before[path]
-        torch.testing.assert_close(moved, expected, rtol=0.1, atol=0.02 * MUON_RATE)
+SHAPES = [(16, 16), (16, 24), (16, 64), (64, 16), (24, 16), (1, 5), (5, 1)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_matrices_become_orthogonal_together_as_each_would_alone(shape: tuple[int, int]):
+    matrices = draw(3, min(shape), max(shape)).double()
+    for ours, matrix in zip(orthogonal(matrices), matrices, strict=True):
+        torch.testing.assert_close(ours, orthogonalized(matrix), rtol=1e-9, atol=1e-12)
+        singular = torch.linalg.svdvals(ours)
+        assert singular.max() < 1.3 and singular.median() > 0.6
+
+
+def test_muon_steps_as_torchs_own():
+    """As far as bfloat16 goes, in which torch makes the momentum orthogonal."""
+    values = {"lr": MUON_RATE, "momentum": 0.8, "weight_decay": 0.1}
+    pairs = [(nn.Parameter(draw(*shape)), nn.Parameter(draw(*shape))) for shape in SHAPES * 2]
+    ours, theirs = zip(*pairs, strict=True)
+    optimizers = (Muon(ours, **values), torch.optim.Muon(theirs, **values))
+    for step in range(3):
+        for i, pair in enumerate(pairs):
+            for parameter in pair:
+                parameter.grad = draw(*parameter.shape, seed=100 * step + i)
+        for optimizer in optimizers:
+            optimizer.step()
+    for mine, other in pairs:
+        moved, expected = (each.detach() - draw(*each.shape) for each in (mine, other))
+        assert torch.linalg.norm(moved - expected) <= 0.03 * torch.linalg.norm(expected)
+
+
+def test_a_matrix_without_a_gradient_stays_where_it_is():
+    still, moving = (nn.Parameter(draw(4, 4)) for _ in "ab")
+    moving.grad = draw(4, 4, seed=1)
+    Muon([still, moving], lr=MUON_RATE).step()
+    assert torch.equal(still, draw(4, 4))
+    assert not torch.equal(moving, draw(4, 4))
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
