@@ -9,13 +9,14 @@ from typing import Any
 
 from blocks import devices
 from blocks.config import FIELDS
+from blocks.cost.fast_format import fast_format
 from blocks.faults import N_, ConfigError, Fault
 from blocks.kinds import Architecture
 from blocks.training.checkpoint import STATE, Checkpoint, load
 from blocks.training.corpora import corpus_from_bytes
 from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
-from blocks.training.recipe import DEFAULTS, RECIPES
+from blocks.training.recipe import DEFAULTS, RECIPE_TABLE, RECIPES
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import LEARNERS, Language, TaskConfig, TaskKind, TokenKind, build_task
 from blocks.training.watch import watched
@@ -110,6 +111,8 @@ def begun(options: argparse.Namespace) -> Training:
         raise ConfigError([Fault(text, {"name": name}) for name in sorted(unknown)])
     steps = {} if options.steps is None else {"n_steps": options.steps}
     recipe, mended = RECIPES[options.preset].nearest(**steps)
+    if RECIPE_TABLE[options.preset].in_fast_format and "dtype" not in values:
+        recipe = recipe.replace(dtype=said_format(options.device))
     recipe = recipe.replace(**{name: each for name, each in values.items() if name in DEFAULTS})
     for fault in mended:
         print(fault, file=sys.stderr)
@@ -123,6 +126,13 @@ def begun(options: argparse.Namespace) -> Training:
         device=options.device,
     )
     return Training(spec)
+
+
+def said_format(device: str) -> str:
+    """The number format that the device is fast in; said, so that the run can be repeated."""
+    chosen = fast_format(device)
+    print(f"{device} is fast in {chosen}: the same again by --set dtype={chosen}", file=sys.stderr)
+    return chosen
 
 
 def task_config(options: argparse.Namespace) -> TaskConfig:

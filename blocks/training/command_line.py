@@ -39,9 +39,9 @@ def _task_options(task: TaskConfig, text_file: str) -> Iterator[str]:
 
 
 def _assignments(usual: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
-    """What differs from the recipe and the fast model."""
+    """What differs from the recipe and the fast model, and what depends on the device."""
     for name, value in wanted.items():
-        if name not in BY_OPTION and value != usual[name]:
+        if name == "dtype" or (name not in BY_OPTION and value != usual[name]):
             yield from ("--set", f"{name}={value}")
 
 

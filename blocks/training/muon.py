@@ -14,7 +14,7 @@ LEAST_NORM = 1e-7
 
 
 class Muon(optim.Muon):
-    """What `torch.optim.Muon` does, in float32 and for all matrices of one shape at once.
+    """What `torch.optim.Muon` does, for all matrices of one shape at once, in their own format.
 
     torch takes one after the other, and always in bfloat16, which is several times slower where
     the processor has no products for it. The rate is multiplied by √max(1, d_out/d_in).
@@ -29,7 +29,7 @@ class Muon(optim.Muon):
 
     def _move(self, matrices: Sequence[Tensor], group: dict[str, Any]) -> None:
         updates = torch.stack([self._direction(each, group["momentum"]) for each in matrices])
-        for matrix, update in zip(matrices, orthogonal(updates.float()), strict=True):
+        for matrix, update in zip(matrices, orthogonal(updates), strict=True):
             d_out, d_in = matrix.shape
             matrix.mul_(1 - group["lr"] * group["weight_decay"])
             stretched = max(1, d_out / d_in) ** 0.5
@@ -51,9 +51,11 @@ def orthogonal(x: Tensor) -> Tensor:
 
     (n, rows, columns) to the same, with rows ≤ columns. Each step multiplies X by a polynomial of
     XXᵀ; of wide matrices only XXᵀ goes through the steps, and X is multiplied once, at the end.
+    That loses small singular values in a format as coarse as bfloat16, which takes every step.
     """
     x = x / torch.linalg.matrix_norm(x, keepdim=True).clamp(min=LEAST_NORM)
-    if 2 * x.shape[1] > x.shape[2]:
+    is_wide = x.shape[2] >= 2 * x.shape[1]
+    if not is_wide or x.dtype.itemsize < torch.float32.itemsize:
         for _ in range(N_STEPS):
             x = _factor(x @ x.mT) @ x
         return x

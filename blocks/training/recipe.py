@@ -142,11 +142,16 @@ def _pair_faults(recipe: Recipe) -> Iterator[Fault]:
 
 
 class NamedRecipe(NamedTuple):
-    """A recipe people know, and where its numbers stand."""
+    """A recipe people know, and where its numbers stand.
+
+    `in_fast_format`: its number format is the one that the device is fast in, where nobody asks
+    for another.
+    """
 
     title: str
     recipe: Recipe
     source: str
+    in_fast_format: bool = False
 
 
 RECIPE_TABLE: dict[str, NamedRecipe] = {
@@ -168,9 +173,9 @@ RECIPE_TABLE: dict[str, NamedRecipe] = {
             warmup_steps=10,
             final_share=0.0,
             clip_norm=0.0,
-            dtype=WeightDtype.BFLOAT16,
         ),
         "Jordan et al. 2024, modded-nanogpt; Muon: kellerjordan.github.io/posts/muon",
+        in_fast_format=True,
     ),
     "paper": NamedRecipe(
         N_("The recipe of the first Transformer"),

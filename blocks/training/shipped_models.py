@@ -25,7 +25,7 @@ from blocks.training.events import Evaluation, Step
 from blocks.training.induction import TOKENS
 from blocks.training.loop import Training
 from blocks.training.pairs import PairTask
-from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind, WeightDtype
+from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Language, TaskConfig, TaskKind
 from blocks.training.translating import LONGEST_ROW
@@ -82,7 +82,6 @@ FAST = RECIPES["fast"].replace(
     learning_rate=3e-3,
     muon_learning_rate=0.02,
     eval_every=250,
-    dtype=WeightDtype.FLOAT32,
 )
 STEADY = Recipe(
     n_steps=500,

@@ -8,6 +8,7 @@ import pytest
 from training_toy import toy_spec
 
 from blocks.kinds import Architecture
+from blocks.training import command
 from blocks.training.command import begun, parser
 from blocks.training.command_line import command_line
 from blocks.training.comparison import differences
@@ -27,6 +28,12 @@ TASKS = {
     "masked": TaskConfig(kind=TaskKind.MASKED_WORDS),
     "pairs": TaskConfig(kind=TaskKind.TEXT, token_kind=TokenKind.BYTE_PAIRS),
 }
+
+
+@pytest.fixture(autouse=True)
+def fast_in_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is typed on another device trains the same."""
+    monkeypatch.setattr(command, "fast_format", lambda _device: "bfloat16")
 
 
 def typed(spec: TrainingSpec) -> TrainingSpec:
@@ -51,6 +58,25 @@ def test_a_text_is_read_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     config = fast_config(build_task(task), d_model=16, n_layers=1)
     spec = TrainingSpec(config=config, task=task, recipe=RECIPES["fast"])
     assert typed(spec).task == task
+
+
+def test_the_fast_recipe_is_trained_in_what_the_device_is_fast_in_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+):
+    words = ["--task", "sort", "--out", "runs/sort"]
+    spec = begun(parser().parse_args(words)).spec
+    assert spec.recipe == RECIPES["fast"].replace(dtype="bfloat16")
+    assert "--set dtype=bfloat16" in capsys.readouterr().err
+    assert "--set dtype=bfloat16" in command_line(spec)
+
+
+@pytest.mark.parametrize("words", [["--set", "dtype=float32"], ["--preset", "baseline"]])
+def test_another_format_is_used_where_it_is_asked_for(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+):
+    spec = begun(parser().parse_args(["--task", "sort", "--out", "runs/sort", *words])).spec
+    assert spec.recipe.dtype == "float32"
+    assert "is fast in" not in capsys.readouterr().err
 
 
 def test_what_differs_is_told_with_both_values():
