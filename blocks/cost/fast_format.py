@@ -1,17 +1,19 @@
 """Which number format this device multiplies matrices fast in: a race, once per process."""
 
-from collections.abc import Mapping
-from functools import cache
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from blocks import devices
 from blocks.cost.operands import Operands
-from blocks.cost.timing import measure_times
 
-RACERS = ("float32", "bfloat16")
-ROWS, D_IN, D_OUT = 768, 128, 512  # twelve rows of 64 tokens, widened: half a step is such products
+RACERS, RACE_SECONDS = ("float32", "bfloat16"), 0.2
+ROWS, D_IN, D_OUT = 768, 128, 128  # twelve rows of 64 tokens pass such matrices
 CLEARLY = 2
 """How many times faster products in two bytes must be: the rest of a step is slower in them."""
 
@@ -20,22 +22,44 @@ CLEARLY = 2
 def fast_format(device: str) -> str:
     """The number format to train in here, where nobody asks for another one.
 
-    Measured once per process, in some milliseconds. What it says depends on the device, so whoever
-    uses it keeps the answer with the result.
+    Measured once per process. What it says depends on the device, so whoever uses it keeps the
+    answer with the result.
     """
-    formats = [name for name in RACERS if name in devices.available_dtypes(device)]
-    return faster({name: product_seconds(device, devices.DTYPES[name]) for name in formats})
+    return faster(product_seconds(device))
 
 
 def faster(seconds: Mapping[str, float]) -> str:
-    """bfloat16 where its products are clearly faster than those in float32, else float32."""
-    half = seconds.get("bfloat16", float("inf"))
-    return "bfloat16" if CLEARLY * half <= seconds["float32"] else "float32"
+    """bfloat16 where its products are clearly faster, else (or too busy to tell) float32."""
+    is_clear = CLEARLY * seconds.get("bfloat16", math.inf) <= seconds["float32"]
+    return "bfloat16" if is_clear else "float32"
 
 
-def product_seconds(device: str, dtype: torch.dtype) -> float:
-    """Seconds of one product of matrices, as a small model's feed-forward layer has it."""
+def product_seconds(device: str) -> dict[str, float]:
+    """Seconds of one product of matrices by number format, as a small model's layer has it.
+
+    In turn, and the fastest of each: whatever else the machine does only adds time.
+    """
+    formats = [name for name in RACERS if name in devices.available_dtypes(device)]
+    works = {name: _product(device, devices.DTYPES[name]) for name in formats}
+    for work in works.values():
+        _seconds(work, device)  # pays for first times
+    best, start = dict.fromkeys(formats, math.inf), time.perf_counter()
+    while time.perf_counter() - start < RACE_SECONDS:
+        for name, work in works.items():
+            best[name] = min(best[name], _seconds(work, device))
+    return best
+
+
+def _product(device: str, dtype: torch.dtype) -> Callable[[], Tensor]:
     draw = Operands(device, dtype)
-    x, weight = draw.tensor(ROWS, D_IN), draw.tensor(D_OUT, D_IN)
+    return partial(F.linear, draw.tensor(ROWS, D_IN), draw.tensor(D_OUT, D_IN))
+
+
+def _seconds(work: Callable[[], Tensor], device: str) -> float:
+    place = torch.device(device)
+    devices.synchronize(place)
+    start = time.perf_counter()
     with torch.inference_mode():
-        return measure_times(lambda: F.linear(x, weight), device).fast
+        work()
+    devices.synchronize(place)
+    return time.perf_counter() - start
