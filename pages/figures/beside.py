@@ -38,6 +38,21 @@ def on_one_scale(a: Picture, b: Picture) -> tuple[Picture, Picture]:
     return Picture(parts[0]), Picture(parts[1])
 
 
+def are_same(a: Picture, b: Picture) -> bool:
+    """Whether both show the same."""
+    return _are_equal(a.sent, b.sent)
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    """Value by value: an array that Plotly could not pack, as an empty one, has no one answer."""
+    a, b = (each.tolist() if isinstance(each, np.ndarray) else each for each in (a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_are_equal(a[name], b[name]) for name in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(_are_equal, a, b))
+    return bool(a == b) or (a != a and b != b)  # NaN: nothing is drawn there in either
+
+
 def _join_signed(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> None:
     """Maps of either sign have a scale of their own, which is widened."""
     for i, pair in enumerate(zip(a, b, strict=False)):

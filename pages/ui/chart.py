@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from blocks import ConfigError
-from pages.figures.beside import on_one_scale
+from pages.figures.beside import are_same, on_one_scale
 from pages.ui.compare import beside
 from pages.ui.language import _, current_language, literal
 
@@ -67,7 +67,7 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
         st.caption(text.format(name=name))
         _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
         return
-    if a.sent == b.sent:
+    if are_same(a, b):
         _show_one(b, values, key=key, alt=alt, on_click=on_click)
         st.caption(_("A · {name}: this picture is the same.").format(name=name))
         return

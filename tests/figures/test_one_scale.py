@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.figures.beside import on_one_scale
+from pages.figures.beside import are_same, on_one_scale
 from pages.figures.signed import MOST, ZERO, signed_bar, signed_map
 from pages.figures.theme import figure
 
@@ -114,3 +114,33 @@ def test_names_of_rows_have_as_much_room_in_both():
 def test_pictures_with_other_axes_are_left_alone():
     a, b = line([1, 2, 3]), figure([{"type": "bar", "x": [1], "y": [2]}])
     assert on_one_scale(a, b)[0].layout.yaxis.range is None
+
+
+# Plotly packs numbers; what is empty, of words or of any kind stays an array.
+ARRAYS = {
+    "numbers": np.array([1.0, np.nan]),
+    "empty": np.array([]),
+    "words": np.array(["a", "b"]),
+    "anything": np.array(["a", 1, None], dtype=object),
+}
+
+
+def held(values, **more):
+    return figure([{"type": "scatter", "x": values, **more}])
+
+
+@pytest.mark.parametrize("values", ARRAYS.values(), ids=ARRAYS.keys())
+def test_pictures_of_equal_values_are_the_same(values: np.ndarray):
+    assert are_same(held(values), held(values.copy()))
+    assert are_same(held([*values], customdata=(values,)), held([*values], customdata=(values,)))
+
+
+@pytest.mark.parametrize("values", ARRAYS.values(), ids=ARRAYS.keys())
+def test_pictures_of_other_values_are_not(values: np.ndarray):
+    shown = held(values, name="a")
+    others = (held([*values, 2], name="a"), held(values, name="b"), held(values))
+    assert not any(are_same(shown, other) or are_same(other, shown) for other in others)
+
+
+def test_an_empty_array_and_one_with_a_value_are_not_the_same():
+    assert not are_same(held(np.array([])), held(np.array([1.0])))

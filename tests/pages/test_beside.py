@@ -68,6 +68,22 @@ def test_what_both_have_in_common_is_drawn_once():
     )
 
 
+@pytest.mark.parametrize(
+    ("page", "link"),
+    [
+        ("encoder", {"preset": None, "kept": "A="}),
+        ("block", {"mask_kind": "none", "kept": "A=preset%3Dcourse%26mask_kind%3Dnone"}),
+        ("block", {"preset": None, "text": "a", "kept": "A="}),
+        ("block", {"text": "", "kept": "A=preset%3Dcourse"}),
+        ("block", {"preset": None, "text": "0", "prefix_len": 0, "kept": "0"}),
+    ],
+)
+def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
+    at = opened(f"pages/{page}.py", dropout=0.3, **link)
+    assert_works(at, warnings=None)
+    assert any("this picture is the same" in caption.value for caption in at.caption)
+
+
 def test_a_picture_that_a_has_not_is_left_to_b():
     at = opened(kept=A, head=7)
     assert any("lacks this layer, head or token" in caption.value for caption in at.caption)
