@@ -10,9 +10,8 @@ from blocks.text.corruption import masked_tokens, span_corruption
 from pages.figures import architectures as figures
 from pages.ui import link
 from pages.ui.chart import show
-from pages.ui.controls import slider
+from pages.ui.controls import enter, slider
 from pages.ui.explain import heading
-from pages.ui.fields import LARGEST_SEED
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.seq2seq import architecture_words, architectures
@@ -51,13 +50,12 @@ def what_they_learn_from() -> None:
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")
-        slider("corrupted_share", _("share that is spoilt"), 0.05, 0.6, shown, step=0.05)
+        slider("corrupted_share", _("share that is spoilt"), shown, step=0.05)
     with middle:
         shown = link.value("mean_span_len")
-        slider("mean_span_len", _("mean length of a span"), 1.0, 6.0, shown, step=0.5)
+        slider("mean_span_len", _("mean length of a span"), shown, step=0.5)
     with right:
-        seed = link.view("corruption_seed", link.value("corruption_seed"))
-        st.number_input(_("Seed of what is spoilt"), 0, LARGEST_SEED, step=1, **seed)
+        enter("corruption_seed", _("Seed of what is spoilt"), link.value("corruption_seed"))
     examples = architectures.examples()
     for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):

@@ -11,7 +11,7 @@ from pages.figures import births, heads
 from pages.sections.heads import one_head
 from pages.ui import head_words, labelled, layers, link, runs, watched
 from pages.ui.chart import show
-from pages.ui.controls import choose
+from pages.ui.controls import choose, slide
 from pages.ui.explain import heading
 from pages.ui.language import _
 from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT
@@ -50,10 +50,7 @@ def step_choice(run: TrainingRun) -> int:
     steps, asked = run.snapshots.steps, link.value("at_step")
     step = steps[-1] if asked is None else run.snapshots.at(asked)[0]
     if len(steps) > 1:
-        with st.container(key="at_step"):
-            st.select_slider(
-                _("Step · weights were kept at these"), steps, **link.view("at_step", step, steps)
-            )
+        slide("at_step", _("Step · weights were kept at these"), steps, step)
     return step
 
 

@@ -1,6 +1,7 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -17,7 +18,7 @@ from blocks.kinds import (
 from blocks.legal import divisors
 from blocks.training.recipe import WeightDtype
 from pages.ui import link, runs, starts, terms, weights
-from pages.ui.fields import LARGEST_SEED, WEIGHTS
+from pages.ui.fields import FIELDS, WEIGHTS
 from pages.ui.language import _, current_language
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
@@ -193,7 +194,7 @@ def _details(config: ModelConfig) -> None:
     _details_of_attention(config)
     switch("norm_affine", _("Norms learn a scale"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
-    slider("dropout", _("Dropout"), 0.0, 0.9, config.dropout, step=0.05)
+    slider("dropout", _("Dropout"), config.dropout, least=0.0, most=0.9, step=0.05)
     pick("initialization", _("Initialisation"), Initialization)
 
 
@@ -213,7 +214,8 @@ def _details_of_attention(config: ModelConfig) -> None:
     slide("d_head", _("d_head · width of one head"), widths, config.d_head)
     if config.position.position_kind is PositionKind.ROPE:
         shown = config.position.rotary_share
-        slider("rotary_share", _("Share of a head that turns"), 0.05, 1.0, shown, step=0.05)
+        label = _("Share of a head that turns")
+        slider("rotary_share", label, shown, least=0.05, most=1.0, step=0.05)
     switch("qk_norm", _("Norm on queries and keys"))
     if config.attention.qk_norm:
         switch("qk_norm_scale", _("Norms of queries and keys learn a scale"))
@@ -230,7 +232,7 @@ def experts(config: ModelConfig) -> None:
         slide("n_active_experts", label, active, config.n_active_experts)
         shown = config.feed_forward.expert_capacity
         label = _("expert_capacity · times the even share (0: no limit)")
-        slider("expert_capacity", label, 0.0, 2.0, shown, step=0.25)
+        slider("expert_capacity", label, shown, least=0.0, most=2.0, step=0.25)
 
 
 def _evaluation() -> None:
@@ -243,7 +245,7 @@ def _evaluation() -> None:
 
 def _place(dtypes: Sequence[str], dtype: str) -> None:
     """Seed, device and number format."""
-    st.number_input(_("Seed"), 0, LARGEST_SEED, step=1, **link.view("seed", link.value("seed")))
+    enter("seed", _("Seed"), link.value("seed"))
     pick("device", _("Device"), available_devices(), label_of=device_name)
     pick("dtype", _("Number format"), dtypes, label_of=str, shown=dtype)
 
@@ -274,21 +276,48 @@ def pick(
         )
 
 
-def slide(name: str, label: str, options: Iterable[int], shown: int) -> None:
-    """A slider over legal values; one that came from a link or preset is among them."""
+def slide(
+    name: str,
+    label: str,
+    options: Iterable[Any],
+    shown: Any,
+    *,
+    place: str = "",
+    label_of: Callable[[Any], Any] = str,
+) -> None:
+    """A slider over legal values; one that came from a link or preset is among them.
+
+    `place`: which of several sliders for one field it is.
+    """
     choices = tuple(sorted({*options, shown}))
-    with st.container(key=name):
+    with st.container(key=name + place):
         if len(choices) == 1:
             st.caption(_("{label}: {value}, the only legal value").format(label=label, value=shown))
         else:
-            st.select_slider(label, choices, **link.view(name, shown, choices))
+            view = link.view(name, shown, (place, choices))
+            st.select_slider(label, choices, format_func=label_of, **view)
 
 
-def slider(name: str, label: str, least, most, shown, **more) -> None:
+def slider(name: str, label: str, shown, *, least=None, most=None, **more) -> None:
     """A slider over a range."""
-    most = max(most, shown)
+    limits = _limits(name, shown, least, most)
     with st.container(key=name):
-        st.slider(label, least, most, **more, **link.view(name, shown, (least, most)))
+        st.slider(label, *limits, **more, **link.view(name, shown, limits))
+
+
+def enter(name: str, label: str, shown: int, *, least=None, most=None, **more) -> None:
+    """A whole number to type."""
+    limits = _limits(name, shown, least, most)
+    st.number_input(label, *limits, step=1, **more, **link.view(name, shown, limits))
+
+
+def _limits(name: str, shown, least, most) -> tuple:
+    """Those of the field, or what is of use here and what came from a link or preset."""
+    read = FIELDS[name].read
+    return (
+        read.least if least is None else min(least, shown),
+        read.most if most is None else max(most, shown),
+    )
 
 
 def switch(name: str, label: str, *, shown: bool | None = None, **more) -> None:

@@ -101,8 +101,8 @@ def vector_controls(run: Run) -> None:
     if link.value("input_kind") != "random":
         input_controls(run)
     else:
-        slider("batch", _("batch · sequences at once"), 1, 64, link.value("batch"))
-        slider("seq_len", _("seq_len · tokens"), 1, MAX_TOKENS, link.value("seq_len"))
+        slider("batch", _("batch · sequences at once"), link.value("batch"))
+        slider("seq_len", _("seq_len · tokens"), link.value("seq_len"))
 
 
 def input_controls(run: Run) -> None:
@@ -164,13 +164,13 @@ def mask_controls() -> None:
     choose("mask_kind", _("Mask · who may see whom"), MaskKind)
     kind = MaskKind(link.value("mask_kind"))
     if kind is MaskKind.SLIDING_WINDOW:
-        slider("window_size", _("window_size · keys"), 1, 64, link.value("window_size"))
+        slider("window_size", _("window_size · keys"), link.value("window_size"), most=64)
     if kind is MaskKind.PREFIX:
-        slider("prefix_len", _("prefix_len · tokens"), 0, 64, link.value("prefix_len"))
+        slider("prefix_len", _("prefix_len · tokens"), link.value("prefix_len"), most=64)
     if kind is MaskKind.PAINTED:
         st.caption(_painted_note())
     if kind.hides_padding or link.value("n_padding"):
-        slider("n_padding", _("n_padding · padding tokens"), 0, 64, link.value("n_padding"))
+        slider("n_padding", _("n_padding · padding tokens"), link.value("n_padding"))
         choose("padding_side", _("Padding side"), PaddingSide)
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from blocks.text.sampling import LEAST_TEMPERATURE
@@ -26,19 +27,32 @@ class Field(NamedTuple):
     default: Any
 
 
-def whole(least: int, most: int) -> Callable[[str], int]:
-    """Read a whole number within bounds."""
+@dataclass(frozen=True)
+class Between:
+    """Read a number within bounds, which a control for it has too."""
 
-    def read(text: str) -> int:
-        try:
-            value = int(text[:32])
-        except ValueError:
-            raise UnreadableError from None
-        if not least <= value <= most:
-            raise UnreadableError(min(max(value, least), most))
+    parse: Callable[[str], Any]
+    least: float
+    most: float
+
+    def __call__(self, text: str) -> Any:
+        """The number, or else the nearest that may be."""
+        value = self.parse(text)
+        if not self.least <= value <= self.most:
+            raise UnreadableError(min(max(value, self.least), self.most))
         return value
 
-    return read
+
+def whole(least: int, most: int) -> Between:
+    """Read a whole number within bounds."""
+    return Between(_whole_number, least, most)
+
+
+def _whole_number(text: str) -> int:
+    try:
+        return int(text[:32])
+    except ValueError:
+        raise UnreadableError from None
 
 
 def number(text: str) -> float:
@@ -52,24 +66,20 @@ def number(text: str) -> float:
     return value
 
 
-def within(least: float, most: float) -> Callable[[str], float]:
+def within(least: float, most: float) -> Between:
     """Read a number within bounds."""
-
-    def read(text: str) -> float:
-        value = number(text)
-        if not least <= value <= most:
-            raise UnreadableError(min(max(value, least), most))
-        return value
-
-    return read
+    return Between(number, least, most)
 
 
-def temperature(text: str) -> float:
-    """Read 0 (greedy), or a number that logits can be divided by."""
-    value = within(0.0, MOST_SHOWN_TEMPERATURE)(text)
+def _divisor(text: str) -> float:
+    """0 (greedy), or a number that logits can be divided by."""
+    value = number(text)
     if 0 < value < LEAST_TEMPERATURE:
         raise UnreadableError(LEAST_TEMPERATURE)
     return value
+
+
+temperature = Between(_divisor, 0.0, MOST_SHOWN_TEMPERATURE)
 
 
 def identifier(text: str) -> str:

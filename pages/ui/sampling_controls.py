@@ -5,11 +5,9 @@ import streamlit as st
 from blocks.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import link
-from pages.ui.controls import slide, slider
-from pages.ui.fields import LARGEST_SEED
+from pages.ui.controls import enter, slide, slider
 from pages.ui.generated import Writer, labels
 from pages.ui.language import _, current_language
-from pages.ui.readers import MOST_SHOWN_TEMPERATURE
 from pages.ui.settings import MAX_NEW_TOKENS
 
 AT_A_PRESS = 20
@@ -27,10 +25,9 @@ def current_sampling() -> SamplingConfig:
 
 def sampling_controls() -> None:
     """Temperature, top-k, top-p: the model does not run again for any of them."""
-    most, shown = MOST_SHOWN_TEMPERATURE, link.value("temperature")
-    slider("temperature", _("temperature · 0 is greedy"), 0.0, most, shown, step=0.05)
+    slider("temperature", _("temperature · 0 is greedy"), link.value("temperature"), step=0.05)
     slide("top_k", _("top_k · 0 keeps all"), TOP_K, link.value("top_k"))
-    slider("top_p", _("top_p · 1 keeps all"), 0.01, 1.0, link.value("top_p"), step=0.01)
+    slider("top_p", _("top_p · 1 keeps all"), link.value("top_p"), step=0.01)
 
 
 def writing_controls(writer: Writer) -> None:
@@ -48,22 +45,8 @@ def writing_controls(writer: Writer) -> None:
             on_click=link.change,
             args=("n_new_tokens", 0),
         )
-        st.number_input(
-            _("New tokens"),
-            0,
-            MAX_NEW_TOKENS,
-            step=1,
-            width=130,
-            **link.view("n_new_tokens", link.value("n_new_tokens")),
-        )
-        st.number_input(
-            _("Seed of the draws"),
-            0,
-            LARGEST_SEED,
-            step=1,
-            width=150,
-            **link.view("sampling_seed", link.value("sampling_seed")),
-        )
+        enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
+        enter("sampling_seed", _("Seed of the draws"), link.value("sampling_seed"), width=150)
 
 
 def _to(key: str, label: str, icon: str, more: int) -> None:

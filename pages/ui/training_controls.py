@@ -90,14 +90,14 @@ def _more(recipe: Recipe) -> None:
         slide("momentum", _("momentum"), MOMENTA, link.value("momentum"))
     slide("weight_decay", _("weight_decay"), DECAYS, link.value("weight_decay"))
     smoothing = link.value("label_smoothing")
-    slider("label_smoothing", _("label_smoothing"), 0.0, 0.5, smoothing, step=0.05)
+    slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
     slide("clip_norm", _("clip_norm · 0 clips nothing"), CLIPS, link.value("clip_norm"))
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")
-        slider("final_share", _("final_share · last rate over peak"), 0.0, 1.0, share, step=0.05)
+        slider("final_share", _("final_share · last rate over peak"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
         share = link.value("decay_share")
-        slider("decay_share", _("decay_share · part that falls"), 0.0, 1.0, share, step=0.05)
+        slider("decay_share", _("decay_share · part that falls"), share, step=0.05)
 
 
 def start_controls(asked: Wanted) -> None:

@@ -42,7 +42,7 @@ def layer_choice(run: Run, shown: int) -> None:
 def one_of_layers(n_layers: int, shown: int) -> None:
     """One of several layers: side by side, or on a slider where they are many."""
     if n_layers > PILLS_UP_TO:
-        slider("layer", _("Layer (counted from 0)"), 0, n_layers - 1, shown)
+        slider("layer", _("Layer (counted from 0)"), shown, most=n_layers - 1)
         return
     with st.container(key="layer"):
         st.pills(
@@ -77,7 +77,7 @@ def head_choice(run: Run, shown: int) -> None:
     if n_heads == 1:
         return
     if n_heads > PILLS_UP_TO:
-        slider("head", _("Head"), 0, n_heads - 1, shown)
+        slider("head", _("Head"), shown, most=n_heads - 1)
         return
     with st.container(key="head"):
         st.pills(
@@ -94,4 +94,4 @@ def dims_choice(run: Run) -> None:
     """How many features of the token are drawn."""
     most = min(128, run.config.d_model)
     if most > 1:
-        slider("n_dims", _("Features shown"), 1, most, min(link.value("n_dims"), most))
+        slider("n_dims", _("Features shown"), min(link.value("n_dims"), most), most=most)

@@ -116,6 +116,21 @@ def test_what_is_used_instead_is_said_in_words():
     assert_works(at, warnings=4)
 
 
+@pytest.mark.parametrize(
+    ("page", "name", "value"),
+    [
+        ("cost", "utilisation", 0.01),
+        ("cost", "utilisation", 0.02),
+        ("block", "rotary_share", 0.01),
+        ("training", "label_smoothing", 0.9),
+    ],
+)
+def test_what_a_field_allows_its_control_shows(page: str, name: str, value: float):
+    at = opened(f"pages/{page}.py", position_kind="rope", **{name: value})
+    assert_works(at)
+    assert control(at, name).value == value
+
+
 def test_everything_wrong_at_once_still_renders():
     at = opened(d_model="x", n_heads="-3", mask_kind="all", device="tpu", nonsense="1", seed="1e9")
     assert_works(at, warnings=None)

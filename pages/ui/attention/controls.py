@@ -110,7 +110,8 @@ def cell_choice(run: Run, key: int, step: str, feature: int) -> None:
     width = {"mix": run.config.d_head, "write": run.config.d_model}.get(step, 1)
     if width > 1:
         with right:
-            slider("feature", _("Feature · the column that is written out"), 0, width - 1, feature)
+            label = _("Feature · the column that is written out")
+            slider("feature", label, feature, most=width - 1)
 
 
 def scaling_switch() -> None:
@@ -143,7 +144,7 @@ def edges_choice(run: Run) -> int:
     most = min(16, len(run.input.labels))
     n_edges = min(link.value("edges"), most)
     if most > 1:
-        slider("edges", _("Lines from each token"), 1, most, n_edges)
+        slider("edges", _("Lines from each token"), n_edges, most=most)
     return n_edges
 
 

@@ -20,8 +20,9 @@ def reach_controls(run: Run) -> None:
     """The window, and the stride."""
     n, shown = run.input.shape[1], reach(run)
     if n > 1:
-        slider("kinds_window", _("window · tokens back"), 1, n, shown.window)
-        slider("kinds_stride", _("stride · every so many-th token before"), 1, n, shown.stride)
+        slider("kinds_window", _("window · tokens back"), shown.window, most=n)
+        label = _("stride · every so many-th token before")
+        slider("kinds_stride", label, shown.stride, most=n)
 
 
 def lengths() -> tuple[int, ...]:

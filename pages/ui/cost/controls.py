@@ -72,19 +72,14 @@ def fit_controls(n_devices: int) -> None:
     with left:
         _devices_at_once("fits", n_devices)
     with right:
-        label, shown = _("Share of the memory that may be used"), link.value("usable_memory")
-        least, most = 0.1, 1.0
-        with st.container(key="usable_memory"):
-            view = link.view("usable_memory", shown, (least, most))
-            st.slider(label, least, most, step=0.05, **view)
+        label = _("Share of the memory that may be used")
+        slider("usable_memory", label, link.value("usable_memory"), step=0.05)
 
 
 def _devices_at_once(place: str, shown: int) -> None:
     """The same number for what fits and for how long it takes."""
-    choices = tuple(sorted({*DEVICES, shown}))
-    view = link.view("n_training_devices", shown, (place, choices))
-    with st.container(key=f"n_training_devices_{place}"):
-        st.select_slider(_("Devices at once"), choices, format_func=amounts.whole, **view)
+    where = {"place": f"_{place}", "label_of": amounts.whole}
+    slide("n_training_devices", _("Devices at once"), DEVICES, shown, **where)
 
 
 def plan_controls(plan: Plan, optimal: int) -> None:
@@ -93,7 +88,7 @@ def plan_controls(plan: Plan, optimal: int) -> None:
     with left:
         _tokens(plan.n_tokens, optimal)
         label = _("Utilisation · share of the peak that is reached")
-        slider("utilisation", label, 0.05, 1.0, plan.utilisation, step=0.05)
+        slider("utilisation", label, plan.utilisation, step=0.01)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)
         _devices_at_once("training", plan.n_devices)
@@ -103,13 +98,6 @@ def _tokens(shown: int, optimal: int) -> None:
     if shown not in (*TOKENS, optimal):  # stays a choice: with others it would be another widget
         st.session_state["tokens_of_a_link"] = shown
     own = st.session_state.get("tokens_of_a_link", optimal)
-    choices = tuple(sorted({*TOKENS, optimal, own}))
-    with st.container(key="n_training_tokens"):
-        st.select_slider(
-            _("D · tokens to learn from (20 for each parameter: {n})").format(
-                n=amounts.tokens(optimal)
-            ),
-            choices,
-            format_func=amounts.tokens,
-            **link.view("n_training_tokens", shown, choices),
-        )
+    label = _("D · tokens to learn from (20 for each parameter: {n})")
+    said = label.format(n=amounts.tokens(optimal))
+    slide("n_training_tokens", said, (*TOKENS, optimal, own), shown, label_of=amounts.tokens)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from blocks.run import Run
 from pages.ui import link, terms
+from pages.ui.controls import enter, slider
 from pages.ui.feed_forward import measured
 from pages.ui.feed_forward.fields import LIKELIEST
 from pages.ui.language import _
@@ -19,7 +20,7 @@ def expert_choice(run: Run, shown: int) -> None:
         return
     with st.container(key="expert"):
         if n > PILLS_UP_TO:
-            st.slider(_("Expert"), 0, n - 1, **link.view("expert", shown, n))
+            slider("expert", _("Expert"), shown, least=0, most=n - 1)
             return
         st.pills(_("Expert"), list(range(n)), required=True, **link.view("expert", shown, n))
 
@@ -29,8 +30,7 @@ def unit_choice(run: Run, shown: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="unit"):
         last = run.config.d_ff - 1
         label = _("Unit · 0 to {last:,}").format(last=last)
-        view = link.view("unit", shown, last)
-        st.number_input(label, 0, last, step=1, width=180, **view)
+        enter("unit", label, shown, least=0, most=last, width=180)
         if link.value("unit") != LIKELIEST:
             st.button(
                 _("The strongest at the pinned token"),

@@ -13,7 +13,7 @@ from pages.ui import link, terms
 from pages.ui.controls import choose, slide, slider
 from pages.ui.language import _
 from pages.ui.masks import measured, words
-from pages.ui.masks.fields import MOST_CROSS, MOST_SCALE
+from pages.ui.masks.fields import MOST_SCALE
 from pages.ui.masks.measured import Leaks
 
 SCALES = (1, 10, 100, 1_000, 10_000, 100_000)
@@ -44,7 +44,7 @@ def fault_controls(run: Run) -> None:
     n = len(run.input.labels)
     if n > link.value("n_changed") or n > 24:
         shown = min(link.value("n_changed"), n)
-        slider("n_changed", _("Tokens that are changed, evenly spread"), 1, n, shown)
+        slider("n_changed", _("Tokens that are changed, evenly spread"), shown, most=n)
 
 
 def score_scale() -> int:
@@ -103,9 +103,9 @@ def cross_controls() -> None:
     """The other sequence."""
     left, right = st.columns(2)
     with left:
-        slider("cross_len", _("Tokens of the other sequence"), 1, MOST_CROSS, shown("cross_len"))
+        slider("cross_len", _("Tokens of the other sequence"), shown("cross_len"))
     with right:
-        slider("cross_padding", _("Its padding tokens"), 0, MOST_CROSS, shown("cross_padding"))
+        slider("cross_padding", _("Its padding tokens"), shown("cross_padding"))
 
 
 def shown(name: str) -> int:

@@ -13,7 +13,7 @@ from pages.ui import link, terms
 from pages.ui.controls import pick, slide, slider
 from pages.ui.language import _, current_language, say
 from pages.ui.normalization import measured
-from pages.ui.normalization.fields import MOST_SEEDS, joined
+from pages.ui.normalization.fields import joined
 
 
 def norm_input(run: Run, layer: int) -> str:
@@ -54,7 +54,7 @@ def depth_controls(run: Run) -> None:
         )
     with right:
         label = _("Seeds · median and range")
-        slider("n_depth_seeds", label, 1, MOST_SEEDS, link.value("n_depth_seeds"))
+        slider("n_depth_seeds", label, link.value("n_depth_seeds"))
     with last:
         pick("depth_initialization", _("Weights are drawn as"), Initialization)
     mine = own_placement(run.config)

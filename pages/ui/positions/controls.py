@@ -46,7 +46,7 @@ def pair_choice(run: Run) -> None:
     if most > 0:
         is_alibi = chosen.kind(run) is PositionKind.ALIBI
         label = _("Head") if is_alibi else _("Pair of features")
-        slider("position_pair", label, 0, most, chosen.pair(run))
+        slider("position_pair", label, chosen.pair(run), most=most)
 
 
 def shift_choice(run: Run) -> None:
@@ -54,7 +54,7 @@ def shift_choice(run: Run) -> None:
     most = min(MOST_SHIFT, chosen.n_positions(run) - 1)
     if most > 1:
         label = _("k · positions to move on")
-        slider("position_shift", label, 1, most, chosen.shift(run))
+        slider("position_shift", label, chosen.shift(run), most=most)
 
 
 def trained_length_choice(run: Run) -> None:

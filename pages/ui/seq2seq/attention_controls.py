@@ -165,7 +165,7 @@ def edges_choice(n_keys: int) -> None:
     """The widget for it."""
     most = min(MOST_EDGES, n_keys)
     if most > 1:
-        slider("edges", _("Lines from each token"), 1, most, n_edges(n_keys))
+        slider("edges", _("Lines from each token"), n_edges(n_keys), most=most)
 
 
 def aligned_head(has_best: bool) -> str:

@@ -10,8 +10,7 @@ from pages.ui.controls import slider
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding
 from pages.ui.seq2seq.decoding import Search, Standing
-from pages.ui.seq2seq.fields import MOST_BEAMS, MOST_PENALTY, written_ids
-from pages.ui.settings import MAX_NEW_TOKENS
+from pages.ui.seq2seq.fields import written_ids
 
 
 def search_controls(search: Search) -> None:
@@ -19,16 +18,15 @@ def search_controls(search: Search) -> None:
     columns = st.columns(3)
     with columns[0]:
         label = _("beam_width · hypotheses kept (1: greedy)")
-        slider("beam_width", label, 1, MOST_BEAMS, search.how.beam_width)
+        slider("beam_width", label, search.how.beam_width)
     with columns[1]:
-        most = min(MAX_NEW_TOKENS, max(64, search.how.max_new_tokens))
         label = _("max_new_tokens · the longest target")
-        slider("max_new_tokens", label, 1, most, search.how.max_new_tokens)
+        slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
     with columns[2]:
         if search.how.beam_width > 1:
             label = _("length_penalty · above 0 favours longer targets")
             shown = search.how.length_penalty
-            slider("length_penalty", label, 0.0, MOST_PENALTY, shown, step=0.1)
+            slider("length_penalty", label, shown, step=0.1)
 
 
 def step_controls(here: Standing) -> None:
@@ -48,7 +46,7 @@ def step_controls(here: Standing) -> None:
             args=("forced_ids", ""),
         )
     if n > 1:
-        slider("target_step", _("Tokens written"), 0, n, here.step)
+        slider("target_step", _("Tokens written"), here.step, most=n)
 
 
 def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) -> None:

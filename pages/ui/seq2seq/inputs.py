@@ -110,7 +110,7 @@ def target_mask_controls() -> None:
     kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
     choose("mask_kind", _("Mask among the target"), kinds)
     label = _("n_padding · padding tokens in the source, hidden")
-    slider("n_padding", label, 0, 16, link.value("n_padding"))
+    slider("n_padding", label, link.value("n_padding"), most=16)
     if link.value("n_padding"):
         choose("padding_side", _("Padding side"), PaddingSide)
 
