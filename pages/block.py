@@ -39,13 +39,13 @@ def main() -> None:
     st.caption(_("Type a sentence or move a control: the block runs, every number is from it."))
     what_goes_in(run, vector_controls)
     recorded(run)
-    st.caption(words.summary(run))
+    st.caption(words.summary_of_a_block(run))
     layer = labelled.selected_layer(run)
     layer_choice(run, layer)
     what_flows(run, layer)
     what_heads_see(run, layer)
     what_if(run)
-    what_it_is_made_of(run)
+    what_it_is_made_of(run, of_one_block=True)
     what_to_take(run, layer)
     close_page(TITLE)
 
@@ -124,7 +124,7 @@ def what_to_take(run: Run, layer: int) -> None:
     tables_to_take = {
         "flow": cached.flow(run, layer).drop(columns="reads"),
         "heads": cached.heads(run, layer),
-        "parameters": cached.parameters(run.config),
+        "parameters": cached.parameters(run.config.one_block()),
     }
     figures = [
         drawn(draw_strip, run, layer, stage),
@@ -133,9 +133,9 @@ def what_to_take(run: Run, layer: int) -> None:
         drawn(draw_token_values, run, layer, stage, token, link.value("n_dims")),
         drawn(draw_heads, run, layer, head, token),
         drawn(draw_one_head, run, layer, head, token),
-        drawn(draw_parameters, run),
+        drawn(draw_parameters, run, True),
     ]
-    take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
+    take_away(run.config, tables_to_take, figures, words.take_away_caption_of_a_block(run))
 
 
 def draw_strip(run: Run, layer: int, stage: str):

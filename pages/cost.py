@@ -16,7 +16,7 @@ from pages.sections.cost_sweeps import how_it_grows, which_attention_pays, which
 from pages.sections.cost_training import draw_cost, draw_hours, what_training_takes
 from pages.ui import link
 from pages.ui.chart import drawn
-from pages.ui.compare import beside
+from pages.ui.compare import beside, changes
 from pages.ui.cost import chosen, counted, frames, tables, words
 from pages.ui.cost.controls import shape_controls
 from pages.ui.explain import contents
@@ -42,7 +42,9 @@ def main() -> None:
     """The story of the page, from top to bottom."""
     run = open_counting_page(TITLE)
     st.caption(_("What a model costs, before anyone builds it."))
-    st.caption(beside.said_of_both(lambda each: words.counted_model(each.config), run))
+    st.caption(
+        beside.said_of_both(lambda each: words.counted_model(each.config), run, changes.between)
+    )
     shape_controls()
     contents(CONTENTS)
     how_much_is_computed(run.config)

@@ -15,7 +15,7 @@ from pages.sections.published_models import draw_published, what_others_have, yo
 from pages.sections.weight_values import draw_values, how_they_are_spread, those_of_a_file
 from pages.ui import link
 from pages.ui.chart import drawn
-from pages.ui.compare import beside
+from pages.ui.compare import beside, changes
 from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
@@ -38,7 +38,9 @@ def main() -> None:
     run = open_counting_page(TITLE)
     st.caption(_("Every parameter by formula, exact at any size; nothing is built to count it."))
     if beside.found():
-        st.caption(beside.said_of_both(lambda each: words.caption(each.config), run))
+        st.caption(
+            beside.said_of_both(lambda each: words.caption(each.config), run, changes.between)
+        )
     contents(CONTENTS)
     where_they_are(run)
     what_changes_it(run)

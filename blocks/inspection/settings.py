@@ -6,6 +6,15 @@ from typing import Any
 from blocks.config import ModelConfig
 from blocks.kinds import Architecture, NormKind, NormPlacement, PositionKind
 
+# A value that is not given follows another.
+LEADERS = {
+    "n_decoder_layers": "n_layers",
+    "n_kv_heads": "n_heads",
+    "d_head": "d_model",
+    "out_bias": "attention_bias",
+    "d_ff": "d_model",
+}
+
 
 def settings_in_use(config: ModelConfig) -> dict[str, Any]:
     """Every field by its own name with the value that counts; what does nothing is left out.
@@ -28,6 +37,13 @@ def differing(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
     ours, theirs = settings_in_use(a), settings_in_use(b)
     names = [name for name in a.flat() if ours.get(name) != theirs.get(name)]
     return {name: (ours.get(name), theirs.get(name)) for name in names}
+
+
+def moved_along(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
+    """Of what differs, the values that nobody gave in `b`: they follow others that were changed."""
+    given = b.flat()
+    is_led = {name: name in LEADERS and given[name] is None for name in given}
+    return {name: values for name, values in differing(a, b).items() if is_led[name]}
 
 
 def _idle(config: ModelConfig) -> Iterator[str]:

@@ -11,18 +11,18 @@ from pages.ui.explain import heading
 from pages.ui.language import _
 
 
-def what_it_is_made_of(run: Run) -> None:
-    """Every parameter, by formula, and counted."""
+def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
+    """Every parameter, by formula, and counted; of the whole model, or of one of its blocks."""
     heading(_("Parameters"), ("parameters",), (count_parameters,), key="parameters")
-    words.parameter_total(run)
+    words.parameter_total(run.config.one_block() if of_one_block else run.config)
     left, right = st.columns([5, 6])
     with left:
-        show(draw_parameters, run, key="parameter_bars", alt=words.parameters_alt)
+        show(draw_parameters, run, of_one_block, key="parameter_bars", alt=words.parameters_alt)
     with right:
-        tables.parameters(run)
+        tables.parameters(labelled.parameters(run, of_one_block=of_one_block))
     st.info(words.parameter_sentence(run), icon=":material/lightbulb:")
 
 
-def draw_parameters(run: Run):
+def draw_parameters(run: Run, of_one_block: bool = False):
     """Where the parameters are."""
-    return parameters.part_bars(labelled.parameters(run), _=_)
+    return parameters.part_bars(labelled.parameters(run, of_one_block=of_one_block), _=_)

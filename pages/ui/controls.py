@@ -7,6 +7,7 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.devices import available_devices, available_dtypes, device_name
+from blocks.inspection.settings import LEADERS, moved_along
 from blocks.kinds import (
     Activation,
     Architecture,
@@ -113,17 +114,12 @@ def _weights(shown: Architecture | None) -> None:
     if start.weights.startswith(runs.PREFIX):
         card = starts.model(start.weights).card
         st.caption(_("As it was after {n:,} updates.").format(n=card.n_steps))
+    can_be_trained = bool(start.weights) and weights.fit(shown)
     if start.weights:
-        st.segmented_control(
-            _("Weights"),
-            WEIGHTS,
-            format_func={"trained": _("trained"), "random": _("random (seed)")}.__getitem__,
-            required=True,
-            **link.view("weights", link.value("weights"), current_language()),
-        )
+        _which_weights("random" if why else "trained", can_be_trained)
     if why:
         st.caption(why)
-    if why and start.weights:
+    if why and can_be_trained:
         st.button(
             _("Back to the trained model"),
             icon=":material/undo:",
@@ -132,12 +128,29 @@ def _weights(shown: Architecture | None) -> None:
         )
 
 
+def _which_weights(shown: str, can_be_trained: bool) -> None:
+    """Those that run; to choose the trained ones undoes what keeps them from running."""
+    random = _("random (seed {seed})").format(seed=link.value("seed"))
+    view = link.view("weights", shown, (random, shown))
+    if shown == "random":
+        view |= {"on_change": weights.back_to_trained, "args": ()}
+    st.segmented_control(
+        _("Weights"),
+        WEIGHTS,
+        format_func={"trained": _("trained"), "random": random}.__getitem__,
+        required=True,
+        disabled=not can_be_trained,
+        **view,
+    )
+
+
 def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) -> None:
     layers = LAYERS + MORE_LAYERS if is_counted else LAYERS
     if _has_target(config):
         slide("n_layers", _("n_layers · layers of the encoder"), layers, config.n_layers)
         label = _("n_decoder_layers · layers of the decoder")
         slide("n_decoder_layers", label, layers, config.n_decoder_layers)
+        _followed("n_decoder_layers", config)
         switch("share_embeddings", _("One table for source and target"))
     else:
         slide("n_layers", _("n_layers · layers"), layers, config.n_layers)
@@ -152,15 +165,26 @@ def _sizes(config: ModelConfig, is_counted: bool) -> None:
     slide("n_heads", _("n_heads · query heads"), heads, config.n_heads)
     kv_heads = divisors(config.n_heads)
     slide("n_kv_heads", _("n_kv_heads · key and value heads"), kv_heads, config.n_kv_heads)
+    _followed("n_kv_heads", config)
     kind = terms.attention_kind(config)
     st.caption(f"{_width_of_a_head(config)} · {kind}")
     if config.attention_only:
         return
     wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward layer"), wide, config.d_ff)
+    _followed("d_ff", config)
     if config.n_experts > 1:
         text = _("d_ff of each of {n} experts; a token passes {active} of them.")
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
+
+
+def _followed(name: str, config: ModelConfig) -> None:
+    """Where a value has moved along with another from what was started from: said beside it."""
+    led = moved_along(starts.start(link.value("preset")).config, config)
+    if name in led:
+        before, now = led[name]
+        text = _("{name} follows {leader}: {before} → {now}")
+        st.caption(text.format(name=name, leader=LEADERS[name], before=before, now=now))
 
 
 def _width_of_a_head(config: ModelConfig) -> str:

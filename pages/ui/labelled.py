@@ -78,9 +78,9 @@ def _head_hover(row) -> str:
     return text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
 
 
-def parameters(run: Run) -> pd.DataFrame:
+def parameters(run: Run, *, of_one_block: bool = False) -> pd.DataFrame:
     """Parts with their labels."""
-    table = cached.parameters(run.config)
+    table = cached.parameters(run.config.one_block() if of_one_block else run.config)
     return table.assign(label=[terms.part(name) for name in table["part"]])
 
 

@@ -30,9 +30,8 @@ def flow(run: Run, layer: int) -> None:
     st.dataframe(shown.round(4), hide_index=True, key="flow_table", height="content")
 
 
-def parameters(run: Run) -> None:
+def parameters(parts: pd.DataFrame) -> None:
     """Every part with its formula, in letters and in numbers."""
-    parts = labelled.parameters(run)
     shown = pd.DataFrame(
         {
             _("part"): parts["label"],

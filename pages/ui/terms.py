@@ -1,10 +1,13 @@
 """What the standard terms are called on the screen."""
 
+from typing import Any
+
 from blocks import ModelConfig
 from blocks.faults import N_
 from blocks.kinds import NormKind, NormPlacement
 from pages.ui.language import _
 
+NOTHING = "–"
 OPTIONS = {
     "none": N_("none"),
     "pre": N_("pre"),
@@ -128,6 +131,15 @@ HEAD_NAMES = {
 def option(value: str) -> str:
     """The label of a choice."""
     return _(OPTIONS.get(value, value))
+
+
+def value(found: Any) -> str:
+    """A setting as it is read; what does nothing is a dash."""
+    if found is None:
+        return NOTHING
+    if isinstance(found, bool):
+        return _("yes") if found else _("no")
+    return option(found) if isinstance(found, str) else f"{found:,.10g}"
 
 
 def part(name: str) -> str:

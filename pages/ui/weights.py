@@ -45,22 +45,30 @@ def back_to_trained() -> None:
     link.change("input_kind", "sentence")
 
 
+def fit(architecture: Architecture | None) -> bool:
+    """Whether this page can show the trained model at all, as it was trained."""
+    trained, architecture = started_from().config.architecture, shown(architecture)
+    is_a_block_of_it = architecture is Architecture.BLOCK and not _has_target(trained)
+    return is_a_block_of_it or architecture in (None, trained)
+
+
+def _has_target(architecture: Architecture) -> bool:
+    return architecture is Architecture.ENCODER_DECODER
+
+
 def why_random(architecture: Architecture | None) -> str:
     """Why trained weights do not run, in the reader's language; nothing where they do."""
-    start, architecture = started_from(), shown(architecture)
+    start = started_from()
     changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
     if not start.weights:
         return _("This architecture ships without weights: they are drawn from the seed.")
+    if not fit(architecture):
+        text = _("The trained model is {kind}: this page shows another architecture.")
+        return text.format(kind=terms.option(start.config.architecture))
     if link.value("weights") == "random":
         return _("You asked for random weights.")
     if changed:
         text = _("Trained weights fit one configuration; yours differs in {names}.")
         return text.format(names=", ".join(changed))
-    is_two = start.config.architecture is Architecture.ENCODER_DECODER
-    if architecture is Architecture.BLOCK and not is_two:
-        is_random = link.value("input_kind") == "random"
-        return _("The trained model reads words, not a random tensor.") if is_random else ""
-    if architecture not in (None, start.config.architecture):
-        text = _("The trained model is {kind}: this page shows another architecture.")
-        return text.format(kind=terms.option(start.config.architecture))
-    return ""
+    is_random = architecture is Architecture.BLOCK and link.value("input_kind") == "random"
+    return _("The trained model reads words, not a random tensor.") if is_random else ""

@@ -5,28 +5,51 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.inspection import tiles
-from blocks.kinds import NormKind, NormPlacement
+from blocks.kinds import Architecture, NormKind, NormPlacement
 from blocks.run import Run
 from pages.ui import cached, labelled, link, terms
-from pages.ui.compare import beside
+from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal
 
 
 def summary(run: Run) -> str:
-    """What runs, in one line; in two where A is beside it."""
-    return beside.said_of_both(_in_one_line, run)
+    """What runs, in one line; in three where A is beside it."""
+    return beside.said_of_both(_in_one_line, run, changes.between)
+
+
+def summary_of_a_block(run: Run) -> str:
+    """The same where one block is shown, of whatever model it is."""
+    return beside.said_of_both(_block_in_one_line, run, changes.between_blocks)
 
 
 def _in_one_line(run: Run) -> str:
-    text = _("{n} tokens × {d_model} features · {total:,} parameters · {kind} · seed {seed}")
+    return _counted_in_one_line(run, run.config)
+
+
+def _block_in_one_line(run: Run) -> str:
+    return _counted_in_one_line(run, run.config.one_block())
+
+
+def _counted_in_one_line(run: Run, counted: ModelConfig) -> str:
+    text = _("{n} tokens × {d_model} features · {parameters} · {kind} · seed {seed}")
     return text.format(
         n=run.input.shape[1],
         d_model=run.config.d_model,
-        total=cached.parameters(run.config)["count"].sum(),
+        parameters=parameter_count(counted),
         kind=terms.attention_kind(run.config),
         seed=run.seed,
     )
+
+
+def parameter_count(config: ModelConfig) -> str:
+    """How many there are, and in what."""
+    if config.architecture is Architecture.BLOCK:
+        text = _("{n:,} parameters in this block")
+    else:
+        text = _("{n:,} parameters in the whole model")
+    return text.format(n=cached.parameters(config)["count"].sum())
 
 
 def flow_sentence(run: Run, layer: int) -> str:
@@ -61,7 +84,16 @@ def _reason(run: Run) -> str:
 
 def take_away_caption(run: Run) -> str:
     """What was set, under pictures that are taken away."""
-    return f"{_in_one_line(run)} · {urlencode(link.as_query(), errors='replace')}"
+    return _with_link(_in_one_line(run))
+
+
+def take_away_caption_of_a_block(run: Run) -> str:
+    """The same where one block is shown."""
+    return _with_link(_block_in_one_line(run))
+
+
+def _with_link(text: str) -> str:
+    return f"{text} · {urlencode(link.as_query(), errors='replace')}"
 
 
 def strip_alt(run: Run, layer: int, *_selected: str) -> str:
@@ -186,12 +218,15 @@ def token_values_alt(run: Run, layer: int, name: str, token: int, _n_dims: int) 
     return text.format(token=run.input.labels[token], before=before, after=after)
 
 
-def parameter_total(run: Run) -> None:
+def parameter_total(config: ModelConfig) -> None:
     """The total, and whether formula and model agree."""
-    by_formula = int(cached.parameters(run.config)["count"].sum())
-    counted = cached.counted_parameters(run.config)
+    by_formula = int(cached.parameters(config)["count"].sum())
+    counted = cached.counted_parameters(config)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{by_formula:,}**")
+        st.markdown(f"**{by_formula:,}**", width="content")
+        is_block = config.architecture is Architecture.BLOCK
+        said = _("in this block") if is_block else _("in the whole model")
+        st.markdown(said, width="content")
         if by_formula == counted:
             st.badge(_("formula = counted"), color="green", icon=":material/check:")
         else:
@@ -217,9 +252,9 @@ def parameter_sentence(run: Run) -> str:
     return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)
 
 
-def parameters_alt(run: Run) -> str:
+def parameters_alt(run: Run, of_one_block: bool = False) -> str:
     """The parameters in words."""
-    parts = labelled.parameters(run)
+    parts = labelled.parameters(run, of_one_block=of_one_block)
     counted = zip(parts["label"], parts["count"], strict=True)
     rows = "; ".join(f"{label} {count:,}" for label, count in counted)
     return _("Parameters by part: {rows}.").format(rows=rows)

@@ -47,12 +47,15 @@ def found() -> Beside | None:
     return st.session_state.get("a_and_b")
 
 
-def said_of_both(describe: Callable[[Run], str], run: Run) -> str:
-    """What is said of a run, and of A first where A is beside it."""
+def said_of_both(
+    describe: Callable[[Run], str], run: Run, change: Callable[[Run, Run], str]
+) -> str:
+    """What is said of a run; of A first where A is beside it, and then what changed to B."""
     pair = found()
     if pair is None or pair.b != run:
         return describe(run)
-    return f"A · {literal(pair.name)}: {describe(pair.a)}  \nB: {describe(run)}"
+    both = f"A · {literal(pair.name)}: {describe(pair.a)}  \nB: {describe(run)}"
+    return f"{both}  \n{change(pair.a, run)}"
 
 
 def run_of(entry: kept.Kept, architecture: Architecture | None) -> Run:

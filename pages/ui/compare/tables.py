@@ -18,8 +18,8 @@ from pages.ui.cost.units import duration
 from pages.ui.language import _
 from pages.ui.numbers import readable
 from pages.ui.tables import show_whole
+from pages.ui.terms import NOTHING
 
-NOTHING = "–"
 KINDS = {
     "embedding": N_("token embedding"),
     "position": N_("position"),
@@ -51,19 +51,10 @@ def kind(name: str) -> str:
     return _(KINDS[name])
 
 
-def shown_value(value: Any) -> str:
-    """A setting as it is read; what does nothing is a dash."""
-    if value is None:
-        return NOTHING
-    if isinstance(value, bool):
-        return _("yes") if value else _("no")
-    return terms.option(value) if isinstance(value, str) else f"{value:,.10g}"
-
-
 def settings_frame(pair: Pair) -> pd.DataFrame:
     """Only the settings that differ."""
     found = {**_of_runs(pair), **differing(pair.a.config, pair.b.config)}
-    rows = [(name, shown_value(a), shown_value(b)) for name, (a, b) in found.items()]
+    rows = [(name, terms.value(a), terms.value(b)) for name, (a, b) in found.items()]
     return pd.DataFrame(rows, columns=[_("setting"), "A", "B"])
 
 

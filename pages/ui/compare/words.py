@@ -2,7 +2,9 @@
 
 import pandas as pd
 
+from blocks import ModelConfig
 from blocks.cost.fit import n_parameters
+from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import terms
 from pages.ui.compare import frames, measured, sides, tables, trade_offs
@@ -15,6 +17,7 @@ from pages.ui.cost import names as cost_names
 from pages.ui.cost.units import duration
 from pages.ui.language import _, literal
 from pages.ui.numbers import readable
+from pages.ui.words import parameter_count
 
 SAME_WITHIN = 0.005
 MOST_NAMED = 8
@@ -32,15 +35,24 @@ def who_is_who(pair: Pair) -> str:
 
 def _model(run: Run) -> str:
     config = run.config
-    text = _("{kind}, {n_layers} × {d_model}, {heads}, {weights} · {total:,} parameters")
+    text = _("{kind}, {n_layers} × {d_model}, {heads}, {weights} · {parameters}")
     return text.format(
         kind=terms.option(str(config.architecture)),
         n_layers=config.n_layers + config.n_decoder_layers,
         d_model=config.d_model,
         heads=terms.attention_kind(config),
         weights=_("trained weights") if run.weights else _("random weights"),
-        total=n_parameters(config),
+        parameters=_parameter_counts(config),
     )
+
+
+def _parameter_counts(config: ModelConfig) -> str:
+    """Of the whole, and of each block where all of them are alike."""
+    whole = parameter_count(config)
+    if config.architecture not in (Architecture.ENCODER, Architecture.GPT):
+        return whole
+    text = _("{whole}, {n:,} in each block")
+    return text.format(whole=whole, n=n_parameters(config.one_block()))
 
 
 def how_many_differ(pair: Pair) -> str:

@@ -16,6 +16,7 @@ from pages.ui.language import _
 from pages.ui.numbers import percent
 from pages.ui.parameters import amounts, counted, measured, names, pieces
 from pages.ui.settings import memory_budget
+from pages.ui.words import parameter_count
 
 
 def total(config: ModelConfig) -> None:
@@ -275,4 +276,4 @@ def _spread(row) -> str:
 
 def caption(config: ModelConfig) -> str:
     """What was set, under pictures that are taken away."""
-    return _("{n:,} parameters").format(n=counted.total(config))
+    return parameter_count(config)
