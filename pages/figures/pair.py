@@ -70,7 +70,7 @@ def _bars(
         "orientation": "h",
         "name": plain(name),
         "offsetgroup": side,
-        "x": table[side].tolist(),
+        "x": table[side].astype(float).tolist(),  # whole numbers may be beyond 64 bits
         "y": list(range(len(labels))),
         "text": [f" {said}" for said in table[f"said_{side}"]],
         "textposition": "outside",

@@ -131,6 +131,13 @@ def test_what_a_field_allows_its_control_shows(page: str, name: str, value: floa
     assert control(at, name).value == value
 
 
+def test_a_number_of_parameters_beyond_64_bits_is_drawn():
+    sizes = {"n_layers": 10**6, "d_model": 10**6, "d_ff": 10**6, "n_experts": 64, "n_heads": 1}
+    at = opened("pages/compare.py", kept="A=preset%3Dcourse", preset="stories-en-zh", **sizes)
+    assert_works(at)
+    assert max(figure(at, "pair_parameters")["data"][1]["x"]) > 2**64
+
+
 def test_everything_wrong_at_once_still_renders():
     at = opened(d_model="x", n_heads="-3", mask_kind="all", device="tpu", nonsense="1", seed="1e9")
     assert_works(at, warnings=None)
