@@ -4,6 +4,7 @@ import pandas as pd
 
 from blocks import ModelConfig
 from blocks.cost.fit import n_parameters
+from blocks.inspection.settings import moved_along
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.ui import terms
@@ -63,7 +64,9 @@ def how_many_differ(pair: Pair) -> str:
     names = list(found.iloc[:, 0])
     more = "" if len(names) <= MOST_NAMED else " …"
     text = _("Settings that differ ({n}): {names}")
-    return text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
+    said = text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
+    led = ", ".join(moved_along(pair.a.config, pair.b.config))
+    return f"{said}. " + _("Not set, but moved along: {names}.").format(names=led) if led else said
 
 
 def dearer(pair: Pair, n: int, weight_format: str) -> str:
