@@ -32,8 +32,12 @@ def say(fault: Fault) -> str:
 
 
 def literal(text: str) -> str:
-    """Text from a reader inside a sentence of ours: shown as it is, never taken for markdown."""
-    return "`" + " ".join(text.split()).replace("`", "ˋ") + "`"
+    """Text from a reader inside a sentence of ours: shown as it is, never taken for markdown.
+
+    Half a character, as "\\ud800" in a JSON file, could not be sent: it is shown as its number.
+    """
+    whole = text.encode("utf-8", "backslashreplace").decode()
+    return "`" + " ".join(whole.split()).replace("`", "ˋ") + "`"
 
 
 def current_language() -> str:

@@ -150,6 +150,22 @@ def test_a_config_json_is_counted_and_taken_over(at: AppTest):
     assert "## 494,032,768" in said(at)
 
 
+HALVES = [
+    '{"model_type": "\\ud800"}',
+    '"\\ud800"',
+    '{"model_type": "llama", "hidden_act": "\\ud800"}',
+    '{"model_type": "llama", "\\udc00": 1, "hidden_size": "\\ud800"}',
+]
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_half_a_character_in_a_file_is_said_as_its_number(at: AppTest, text: str):
+    visit(at)
+    paste(at, text)
+    assert at.error
+    assert "\\ud800" in said(at)
+
+
 def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
     visit(at)
     paste(at, json.dumps(QWEN))
