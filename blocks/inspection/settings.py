@@ -40,10 +40,13 @@ def differing(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
 
 
 def moved_along(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
-    """Of what differs, the values that nobody gave in `b`: they follow others that were changed."""
+    """Values of both that differ and that nobody gave in `b`: they follow what was changed."""
     given = b.flat()
-    is_led = {name: name in LEADERS and given[name] is None for name in given}
-    return {name: values for name, values in differing(a, b).items() if is_led[name]}
+    return {
+        name: values
+        for name, values in differing(a, b).items()
+        if name in LEADERS and given[name] is None and None not in values
+    }
 
 
 def _idle(config: ModelConfig) -> Iterator[str]:
