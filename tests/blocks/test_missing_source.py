@@ -65,5 +65,7 @@ def test_hiding_a_token_is_having_it_as_padding():
     assert max(at_once[0]) < 1e-4 * max(at_once[1])  # it was hidden before
     last = replace(ours, input=replace(SOURCE, tokens=("a", "b"), token_ids=(3, 4), n_padding=1))
     expected = moved_bits(before, last, model)
-    assert moved_by_hiding(run(), (2,), model, before)[0] == pytest.approx(expected, rel=1e-3, abs=1e-4 * max(expected))
+    assert moved_by_hiding(run(), (2,), model, before)[0] == pytest.approx(
+        expected, rel=1e-3, abs=1e-4 * max(expected)
+    )
     assert at_once[1] == pytest.approx(expected, rel=1e-3, abs=1e-4 * max(expected))

@@ -66,7 +66,9 @@ def how_many_differ(pair: Pair) -> str:
     text = _("Settings that differ ({n}): {names}")
     said = text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
     led = ", ".join(moved_along(pair.a.config, pair.b.config))
-    return f"{said}  \n" + _("Not set, but moved along: {names}.").format(names=led) if led else said
+    return (
+        f"{said}  \n" + _("Not set, but moved along: {names}.").format(names=led) if led else said
+    )
 
 
 def dearer(pair: Pair, n: int, weight_format: str) -> str:
