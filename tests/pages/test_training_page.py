@@ -17,10 +17,10 @@ from opened import (
 )
 from streamlit.testing.v1 import AppTest
 
-from blocks.training.limits import Limits
+from blocks.training.limits import Limits, unwatched_fault
 from blocks.training.recipe import RECIPES
 from blocks.training.runs import Runs
-from blocks.training.training_run import RunState, TrainingRun
+from blocks.training.training_run import RunState, Status, TrainingRun
 from pages.ui import layers, runs, watched
 from pages.ui.language import LANGUAGES
 
@@ -123,6 +123,8 @@ def test_pause_go_on_and_stop():
     press(at, "pause_run")
     wait_for(run_of(at), RunState.PAUSED)
     assert_works(run(at))
+    run_of(at).status = Status(RunState.PAUSED, unwatched_fault(Limits()))
+    assert "nobody watched for 120 seconds" in run(at).warning[0].value
     press(at, "resume_run")
     wait_for(run_of(at), RunState.RUNNING)
     press(run(at), "stop_run")
