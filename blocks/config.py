@@ -246,7 +246,6 @@ class ModelConfig:
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
         """The configuration with these fields, and defaults for the rest."""
-        _check_names(values, FIELDS.keys())
         return cls(**values)
 
     def replace(self, **changes: Any) -> "ModelConfig":
