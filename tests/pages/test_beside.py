@@ -84,6 +84,13 @@ def test_pictures_that_hold_nothing_are_compared_too(page: str, link: dict):
     assert any("this picture is the same" in caption.value for caption in at.caption)
 
 
+def test_what_was_learned_of_b_alone_is_left_to_b():
+    kept = text_of((Kept("A", (("preset", "stories-en-zh"), ("d_ff", "64"))),))
+    at = opened("pages/positions.py", preset="stories-en-zh", kept=kept)
+    assert_works(at)
+    assert "loss_far" in keys(at) and "loss_far_a" not in keys(at)
+
+
 def test_a_picture_that_a_has_not_is_left_to_b():
     at = opened(kept=A, head=7)
     assert any("lacks this layer, head or token" in caption.value for caption in at.caption)

@@ -308,6 +308,8 @@ def longest_measured(run: Run, trained_len: int) -> int:
 def bits(run: Run, n: int, step: int) -> NDArray[np.float64]:
     """Bits by position over some held-out rows, others at each step."""
     task = task_of(run, n)
+    if task is None:
+        raise ValueError("nothing was learned that could be asked for")
     rows = task.held_out(ROWS_A_STEP, generator(run.seed, "beyond length", "bits", str(step)))
     with cached.turn(run.device):
         return beyond_length.bits_by_position(cached.model(run), rows.to(run.device))
