@@ -179,8 +179,9 @@ def target_words(run: Run) -> Words:
 
 
 def knows_grammar(run: Run) -> bool:
-    """Whether the tokens are words of the grammar, so that it can be asked."""
-    return isinstance(tokens.tokenizer_of(run.input.vocabulary), SentenceTokenizer)
+    """Whether the tokens are the words of the grammar, all of them, so that it can be asked."""
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    return isinstance(reader, SentenceTokenizer) and reader.vocab_size <= run.config.vocab_size
 
 
 def truth(run: Run) -> str:
