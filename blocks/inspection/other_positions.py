@@ -60,10 +60,16 @@ def first_layer(
 ) -> Model:
     """Position and first layer as a block on vectors, in this number format."""
     whole = with_position(model, config, kind, seed=seed, n_layers=1)
-    alone = config.replace(architecture=Architecture.BLOCK, n_layers=1, position_kind=kind)
+    own = whole.state_dict()
+    table = own.get("position.weight")
+    alone = config.replace(
+        architecture=Architecture.BLOCK,
+        n_layers=1,
+        position_kind=kind,
+        max_seq_len=config.max_seq_len if table is None else len(table),
+    )
     with torch.device("meta"):
         block = ARCHITECTURES[Architecture.BLOCK](alone).eval()
-    own = whole.state_dict()
     block.load_state_dict({name: own[name] for name in block.state_dict()}, assign=True)
     name_probes(block)
     return block.to(dtype)

@@ -22,14 +22,16 @@ from blocks.positions import (
 from blocks.randomness import generator
 
 N_DRAWS = 256
+MOST_DRAWN = 8192
 
 
 def drawn_table(config: ModelConfig, seed: int, n_rows: int | None = None) -> Tensor:
     """The learned table before any training, drawn as `build` draws it: (max_seq_len, d_model).
 
-    With `n_rows`: that many rows of it, more than max_seq_len where asked for.
+    Of a longer one its first MOST_DRAWN rows. With `n_rows`: that many rows of it, more than
+    max_seq_len where asked for.
     """
-    rows = max(config.max_seq_len, n_rows or 1)
+    rows = max(min(config.max_seq_len, MOST_DRAWN), n_rows or 1)
     position = Learned(rows, config.d_model)
     initialize(nn.ModuleDict({"position": position}), config, seed)
     return position.weight.detach()[:n_rows]

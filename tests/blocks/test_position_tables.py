@@ -120,6 +120,11 @@ def test_a_learned_table_is_drawn_as_build_draws_it():
     assert torch.equal(learned_table(build(other, seed=3), other, 3, 5), built[:5])
 
 
+def test_a_table_that_is_only_shown_is_drawn_as_far_as_anybody_looks():
+    config = toy(max_seq_len=10**6)
+    assert len(position_tables.drawn_table(config, 3)) == position_tables.MOST_DRAWN
+
+
 @pytest.mark.parametrize("kind", PositionKind)
 @pytest.mark.parametrize("own", ["learned", "rope", "sinusoidal"])
 def test_another_kind_keeps_the_weights(kind: PositionKind, own: str):

@@ -17,7 +17,7 @@ from blocks.inspection.pattern_distance import (
     head_distances,
     total_variation,
 )
-from blocks.inspection.settings import differing, settings_in_use
+from blocks.inspection.settings import differing, moved_along, settings_in_use
 from blocks.inspection.two_predictions import two_predictions
 from blocks.kinds import Architecture
 from blocks.masks import MaskConfig, causal
@@ -84,6 +84,8 @@ def test_only_what_does_something_differs():
     assert differing(a, b) == {}
     assert differing(a, toy(d_ff=None)) == {"d_ff": (32, 64)}
     assert differing(toy(n_kv_heads=None), toy(n_kv_heads=4)) == {}
+    assert moved_along(a, toy(d_ff=64)) == {}
+    assert moved_along(a, toy(d_ff=None)) == {"d_ff": (32, 64)}
     rope = toy(position_kind="rope")
     assert differing(a, rope) == {
         "position_kind": ("sinusoidal", "rope"),

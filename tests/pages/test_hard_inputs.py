@@ -131,6 +131,17 @@ def test_what_a_field_allows_its_control_shows(page: str, name: str, value: floa
     assert control(at, name).value == value
 
 
+def test_a_translator_that_lacks_words_is_not_asked_about_them():
+    at = opened("pages/seq2seq.py", preset="translator", text="", vocab_size=100)
+    assert_works(at)
+
+
+def test_a_table_that_no_model_has_is_not_drawn_to_its_end():
+    with nothing_large():
+        at = opened("pages/positions.py", preset="stories-en-zh", max_seq_len=10**6)
+    assert_works(at)
+
+
 def test_a_number_of_parameters_beyond_64_bits_is_drawn():
     sizes = {"n_layers": 10**6, "d_model": 10**6, "d_ff": 10**6, "n_experts": 64, "n_heads": 1}
     at = opened("pages/compare.py", kept="A=preset%3Dcourse", preset="stories-en-zh", **sizes)
