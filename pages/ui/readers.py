@@ -10,6 +10,7 @@ from blocks.text.sampling import LEAST_TEMPERATURE
 from pages.ui.settings import MAX_CHARACTERS
 
 MOST_SHOWN_TEMPERATURE = 2.0
+FLAGS = ("true", "false")
 
 
 class UnreadableError(ValueError):
@@ -89,21 +90,27 @@ def identifier(text: str) -> str:
     return text
 
 
-def choice(options: Iterable[str]) -> Callable[[str], str]:
+@dataclass(frozen=True)
+class OneOf:
     """Read one of several words."""
-    words = [str(option) for option in options]
 
-    def read(text: str) -> str:
-        if text not in words:
+    options: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        """The word as it is."""
+        if text not in self.options:
             raise UnreadableError
         return text
 
-    return read
+
+def choice(options: Iterable[str]) -> OneOf:
+    """Read one of several words."""
+    return OneOf(tuple(str(option) for option in options))
 
 
 def flag(text: str) -> bool:
     """Read true or false."""
-    return choice(("true", "false"))(text) == "true"
+    return choice(FLAGS)(text) == "true"
 
 
 def sentence(text: str) -> str:
