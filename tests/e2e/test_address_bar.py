@@ -31,6 +31,21 @@ def test_a_move_is_in_the_link_which_shows_it_and_back_undoes_it(reader: Reader)
     expect(value(page, "d_model")).to_have_text("96")
 
 
+def test_a_spoilt_link_is_read_as_far_as_it_can_be_and_back_and_on_lead_through_it(reader: Reader):
+    spoilt = "n_heads=javascript:alert(1)&text=a%00b%ED%A0%80%ff%&%00=%&lang=../en"
+    page = reader.open(f"/block?preset=course&d_model=64&d_model=96&{spoilt}")
+    expect(value(page, "d_model")).to_have_text("96")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    choose(page, "norm_placement", "post")
+    expect_query(page, d_model="96", norm_placement="post")
+    page.go_back()
+    expect(at(page, "norm_placement").get_by_role("radio", name="pre")).to_be_checked()
+    page.go_forward()
+    expect(at(page, "norm_placement").get_by_role("radio", name="post")).to_be_checked()
+    expect(value(page, "d_model")).to_have_text("96")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
 def test_other_pages_keep_the_settings(reader: Reader):
     page = reader.open("/block?preset=course&d_model=64")
     press(page, "d_model", "ArrowRight")
