@@ -1,4 +1,4 @@
-"""How long a piece of work is, on any machine: the lines of Python that it runs."""
+"""How long a piece of work is, on any machine: the steps that Python takes."""
 
 import sys
 from collections.abc import Callable
@@ -6,12 +6,13 @@ from types import FrameType
 
 
 def steps(work: Callable[[], object]) -> int:
-    """Lines run by `work` in this thread; what C does is not counted."""
-    n_lines, before = 0, sys.gettrace()
+    """Instructions of Python run by `work` in this thread; what C does is not counted."""
+    n_steps, before = 0, sys.gettrace()
 
-    def count(_frame: FrameType, event: str, _of: object) -> Callable:
-        nonlocal n_lines
-        n_lines += event == "line"
+    def count(frame: FrameType, event: str, _of: object) -> Callable:
+        nonlocal n_steps
+        frame.f_trace_opcodes = True
+        n_steps += event == "opcode"
         return count
 
     sys.settrace(count)
@@ -19,4 +20,4 @@ def steps(work: Callable[[], object]) -> int:
         work()
     finally:
         sys.settrace(before)
-    return n_lines
+    return n_steps

@@ -58,7 +58,7 @@ def test_linear_is_its_quadratic_form():
     assert_near(linear(Q, K, V), theirs.float())
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(1, 80), size=st.integers(1, 20), kind=st.sampled_from(AttentionKind))
 def test_any_length_and_reach(n: int, size: int, kind: AttentionKind):
     q, k, v = (draw(1, 1, n, 4, seed=seed) for seed in range(3))

@@ -79,7 +79,7 @@ WRONG = st.one_of(
 FLAT_VALUES = st.fixed_dictionaries({}, optional={name: RIGHT[name] | WRONG for name in FIELDS})
 RIGHT_VALUES = st.fixed_dictionaries({}, optional=RIGHT)
 
-many = settings(max_examples=150, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=150)
 
 
 def placeholders(text: str) -> set[str]:

@@ -375,7 +375,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_a_file_with_anything_in_it_is_counted_or_refused(data: st.DataObject):
     values = json.loads(data.draw(st.sampled_from(TOYS)).to_json_string())
@@ -389,7 +389,7 @@ def test_a_file_with_anything_in_it_is_counted_or_refused(data: st.DataObject):
         assert total_parameters(config) > 0
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(st.text())
 def test_any_text_at_all_is_refused(text: str):
     assert refusal(text)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
+from there import DEVICE, IS_SMOKE, in_full
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from toy import toy
@@ -182,13 +183,13 @@ def test_what_grows_with_what():
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no accelerator here")
-@pytest.mark.parametrize("shape", [{}, {"activation": "swiglu", "norm_kind": "rmsnorm"}], ids=str)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@in_full("shape", [{}, {"activation": "swiglu", "norm_kind": "rmsnorm"}])
+@in_full("dtype", [torch.float32, torch.bfloat16])
 def test_on_an_accelerator_the_allocator_agrees(shape: dict, dtype: torch.dtype):
-    config = model_of(**{"d_model": 512, "n_heads": 8, "d_ff": 2048, "n_layers": 8, **shape})
-    took(config, dtype=dtype, device="cuda")  # what libraries take once
-    real = took(config, dtype=dtype, device="cuda")
+    large = {} if IS_SMOKE else {"d_model": 512, "n_heads": 8, "d_ff": 2048, "n_layers": 8}
+    config = model_of(**large, **shape)
+    took(config, dtype=dtype, device=DEVICE)  # what libraries take once
+    real = took(config, dtype=dtype, device=DEVICE)
     said = estimated(config, itemsize=dtype.itemsize)
     assert said.peak == pytest.approx(real.peak, rel=PEAK)
 

@@ -22,7 +22,7 @@ def test_known_answers():
     assert crossover(gated) == 2 * 64 + 6 * 256 / 4
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=30)
 @given(
     st.fixed_dictionaries(
         {

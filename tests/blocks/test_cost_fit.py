@@ -108,7 +108,7 @@ def test_what_passes_is_near_to_what_a_pass_takes(shape: dict):
     assert need.activations == pytest.approx(memory.peak_bytes, rel=0.2)
 
 
-@limits(max_examples=30, deadline=None, derandomize=True)
+@limits(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 1000), st.integers(0, 1000), st.integers(1, 5000))
 def test_the_largest_that_fits(budget: int, each: int, base: int, most: int):
     found = largest(lambda size: base + each * size, budget, most)
@@ -122,7 +122,7 @@ def test_what_fits_is_what_the_estimate_says():
     assert need(batch=found).total <= 80 * 10**9 < need(batch=found + 1).total
 
 
-@limits(max_examples=20, deadline=None, derandomize=True)
+@limits(max_examples=20)
 @given(
     st.sampled_from([True, False]),
     st.sampled_from(["float32", "bfloat16"]),

@@ -95,7 +95,7 @@ ANYWHERE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(ANYWHERE)
 def test_formulas_count_what_is_built_in_the_whole_space(values: dict[str, Any]):
     config, _ = ModelConfig().nearest(**values)

@@ -70,7 +70,7 @@ SHAPES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 @given(shape=SHAPES)
 def test_a_step_of_any_model_forward_and_back(shape: dict):
     config = toy(vocab_size=VOCABULARY, **shape)

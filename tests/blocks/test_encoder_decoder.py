@@ -166,10 +166,9 @@ CONFIGS = st.fixed_dictionaries(
         "position_kind": st.sampled_from(PositionKind),
     }
 )
-few = settings(max_examples=30, deadline=None, derandomize=True, database=None)
 
 
-@few
+@settings(max_examples=30)
 @given(CONFIGS, st.sampled_from([(1, 1, 1, 1), (3, 1), (4,), (2, 2)]))
 def test_cached_is_uncached_and_cross_is_computed_once(changes: dict[str, Any], sizes):
     config = small(**changes)
@@ -188,7 +187,7 @@ def test_cached_is_uncached_and_cross_is_computed_once(changes: dict[str, Any], 
     assert cache.nbytes() == TARGET.numel() * kv_cache_bytes_per_token(config, 4) + n_cross
 
 
-@few
+@settings(max_examples=30)
 @given(CONFIGS, st.integers(1, 4), st.integers(1, 3))
 def test_padding_changes_nothing(changes: dict[str, Any], more_source: int, more_target: int):
     model = build(small(**changes))

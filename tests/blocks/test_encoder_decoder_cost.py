@@ -43,14 +43,13 @@ STAGES = {
     for suffix in ("_norm", "_out", "_out_norm")
 } | {"embedding", "resid_pre", "resid_mid", "resid_cross", "resid_post", "final_norm"}
 CONFIGS = st.fixed_dictionaries(CHOICES)
-few = settings(max_examples=30, deadline=None, derandomize=True, database=None)
 
 
 def small(**changes: Any) -> ModelConfig:
     return toy(**{"architecture": "encoder-decoder", "vocab_size": 11, **changes})
 
 
-@few
+@settings(max_examples=30)
 @given(CONFIGS)
 def test_formulas_count_what_is_built(changes: dict[str, Any]):
     config = small(**changes)

@@ -118,7 +118,7 @@ def test_a_dropped_token_writes_nothing():
     assert out[0, 1:].eq(0).all()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     n_tokens=st.integers(1, 20),
     n_experts=st.integers(2, 6),

@@ -65,7 +65,7 @@ def test_nothing_against_nothing_is_no_error():
     assert score((), ()).error == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(LINKS, LINKS)
 def test_the_error_lies_between_nothing_and_all(found: frozenset, sure: frozenset):
     result = score(found, sure)
@@ -142,7 +142,7 @@ def test_one_link_a_word_is_not_always_enough():
     assert least_error(single, TARGET, may_be_silent=True) == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 3), min_size=5, max_size=5), LINKS)
 def test_no_head_does_better_than_the_least_error(keys: list[int], links: frozenset):
     true = frozenset((a, b) for a, b in links if a < 4 and 1 <= b < 5)

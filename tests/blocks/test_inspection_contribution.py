@@ -80,7 +80,7 @@ def test_where_nothing_is_written_there_are_no_shares():
     assert (found.rest, found.bias) == (0, 0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     query=st.integers(0, SEQ_LEN - 1),

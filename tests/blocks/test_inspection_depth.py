@@ -52,7 +52,7 @@ def test_a_single_weight_has_none_and_zero_weights_count_nothing():
     assert pattern_entropy(torch.zeros(1, 4)).item() == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(2, 6), st.integers(1, 5), st.integers(0, 99))
 def test_similarity_is_the_mean_of_all_pairs(n_tokens: int, d_model: int, seed: int):
     unit = torch.nn.functional.normalize(draw(2, n_tokens, d_model, seed=seed).double(), dim=-1)

@@ -26,7 +26,7 @@ def test_without_links_the_share_is_zero():
     assert linked_shares(torch.rand(2, 3, 4), []).tolist() == [0, 0]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 7), st.integers(0, 99))
 def test_spread_evenly_it_scores_the_share_of_linked_tokens(heads, target, source, seed):
     pattern = torch.full((heads, target, source), 1 / source)

@@ -112,7 +112,7 @@ def test_what_is_too_large_is_not_built():
     assert not ratios.is_affordable(config, torch.bfloat16, need - 1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.sampled_from(Activation), st.integers(1, 12), st.integers(0, 99))
 def test_feed_forward_commutes_with_any_order(activation: Activation, n: int, seed: int):
     layer, x = alone(activation=activation), draw(2, n, D_MODEL, seed=seed)
@@ -120,7 +120,7 @@ def test_feed_forward_commutes_with_any_order(activation: Activation, n: int, se
     assert permuted.shuffle_difference(layer, x, order) < FLOAT_ROUNDING
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(2, 12), st.integers(0, 99))
 def test_attention_does_so_only_without_mask(n: int, seed: int):
     attention, x = scramble(Attention(toy())), draw(1, n, D_MODEL, seed=seed)
@@ -144,7 +144,7 @@ def test_a_capacity_breaks_it_for_experts():
     assert permuted.shuffle_difference(planted(1.0), x, order) > FLOAT_ROUNDING
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(1, 40), st.integers(0, 999))
 def test_an_order_is_another_order(n: int, seed: int):
     order = permuted.permutation(n, seed).tolist()

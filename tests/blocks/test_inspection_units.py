@@ -161,7 +161,7 @@ def test_an_expert_without_tokens_has_only_idle_units():
     assert units.layer_shares([nobody], Activation.GELU)["active"] == 0
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.sampled_from(Activation), st.integers(0, 99))
 def test_shares_are_shares(activation: Activation, seed: int):
     layer = wide.layer_alone(

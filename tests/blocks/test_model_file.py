@@ -29,7 +29,7 @@ CARD = Card(
 )
 MODEL = build(CONFIG, seed=3)
 FILE = ModelFile(CONFIG, TOKENIZER, CARD, MODEL.state_dict())
-few = settings(max_examples=100, deadline=None, derandomize=True, database=None)
+few = settings(max_examples=100)
 IDS = torch.tensor([[0, 2, 1]])
 
 

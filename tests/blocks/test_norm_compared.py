@@ -60,7 +60,7 @@ def test_they_agree_with_torch(kind: NormKind):
     assert_near(ours, expected)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(1, 9), st.integers(0, 99))
 def test_layernorm_and_rmsnorm_do_not_see_what_is_around_a_token(n_tokens: int, seed: int):
     found = dependence(around(n_tokens, seed), EPS).set_index("norm")

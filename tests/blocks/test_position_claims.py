@@ -52,7 +52,7 @@ def measured(changes: dict, kind: PositionKind, seed: int, n: int, shift: int):
     return verdicts(model, config, kind, values, n=n, shift=shift, token=1, seed=seed)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     changes=CONFIGS,
     kind=st.sampled_from(list(PositionKind)),
@@ -69,14 +69,14 @@ def test_claims_hold_over_random_configurations(changes, kind, seed, n, shift):
     assert [verdict.holds for verdict in found] == told
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(changes=CONFIGS, seed=st.integers(0, 1000))
 def test_a_causal_mask_tells_order_without_positions(changes, seed):
     order = measured(changes, PositionKind.NONE, seed, 12, 1)[-1]
     assert order.measured < 1e-5 and order.extra > 100 * order.limit
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 1000), shift=st.integers(1, 6))
 def test_rope_deviates_by_rounding_only(seed, shift):
     distance = measured({}, PositionKind.ROPE, seed, 32, shift)[3]

@@ -26,13 +26,13 @@ def without_lone_surrogates(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "?", text)
 
 
-@settings(max_examples=300, derandomize=True, database=None)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_whatever_the_text_it_comes_back(text: str):
     assert SHIPPED.decode(SHIPPED.encode(text)) == without_lone_surrogates(text)
 
 
-@settings(max_examples=300, derandomize=True, database=None)
+@settings(max_examples=300)
 @given(TEXTS)
 def test_whatever_the_text_pieces_cover_it_and_show_it(text: str):
     pieces = SHIPPED.pieces(text)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from blocks.text.bpe import MASK
 from blocks.text.corruption import masked_tokens, next_token, random_spans, span_corruption
 
-few = settings(max_examples=30, deadline=None)
 lengths, seeds = st.integers(2, 60), st.integers(0, 10**6)
 shares, means = st.floats(0.05, 0.6), st.floats(1, 5)
 OTHERS = ("other", "another")
@@ -18,7 +17,7 @@ def words(n: int) -> tuple[str, ...]:
     return tuple(f"w{i}" for i in range(n))
 
 
-@few
+@settings(max_examples=30)
 @given(lengths, shares, means, seeds)
 def test_spans_hold_the_share_and_never_touch(n, share, mean_len, seed):
     spans = random_spans(n, share=share, mean_len=mean_len, seed=seed)
@@ -30,7 +29,7 @@ def test_spans_hold_the_share_and_never_touch(n, share, mean_len, seed):
     assert spans == random_spans(n, share=share, mean_len=mean_len, seed=seed)
 
 
-@few
+@settings(max_examples=30)
 @given(lengths, shares, means, seeds)
 def test_the_target_of_span_corruption_mends_its_input(n, share, mean_len, seed):
     found = span_corruption(words(n), share=share, mean_len=mean_len, seed=seed)
@@ -47,7 +46,7 @@ def test_the_target_of_span_corruption_mends_its_input(n, share, mean_len, seed)
     assert {found.reads[i] for i in found.spoilt} == {*pieces} - {found.asked[-1]}
 
 
-@few
+@settings(max_examples=30)
 @given(st.integers(1, 60), shares, seeds)
 def test_masked_tokens_ask_for_what_stood_there(n, share, seed):
     found = masked_tokens(words(n), OTHERS, share=share, seed=seed)

@@ -98,7 +98,7 @@ def test_a_long_text_is_cut():
     assert len(tokens) == 10 < count
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200)
 @given(
     st.lists(
         st.characters(exclude_categories=()) | st.sampled_from("".join(LONG_TEXTS.values())),

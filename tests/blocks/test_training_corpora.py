@@ -59,7 +59,7 @@ def test_what_is_no_text_is_refused(raw: bytes):
 MARKS = [b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE]
 
 
-@settings(max_examples=100, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(
     st.sampled_from(MARKS),
     st.sampled_from([ENGLISH.encode(), CHINESE.encode(), CHINESE.encode("gb18030")]),

@@ -95,7 +95,7 @@ def test_only_what_does_something_differs():
 
 
 @given(some.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_setting_left_out_changes_no_parameter(data):
     architecture = data.draw(some.sampled_from(Architecture))
     norm, position = data.draw(some.sampled_from([("none", "none"), ("layernorm", "rope")]))
