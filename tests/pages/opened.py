@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+
+from blocks.run import Run
+from pages.ui import frame
 
 ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
@@ -24,6 +28,13 @@ def opened(page: str = BLOCK, locale: str = "en", **query: object) -> AppTest:
     at = AppTest.from_file(ROOT / HOME, default_timeout=60)
     at.context["locale"] = locale
     return visit(at.switch_page(page), **query)
+
+
+def noted_runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """The runs that pages will show, the newest last."""
+    runs, find = [], frame.current_run
+    monkeypatch.setattr(frame, "current_run", lambda kind: runs.append(find(kind)) or runs[-1])
+    return runs
 
 
 def visit(at: AppTest, **query: object) -> AppTest:

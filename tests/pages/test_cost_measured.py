@@ -50,7 +50,8 @@ def dots(at) -> tuple[int, int]:
     return counts["circle-open"], counts["circle"]
 
 
-def test_nothing_is_measured_unasked_but_counted(at):
+def test_nothing_is_measured_unasked_but_counted():
+    at = opened(COST, **SMALL)
     assert_works(at)
     assert "this device is asked first" in said(at)
     assert "measured" not in next(t.value for t in at.dataframe if "FLOPs a byte" in t.value)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 import torch
-from opened import BLOCK, PAGES, opened
+from opened import BLOCK, PAGES, noted_runs, opened
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig, Recording, record
@@ -20,7 +20,6 @@ from blocks.cost.parameters import total_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.run import Run
-from pages.ui import frame
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "seed": 5}
 # Those of a training, of a sweep and of the roofline come once something was measured.
@@ -46,15 +45,13 @@ class Taken(NamedTuple):
 def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
     """Press every button that saves a file."""
     makers: dict[str, Callable[[], str | bytes]] = {}
-    runs: list[Run] = []
-    show, find = st.download_button, frame.current_run
+    runs, show = noted_runs(monkeypatch), st.download_button
 
     def note(name: str, make: Callable, **how: Any) -> bool:
         makers[name] = make
         return show(name, make, **how)
 
     monkeypatch.setattr(st, "download_button", note)
-    monkeypatch.setattr(frame, "current_run", lambda kind: runs.append(find(kind)) or runs[-1])
     at = opened(page, **SIZES, **query)
     assert not at.exception and not at.error
     with monkeypatch.context() as still:
