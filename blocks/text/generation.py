@@ -111,16 +111,3 @@ class Generation:
         if self.window_size is None:
             return self.model(ids)
         return self.model(ids, sliding_window(ids.shape[1], self.window_size, ids.device))
-
-
-def laid_out_for_reading(model: GPT) -> GPT:
-    """The same model with each float32 weight stored (in, out), changed in place.
-
-    With one token at a time a linear layer is a matrix times a vector, and the processor's
-    float32 kernel for that is faster along the other side of the matrix; bfloat16's is not.
-    """
-    for module in model.modules():
-        is_matrix = isinstance(module, torch.nn.Linear | torch.nn.Embedding)
-        if is_matrix and module.weight.dtype is torch.float32:
-            module.weight.data = module.weight.data.T.contiguous().T
-    return model

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from blocks import ModelConfig, Recording, count_parameters, devices, masks
 from blocks.inspection import tiles, values, wiring
+from blocks.layout import laid_out_for_reading
 from blocks.models import Model, count_built
 from blocks.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
@@ -60,10 +61,11 @@ def model(run: Run) -> Model:
 def _model(
     config: ModelConfig, weights: str, seed: int, device: str, dtype: str, _run: Run
 ) -> Model:
+    """Laid out while it is nobody's yet: text is written with it, too."""
     if not weights:
-        return _run.build()
-    tensors = starts.model(weights).tensors
-    return trained(config, tensors, device=device, dtype=devices.DTYPES[dtype])
+        return laid_out_for_reading(_run.build())
+    tensors, dtype_here = starts.model(weights).tensors, devices.DTYPES[dtype]
+    return laid_out_for_reading(trained(config, tensors, device=device, dtype=dtype_here))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

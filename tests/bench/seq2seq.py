@@ -7,10 +7,10 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from blocks import build
+from blocks.layout import laid_out_for_reading
 from blocks.models import EncoderDecoder
 from blocks.presets import ENCODER_DECODER_PRESETS
 from blocks.text.beam import BeamConfig, greedy
-from blocks.text.generation import laid_out_for_reading
 from tests.bench.report import report
 
 SOURCE, NEW, ROUNDS = 64, 64, 3

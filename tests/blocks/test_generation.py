@@ -6,7 +6,8 @@ from references import hugging_face_llama
 from toy import assert_near, scramble, toy
 
 from blocks import build
-from blocks.text.generation import Generation, context_start, laid_out_for_reading
+from blocks.layout import laid_out_for_reading
+from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 
 GREEDY, WARM = SamplingConfig(temperature=0), SamplingConfig(temperature=1.0, top_k=5)

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import torch
 
 from blocks import ConfigError, ModelConfig
 from blocks.masks import MaskConfig
@@ -51,6 +52,15 @@ def test_sessions_at_once_see_each_their_own():
     forget()
     with ThreadPoolExecutor(8) as sessions:
         assert list(sessions.map(seen, [*runs, *reversed(runs)])) == [*alone, *reversed(alone)]
+
+
+def test_what_a_benchmark_lays_out_for_reading_readers_get_too():
+    run = run_of(0)
+    model, plain = cached.model(run), run.build()
+    weight = model.layers[0].attention.q_proj.weight
+    assert weight.stride() == (1, run.config.d_model)
+    assert weight.equal(plain.layers[0].attention.q_proj.weight)
+    torch.testing.assert_close(run.record(model).output, run.record(plain).output)
 
 
 def test_a_run_that_cannot_be_is_not_kept():
