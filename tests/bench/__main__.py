@@ -3,12 +3,15 @@
 import argparse
 from pathlib import Path
 
+from tests.bench.report import report_machine
+
 PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "browser")
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
 options.add_argument("--text", type=Path, help="a text to learn, for the time to a known loss")
 chosen = options.parse_args()
+report_machine()
 
 if "tensors" in chosen.parts:
     from tests.bench import tensors
