@@ -32,7 +32,7 @@ e2e:             ## stories in a real browser
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench
 
-pocket:          ## train the pocket models anew, under 20 minutes on 2 cores
+pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of a Xeon
 	$(BIN)/python -m blocks.training.shipped_models
 
 translations:    ## bring the catalogues up to date with the source

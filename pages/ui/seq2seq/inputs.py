@@ -99,7 +99,7 @@ def link_to_training() -> None:
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
     learner = {"learner": str(Architecture.ENCODER_DECODER)}
     with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
-        st.caption(_("In a minute or two on an idle machine; then it opens on this page."))
+        st.caption(_("Trained on the page Training, it opens on this page."))
         for task, label in TASKS.items():
             query = {**kept, "task": str(task), **learner}
             st.page_link("pages/training.py", label=_(label), query_params=query)
