@@ -174,7 +174,7 @@ def pattern_entropy(pattern: Tensor) -> Tensor:
     """Σ −p log₂ p of each query's weights, 0 for p = 0: (…, query, key) to (…, query)."""
     weights = at_least_float32(pattern)
     bits = weights.clamp(min=torch.finfo(weights.dtype).tiny).log2_()
-    return 0 - torch.linalg.vecdot(weights, bits)
+    return 0 - bits.mul_(weights).sum(dim=-1)
 
 
 def _even_bits(mask: Tensor | None, share: Tensor) -> Tensor:
