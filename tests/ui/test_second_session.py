@@ -39,7 +39,8 @@ def _leave() -> None:
 def another_value(name: str) -> Any:
     """A value that is not the default, and that the first model can have."""
     read = FIELDS[name].read
-    for text in (*inspect.getclosurevars(read).nonlocals.get("words", ()), *TEXTS):
+    choices = inspect.getclosurevars(read).nonlocals if inspect.isfunction(read) else {}
+    for text in (*choices.get("words", ()), *TEXTS):
         try:
             found = {name: read(text)}
         except UnreadableError:
