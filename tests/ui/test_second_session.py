@@ -1,6 +1,5 @@
 """What a reader has set stands in the link, and a second reader who opens it finds it."""
 
-import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from blocks.masks import causal, painted_text
 from blocks.presets import PRESETS
 from pages.ui import link
 from pages.ui.fields import FIELDS
-from pages.ui.readers import UnreadableError
+from pages.ui.readers import OneOf, UnreadableError
 
 # Texts of which every field reads one or another; those of choices are the choices.
 TEXTS = (
@@ -39,8 +38,7 @@ def _leave() -> None:
 def another_value(name: str) -> Any:
     """A value that is not the default, and that the first model can have."""
     read = FIELDS[name].read
-    choices = inspect.getclosurevars(read).nonlocals if inspect.isfunction(read) else {}
-    for text in (*choices.get("words", ()), *TEXTS):
+    for text in (*(read.options if isinstance(read, OneOf) else ()), *TEXTS):
         try:
             found = {name: read(text)}
         except UnreadableError:
