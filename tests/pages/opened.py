@@ -146,14 +146,6 @@ def assert_described(at: AppTest) -> None:
         assert [each for each in texts if WORD.search(each) and not CHINESE.search(each)] == []
 
 
-def assert_refuses(at: AppTest) -> None:
-    """Too large for this machine: said with the numbers, and a button that mends it."""
-    assert [error.message for error in at.exception] == []
-    assert "GiB" in at.error[0].value
-    press(at, "mend_0")
-    assert_works(at)
-
-
 def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
     """No exception, no refusal, no number that is none; and the state can be kept."""
     assert [(error.message, error.stack_trace) for error in at.exception] == []

@@ -260,12 +260,9 @@ def test_an_empty_sequence_is_seen_as_one():
 
 
 @pytest.mark.parametrize("preset", ["vaswani-big", "t5-small"])
-def test_published_encoder_decoders_are_shown_or_refused_with_a_mend(preset: str):
+def test_published_encoder_decoders_are_shown(preset: str):
     at = opened(PAGE, preset=preset, text="Hi", max_new_tokens=1, n_layers=1)
-    if at.error:
-        assert "GiB" in at.error[0].value
-    else:
-        assert_works(at)
+    assert_works(at)
     assert control(at, "preset").value == preset
 
 
