@@ -1,5 +1,7 @@
 """Attention: where a token reads from, and how that number is made."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -23,49 +25,29 @@ from pages.sections.attention_steps import draw_step, draw_strip, steps_of_a_hea
 from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head
 from pages.sections.inputs import what_goes_in
-from pages.ui import cached, labelled, link, words
+from pages.ui import cached, labelled, link, panel, words
 from pages.ui.attention import controls, frames, measured, tables
 from pages.ui.chart import drawn
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
-from pages.ui.language import _
+from pages.ui.panel import Panel
 
 TITLE = N_("Attention: where a token reads from")
-CONTENTS = {
-    "filmstrip": N_("One head, step by step"),
-    "scaling": N_("Why divide by √d_head"),
-    "contribution": N_("Attention is not contribution"),
-    "who_reads_whom": N_("Who reads whom"),
-    "all_heads": N_("All layers, all heads"),
-    "changes": N_("What if a part were off?"),
-    "sharing": N_("Sharing keys and values"),
-    "kinds": N_("Other ways to attend"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, None)
-    st.caption(
-        _("Every head scores each pair of tokens; weights made of the scores mix the values.")
-    )
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    contents(CONTENTS)
-    chosen = chosen_head(run)
-    controls.which_head(run, *chosen)
-    steps_of_a_head(run, *chosen)
-    why_divide(run, *chosen)
-    weight_and_contribution(run, *chosen)
-    lines_and_map(run, *chosen)
-    all_heads(run, *chosen)
-    what_if(run)
-    who_shares(run, chosen[0])
-    how_else(run, *chosen[:2])
-    what_to_take(run, *chosen)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
+
+
+def layer_and_head(run: Run) -> None:
+    """Which head is looked at."""
+    controls.which_head(run, *chosen_head(run))
 
 
 def chosen_head(run: Run) -> tuple[int, int, int]:
@@ -74,9 +56,9 @@ def chosen_head(run: Run) -> tuple[int, int, int]:
     return labelled.selected_layer(run), head, labelled.pinned_token(run)
 
 
-def what_to_take(run: Run, layer: int, head: int, token: int) -> None:
+def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
+    layer, head, token = chosen_head(run)
     counted, step = controls.counted_head(head), frames.current_step(run)
     cell = frames.chosen_key(run, layer, head, token), step, frames.chosen_feature(run, step)
     tables_to_take = {
@@ -100,5 +82,30 @@ def what_to_take(run: Run, layer: int, head: int, token: int) -> None:
     ]
     take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
 
+
+def shared_keys(run: Run, layer: int, _head: int, _token: int) -> None:
+    """The layer with fewer heads of keys and values."""
+    who_shares(run, layer)
+
+
+def other_kinds(run: Run, layer: int, head: int, _token: int) -> None:
+    """The head with other ways to attend."""
+    how_else(run, layer, head)
+
+
+def _of_a_head(name: str, title: str, draw: Callable[[Run, int, int, int], None]) -> Panel:
+    return Panel(name, title, lambda run: draw(run, *chosen_head(run)), layer_and_head)
+
+
+PANELS = (
+    _of_a_head("steps", N_("Step by step"), steps_of_a_head),
+    _of_a_head("scaling", N_("Why divide by √d_head"), why_divide),
+    _of_a_head("contribution", N_("Weight and contribution"), weight_and_contribution),
+    _of_a_head("pattern", N_("Who reads whom"), lines_and_map),
+    _of_a_head("heads", N_("All heads"), all_heads),
+    _of_a_head("kv-heads", N_("Sharing keys and values"), shared_keys),
+    _of_a_head("kinds", N_("Other ways to attend"), other_kinds),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+)
 
 main()

@@ -1,5 +1,8 @@
 """One Transformer block, live: what flows through it, what its heads see, what it is made of."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -13,7 +16,7 @@ from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
-from pages.ui import cached, labelled, link, tables, words
+from pages.ui import cached, labelled, link, panel, tables, words
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
@@ -21,6 +24,7 @@ from pages.ui.frame import close_page, link_to_part, open_page, recorded, sectio
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.views import (
     dims_choice,
     head_choice,
@@ -34,20 +38,18 @@ TITLE = N_("One Transformer block")
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.BLOCK)
-    st.caption(_("Type a sentence or move a control: the block runs, every number is from it."))
     what_goes_in(run, vector_controls)
     recorded(run)
     st.caption(words.summary_of_a_block(run))
-    layer = labelled.selected_layer(run)
-    layer_choice(run, layer)
-    what_flows(run, layer)
-    what_heads_see(run, layer)
-    what_if(run)
-    what_it_is_made_of(run, of_one_block=True)
-    what_to_take(run, layer)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
+
+
+def of_a_layer(draw: Callable[[Run, int], None]) -> Callable[[Run], None]:
+    """A panel about one layer."""
+    return lambda run: draw(run, labelled.selected_layer(run))
 
 
 @section
@@ -63,7 +65,6 @@ def what_flows(run: Run, layer: int) -> None:
         show(draw_bands, run, layer, run_before(run), key="bands", alt=words.flow_alt)
     st.info(words.flow_sentence(run, layer), icon=":material/lightbulb:")
     tables.flow(run, layer)
-    one_stage(run, layer, stage)
 
 
 CONCEPTS = {
@@ -77,8 +78,10 @@ CONCEPTS = {
 }
 
 
-def one_stage(run: Run, layer: int, name: str) -> None:
+@section
+def what_a_stage_does(run: Run, layer: int) -> None:
     """The stage that is open: how its values are spread, and one token through it."""
+    name = labelled.selected_stage(run, layer)
     stage = labelled.one_stage(run, layer, name)
     title = _("Opened: {stage}").format(stage=stage["label"])
     code = source.part_source(run.config, stage["part"])
@@ -113,9 +116,9 @@ def what_heads_see(run: Run, layer: int) -> None:
     tables.heads(run, layer)
 
 
-def what_to_take(run: Run, layer: int) -> None:
+def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
+    layer = labelled.selected_layer(run)
     stage, head, token = (
         labelled.selected_stage(run, layer),
         labelled.selected_head(run),
@@ -179,5 +182,13 @@ def draw_heads(run: Run, layer: int, head: int, token: int):
         _=_,
     )
 
+
+PANELS = (
+    Panel("flow", N_("Information flow"), of_a_layer(what_flows), layer_choice),
+    Panel("stage", N_("One stage"), of_a_layer(what_a_stage_does), layer_choice),
+    Panel("heads", N_("Attention heads"), of_a_layer(what_heads_see), layer_choice),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel("parameters", N_("Parameters"), partial(what_it_is_made_of, of_one_block=True)),
+)
 
 main()

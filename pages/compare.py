@@ -1,8 +1,11 @@
 """Two configurations side by side, and all that are kept."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from blocks.faults import N_
+from blocks.run import Run
 from pages.sections.compare_list import draw_front, what_is_kept, what_one_pays
 from pages.sections.compare_numbers import (
     draw_operations,
@@ -11,55 +14,88 @@ from pages.sections.compare_numbers import (
     what_differs,
     where_it_goes,
 )
-from pages.sections.compare_runs import both_ran, how_they_run
+from pages.sections.compare_runs import (
+    both_ran,
+    one_head_of_each,
+    what_passes,
+    what_they_expect,
+    who_reads_whom,
+)
+from pages.ui import panel
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, kept, listed, measured, sides, tables, trade_offs, words
 from pages.ui.compare.inputs import counted_with, what_both_read
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.chosen import shape
-from pages.ui.explain import contents
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_counting_page
+from pages.ui.frame import close_page, open_counting_page, section
 from pages.ui.language import _
 from pages.ui.link import write
+from pages.ui.panel import Panel
 
 TITLE = N_("Compare")
-COUNTED = {
-    "differs": N_("What differs"),
-    "where": N_("Where they differ"),
-}
-RUN = {
-    "pair_time": N_("Time here"),
-    "pair_flow": N_("What passes"),
-    "pair_heads": N_("All heads"),
-    "pair_head": N_("One head: A, B, B − A"),
-}
-EXPECTED = {"pair_expected": N_("What they expect")}
-ALL = {
-    "trade_off": N_("What one pays for what"),
-    "kept_list": N_("What is kept"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """A and B, and what can be asked of them."""
     run = open_counting_page(TITLE, first_shown="stories-en-zh")
     beside.forget()  # this page draws both by itself
     mend_what_is_kept()
-    st.caption(_("A is what you keep, B is what is set now; both read the same text and seed."))
     pair = sides.pair(run)
     if run.interventions:
         st.caption(_("What is changed inside the model on other pages is left aside here."))
     if pair is None:
         how_to_begin()
+        panel.show(of_all(run.untouched), pair)
     else:
         two_of_them(pair)
-    n = shape().n
-    what_one_pays(run.untouched, n)
-    what_is_kept(n)
-    if pair is not None:
-        what_to_take(pair, n)
+        panel.show(of_two(pair) + of_all(run.untouched), pair, files=what_to_take)
     close_page(TITLE)
+
+
+def of_all(run: Run) -> tuple[Panel, ...]:
+    """About all that are kept."""
+    return (
+        Panel(
+            "trade-off", N_("What one pays for what"), lambda _pair: what_one_pays(run, shape().n)
+        ),
+        Panel("kept", N_("What is kept"), lambda _pair: what_is_kept(shape().n)),
+    )
+
+
+def of_two(pair: Pair) -> tuple[Panel, ...]:
+    """About A and B: counted always, run where both can."""
+    counted = (
+        Panel("differences", N_("What differs"), differences),
+        Panel("where", N_("Where they differ"), lambda pair: where_it_goes(pair, shape().n)),
+    )
+    if sides.faults(pair):
+        return counted
+    expected = (Panel("prediction", N_("What they expect"), of_runs(what_they_expect)),)
+    return (
+        *counted,
+        Panel("time", N_("Time here"), of_runs(how_fast_here)),
+        Panel("flow", N_("What passes"), of_runs(what_passes)),
+        Panel("heads", N_("All heads"), of_runs(who_reads_whom)),
+        Panel("head", N_("One head: A, B, B − A"), of_runs(one_head_of_each)),
+        *(expected if measured.predicts_alike(pair) else ()),
+    )
+
+
+def differences(pair: Pair) -> None:
+    """The settings, and the numbers that follow from them."""
+    what_differs(pair, shape().n, trade_offs.weight_format())
+    both_ran(pair)
+
+
+def of_runs(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
+    """A panel that needs a run of both."""
+
+    def drawn(pair: Pair) -> None:
+        if both_ran(pair):
+            section(draw)(pair)
+
+    return drawn
 
 
 def mend_what_is_kept() -> None:
@@ -78,30 +114,16 @@ def how_to_begin() -> None:
 
 
 def two_of_them(pair: Pair) -> None:
-    """A beside B: settings, counts, time, and what passes in them."""
+    """A beside B, and what both read."""
     st.markdown(words.who_is_who(pair))
     with st.expander(_("Other pairs to begin with"), icon=":material/compare_arrows:"):
         listed.ready_pairs()
     what_both_read(pair)
-    n = shape().n
-    contents({**COUNTED, **ways_to_runs(pair), **ALL})
-    what_differs(pair, n, trade_offs.weight_format())
-    where_it_goes(pair, n)
-    if both_ran(pair):
-        how_fast_here(pair)
-        how_they_run(pair)
 
 
-def ways_to_runs(pair: Pair) -> dict[str, str]:
-    """The sections that need a run of both."""
-    if sides.faults(pair):
-        return {}
-    return {**RUN, **(EXPECTED if measured.predicts_alike(pair) else {})}
-
-
-def what_to_take(pair: Pair, n: int) -> None:
+def what_to_take(pair: Pair) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
+    n = shape().n
     rows = tables.counted_rows(pair, n, trade_offs.weight_format())
     found = {
         "differences": tables.settings_frame(pair),

@@ -1,7 +1,10 @@
 """What a model costs: operations, memory, time, training; counted, estimated and measured."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.faults import N_
 from blocks.run import Run
 from pages.sections.cost_flops import (
@@ -14,54 +17,36 @@ from pages.sections.cost_memory import draw_growth, draw_memory, where_memory_go
 from pages.sections.cost_roofline import how_fast_here
 from pages.sections.cost_sweeps import how_it_grows, which_attention_pays, which_format_pays
 from pages.sections.cost_training import draw_cost, draw_hours, what_training_takes
-from pages.ui import link
+from pages.ui import link, panel
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.cost import chosen, counted, frames, tables, words
 from pages.ui.cost.controls import shape_controls
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
-from pages.ui.language import _
+from pages.ui.panel import Panel
 
 TITLE = N_("Cost")
-CONTENTS = {
-    "operations": N_("FLOPs, by operation"),
-    "crossover": N_("When does attention overtake the rest?"),
-    "roofline": N_("Time: the estimate, and the measurement beside it"),
-    "sweeps": N_("Sweeps: one size doubles"),
-    "formats": N_("Number formats"),
-    "growth_of_kinds": N_("Ways to attend, as n doubles"),
-    "memory": N_("Memory"),
-    "fits": N_("Does it fit?"),
-    "training_cost": N_("What does training take?"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """The model that is counted, how it is used, and the questions."""
     run = open_counting_page(TITLE)
-    st.caption(_("What a model costs, before anyone builds it."))
     st.caption(
         beside.said_of_both(lambda each: words.counted_model(each.config), run, changes.between)
     )
     shape_controls()
-    contents(CONTENTS)
-    how_much_is_computed(run.config)
-    where_attention_overtakes(run.config)
-    how_fast_here(run)
-    how_it_grows(run)
-    which_format_pays(run)
-    which_attention_pays(run)
-    where_memory_goes(run.config)
-    what_training_takes(run.config)
-    what_to_take(run)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
+
+
+def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
+    """A panel that counts: the configuration is all that it needs."""
+    return lambda run: draw(run.config)
 
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
     config, shape, is_training = run.config, chosen.shape(), chosen.is_training()
     setup, to_train = chosen.setup(is_training=is_training), chosen.setup(is_training=True)
     operations = config, chosen.pass_kind(config), shape, to_train
@@ -83,5 +68,16 @@ def what_to_take(run: Run) -> None:
     ]
     take_away(config, files, figures, words.caption(config, shape))
 
+
+PANELS = (
+    Panel("flops", N_("FLOPs, by operation"), of_the_config(how_much_is_computed)),
+    Panel("crossover", N_("n² against n"), of_the_config(where_attention_overtakes)),
+    Panel("memory", N_("Memory"), of_the_config(where_memory_goes)),
+    Panel("roofline", N_("Time here"), how_fast_here),
+    Panel("sweeps", N_("Sweeps"), how_it_grows),
+    Panel("formats", N_("Number formats"), which_format_pays),
+    Panel("attention-growth", N_("Ways to attend"), which_attention_pays),
+    Panel("training", N_("The cost of training"), of_the_config(what_training_takes)),
+)
 
 main()

@@ -13,31 +13,26 @@ from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
-from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, tables, words
+from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, panel, tables, words
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.history import run_before
 from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.views import head_choice, layer_choice, show_head_of_layer
 
 TITLE = N_("A whole encoder")
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.ENCODER)
-    st.caption(_("Tokens read each other in both directions, layer after layer."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    what_it_expects(run)
-    what_passes(run)
-    what_heads_see(run)
-    what_if(run)
-    what_it_is_made_of(run)
-    what_to_take(run)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 
 
@@ -74,7 +69,6 @@ def what_heads_see(run: Run) -> None:
     code = (*source.heads_source(), head_measures.frame)
     heading(_("All layers, all heads"), ("heads", "attention", "masks"), code, key="heads")
     st.info(words.head_sentence(run, layer), icon=":material/lightbulb:")
-    layer_choice(run, layer)
     head_choice(run, head)
     shown = run, layer, head, token
     left, right = st.columns(2)
@@ -94,7 +88,6 @@ def what_heads_see(run: Run) -> None:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
     layer, head, token = chosen(run)
     tables_to_take = {
         "layers": cached.whole_flow(run),
@@ -140,5 +133,13 @@ def draw_all_heads(run: Run, layer: int, head: int, token: int):
         _=_,
     )
 
+
+PANELS = (
+    Panel("prediction", N_("What the encoder expects"), what_it_expects),
+    Panel("layers", N_("Layer by layer"), what_passes),
+    Panel("heads", N_("All heads"), what_heads_see, layer_choice),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel("parameters", N_("Parameters"), what_it_is_made_of),
+)
 
 main()

@@ -1,5 +1,7 @@
 """Feed-forward: what the wide layer does."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -11,66 +13,85 @@ from pages.sections.ff_positions import each_position_alone
 from pages.sections.ff_ratio import other_widths
 from pages.sections.ff_units import dead_and_alive, one_unit
 from pages.sections.inputs import what_goes_in
-from pages.ui import labelled, words
-from pages.ui.explain import contents
+from pages.ui import labelled, panel, words
 from pages.ui.feed_forward import controls, measured
 from pages.ui.feed_forward import words as wide_words
 from pages.ui.frame import close_page, open_page, recorded
-from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
 TITLE = N_("Feed-forward: what the wide layer does")
-CONTENTS = {
-    "bend": N_("The activation: where the units live"),
-    "units": N_("Dead and saturated units"),
-    "ratio": N_("d_ff / d_model from 1 to 8"),
-    "experts": N_("Mixture of experts"),
-    "positions": N_("Each position alone"),
-    "changes": N_("What if a part were off?"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, None)
-    st.caption(_("Each token passes the wide layer alone: it is widened, bent and narrowed again."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    layer = labelled.selected_layer(run)
-    layer_choice(run, layer)
-    if run.config.attention_only:
-        st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
-        controls.way_to_a_wide_layer()
-    else:
-        contents(CONTENTS)
-        the_wide_layer(run, layer)
-    what_if(run)
+    panel.show(PANELS, run)
     close_page(TITLE)
 
 
-def the_wide_layer(run: Run, layer: int) -> None:
-    """The layer that is looked at, and of a mixture the expert."""
-    token = labelled.pinned_token(run)
-    expert = measured.selected_expert(run, layer, token)
-    controls.expert_choice(run, expert)
-    st.caption(wide_words.shape(run))
-    if measured.n_given(run, layer, expert):
-        inside(run, layer, expert, token)
-    else:
+def layer_and_expert(run: Run) -> None:
+    """Which layer is looked at, and of a mixture which expert."""
+    layer_choice(run)
+    if not run.config.attention_only:
+        layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
+        controls.expert_choice(run, measured.selected_expert(run, layer, token))
+
+
+def of_a_layer(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None]:
+    """A panel about a layer, an expert of it, and a token; a model of attention has none."""
+
+    def drawn(run: Run) -> None:
+        if run.config.attention_only:
+            st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
+            controls.way_to_a_wide_layer()
+            return
+        layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
+        draw(run, layer, measured.selected_expert(run, layer, token), token)
+
+    return drawn
+
+
+def of_units(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None]:
+    """A panel about units: an expert to which no token was sent has none to show."""
+
+    def drawn(run: Run, layer: int, expert: int, token: int) -> None:
+        if measured.n_given(run, layer, expert):
+            draw(run, layer, expert, token)
+            return
         st.info(wide_words.idle_expert(layer, expert), icon=":material/lightbulb:")
         controls.way_to_a_busy_expert(run, layer)
+
+    return of_a_layer(drawn)
+
+
+def activation(run: Run, layer: int, expert: int, _token: int) -> None:
+    """Where the units stand on the activation."""
+    the_bend(run, layer, expert)
+
+
+def width(run: Run, layer: int, _expert: int, _token: int) -> None:
+    """The layer at other widths."""
     other_widths(run, layer)
-    mixture_of_experts(run, layer, expert, token)
+
+
+def positions(run: Run, layer: int, _expert: int, token: int) -> None:
+    """Tokens shuffled, and one changed."""
     each_position_alone(run, layer, token)
 
 
-def inside(run: Run, layer: int, expert: int, token: int) -> None:
-    """What its units do."""
-    the_bend(run, layer, expert)
-    the_gate(run, layer, expert, token)
-    dead_and_alive(run, layer, expert, token)
-    one_unit(run, layer, expert, token)
-
+PANELS = (
+    Panel("activation", N_("Activation"), of_units(activation), layer_and_expert),
+    Panel("gate", N_("Gate"), of_units(the_gate), layer_and_expert),
+    Panel("dead-units", N_("Dead units"), of_units(dead_and_alive), layer_and_expert),
+    Panel("unit", N_("One unit"), of_units(one_unit), layer_and_expert),
+    Panel("width", "d_ff / d_model", of_a_layer(width), layer_and_expert),
+    Panel("experts", N_("Mixture of experts"), of_a_layer(mixture_of_experts), layer_and_expert),
+    Panel("positions", N_("Each position alone"), of_a_layer(positions), layer_and_expert),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+)
 
 main()

@@ -1,5 +1,8 @@
 """A GPT, live: the tokens it reads, the one that comes next, and the text it writes."""
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -16,39 +19,61 @@ from pages.sections.writing import (
     draw_growth,
     draw_reads,
     go_on,
+    text_so_far,
     what_is_remembered,
     what_is_written,
 )
-from pages.ui import cached, chips, generated, gpt_tables, labelled, next_words, predicted, words
+from pages.ui import (
+    cached,
+    chips,
+    generated,
+    gpt_tables,
+    labelled,
+    next_words,
+    panel,
+    predicted,
+    words,
+)
 from pages.ui.chart import drawn
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section
 from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.sampling_controls import current_sampling
 
 TITLE = N_("GPT: the next token")
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.GPT)
-    st.caption(_("It reads tokens, says how likely each other one is to come next, and writes."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    position, sampling = labelled.pinned_token(run), current_sampling()
-    what_is_read(run, position)
-    what_comes_next(run, position, sampling)
-    what_if(run)
-    text, place = what_is_written(run, sampling)
-    what_is_remembered(text)
-    what_each_layer_says(run, position)
-    what_surprises(run, position)
-    what_it_is_made_of(run)
-    what_to_take(text, position)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
-    go_on(text, place)
+
+
+def at_a_position(draw: Callable[[Run, int], None]) -> Callable[[Run], None]:
+    """A panel about the token that is pinned."""
+    return lambda run: draw(run, labelled.pinned_token(run))
+
+
+def what_is_next(run: Run) -> None:
+    """What comes after the pinned token."""
+    what_comes_next(run, labelled.pinned_token(run), current_sampling())
+
+
+def what_it_writes(run: Run) -> Callable[[], None]:
+    """The text as it grows; what takes long goes on once the page stands."""
+    text, place = what_is_written(run, current_sampling())
+    return partial(go_on, text, place)
+
+
+def what_it_keeps(run: Run) -> None:
+    """The cache that the text took so far."""
+    what_is_remembered(text_so_far(run, current_sampling()))
 
 
 @section
@@ -63,10 +88,10 @@ def what_is_read(run: Run, position: int) -> None:
         gpt_tables.tokens_read(run)
 
 
-def what_to_take(text: Text, position: int) -> None:
+def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
-    run, found = text.run, text.writer.tokens[: text.n_tokens]
+    text, position = text_so_far(run, current_sampling()), labelled.pinned_token(run)
+    found = text.writer.tokens[: text.n_tokens]
     tables_to_take = {
         "tokens": gpt_tables.read_tokens(run),
         "next_tokens": gpt_tables.vocabulary(run, position, text.sampling),
@@ -90,5 +115,20 @@ def pictures(text: Text, position: int) -> list:
         found.append(drawn(draw_surprise, run, position))
     return [*found, drawn(draw_parameters, run)]
 
+
+PANELS = (
+    Panel("next", N_("The next token"), what_is_next),
+    Panel("writing", N_("The model writes on"), what_it_writes),
+    Panel("tokens", N_("The tokens it reads"), at_a_position(what_is_read)),
+    Panel(
+        "kv-cache",
+        N_("KV cache"),
+        lambda run: what_is_remembered(text_so_far(run, current_sampling())),
+    ),
+    Panel("logit-lens", N_("The logit lens"), at_a_position(what_each_layer_says)),
+    Panel("surprise", N_("Surprise"), at_a_position(what_surprises)),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel("parameters", N_("Parameters"), what_it_is_made_of),
+)
 
 main()

@@ -9,47 +9,36 @@ from pages.sections.inputs import what_goes_in
 from pages.sections.leaks import does_it_hold, draw_gradient, draw_moved
 from pages.sections.mask_edges import another_sequence, draw_blind, nothing_to_see
 from pages.sections.mask_steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
-from pages.ui import cached, labelled, words
+from pages.ui import cached, labelled, panel, words
 from pages.ui.chart import drawn
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
-from pages.ui.language import _
 from pages.ui.masks import controls, measured
 from pages.ui.masks import words as mask_words
+from pages.ui.panel import Panel
 
 TITLE = N_("Masks: who may see whom")
-CONTENTS = {
-    "leaks": N_("Does the mask hold?"),
-    "mask_steps": N_("What the mask does"),
-    "blind": N_("A query that may see no key"),
-    "cross": N_("Padding of another sequence"),
-    "changes": N_("What if a part were off?"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, None)
-    st.caption(_("A mask decides which tokens may be read. Here one can see whether it holds."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    contents(CONTENTS)
-    layer, head = labelled.selected_layer(run), labelled.selected_head(run)
-    token = labelled.pinned_token(run)
-    does_it_hold(run, layer, head, token)
-    what_the_mask_does(run, layer, head, token)
-    nothing_to_see(run, layer, head, token)
-    another_sequence(run)
-    what_if(run)
-    what_to_take(run, layer, head, token)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 
 
-def what_to_take(run: Run, layer: int, head: int, token: int) -> None:
+def looked_at(run: Run) -> tuple[int, int, int]:
+    """Layer, head and token."""
+    head = labelled.selected_head(run)
+    return labelled.selected_layer(run), head, labelled.pinned_token(run)
+
+
+def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
+    layer, head, token = looked_at(run)
     query, _is_real = measured.blind_query(run, token)
     tables, figures = {"heads": cached.heads(run, layer)}, []
     if found := controls.found_so_far(run):
@@ -65,5 +54,13 @@ def what_to_take(run: Run, layer: int, head: int, token: int) -> None:
     ]
     take_away(run.config, tables, figures, words.take_away_caption(run))
 
+
+PANELS = (
+    Panel("leaks", N_("Does the mask hold?"), lambda run: does_it_hold(run, *looked_at(run))),
+    Panel("steps", N_("What the mask does"), lambda run: what_the_mask_does(run, *looked_at(run))),
+    Panel("no-key", N_("No key to see"), lambda run: nothing_to_see(run, *looked_at(run))),
+    Panel("cross-padding", N_("Padding of another sequence"), another_sequence),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+)
 
 main()

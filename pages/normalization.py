@@ -11,50 +11,37 @@ from pages.sections.norm_axes import draw_axes, draw_features, draw_tokens, what
 from pages.sections.norm_depth import the_trained_layers, what_depth_does
 from pages.sections.norm_placements import draw_patterns, draw_spreads, where_it_stands
 from pages.sections.norm_race import who_learns
-from pages.ui import labelled, words
+from pages.ui import labelled, panel, words
 from pages.ui.chart import drawn
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded
-from pages.ui.language import _
 from pages.ui.normalization import measured, tables
 from pages.ui.normalization import words as norm_words
 from pages.ui.normalization.controls import shown_norm_input
+from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
 TITLE = N_("Norms: what they do for depth")
-CONTENTS = {
-    "race_story": N_("Which one learns?"),
-    "norms": N_("Three norms on the same values"),
-    "placements": N_("The norm in every place, with the same weights"),
-    "depth_story": N_("Over depth: forward and back through a stack"),
-    "changes": N_("What if a part were off?"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """What goes in, and the questions."""
     run = open_page(TITLE, None)
-    st.caption(_("A norm brings values to one scale; where it stands decides how deep one can go."))
     what_goes_in(run)
     recorded(run)
     st.caption(words.summary(run))
-    contents(CONTENTS)
-    layer = labelled.selected_layer(run)
-    who_learns(run)
-    layer_choice(run, layer)
-    what_norms_see(run, layer)
-    where_it_stands(run)
-    what_depth_does(run)
-    the_trained_layers(run)
-    what_if(run)
-    what_to_take(run, layer)
+    panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 
 
-def what_to_take(run: Run, layer: int) -> None:
+def three_norms(run: Run) -> None:
+    """What each norm does to the values of one layer."""
+    what_norms_see(run, labelled.selected_layer(run))
+
+
+def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep; depth has its table under its picture."""
-    st.subheader(_("Take it with you"))
+    layer = labelled.selected_layer(run)
     stage, token = shown_norm_input(run, layer), labelled.pinned_token(run)
     shown = run, norm_words.shown_layer(run), labelled.selected_head(run)
     names = possible_placements(run.config)
@@ -74,5 +61,14 @@ def what_to_take(run: Run, layer: int) -> None:
     ]
     take_away(run.config, frames, figures, words.take_away_caption(run))
 
+
+PANELS = (
+    Panel("race", N_("Which one learns?"), who_learns),
+    Panel("norms", N_("Three norms"), three_norms, layer_choice),
+    Panel("placements", N_("Norm placement"), where_it_stands),
+    Panel("depth", N_("Over depth"), what_depth_does),
+    Panel("layers", N_("The layers of this model"), the_trained_layers),
+    Panel("ablation", N_("What if a part were off?"), what_if),
+)
 
 main()

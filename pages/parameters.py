@@ -13,49 +13,36 @@ from pages.sections.parameter_changes import (
 )
 from pages.sections.published_models import draw_published, what_others_have, your_own_file
 from pages.sections.weight_values import draw_values, how_they_are_spread, those_of_a_file
-from pages.ui import link
+from pages.ui import link, panel
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
-from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.parameters import measured, tables, words
 
 TITLE = N_("Parameters")
-CONTENTS = {
-    "breakdown_story": N_("Where the parameters are"),
-    "changes_story": N_("What changes the number"),
-    "growth_story": N_("Where the size goes"),
-    "published_story": N_("Published models"),
-    "config_file_story": N_("Your config.json"),
-    "values_story": N_("The values: how weights are spread"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """The model that is counted, and the questions."""
     run = open_counting_page(TITLE)
-    st.caption(_("Every parameter by formula, exact at any size; nothing is built to count it."))
     if beside.found():
         st.caption(
             beside.said_of_both(lambda each: words.caption(each.config), run, changes.between)
         )
-    contents(CONTENTS)
-    where_they_are(run)
-    what_changes_it(run)
-    where_it_goes(run)
-    what_others_have(run)
-    your_own_file(run)
+    panel.show(PANELS, run, files=what_to_take)
+    close_page(TITLE)
+
+
+def how_values_are_spread(run: Run) -> None:
+    """Those of the model, and those of a file that is brought."""
     how_they_are_spread(run)
     those_of_a_file()
-    what_to_take(run)
-    close_page(TITLE)
 
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
     view, path = link.value("breakdown"), link.value("opened_piece")
     files = {
         "parameters": tables.part_frame(run.config),
@@ -76,5 +63,14 @@ def what_to_take(run: Run) -> None:
     ]
     take_away(run.config, files, figures, words.caption(run.config))
 
+
+PANELS = (
+    Panel("breakdown", N_("Where the parameters are"), where_they_are),
+    Panel("changes", N_("What changes the number"), what_changes_it),
+    Panel("growth", N_("Where the size goes"), where_it_goes),
+    Panel("published", N_("Published models"), what_others_have),
+    Panel("config-json", N_("Your config.json"), your_own_file),
+    Panel("values", N_("How weights are spread"), how_values_are_spread),
+)
 
 main()

@@ -1,5 +1,7 @@
 """An encoder–decoder, live: a source is read whole, and a target is written token by token."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from blocks.faults import N_
@@ -13,62 +15,48 @@ from pages.sections.seq2seq_decoding import (
     draw_choices,
     draw_tree,
     how_it_is_written,
-    what_was_looked_at,
+    written,
 )
 from pages.sections.seq2seq_memory import memory
 from pages.sections.seq2seq_missing import when_the_source_is_missing
-from pages.ui import cached
+from pages.ui import cached, panel
 from pages.ui.chart import drawn
-from pages.ui.explain import contents
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded
-from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.seq2seq import decoding, inputs, words
 from pages.ui.seq2seq.architectures import compared, lengths
 from pages.ui.seq2seq.decoding import Standing
-from pages.ui.words import take_away_caption
+from pages.ui.words import input_line, take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
-CONTENTS = {
-    "decoding": N_("The target, token by token"),
-    "three_attentions": N_("Three kinds of attention"),
-    "alignment": N_("Alignment"),
-    "memory": N_("What the encoder hands over"),
-    "missing": N_("When the source goes missing"),
-    "parameters": N_("Parameters"),
-    "architectures": N_("Three architectures"),
-    "pretraining": N_("What they are trained on"),
-}
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
+    """The source, and the questions."""
     base = open_page(TITLE, Architecture.ENCODER_DECODER)
-    st.caption(_("The encoder reads a source whole; the decoder writes a target token by token."))
-    contents(CONTENTS)
-    what_is_read(base)
+    source(base)
     must_fit(decoding.longest(base))
-    here = how_it_is_written(decoding.current_search(base))
+    here = written(decoding.current_search(base))
     run = decoding.run_of(here)
     recorded(run)
-    what_was_looked_at(here)
-    inputs.token_choices(run)
     st.caption(words.summary(run))
-    three_attentions(run)
-    alignment(run)
-    memory(run)
-    when_the_source_is_missing(run, here)
-    what_it_is_made_of(run)
-    st.caption(words.attention_share_note(run.config))
-    three_architectures(run)
-    what_they_learn_from()
-    what_to_take(run, here)
+    panel.show(PANELS, run, here, files=what_to_take)
     close_page(TITLE)
 
 
-def what_is_read(run: Run) -> None:
-    """The source, and who may see whom."""
-    left, right = st.columns([6, 4])
+def source(run: Run) -> None:
+    """The source, and who may see whom, on one line that opens to change them."""
+    fold = st.expander(
+        input_line(run),
+        icon=":material/edit:",
+        expanded=panel.is_all(),
+        key="input",
+        on_change="rerun",
+    )
+    if not fold.open:
+        return
+    left, right = fold.columns([6, 4])
     with left:
         inputs.source_controls(run)
     with right:
@@ -76,9 +64,24 @@ def what_is_read(run: Run) -> None:
         inputs.link_to_training()
 
 
+def of_a_run(draw: Callable[[Run], None]) -> Callable[[Run, Standing], None]:
+    """A panel about source and target as they stand."""
+    return lambda run, here: draw(run)
+
+
+def two_tokens(run: Run, _here: Standing) -> None:
+    """The tokens of source and target that are outlined."""
+    inputs.token_choices(run)
+
+
+def what_it_is_made_of_here(run: Run) -> None:
+    """The parameters, and the share of the three attentions."""
+    what_it_is_made_of(run)
+    st.caption(words.attention_share_note(run.config))
+
+
 def what_to_take(run: Run, here: Standing) -> None:
     """Tables, pictures and configuration, to keep."""
-    st.subheader(_("Take it with you"))
     tables = {
         "search": decoding.nodes(here),
         "next_tokens": decoding.next_choices(here),
@@ -94,5 +97,16 @@ def what_to_take(run: Run, here: Standing) -> None:
     ]
     take_away(run.config, tables, figures, take_away_caption(run))
 
+
+PANELS = (
+    Panel("decoding", N_("The target, token by token"), lambda run, here: how_it_is_written(here)),
+    Panel("attention", N_("Three kinds of attention"), of_a_run(three_attentions), two_tokens),
+    Panel("alignment", N_("Alignment"), of_a_run(alignment), two_tokens),
+    Panel("encoder-output", N_("What the encoder hands over"), of_a_run(memory), two_tokens),
+    Panel("without-source", N_("Without the source"), when_the_source_is_missing),
+    Panel("parameters", N_("Parameters"), of_a_run(what_it_is_made_of_here)),
+    Panel("architectures", N_("Three architectures"), of_a_run(three_architectures)),
+    Panel("pretraining", N_("What they are trained on"), lambda *_values: what_they_learn_from()),
+)
 
 main()

@@ -15,7 +15,6 @@ from pages.ui.compare import run_controls as controls
 from pages.ui.compare import run_words as words
 from pages.ui.compare.sides import Pair
 from pages.ui.explain import heading
-from pages.ui.frame import section
 from pages.ui.language import _, say
 from pages.ui.views import pin_token
 
@@ -38,16 +37,6 @@ def both_ran(pair: Pair) -> bool:
     if overflow := words.overflow(pair):
         st.info(overflow, icon=":material/block:")
     return not overflow
-
-
-@section
-def how_they_run(pair: Pair) -> None:
-    """All that needs a run of both; layer, head and token are the same for all of it."""
-    what_passes(pair)
-    who_reads_whom(pair)
-    one_head_of_each(pair)
-    if measured.predicts_alike(pair):
-        what_they_expect(pair)
 
 
 def what_passes(pair: Pair) -> None:

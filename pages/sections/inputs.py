@@ -6,6 +6,7 @@ import streamlit as st
 
 from blocks.run import Run
 from pages.sections.masks import small_mask
+from pages.ui import panel, words
 from pages.ui.inputs import (
     hide_control,
     input_controls,
@@ -16,7 +17,23 @@ from pages.ui.inputs import (
 
 
 def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> None:
-    """Input, mask and pinned token; a whole model reads text unless the page says otherwise."""
+    """Input, mask and pinned token on one line that opens to change them.
+
+    A whole model reads text unless the page says otherwise.
+    """
+    fold = st.expander(
+        words.input_line(run),
+        icon=":material/edit:",
+        expanded=panel.is_all(),
+        key="input",
+        on_change="rerun",
+    )
+    if fold.open:
+        with fold:
+            _change_it(run, input_of)
+
+
+def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:
     reads_tokens = run.config.architecture.reads_tokens
     controls = input_of or (input_controls if reads_tokens else vector_controls)
     left, middle, right = st.columns([5, 4, 2])

@@ -33,7 +33,7 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
         st.markdown(f"**{title}**")
         st.caption(_("Click a cell of the large mask below, or choose one here."))
         painting.painting_controls(run)
-    layer_choice(run, layer)
+    layer_choice(run)
     head_choice(run, head)
     three_pictures(run, layer, head, token)
     st.info(words.steps_sentence(run, layer, head, token), icon=":material/lightbulb:")

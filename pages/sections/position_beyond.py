@@ -30,7 +30,7 @@ def beyond_the_length(run: Run) -> None:
     with left:
         trained_length_choice(run)
     with right:
-        layer_choice(run, layer)
+        layer_choice(run)
         head_choice(run, head)
     length = chosen.trained_len(run)
     if _too_long(run, length):

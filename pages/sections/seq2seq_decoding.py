@@ -23,13 +23,11 @@ from pages.ui.seq2seq.decoding_tables import results
 from pages.ui.steps import in_steps
 
 
-def how_it_is_written(search: Search) -> Standing:
-    """Write the target, in sight of the reader where it takes long; returns what stands."""
+def how_it_is_written(here: Standing) -> None:
+    """The target as it stands, what was tried, and what could come next."""
     code = (BeamSearch.advance, BeamConfig.score)
     heading(_("The target, token by token"), ("beam_search",), code, key="decoding")
-    search_controls(search)
-    write(search)
-    here = decoding.standing(search)
+    search_controls(here.search)
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
         st.markdown(decoding_words.translation(here))
@@ -39,7 +37,13 @@ def how_it_is_written(search: Search) -> Standing:
     st.info(" ".join(filter(None, notes)), icon=":material/lightbulb:")
     if note := decoding_words.mask_note(here):
         st.caption(note)
-    return here
+    what_was_looked_at(here)
+
+
+def written(search: Search) -> Standing:
+    """Write the target, in sight of the reader where it takes long; what stands then."""
+    write(search)
+    return decoding.standing(search)
 
 
 def write(search: Search) -> None:

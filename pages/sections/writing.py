@@ -58,16 +58,22 @@ def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, Any]:
     if note := written_words.mask_note(run):
         st.caption(note)
     write(writer, AT_ONCE)
-    n_tokens = min(link.value("n_new_tokens"), len(writer.tokens))
-    text = Text(run, sampling, link.value("sampling_seed"), n_tokens)
+    text = text_so_far(run, sampling)
     with st.container(key="text_so_far"):
         place = st.empty()
     show_text(text, place)
-    if n_tokens:
+    if text.n_tokens:
         one_token(text)
     else:
         st.info(written_words.nothing_yet(), icon=":material/lightbulb:")
     return text, place
+
+
+def text_so_far(run: Run, sampling: SamplingConfig) -> Text:
+    """The text as far as it has been written, up to what the reader asked for."""
+    seed = link.value("sampling_seed")
+    n_written = len(generated.writer(run, sampling, seed).tokens)
+    return Text(run, sampling, seed, min(link.value("n_new_tokens"), n_written))
 
 
 def write(writer: generated.Writer, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """The explanation of a picture, one click away, and the code that ran."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
@@ -71,11 +71,6 @@ TITLES = {
     "comparing": N_("Comparing two models"),
     "pareto_front": N_("Pareto front"),
 }
-
-
-def contents(sections: Mapping[str, str]) -> None:
-    """Ways down a long page: the key of each section's heading, and its title."""
-    st.caption(" · ".join(f"[{_(title)}](#{key})" for key, title in sections.items()))
 
 
 def heading(

@@ -28,6 +28,7 @@ from pages.ui.readers import (
     UnreadableError,
     choice,
     flag,
+    identifier,
     number,
     sentence,
     temperature,
@@ -150,6 +151,7 @@ SAMPLING = {
     "n_new_tokens": Field(whole(0, MAX_NEW_TOKENS), 12),
 }
 VIEW = {
+    "panel": Field(identifier, ""),
     "log_steps": Field(flag, False),
     "looked_at": Field(choice(LOOKED_AT), "task"),
     "head_measure": Field(choice(HEAD_MEASURES), telling_measure),

@@ -84,7 +84,7 @@ temperature = Between(_divisor, 0.0, MOST_SHOWN_TEMPERATURE)
 
 
 def identifier(text: str) -> str:
-    """Read what a run may be called, or nothing."""
+    """Read what a run or a panel may be called, or nothing."""
     if not re.fullmatch("[A-Za-z0-9_-]{0,40}", text):
         raise UnreadableError
     return text

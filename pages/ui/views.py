@@ -33,10 +33,10 @@ def pin_token(customdata: list) -> None:
     link.redraw_everything()
 
 
-def layer_choice(run: Run, shown: int) -> None:
+def layer_choice(run: Run) -> None:
     """Which layer of a whole model is looked at; layers count from 1 on the screen."""
     if run.config.n_layers > 1:
-        one_of_layers(run.config.n_layers, shown)
+        one_of_layers(run.config.n_layers, labelled.selected_layer(run))
 
 
 def one_of_layers(n_layers: int, shown: int) -> None:

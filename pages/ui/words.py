@@ -13,6 +13,8 @@ from pages.ui import cached, labelled, link, terms
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal
 
+LINE = 72  # characters of a text that stand on one line
+
 
 def summary(run: Run) -> str:
     """What runs, in one line; in three where A is beside it."""
@@ -50,6 +52,22 @@ def parameter_count(config: ModelConfig) -> str:
     else:
         text = _("{n:,} parameters in the whole model")
     return text.format(n=cached.parameters(config)["count"].sum())
+
+
+def input_line(run: Run) -> str:
+    """What goes in, who may see whom, and the token that is pinned."""
+    token = run.input.labels[labelled.pinned_token(run)]
+    mask = terms.option(run.mask.mask_kind)
+    text = _("{what} · mask: {mask} · pinned token: {token}")
+    return text.format(what=_what_is_read(run), mask=mask, token=literal(token))
+
+
+def _what_is_read(run: Run) -> str:
+    if run.input.tokens is None:
+        batch, seq_len = run.input.shape
+        return _("random vectors, {batch} × {seq_len}").format(batch=batch, seq_len=seq_len)
+    text = " ".join(link.value("text").split())
+    return literal(text if len(text) <= LINE else text[:LINE] + "…") if text else _("empty text")
 
 
 def flow_sentence(run: Run, layer: int) -> str:

@@ -18,6 +18,7 @@ from pages.ui import frame
 ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
+START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 SAME_IN_CHINESE = ("Dropout", "config.json")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|NaN|inf|Infinity|None|null|undefined)(?![A-Za-z])")
@@ -41,16 +42,16 @@ def visit(at: AppTest, **query: object) -> AppTest:
     """The same reader opens another link to the page.
 
     It starts from the block of courses, with random weights, unless the link names a preset
-    (None: the one that the page shows first).
+    (None: the one that the page shows first); and with all panels, unless it names one.
     """
-    query = {"preset": "course", **query}
+    query = {**START, **query}
     at.query_params = {name: as_text(value) for name, value in query.items() if value is not None}
     return run(at)
 
 
 def settings(at: AppTest) -> dict[str, str]:
     """What the address bar says beyond that start."""
-    return {name: text for name, text in at.query_params.items() if text != "course"}
+    return {name: text for name, text in at.query_params.items() if START.get(name) != text}
 
 
 def press(at: AppTest, key: str) -> AppTest:

@@ -28,7 +28,7 @@ def which_head(run: Run, layer: int, head: int, query: int) -> None:
     """The layer and head that the whole page looks at, and a way to a telling one."""
     left, middle, right = st.columns([3, 3, 5], vertical_alignment="bottom")
     with left:
-        layer_choice(run, layer)
+        layer_choice(run)
     with middle, st.container(gap="xxsmall"):
         if run.config.n_heads > 1:
             st.caption(_("Head"))

@@ -1,0 +1,107 @@
+"""A page as a list of questions: the panel that is open is computed, the others are not."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import link
+from pages.ui.language import _
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One question, answered on about one screen; `name` stands in the link.
+
+    `draw` gets the values that the page has for all its panels. It may return what goes on once
+    the page stands, as a text does that is still being written. `choices` draws what the reader
+    chooses for this panel, and perhaps for others: a layer, a head, a token.
+    """
+
+    name: str
+    title: str
+    draw: Callable[..., Callable[[], None] | None]
+    choices: Callable[..., None] | None = None
+
+
+def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
+    """The titles as tabs, the open panel, the way to the next one, and what can be taken away."""
+    if is_all():
+        _show_all(panels, values, files)
+        return
+    shown = panels.index(opened(panels))
+    with _tabs(panels)[shown]:
+        if choices := panels[shown].choices:
+            choices(*values)
+        goes_on = panels[shown].draw(*values)
+        _ways_on(panels, shown)
+        _taking_away(values, files)
+    if goes_on:
+        goes_on()
+
+
+def is_all() -> bool:
+    """Whether all panels stand one below the other."""
+    return link.value("panel") == ALL
+
+
+def opened(panels: Sequence[Panel]) -> Panel:
+    """The panel that the link names; where this page has none of that name, the first."""
+    named = [panel for panel in panels if panel.name == link.value("panel")]
+    return named[0] if named else panels[0]
+
+
+def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:
+    names = {_(panel.title): panel.name for panel in panels}
+    st.session_state["panel"] = _(opened(panels).title)
+    return st.tabs(list(names), key="panel", on_change=_tab_clicked, args=(names,))
+
+
+def _tab_clicked(names: Mapping[str, str]) -> None:
+    """The value of the tabs is a label; one of the language before says nothing."""
+    if name := names.get(st.session_state["panel"]):
+        link.change("panel", name)
+
+
+def _ways_on(panels: Sequence[Panel], shown: int) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="ways_on"):
+        _way(_("Everything on this page"), ALL, icon=":material/unfold_more:", type="tertiary")
+        if shown + 1 < len(panels):
+            following = panels[shown + 1]
+            text = _("Next: {title}").format(title=_(following.title))
+            _way(text, following.name, icon=":material/arrow_forward:", type="secondary")
+
+
+def _way(label: str, name: str, **look: Any) -> None:
+    st.button(label, on_click=link.change, args=("panel", name), key=f"to_{name}", **look)
+
+
+def _show_all(panels: Sequence[Panel], values: Sequence[Any], files) -> None:
+    _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
+    for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
+        choices(*values)
+    goes_on = [panel.draw(*values) for panel in panels]
+    if files:
+        st.subheader(_("Take it with you"))
+        files(*values)
+    for each in filter(None, goes_on):
+        each()
+
+
+def _taking_away(values: Sequence[Any], files: Callable[..., None] | None) -> None:
+    """Tables, pictures and configuration; made when the reader asks for them."""
+    if not files:
+        return
+    fold = st.expander(
+        _("Take it with you"),
+        icon=":material/download:",
+        type="compact",
+        key="take_away",
+        on_change="rerun",
+    )
+    if fold.open:
+        with fold:
+            files(*values)
