@@ -35,24 +35,36 @@ EXPERIMENTS = (
     (
         N_("How does a head find what came before? Induction"),
         BLOCK,
-        {"preset": "induction", "layer": "1", "token": "26"},
+        {"preset": "induction", "layer": "1", "token": "26", "panel": "heads"},
     ),
     (N_("Train one yourself, and watch it learn"), TRAINING, {}),
-    (N_("Why does pre-norm train deeper?"), PAGE_OF_PART["norm"], {**COURSE, "race": "true"}),
+    (
+        N_("Why does pre-norm train deeper?"),
+        PAGE_OF_PART["norm"],
+        {**COURSE, "race": "true", "panel": "race"},
+    ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {}),
     (N_("How does the order of the words get in?"), PAGE_OF_PART["position"], {}),
     (
         N_("Mixture of experts: which token goes where?"),
         PAGE_OF_PART["feed_forward"],
-        {**COURSE, "n_experts": "8", "n_active_experts": "2"},
+        {**COURSE, "n_experts": "8", "n_active_experts": "2", "panel": "experts"},
     ),
-    (N_("Do more heads cost more parameters?"), BLOCK, {**COURSE, "n_heads": "16"}),
+    (
+        N_("Do more heads cost more parameters?"),
+        BLOCK,
+        {**COURSE, "n_heads": "16", "panel": "parameters"},
+    ),
     (
         N_("Where do GPT-2's 124 million parameters sit? Piece by piece"),
         "pages/parameters.py",
         {"preset": "gpt2-small"},
     ),
-    (N_("What does it take to train GPT-2?"), "pages/cost.py", {"preset": "gpt2-small"}),
+    (
+        N_("What does it take to train GPT-2?"),
+        "pages/cost.py",
+        {"preset": "gpt2-small", "panel": "training"},
+    ),
     (
         N_("Grouped heads against a key for each: two models side by side"),
         "pages/compare.py",

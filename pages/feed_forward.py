@@ -34,23 +34,31 @@ def main() -> None:
 
 
 def layer_and_expert(run: Run) -> None:
-    """Which layer is looked at, and of a mixture which expert."""
+    """Which layer is looked at, and of a mixture which expert; a way on where there is none."""
     layer_choice(run)
-    if not run.config.attention_only:
-        layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
-        controls.expert_choice(run, measured.selected_expert(run, layer, token))
+    if run.config.attention_only:
+        st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
+        controls.way_to_a_wide_layer()
+        return
+    layer, expert, _token = looked_at(run)
+    controls.expert_choice(run, expert)
+    if not measured.n_given(run, layer, expert):
+        st.info(wide_words.idle_expert(layer, expert), icon=":material/lightbulb:")
+        controls.way_to_a_busy_expert(run, layer)
+
+
+def looked_at(run: Run) -> tuple[int, int, int]:
+    """Layer, expert and token."""
+    layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
+    return layer, measured.selected_expert(run, layer, token), token
 
 
 def of_a_layer(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None]:
     """A panel about a layer, an expert of it, and a token; a model of attention has none."""
 
     def drawn(run: Run) -> None:
-        if run.config.attention_only:
-            st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
-            controls.way_to_a_wide_layer()
-            return
-        layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
-        draw(run, layer, measured.selected_expert(run, layer, token), token)
+        if not run.config.attention_only:
+            draw(run, *looked_at(run))
 
     return drawn
 
@@ -61,9 +69,6 @@ def of_units(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None
     def drawn(run: Run, layer: int, expert: int, token: int) -> None:
         if measured.n_given(run, layer, expert):
             draw(run, layer, expert, token)
-            return
-        st.info(wide_words.idle_expert(layer, expert), icon=":material/lightbulb:")
-        controls.way_to_a_busy_expert(run, layer)
 
     return of_a_layer(drawn)
 

@@ -71,12 +71,10 @@ def test_both_are_measured_in_turn():
 
 
 @pytest.mark.parametrize("preset", ["fast", "llama-7b"])
-def test_every_way_down_leads_to_its_section(preset: str):
-    at = opened(PAGE, **(SMALL | {"preset": preset}), kept=kept_text({"preset": preset}))
-    (ways,) = (c.value for c in at.caption if c.value.startswith("["))
-    wanted = {key: title for title, key in re.findall(r"\[([^]]+)\]\(#([^)]+)\)", ways)}
-    assert wanted.items() <= {h.proto.anchor: h.value for h in at.subheader}.items()
-    assert ("pair_expected" in wanted) == (preset == "fast")
+def test_what_needs_a_run_is_asked_where_both_can_run(preset: str):
+    settings = SMALL | {"preset": preset, "panel": None}
+    at = opened(PAGE, **settings, kept=kept_text({"preset": preset}))
+    assert ("What they expect" in [tab.label for tab in at.tabs]) == (preset == "fast")
 
 
 def test_padding_is_not_pinned_and_other_masks_are_said():

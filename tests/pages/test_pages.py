@@ -1,6 +1,5 @@
 """Every page runs: with each preset, in each language, at both ends of each control."""
 
-import re
 from collections.abc import Iterable
 from itertools import product
 
@@ -100,22 +99,6 @@ def test_every_page_that_runs_a_model_begins_with_something_trained(page: str):
     at = opened(page, preset=None)
     assert_works(at)
     assert control(at, "preset").value in pocket_names()
-
-
-LONG = (
-    *("attention", "cost", "feed_forward", "masks", "normalization", "parameters", "positions"),
-    "seq2seq",
-)
-
-
-@pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("name", LONG)
-def test_every_way_down_a_page_leads_to_its_section(name: str):
-    at = opened(f"pages/{name}.py", preset="translator" if name == "seq2seq" else "course")
-    (ways,) = (c.value for c in at.caption if c.value.startswith("["))
-    wanted = {key: title for title, key in re.findall(r"\[([^]]+)\]\(#([^)]+)\)", ways)}
-    assert len(wanted) > 4
-    assert wanted.items() <= {h.proto.anchor: h.value for h in at.subheader}.items()
 
 
 def every(**choices) -> list[dict[str, object]]:

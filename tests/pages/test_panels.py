@@ -1,0 +1,67 @@
+"""A page as its panels: one is open, the link names it, and the next is one press away."""
+
+import pytest
+from opened import PAGES, assert_works, opened, press, visit
+from streamlit.testing.v1 import AppTest
+
+WITHOUT = ("app.py", "pages/training.py")
+WITH_PANELS = [page for page in PAGES if page not in WITHOUT]
+
+
+def one_panel(page: str, **query: object) -> AppTest:
+    """The page as it opens, on a small trained model where it has one."""
+    at = opened(page, **{"preset": None, "panel": None, **query})
+    assert_works(at)
+    return at
+
+
+def next_panel(at: AppTest) -> str | None:
+    """The key of the button that leads to the panel after this one."""
+    ways = [button.key for button in at.button if (button.key or "").startswith("to_")]
+    return next((key for key in ways if key != "to_all"), None)
+
+
+@pytest.mark.parametrize("page", WITH_PANELS)
+def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
+    at = one_panel(page)
+    wanted, seen = len(at.tabs), {at.session_state["panel"]}
+    while key := next_panel(at):
+        press(at, key)
+        assert_works(at, warnings=None)
+        assert at.query_params["panel"] == key.removeprefix("to_")
+        seen.add(at.session_state["panel"])
+    assert len(seen) == wanted
+
+
+@pytest.mark.parametrize("page", WITH_PANELS)
+def test_a_panel_that_a_page_does_not_have_is_its_first(page: str):
+    first = one_panel(page)
+    other = one_panel(page, panel="of-no-page")
+    assert other.session_state["panel"] == first.session_state["panel"]
+
+
+def test_only_what_is_open_is_drawn():
+    at = one_panel("pages/feed_forward.py", panel="dead-units")
+    keys = {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")}
+    assert keys == {"layer_units", "activity"}
+
+
+def test_the_panel_stays_behind_on_the_way_to_another_page():
+    at = one_panel("pages/attention.py", panel="scaling", head=2)
+    links = [link.proto.query_string for link in at.get("page_link")]
+    assert all("panel=" not in query and "head=2" in query for query in links)
+
+
+def test_everything_on_a_page_is_one_press_away_and_one_back():
+    at = one_panel("pages/masks.py")
+    n_charts = len(at.get("plotly_chart"))
+    press(at, "to_all")
+    assert not at.tabs and len(at.get("plotly_chart")) > 2 * n_charts
+    press(at, "to_")
+    assert len(at.get("plotly_chart")) == n_charts
+
+
+def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_panel_in_both():
+    for lang, title in (("en", "Dead units"), ("zh", "失活单元")):
+        at = visit(one_panel("pages/feed_forward.py"), lang=lang, panel="dead-units", preset=None)
+        assert at.session_state["panel"] == title
