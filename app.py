@@ -89,7 +89,7 @@ def main() -> None:
     close_page(TITLE)
     if stage := st.session_state.pop("part_chosen", None):
         part = labelled.one_stage(run, layer, stage)["part"]
-        st.switch_page(PAGE_OF_PART.get(part, BLOCK), query_params=link.as_query())
+        st.switch_page(PAGE_OF_PART.get(part, BLOCK), query_params=link.elsewhere())
 
 
 def sentence(run: Run) -> None:
@@ -97,7 +97,7 @@ def sentence(run: Run) -> None:
     st.subheader(_("Type a sentence"))
     vector_controls(run)
     if st.button(_("See it pass through the block"), type="primary", icon=":material/play_arrow:"):
-        st.switch_page(BLOCK, query_params=link.as_query())
+        st.switch_page(BLOCK, query_params=link.elsewhere())
 
 
 def draw_block(run: Run, layer: int):

@@ -149,7 +149,7 @@ def link_to_part(part: str) -> None:
     if page := PAGE_OF_PART.get(part):
         label = next(label for links in MENU for path, label, _icon in links if path == page)
         text = _("Take it apart: {page}").format(page=_(label))
-        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.as_query())
+        st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.elsewhere())
 
 
 def section(draw: Callable[..., None]) -> Callable[..., None]:

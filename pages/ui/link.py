@@ -170,7 +170,7 @@ def sync(page: str) -> tuple[Fault, ...]:
     st.session_state["page"] = page
     query = st.query_params.to_dict()
     if is_elsewhere and query == st.session_state.get("to_other_pages"):
-        query = _without_place(st.session_state["written"])
+        query = _without_panel(st.session_state["written"])
     is_known = query == st.session_state.get("written") or _is_just_left(query)
     is_opened = (is_elsewhere or not is_known) and not st.session_state.get("touched")
     values, unread = read(query) if is_opened else (state(), ())
@@ -216,13 +216,17 @@ def to_other_pages() -> dict[str, str]:
     It stays as it was drawn while a section reruns alone: who follows it takes along what was set
     there too.
     """
-    query = _without_place(as_query())
+    query = elsewhere()
     st.session_state["to_other_pages"] = query
     return query
 
 
-def _without_place(query: Mapping[str, str]) -> dict[str, str]:
-    """The panel that is open stands on one page only."""
+def elsewhere() -> dict[str, str]:
+    """The link with all that is set, but for the panel that is open on this page."""
+    return _without_panel(as_query())
+
+
+def _without_panel(query: Mapping[str, str]) -> dict[str, str]:
     return {name: text for name, text in query.items() if name != "panel"}
 
 

@@ -48,8 +48,9 @@ def test_only_what_is_open_is_drawn():
 
 def test_the_panel_stays_behind_on_the_way_to_another_page():
     at = one_panel("pages/attention.py", panel="scaling", head=2)
-    links = [link.proto.query_string for link in at.get("page_link")]
-    assert all("panel=" not in query and "head=2" in query for query in links)
+    links = {link.proto.page: link.proto.query_string for link in at.get("page_link")}
+    assert len(links) == len(PAGES)
+    assert all("panel=" not in query and "head=2" in query for query in links.values())
 
 
 def test_everything_on_a_page_is_one_press_away_and_one_back():
