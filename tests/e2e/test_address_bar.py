@@ -81,7 +81,7 @@ def test_a_fast_move_of_a_slider_that_is_just_changing_undoes_nothing(reader: Re
 
 
 def test_many_fast_moves_all_survive(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64")
+    page = reader.open("/block?preset=course&d_model=64&panel=all")
     press(page, "n_heads", "ArrowLeft")
     moves = {"norm_placement": "post", "norm_kind": "RMSNorm", "mask_kind": "none"}
     for name, label in moves.items():
@@ -115,7 +115,7 @@ def test_two_readers_at_once_see_each_their_own(reader: Reader, other_reader: Re
 
 
 def test_typing_a_sentence_runs_it(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64")
+    page = reader.open("/block?preset=course&d_model=64&panel=all")
     at(page, "text").locator("textarea").fill("one <b>two</b>")
     at(page, "text").locator("textarea").press("Control+Enter")
     expect_query(page, text="one <b>two</b>")

@@ -6,7 +6,7 @@ from told import at, click_mark, expect_query, plot, settle
 
 
 def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywhere(reader: Reader):
-    page = reader.open("/attention?preset=sort&text=transform&layer=1")
+    page = reader.open("/attention?preset=sort&text=transform&layer=1&panel=all")
     page.get_by_role("heading", name="One head, step by step").click()
     page.keyboard.press("n")
     expect_query(page, attention_step="scores")
@@ -14,7 +14,9 @@ def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywh
     expect_query(page, attention_step="scaled")
     page.keyboard.press("b")
     expect_query(page, attention_step="scores")
-    page.goto(f"{reader.server}/attention?preset=sort&text=transform&attention_step=softmax")
+    page.goto(
+        f"{reader.server}/attention?preset=sort&text=transform&attention_step=softmax&panel=all"
+    )
     settle(page)
     click_mark(page, "step", 2, 4)
     expect_query(page, token="4", key="2")

@@ -21,7 +21,7 @@ NORM_BOXES = (
 
 
 def test_norms_move_before_a_ghost_and_texts_and_code_explain_them(reader: Reader):
-    page = reader.open("/block?preset=course&d_model=64&lang=zh")
+    page = reader.open("/block?preset=course&d_model=64&lang=zh&panel=all")
     assert plot(page, "strip", NORM_BOXES) == [BRANCH, BRANCH]
     traces = plot(page, "bands", "chart.data.length")
     choose(page, "norm_placement", "后置")
@@ -65,7 +65,7 @@ def saved(page: Page, name: str) -> str:
 
 
 def test_numbers_and_pictures_can_be_taken_away(reader: Reader, tmp_path: Path):
-    page = reader.open("/block?preset=smollm2-135m&n_heads=3")
+    page = reader.open("/block?preset=smollm2-135m&n_heads=3&panel=all")
     config = PRESETS["smollm2-135m"].replace(n_heads=3).one_block()
     assert ModelConfig.from_flat(tomllib.loads(saved(page, "config_toml"))) == config
     assert ModelConfig.from_flat(json.loads(saved(page, "config_json"))) == config

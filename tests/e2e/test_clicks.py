@@ -8,7 +8,7 @@ from told import at, click_mark, expect_query, plot, press
 
 from blocks.inspection.tiles import TITLE_SHARE
 
-SMALL = "/block?preset=course&d_model=64"
+SMALL = "/block?preset=course&d_model=64&panel=all"
 N_TOKENS = 12  # of the sample
 TITLE_ROWS = math.ceil(TITLE_SHARE * N_TOKENS)
 

@@ -12,7 +12,7 @@ DOT = """(() => {
     const i = dots.customdata.findIndex(isIt);
     return [Math.log10(dots.x[i]), Math.log10(dots.y[i])];
 })()"""
-LINK = "/attention?preset=course&text=one%20two%20three&d_model=32"
+LINK = "/attention?preset=course&text=one%20two%20three&d_model=32&panel=pattern"
 
 
 def test_keep_change_compare_swap_and_drop(reader: Reader):

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from served import Reader
 from told import at, expect_query, settle
 
-LINK = "/cost?preset=gpt2-small&context_len=64"
+LINK = "/cost?preset=gpt2-small&context_len=64&panel=roofline"
 
 
 def test_a_measurement_is_stopped_and_goes_on_and_the_reader_may_leave(reader: Reader):

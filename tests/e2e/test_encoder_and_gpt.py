@@ -6,7 +6,7 @@ from told import at, click_mark, expect_query, plot, press, settle
 
 
 def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
-    page = reader.open("/encoder?preset=sort&text=transform")
+    page = reader.open("/encoder?preset=sort&text=transform&panel=heads")
     x, y = plot(page, "head_tiles", "[chart.data[1].x[6 * 9 + 4], chart.data[1].y[6 * 9 + 4]]")
     click_mark(page, "head_tiles", x, y)
     expect_query(page, layer="1", head="2")
@@ -16,7 +16,7 @@ def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
 def test_a_step_writes_a_token_that_the_link_keeps_and_sampling_counts_choices(
     reader: Reader,
 ):
-    page = reader.open("/gpt?n_new_tokens=2")
+    page = reader.open("/gpt?n_new_tokens=2&panel=all")
     at(page, "step").get_by_role("button").click()
     expect_query(page, n_new_tokens="3")
     written = at(page, "text_so_far").inner_text()

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from served import Reader
 from told import at, click_mark, expect_query, plot
 
-LINK = "/feed_forward?preset=course&d_model=32&n_heads=4&text=a%20b%20c%20d"
+LINK = "/feed_forward?preset=course&d_model=32&n_heads=4&text=a%20b%20c%20d&panel=all"
 
 
 def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(reader: Reader):

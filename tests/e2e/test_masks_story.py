@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from served import Reader
 from told import at, choose, click_mark, expect_query, plot, settle
 
-LINK = "/masks?preset=course&text=a%20b%20c%20d&d_model=32"
+LINK = "/masks?preset=course&text=a%20b%20c%20d&d_model=32&panel=all"
 
 
 def test_a_fault_is_planted_a_mask_chosen_by_its_picture_and_painted_by_a_click(reader: Reader):

@@ -8,7 +8,7 @@ from told import click_mark, expect_query, plot
 
 
 def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
-    page = reader.open("/parameters?preset=gpt2-small")
+    page = reader.open("/parameters?preset=gpt2-small&panel=all")
     kinds = plot(page, "pieces", "chart.data[1].customdata.map(row => row[0])")
     i = kinds.index("attention")
     start, width = plot(page, "pieces", f"[chart.data[1].base[{i}], chart.data[1].x[{i}]]")

@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 from served import Reader
 from told import at, click_mark, expect_query, plot
 
-SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16"
+SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16&panel=all"
 
 
 def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: Reader):

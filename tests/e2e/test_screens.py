@@ -4,7 +4,7 @@ from itertools import cycle
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from served import PAGES, Reader
 from told import at, labels_cut_off, settle
 
@@ -17,8 +17,14 @@ MARKUP = "<img src=x onerror=alert(1)> **bold** $x^2$ [a](javascript:x) :materia
 
 @pytest.mark.parametrize(("name", "lang"), [*zip(["", *PAGES], cycle(LANGUAGES))])
 def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader, name: str, lang: str):
-    reader.page.set_viewport_size({"width": 390, "height": 844})
-    page = reader.open(f"/{name}?lang={lang}")
+    """All panels in one language, what opens first in the other."""
+    (other,) = LANGUAGES.keys() - {lang}
+    for link in (f"/{name}?lang={other}", f"/{name}?lang={lang}&panel=all"):
+        reader.page.set_viewport_size({"width": 390, "height": 844})
+        fits_both_screens(reader.open(link))
+
+
+def fits_both_screens(page: Page) -> None:
     for width in (390, 1400):
         page.set_viewport_size({"width": width, "height": 844})
         page.wait_for_function(FITS)
@@ -28,7 +34,7 @@ def test_nothing_is_wider_than_the_screen_or_cut_off(reader: Reader, name: str, 
 
 def test_markup_in_a_link_stays_text(reader: Reader):
     markup = quote(MARKUP)
-    page = reader.open(f"/block?preset=course&{markup}=1&d_model={markup}&text={markup}")
+    page = reader.open(f"/block?preset=course&{markup}=1&d_model={markup}&text={markup}&panel=all")
     expect(at(page, "text").locator("textarea")).to_have_value(MARKUP)
     warnings = page.get_by_test_id("stAlertContentWarning")
     expect(warnings).to_have_count(2)

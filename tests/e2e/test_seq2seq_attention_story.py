@@ -8,7 +8,7 @@ TARGET_ROW, SOURCE_COLUMN = 2, 1
 
 
 def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader):
-    page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer")
+    page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer&panel=all")
     tile = 9 * 6 + 4  # the middle of layer 2, head 2
     x, y = plot(page, "tiles_decoder", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
     click_mark(page, "tiles_decoder", x, y)

@@ -66,8 +66,9 @@ def choose(page: Page, key: str, label: str) -> None:
 
 
 def query(page: Page) -> dict[str, str]:
-    """The settings in the address bar, beyond the preset from which a story starts."""
-    return {n: v for n, v in parse_qsl(urlsplit(page.url).query) if (n, v) != ("preset", "course")}
+    """The settings in the address bar, beyond the preset and panels from which a story starts."""
+    start = (("preset", "course"), ("panel", "all"))
+    return {n: v for n, v in parse_qsl(urlsplit(page.url).query) if (n, v) not in start}
 
 
 def expect_query(page: Page, **settings: str) -> None:

@@ -1,0 +1,44 @@
+"""One panel after another: by its tab, by the way to the next, by a link, and back."""
+
+from playwright.sync_api import Page, expect
+from served import Reader
+from told import at, expect_query, press, query, settle
+
+
+def tab(page: Page, title: str):
+    return page.get_by_role("tab", name=title, exact=True)
+
+
+def test_a_tab_the_next_panel_the_link_and_back_lead_through_a_page(reader: Reader):
+    page = reader.open("/feed_forward?preset=course&d_model=64&text=a%20b%20c")
+    expect(at(page, "bend_curves")).to_be_visible()
+    tab(page, "Dead units").click()
+    expect_query(page, panel="dead-units", d_model="64")
+    expect(at(page, "activity")).to_be_visible()
+    expect(at(page, "bend_curves")).to_have_count(0)
+    at(page, "to_unit").get_by_role("button").click()
+    expect_query(page, panel="unit")
+    expect(tab(page, "One unit")).to_have_attribute("aria-selected", "true")
+    page.go_back()
+    expect(at(page, "activity")).to_be_visible()
+    settle(page)
+    assert query(page)["panel"] == "dead-units"
+
+    press(page, "d_model", "ArrowRight")
+    expect_query(page, panel="dead-units", d_model="96")
+    at(page, "input").locator("summary").click()
+    at(page, "text").locator("textarea").fill("a b c d")
+    at(page, "text").locator("textarea").press("Control+Enter")
+    expect_query(page, panel="dead-units", text="a b c d")
+    page.reload()
+    settle(page)
+    expect(tab(page, "Dead units")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_same_panel_is_open_in_another_language(reader: Reader, other_reader: Reader):
+    page = other_reader.open("/feed_forward?preset=course&panel=dead-units")
+    expect(tab(page, "失活单元")).to_have_attribute("aria-selected", "true")
+    at(page, "lang").get_by_role("radio", name="English").click()
+    expect_query(page, lang="en", panel="dead-units")
+    expect(tab(page, "Dead units")).to_have_attribute("aria-selected", "true")
+    expect(at(page, "activity")).to_be_visible()
