@@ -54,6 +54,13 @@ def opened(panels: Sequence[Panel]) -> Panel:
     return named[0] if named else panels[0]
 
 
+def open_panel(name: str) -> None:
+    """Lead to another panel of the page, where not all of them are open."""
+    if not is_all():
+        link.change("panel", name)
+    link.redraw_everything()
+
+
 def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:
     names = {_(panel.title): panel.name for panel in panels}
     st.session_state["panel"] = _(opened(panels).title)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.run import Run
-from pages.ui import labelled, link
+from pages.ui import labelled, link, panel
 from pages.ui.controls import slider
 from pages.ui.language import _
 
@@ -11,8 +11,9 @@ PILLS_UP_TO = 32
 
 
 def open_stage(customdata: list) -> None:
-    """A part of the drawing was clicked."""
+    """A part of the drawing was clicked: its panel opens."""
     link.change("stage", customdata[0])
+    panel.open_panel("stage")
 
 
 def show_head(customdata: list) -> None:

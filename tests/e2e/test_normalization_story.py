@@ -4,7 +4,8 @@ from playwright.sync_api import expect
 from served import Reader
 from told import at, expect_query, query, settle
 
-LINK = "/normalization?preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4&panel=depth"
+SMALL = "preset=course&text=a%20b%20c&d_model=32&n_heads=4&n_depth_seeds=1&depth=4"
+LINK = f"/normalization?{SMALL}&panel=depth"
 
 
 def test_the_residual_connection_goes_before_a_ghost_and_placements_stand_together(

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, expect_query, press, query, settle
+from told import at, click_mark, expect_query, plot, press, query, settle
 
 
 def tab(page: Page, title: str):
@@ -42,3 +42,12 @@ def test_the_same_panel_is_open_in_another_language(reader: Reader, other_reader
     expect_query(page, lang="en", panel="dead-units")
     expect(tab(page, "Dead units")).to_have_attribute("aria-selected", "true")
     expect(at(page, "activity")).to_be_visible()
+
+
+def test_a_click_on_a_part_of_the_block_opens_its_panel(reader: Reader):
+    page = reader.open("/block?preset=course&d_model=64&text=a%20b%20c")
+    stages = plot(page, "strip", "chart.data[0].customdata.map(row => row[0])")
+    click_mark(page, "strip", 1, stages.index("feed_forward_out"))
+    expect_query(page, panel="stage", stage="feed_forward_out")
+    expect(page.get_by_role("heading", name="Opened: feed-forward")).to_be_visible()
+    expect(at(page, "strip")).to_have_count(0)
