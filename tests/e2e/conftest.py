@@ -22,6 +22,7 @@ STORY_SECONDS = 900
 expect.set_options(timeout=PATIENCE)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All that stands here drives a browser; one process tells all stories, to one server."""
     for item in items:

@@ -8,7 +8,7 @@ from told import at, choose, expect_query, query
 
 
 def test_the_language_keeps_the_settings_and_a_control_can_be_moved_after_it(reader: Reader):
-    page = reader.open("/block?lang=en&preset=bert-base&d_model=96&token=2&panel=heads")
+    page = reader.open("/block?lang=en&preset=bert-base&d_model=96&token=2")
     choose(page, "lang", "中文")
     expect_query(page, lang="zh")
     expect(page.locator("h1")).to_have_text("一个 Transformer 模块")

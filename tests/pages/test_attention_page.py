@@ -55,9 +55,9 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "Attention is not contribution",
         "Who reads whom",
         "All layers, all heads",
-        "What if a part were off?",
         "Sharing keys and values",
         "Other ways to attend",
+        "What if a part were off?",
         "Take it with you",
     ]
     assert len(first.dataframe[0].value) == 16
