@@ -1,12 +1,16 @@
 """How pages are run without a browser."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import get_ident
 
 import pytest
 from streamlit import config
 from streamlit.components.v2.component_manager import BidiComponentManager
 
-from pages.ui import link
+from blocks import Recording
+from blocks.run import Run
+from pages.ui import cached, link
 
 pytest.register_assert_rewrite("opened")
 
@@ -37,3 +41,29 @@ def whole_errors() -> Iterator[None]:
 def in_no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test opens one link after the other faster than any reader goes back."""
     monkeypatch.setattr(link, "A_MOMENT", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def no_run_within_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run takes its turn on the device: within the turn of its own thread it waits forever.
+
+    (It is only made where it is not kept any more, which a test seldom meets.)
+    """
+    turn_of, recording_of = cached.turn, cached.recording
+    holders: set[int] = set()
+
+    @contextmanager
+    def turn(device: str) -> Iterator[None]:
+        with turn_of(device):
+            holders.add(get_ident())
+            try:
+                yield
+            finally:
+                holders.discard(get_ident())
+
+    def recording(run: Run) -> Recording:
+        assert get_ident() not in holders, "a run is asked for within a turn"
+        return recording_of(run)
+
+    monkeypatch.setattr(cached, "turn", turn)
+    monkeypatch.setattr(cached, "recording", recording)

@@ -167,6 +167,7 @@ class _Reading(NamedTuple):
 def _read_with(run: Run, n_kv_heads: int, layer: int) -> _Reading:
     """The pattern of one layer where keys and values are averaged in all layers."""
     model, untouched = cached.model(run), run.untouched
+    before = cached.recording(untouched).output[0]  # takes a turn of its own
     places = [f"layers.{i}.{name}" for i in range(run.config.n_layers) for name in "kv"]
     with cached.turn(run.device):
         seen = record(
@@ -176,7 +177,6 @@ def _read_with(run: Run, n_kv_heads: int, layer: int) -> _Reading:
             keep={f"layers.{layer}.pattern"},
             replace=dict.fromkeys(places, partial(sharing.pooled, n_kv_heads=n_kv_heads)),
         )
-        before = cached.recording(untouched).output[0]
         change = output_change(before, seen.output[0], is_logits=reads_tokens(run))
     return _Reading(seen.pattern(layer)[:1], float(change[_MOVED[reads_tokens(run)]].mean()))
 
