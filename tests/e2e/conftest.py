@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
@@ -22,14 +21,11 @@ STORY_SECONDS = 900
 expect.set_options(timeout=PATIENCE)
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """All that stands here drives a browser; one process tells all stories, to one server."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.e2e)
-            item.add_marker(pytest.mark.timeout(STORY_SECONDS))
-            item.add_marker(pytest.mark.xdist_group("browser"))
+    item.add_marker(pytest.mark.e2e)
+    item.add_marker(pytest.mark.timeout(STORY_SECONDS))
+    item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
