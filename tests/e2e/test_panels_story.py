@@ -37,7 +37,7 @@ def test_a_tab_the_next_panel_the_link_and_back_lead_through_a_page(reader: Read
 
 def test_the_same_panel_is_open_in_another_language(reader: Reader, other_reader: Reader):
     page = other_reader.open("/feed_forward?preset=course&panel=dead-units")
-    expect(tab(page, "失活单元")).to_have_attribute("aria-selected", "true")
+    expect(tab(page, "死亡单元")).to_have_attribute("aria-selected", "true")
     at(page, "lang").get_by_role("radio", name="English").click()
     expect_query(page, lang="en", panel="dead-units")
     expect(tab(page, "Dead units")).to_have_attribute("aria-selected", "true")

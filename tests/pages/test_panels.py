@@ -63,6 +63,6 @@ def test_everything_on_a_page_is_one_press_away_and_one_back():
 
 
 def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_panel_in_both():
-    for lang, title in (("en", "Dead units"), ("zh", "失活单元")):
+    for lang, title in (("en", "Dead units"), ("zh", "死亡单元")):
         at = visit(one_panel("pages/feed_forward.py"), lang=lang, panel="dead-units", preset=None)
         assert at.session_state["panel"] == title
