@@ -186,7 +186,7 @@ def test_what_is_switched_off_holds_for_what_is_written():
     off = "decoder.cross_attention_out.0:zero,decoder.cross_attention_out.1:zero"
     assert settings(at)["interventions"] == off
     assert "Changed inside" in said(at) and target(at) != first
-    assert "Where nothing else is said, every picture below shows the changed model." in said(at)
+    assert "Where nothing else is said, every picture shows the changed model." in said(at)
 
 
 def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():

@@ -97,8 +97,7 @@ def note(run: Run) -> None:
         return
     made = "; ".join(words.change(run, change) for change in run.interventions)
     text = _(
-        "Changed inside: {made}. Where nothing else is said, every picture below shows the changed "
-        "model."
+        "Changed inside: {made}. Where nothing else is said, every picture shows the changed model."
     )
     with st.container(horizontal=True, vertical_alignment="center", key="changes_note"):
         st.info(text.format(made=made), icon=":material/edit:")

@@ -18,7 +18,7 @@ def kind_sentence(run: Run, kind: PositionKind, n: int) -> str:
         case PositionKind.NONE:
             return _(
                 "Nothing tells the positions apart: no table, no turn, no bias. What this leads to "
-                "is measured under the claims below."
+                "is measured in the panel “Claims, tested”."
             )
         case PositionKind.LEARNED:
             return f"{_learned_source(run)} {_learned_size(run, n)}"
