@@ -8,6 +8,7 @@ from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
 from pages.sections.architectures import draw_flops, three_architectures, what_they_learn_from
+from pages.sections.inputs import input_fold
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.sections.seq2seq_alignment import alignment
 from pages.sections.seq2seq_attention import three_attentions
@@ -27,7 +28,7 @@ from pages.ui.panel import Panel
 from pages.ui.seq2seq import decoding, inputs, words
 from pages.ui.seq2seq.architectures import compared, lengths
 from pages.ui.seq2seq.decoding import Standing
-from pages.ui.words import input_line, take_away_caption
+from pages.ui.words import take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
 
@@ -47,13 +48,7 @@ def main() -> None:
 
 def source(run: Run) -> None:
     """The source, and who may see whom, on one line that opens to change them."""
-    fold = st.expander(
-        input_line(run),
-        icon=":material/edit:",
-        expanded=panel.is_all(),
-        key="input",
-        on_change="rerun",
-    )
+    fold = input_fold(run)
     if not fold.open:
         return
     left, right = fold.columns([6, 4])

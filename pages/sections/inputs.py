@@ -1,6 +1,7 @@
 """What goes into the model: its text, who may see whom, and the token that is pinned."""
 
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -21,16 +22,20 @@ def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> Non
 
     A whole model reads text unless the page says otherwise.
     """
-    fold = st.expander(
+    if (fold := input_fold(run)).open:
+        with fold:
+            _change_it(run, input_of)
+
+
+def input_fold(run: Run) -> Any:
+    """One line that says what goes in; what is in it is drawn where it is open."""
+    return st.expander(
         words.input_line(run),
         icon=":material/edit:",
         expanded=panel.is_all(),
         key="input",
         on_change="rerun",
     )
-    if fold.open:
-        with fold:
-            _change_it(run, input_of)
 
 
 def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:
