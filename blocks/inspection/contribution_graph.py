@@ -1,0 +1,217 @@
+"""What each token takes from each token, layer by layer: the contributions of a whole model.
+
+The stream that leaves attention at a token is a sum: its own residual, what attention moves there
+from each source token (all heads together), and what comes from no token, as a bias does. A norm
+that follows is linear once its statistics are known, so it is split alike. Kobayashi et al. 2021,
+section 3 (arXiv:2109.07152); graph and measure, Ferrando and Voita 2024 (arXiv:2403.00824).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from blocks.config import ModelConfig
+from blocks.inspection.head_steps import AttentionSteps, attention_steps
+from blocks.kinds import NormPlacement
+from blocks.models import Model
+from blocks.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
+from blocks.probe import Recording, Replacement
+
+Array = NDArray[np.float64]
+Split = Callable[[Tensor], Tensor]
+AT_ONCE = 2**24  # numbers that are held at a time
+AS_MADE = 0.03  # relative; above the rounding of bfloat16
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionGraph:
+    """Shares of the stream after attention, for the first sequence; all of a token make 1.
+
+    `sources`: (n_layers, query, key), what attention moved from each source token; `own`:
+    (n_layers, query), the residual (and, in a parallel layer, what its feed-forward adds);
+    `elsewhere`: (n_layers, query), biases, and whatever was changed inside. A stream of zeros has
+    no shares. The feed-forward layers move nothing between tokens.
+    """
+
+    sources: Array
+    own: Array
+    elsewhere: Array
+
+    @property
+    def steps(self) -> Array:
+        """(n_layers, query, key): all that one layer takes from the layer below, own included."""
+        return self.sources + self.own[:, :, None] * np.eye(self.own.shape[1])
+
+    @property
+    def wires(self) -> Array:
+        """`sources` between different tokens: (n_layers, query, key)."""
+        return self.sources * (1 - np.eye(self.own.shape[1]))
+
+    def gathered(self) -> Array:
+        """(n_layers + 1, token): the share that came from other tokens, over all layers below."""
+        found = [np.eye(self.own.shape[1])]
+        for step in self.steps:
+            found.append(step @ found[-1])
+        return np.stack([each.sum(1) - each.diagonal() for each in found])
+
+    def routes(self, token: int) -> Array:
+        """(n_layers + 1, token): how much of the last stream of `token` passes each place.
+
+        The shares of all layers multiplied along the way and summed over the ways, as the
+        attention rollout of Abnar and Zuidema 2020 does.
+        """
+        found = [np.eye(self.own.shape[1])[token]]
+        for step in self.steps[::-1]:
+            found.append(found[-1] @ step)
+        return np.stack(found[::-1])
+
+    def routed(self, token: int) -> Array:
+        """(n_layers, query, key): how much of the last stream of `token` passes each wire."""
+        return self.routes(token)[1:, :, None] * self.wires
+
+    def carried(self, least: float) -> float:
+        """The share that wires of at least `least` carry of all that tokens take from others."""
+        total = self.wires.sum()
+        return float(self.wires[self.wires >= least].sum() / total) if total else 0.0
+
+    def frame(self) -> pd.DataFrame:
+        """One row a share above 0: layer, token, kind (source, own, elsewhere), source, share."""
+        layer, query, key = self.sources.nonzero()
+        sources = _rows(layer, query, "source", key, self.sources[layer, query, key])
+        layer, query = (places.ravel() for places in np.indices(self.own.shape))
+        own = _rows(layer, query, "own", query, self.own.ravel())
+        elsewhere = _rows(layer, query, "elsewhere", -1, self.elsewhere.ravel())
+        table = pd.concat([sources, own, elsewhere])
+        return table[table["share"] > 0].sort_values(["layer", "token"], ignore_index=True)
+
+
+def _rows(layer: Any, token: Any, kind: str, source: Any, share: Array) -> pd.DataFrame:
+    columns = {"layer": layer, "token": token, "kind": kind, "source": source, "share": share}
+    return pd.DataFrame(columns)
+
+
+def contribution_graph(
+    seen: Recording,
+    model: Model,
+    config: ModelConfig,
+    mask: Tensor | None,
+    *,
+    replace: Mapping[str, Replacement] | None = None,
+) -> ContributionGraph:
+    """Split the stream after attention in every layer of a recording in evaluation mode.
+
+    A share is how near a part comes to the whole: max(0, ‖y‖₁ − ‖y − part‖₁), divided by the sum
+    over the parts of y. Ferrando et al. 2022 (ALTI, arXiv:2203.04212), section 3. `seen` must hold
+    the stages and patterns of every layer; `replace` as it was in the run.
+    """
+    rows = []
+    for layer in range(config.n_layers):
+        steps = attention_steps(seen, model, config, layer, mask, replace=replace)
+        parts = Parts(seen, model.layers[layer], config, layer, steps)
+        rows.append(torch.cat([_shares(*some) for some in parts]))
+    shares = torch.stack(rows).cpu().double().numpy()  # (layer, query, key + 2)
+    return ContributionGraph(shares[..., :-2], shares[..., -2], shares[..., -1])
+
+
+class Parts:
+    """The stream after attention of one layer, split; some queries at a time.
+
+    Each item: the parts (query, key + 2, d_model), the last two the token's own and what comes from
+    no token; and their sum, the stream itself (query, d_model).
+    """
+
+    def __init__(
+        self,
+        seen: Recording,
+        layer: nn.Module,
+        config: ModelConfig,
+        number: int,
+        steps: AttentionSteps,
+    ):
+        def stage(name: str) -> Tensor:
+            return at_least_float32(seen.tensor(name, number)[0])
+
+        self.pattern = steps.pattern * _is_as_made(steps, stage("attention_out"))
+        self.moved = torch.einsum("hkd,hdm->hkm", steps.v, steps.out_weight)
+        self.stream = stage(_stream(config))
+        self.own = stage("resid_pre") if config.norm.residual else torch.zeros_like(self.stream)
+        self.norm, self.normalized = None, self.stream
+        match config.norm.norm_placement, _norm_of_the_write(layer, config):
+            case NormPlacement.PARALLEL, _:
+                self.own = self.own + stage("feed_forward_out")
+            case NormPlacement.POST, Norm() as norm:
+                self.norm, self.normalized = norm, stage("attention_sum")
+                self.own = linear(norm, self.normalized)(self.own)
+            case NormPlacement.SANDWICH, Norm() as norm:
+                self.norm, self.normalized = norm, stage("attention_out")
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        n_at_once = max(1, AT_ONCE // self.moved[0].numel())
+        for queries in torch.arange(len(self.stream), device=self.stream.device).split(n_at_once):
+            yield self.of(queries), self.stream[queries]
+
+    def of(self, queries: Tensor) -> Tensor:
+        """The parts of some queries: (query, key + 2, d_model)."""
+        sources = torch.einsum("hqk,hkm->qkm", self.pattern[:, queries], self.moved)
+        if self.norm is not None:
+            sources = linear(self.norm, self.normalized[queries, None])(sources)
+        own, stream = self.own[queries, None], self.stream[queries, None]
+        elsewhere = stream - own - sources.sum(1, keepdim=True)
+        return torch.cat((sources, own, elsewhere), dim=1)
+
+
+def _is_as_made(steps: AttentionSteps, out: Tensor) -> Tensor:
+    """1 where a head hands on what it read, 0 where that was changed: (n_heads, query, 1).
+
+    `out`: what the layer wrote in the run, (query, d_model).
+    """
+
+    def is_near(found: Tensor, made: Tensor) -> Tensor:
+        return (found - made).norm(dim=-1) <= AS_MADE * made.norm(dim=-1)
+
+    written = torch.einsum("hqd,hdm->qm", steps.head_out, steps.out_weight) + steps.out_bias
+    read = is_near(steps.head_out, steps.pattern @ steps.v)
+    return (read & is_near(out, written))[..., None].to(steps.pattern)
+
+
+def _stream(config: ModelConfig) -> str:
+    """The first stage of the stream that holds what attention wrote."""
+    has_own = config.norm.norm_placement is not NormPlacement.PARALLEL and not config.attention_only
+    return "resid_mid" if has_own else "resid_post"
+
+
+def _norm_of_the_write(layer: nn.Module, config: ModelConfig) -> nn.Module | None:
+    """What normalises the write of attention, alone (sandwich) or with the stream (post)."""
+    names = {NormPlacement.POST: "norm", NormPlacement.SANDWICH: "out_norm"}
+    name = names.get(config.norm.norm_placement)
+    return getattr(layer.attention_residual, name) if name else None
+
+
+def linear(norm: Norm, x: Tensor) -> Split:
+    """What `norm` does to a part of `x`: linear, since the statistics are those of `x`.
+
+    Shifts are left out; they come from no part. Kobayashi et al. 2021, section 3.2.
+    """
+    weight = 1.0 if norm.weight is None else at_least_float32(norm.weight.detach())
+    if isinstance(norm, BatchNorm):
+        scale = torch.rsqrt(at_least_float32(norm.running_var) + norm.eps) * weight
+        return lambda part: part * scale
+    centred = x - x.mean(-1, keepdim=True) if isinstance(norm, LayerNorm) else x
+    scale = torch.rsqrt(centred.square().mean(-1, keepdim=True) + norm.eps) * weight
+    if isinstance(norm, LayerNorm):
+        return lambda part: (part - part.mean(-1, keepdim=True)) * scale
+    return lambda part: part * scale
+
+
+def _shares(parts: Tensor, whole: Tensor) -> Tensor:
+    """How near each part comes to the whole, as shares: (query, part)."""
+    whole = whole[:, None]
+    distance = (whole - parts).abs().sum(-1)
+    near = (whole.abs().sum(-1) - distance).clamp(min=0)
+    return near / near.sum(-1, keepdim=True).clamp(min=torch.finfo(near.dtype).tiny)
