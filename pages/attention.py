@@ -23,9 +23,12 @@ from pages.sections.attention_scaling import draw_curves, why_divide
 from pages.sections.attention_sharing import who_shares
 from pages.sections.attention_steps import draw_step, draw_strip, steps_of_a_head
 from pages.sections.changes import what_if
+from pages.sections.contribution_graph import ROW, way_through_all_layers
+from pages.sections.contribution_graph import draw as draw_graph
 from pages.sections.heads import draw_one_head
 from pages.sections.inputs import what_goes_in
 from pages.ui import cached, labelled, link, panel, words
+from pages.ui import contribution_graph as graph
 from pages.ui.attention import controls, frames, measured, tables
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
@@ -80,6 +83,9 @@ def what_to_take(run: Run) -> None:
         drawn(draw_tiles, *shown),
         drawn(draw_table, run, layer, head, tables.sort_by()),
     ]
+    if graph.fits(run):
+        tables_to_take["contribution_graph"] = graph.table(run)
+        figures.append(drawn(draw_graph, run, token, graph.least_share(), ROW))
     take_away(run.config, tables_to_take, figures, words.take_away_caption(run))
 
 
@@ -93,6 +99,11 @@ def other_kinds(run: Run, layer: int, head: int, _token: int) -> None:
     how_else(run, layer, head)
 
 
+def whole_way(run: Run) -> None:
+    """All layers, for the pinned token."""
+    way_through_all_layers(run, labelled.pinned_token(run))
+
+
 def _of_a_head(name: str, title: str, draw: Callable[[Run, int, int, int], None]) -> Panel:
     return Panel(name, title, lambda run: draw(run, *chosen_head(run)), layer_and_head)
 
@@ -101,6 +112,7 @@ PANELS = (
     _of_a_head("steps", N_("Step by step"), steps_of_a_head),
     _of_a_head("scaling", N_("Why divide by √d_head"), why_divide),
     _of_a_head("contribution", N_("Weight and contribution"), weight_and_contribution),
+    Panel("contribution-graph", N_("Contribution graph"), whole_way),
     _of_a_head("pattern", N_("Who reads whom"), lines_and_map),
     _of_a_head("heads", N_("All heads"), all_heads),
     _of_a_head("kv-heads", N_("Sharing keys and values"), shared_keys),

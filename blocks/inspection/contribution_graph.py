@@ -49,6 +49,11 @@ class ContributionGraph:
         return self.sources + self.own[:, :, None] * np.eye(self.own.shape[1])
 
     @property
+    def kept(self) -> Array:
+        """(n_layers, query): what a token takes from itself, its residual and its own value."""
+        return np.diagonal(self.steps, axis1=1, axis2=2)
+
+    @property
     def wires(self) -> Array:
         """`sources` between different tokens: (n_layers, query, key)."""
         return self.sources * (1 - np.eye(self.own.shape[1]))

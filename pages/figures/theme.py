@@ -118,6 +118,11 @@ def token_label(text: str, most: int = 14) -> str:
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
+def word_label(token: str) -> str:
+    """A token as a label where words are read: without the sign for the space before it."""
+    return token_label(token.removeprefix("␣") or token)
+
+
 def small(values: np.ndarray) -> np.ndarray:
     """As few bytes as the eye can tell apart: Plotly sends arrays as they are."""
     return np.ascontiguousarray(values, dtype=np.float32)

@@ -11,8 +11,12 @@ WIDE = 0x2E80
 
 def label_room(tokens: Sequence[str]) -> int:
     """Pixels that slanted token labels need; Chinese characters are twice as wide."""
-    widest = max(sum(2 if ord(c) > WIDE else 1 for c in token_label(token)) for token in tokens)
-    return int(6 * widest) + 20
+    return max(map(label_width, tokens)) + 20
+
+
+def label_width(token: str) -> int:
+    """Pixels that the label of a token is wide."""
+    return 6 * sum(2 if ord(c) > WIDE else 1 for c in token_label(token))
 
 
 def token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:

@@ -39,6 +39,7 @@ TITLES = {
     "attention_steps": N_("Attention, step by step"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),
+    "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Names of heads"),
     "interventions": N_("Changing parts"),
     "attention_kinds": N_("Ways to attend"),

@@ -89,7 +89,7 @@ def pinned_token(run: Run) -> int:
     labels, chosen = run.input.labels, link.value("token")
     if chosen is not None:
         return min(chosen, len(labels) - 1)
-    return labels.index(MASK) if MASK in labels else _last_token(run)
+    return labels.index(MASK) if MASK in labels else last_token(run)
 
 
 def pinned_target(run: Run) -> int:
@@ -103,7 +103,7 @@ def pinned_target(run: Run) -> int:
     return n // 2 if link.value("target_step") is None else n - 1
 
 
-def _last_token(run: Run) -> int:
+def last_token(run: Run) -> int:
     """The last that is no padding."""
     is_right = run.input.padding_side is PaddingSide.RIGHT
     return len(run.input.labels) - 1 - (run.input.n_padding if is_right else 0)
@@ -131,11 +131,11 @@ def row_share(run: Run, token: int) -> float:
     return (token + 0.5) / len(run.input.labels)
 
 
-def window(run: Run, token: int) -> slice:
+def window(run: Run, token: int, most: int = WINDOW) -> slice:
     """The tokens that have room in a large picture: of a long text those around the pinned one."""
     n = len(run.input.labels)
-    first = max(0, min(token - WINDOW // 2, n - WINDOW))
-    return slice(first, min(n, first + WINDOW))
+    first = max(0, min(token - most // 2, n - most))
+    return slice(first, min(n, first + most))
 
 
 def one_stage(run: Run, layer: int, name: str) -> pd.Series:

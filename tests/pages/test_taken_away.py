@@ -173,6 +173,12 @@ def contribution(it: Taken, name: str) -> None:
     near(table["norm"], table["weight"] * table["value_norm"])
 
 
+def contribution_graph(it: Taken, name: str) -> None:
+    table = it.table(name)
+    near(table.groupby(["layer", "token"])["share"].sum(), np.ones(2 * len(it.run.input.labels)))
+    assert set(table["kind"]) == {"source", "own", "elsewhere"}
+
+
 def scaling(it: Taken, name: str) -> None:
     scaled, bare = (it.table(name).query(f"is_scaled == {each}") for each in (True, False))
     near(scaled["score_std"], bare["score_std"].to_numpy() / np.sqrt(bare["d_head"]))
@@ -310,6 +316,7 @@ CHECKS: dict[str, dict[str, Callable[[Taken, str], None]]] = {
         "all_heads.csv": heads,
         "first_token.csv": first_token,
         "contribution.csv": contribution,
+        "contribution_graph.csv": contribution_graph,
         "scaling.csv": scaling,
         **COMMON,
     },

@@ -22,4 +22,5 @@ FIELDS: dict[str, Field] = {
     "counted": Field(choice(COUNTED), "one_head"),
     "sort_heads_by": Field(choice(SORTS), "layer"),
     "edges": Field(whole(1, 16), 4),
+    "least_share": Field(whole(1, 50), 2),
 }

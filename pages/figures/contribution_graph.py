@@ -1,0 +1,225 @@
+"""The way of a sentence through a model: every token at every layer, wires as wide as shares.
+
+Wires are paths of the layout: one path holds all wires of a level, however many there are.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pages.figures.theme import (
+    ATTENTION,
+    PINNED,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    word_label,
+)
+from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
+
+LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
+WIDTHS = (0.7, 1.1, 1.7, 2.5, 3.5, 4.6, 5.8, 7.0)
+OPACITIES = (0.3, 0.4, 0.52, 0.64, 0.74, 0.82, 0.88, 0.94)
+LIT = (0.9,) * len(WIDTHS)
+LABELS, LEVEL_LABELS, ROOM, WORD = 40, 13, 620, 8  # of which the last two are pixels
+LEAST_HEIGHT, MOST_HEIGHT = 230, 560
+SMALL, LARGE = 5, 19
+
+
+class Shares(NamedTuple):
+    """What is drawn, of the tokens in the picture; all of it shares, 0 to 1.
+
+    `wires`, `routed`: (layer, query, key), taken from other tokens, and how much of the pinned
+    token's last stream passes there. `own`: (layer, query), what a token keeps; `gathered`,
+    `routes`: (layer + 1, token), what came from others so far, and what of the pinned one passes.
+    """
+
+    wires: np.ndarray
+    routed: np.ndarray
+    own: np.ndarray
+    gathered: np.ndarray
+    routes: np.ndarray
+
+
+def graph(
+    shares: Shares,
+    tokens: Sequence[str],
+    *,
+    least: float,
+    pinned: int,
+    first: int = 0,
+    row: int = 72,
+    title: str = "",
+    _: Translate,
+) -> Picture:
+    """Tokens along x, layers upwards; wires from `least` on, those to the `pinned` token lit.
+
+    A lit wire is as wide as what of the pinned token's last stream passes it. Of a long text the
+    tokens from `first` on are drawn; `pinned` is counted within them. A click returns the number
+    of the token in its text. `row`: pixels a layer.
+    """
+    n_layers, n = shares.own.shape
+    slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
+    bottom = label_room(tokens) if slanted else 26
+    top = TITLE if title else 14
+    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, row * n_layers))
+    lit = np.where(shares.routed >= least, shares.routed, 0)
+    unlit = np.where((shares.wires >= least) & (lit == 0), shares.wires, 0)
+    lit_own = shares.routes[1:] * shares.own
+    lit_own = np.where(lit_own >= least, lit_own, 0)
+    ticks = token_ticks([token.removeprefix("␣") or token for token in tokens], LABELS)
+    ticks["ticktext"] = [
+        _marked(text) if place == pinned else text
+        for place, text in zip(ticks["tickvals"], ticks["ticktext"], strict=True)
+    ]
+    return figure(
+        [_nodes(shares, least), _targets(shares, tokens, pinned, first, _)],
+        title=title,
+        height=height + top + bottom,
+        margin=(top, bottom),
+        xaxis={
+            **ticks,
+            "range": [-0.6, n - 0.4],
+            "ticks": "",
+            "tickfont": {"size": 12 if n <= CROWDED else 11},
+            "automargin": not slanted,
+            **({"tickangle": -45} if slanted else {"autotickangles": [0, 45, 90]}),
+        },
+        yaxis={
+            **_levels_axis(n_layers, _),
+            "side": "right",
+            "range": [-0.18, n_layers + 0.16],
+        },
+        shapes=[
+            *_stems(shares.own, faint(RESIDUAL, 0.4)),
+            *_paths(unlit, ATTENTION, OPACITIES),
+            *_stems(lit_own, PINNED),
+            *_paths(lit, PINNED),
+        ],
+    )
+
+
+def _marked(text: str) -> str:
+    return f'<b><span style="color:{PINNED}">{text}</span></b>'
+
+
+def _levels_axis(n_layers: int, _: Translate) -> dict[str, Any]:
+    """The layers by name, from the embedding up; of many, some."""
+    step = max(1, round(n_layers / LEVEL_LABELS))
+    shown = list(range(0, n_layers + 1, step))
+    layer = _("layer {n}")
+    return {
+        "tickvals": shown,
+        "ticktext": [layer.format(n=i) if i else _("embedding") for i in shown],
+        "tickfont": {"size": 12},
+        "ticks": "",
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+    }
+
+
+def _stems(own: np.ndarray, color: str) -> list[dict[str, Any]]:
+    """The line of each token, as wide as what it keeps: its residual and its own value."""
+    layer, token = own.nonzero()
+    strokes = [f"M {i},{at} L {i},{at + 1}" for at, i in zip(layer, token, strict=True)]
+    return _by_width(strokes, own[layer, token], color)
+
+
+def _paths(
+    shares: np.ndarray, color: str, opacities: Sequence[float] = LIT
+) -> list[dict[str, Any]]:
+    """Curves that leave a source and arrive at its reader upright."""
+    layer, query, key = shares.nonzero()
+    strokes = [
+        f"M {source},{at} C {source},{at + 0.55:g} {reader},{at + 0.45:g} {reader},{at + 1}"
+        for at, reader, source in zip(layer, query, key, strict=True)
+    ]
+    return _by_width(strokes, shares[layer, query, key], color, opacities)
+
+
+def _by_width(
+    strokes: Sequence[str], shares: np.ndarray, color: str, opacities: Sequence[float] = LIT
+) -> list[dict[str, Any]]:
+    """One path for all strokes of a width; thin ones first, so that wide ones lie on top."""
+    level = np.searchsorted(LEVELS, shares, side="right") - 1
+    return [
+        {
+            "type": "path",
+            "path": " ".join(strokes[i] for i in np.flatnonzero(level == number)),
+            "line": {"color": color, "width": width},
+            "opacity": opacities[number],
+            "layer": "below",
+        }
+        for number, width in enumerate(WIDTHS)
+        if (level == number).any()
+    ]
+
+
+def _nodes(shares: Shares, least: float) -> dict[str, Any]:
+    """A dot for each token at each level, as large as what it has gathered from others."""
+    level, token = (places.ravel() for places in np.indices(shares.gathered.shape))
+    size = SMALL + (LARGE - SMALL) * shares.gathered.clip(0, 1)
+    colors = [PINNED if share >= least else ATTENTION for share in shares.routes.ravel()]
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": token.tolist(),
+        "y": level.tolist(),
+        "marker": {"size": size.ravel().round(1).tolist(), "color": colors, "opacity": 1},
+        "hoverinfo": "skip",
+        "selected": kept,
+        "unselected": kept,
+    }
+
+
+def _targets(
+    shares: Shares, tokens: Sequence[str], pinned: int, first: int, _: Translate
+) -> dict[str, Any]:
+    """What is hovered and clicked: an unseen square around each dot."""
+    level, token = (places.ravel().tolist() for places in np.indices(shares.gathered.shape))
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": token,
+        "y": level,
+        "customdata": [[first + i] for i in token],
+        "hovertext": [
+            _hover(shares, tokens, pinned, at, i, _) for at, i in zip(level, token, strict=True)
+        ],
+        "hoverinfo": "text",
+        "marker": {"symbol": "square", "size": 26, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
+def _hover(
+    shares: Shares, tokens: Sequence[str], pinned: int, level: int, token: int, _: Translate
+) -> str:
+    """What a token took at a layer, from whom; and what of the pinned one passes here."""
+    name = f"<b>{word_label(tokens[token])}</b>"
+    lines = [_("{token} · embedding").format(token=name)]
+    if level:
+        text = _("{token} · layer {n}: keeps {own:.0%} of its own")
+        lines = [text.format(token=name, n=level, own=shares.own[level - 1, token])]
+        text = _("{share:.1%} from {token}")
+        row = shares.wires[level - 1, token]
+        lines += [
+            text.format(share=row[i], token=word_label(tokens[i]))
+            for i in np.argsort(-row, kind="stable")[:3]
+            if row[i] > 0
+        ]
+        text = _("{share:.0%} gathered from others so far")
+        lines.append(text.format(share=shares.gathered[level, token]))
+    if shares.routes[level, token] > 0:
+        text = _("{share:.1%} of {pinned} at the last layer passes here")
+        share, name = shares.routes[level, token], word_label(tokens[pinned])
+        lines.append(text.format(share=share, pinned=name))
+    return "<br>".join(lines)
