@@ -1,37 +1,38 @@
-"""Home: the model drawn once, and every part of the drawing leads to where it is explored."""
+"""Home: type a sentence, see its way through a model; then three doors."""
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 import streamlit as st
 
 from blocks.faults import N_
 from blocks.kinds import Architecture
-from blocks.run import Run
-from pages.figures import strip
-from pages.ui import labelled, link, words
-from pages.ui.chart import show
+from pages.sections.home import reading
+from pages.ui import link
 from pages.ui.compare.fields import Kept, text_of
-from pages.ui.frame import PAGE_OF_PART, close_page, open_page, recorded
-from pages.ui.inputs import vector_controls
-from pages.ui.language import _
+from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
+from pages.ui.language import LANGUAGES, _, current_language
 
-TITLE = N_("See a Transformer work")
-BLOCK, ENCODER, GPT = "pages/block.py", "pages/encoder.py", "pages/gpt.py"
+TITLE = N_("Watch a Transformer read your sentence")
+HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"
+PARAMETERS, COST = "pages/parameters.py", "pages/cost.py"
 TRAINING = "pages/training.py"
 COURSE = {"preset": "course"}
-INTRODUCTION = {
-    True: N_(
-        "A small Transformer that learned to tell stories runs on this machine; everything you see "
-        "is measured in that run. Type a sentence, click a part, or start with a question."
+Way = tuple[str, str, dict[str, Any]]
+EXPERIMENTS: tuple[Way, ...] = (
+    (N_("What comes next? A small GPT tells a story"), GPT, {"panel": "next"}),
+    (N_("Which word is hidden? An encoder guesses"), ENCODER, {"panel": "prediction"}),
+    (
+        N_("How does it translate? Watch it align two languages"),
+        "pages/seq2seq.py",
+        {"panel": "decoding"},
     ),
-    False: N_(
-        "A Transformer block with random weights runs on this machine; everything you see is "
-        "measured in that run. Type a sentence, click a part, or start with a question."
+    (
+        N_("Where does a word read from? Step by step"),
+        PAGE_OF_PART["attention"],
+        {"panel": "steps"},
     ),
-}
-EXPERIMENTS = (
-    (N_("What comes next? A small GPT tells a story"), GPT, {}),
-    (N_("Which word is hidden? An encoder guesses"), ENCODER, {}),
-    (N_("How does it translate? Watch it align two languages"), "pages/seq2seq.py", {}),
-    (N_("Where does a word read from? Step by step"), PAGE_OF_PART["attention"], {}),
     (
         N_("How does a head find what came before? Induction"),
         BLOCK,
@@ -43,8 +44,12 @@ EXPERIMENTS = (
         PAGE_OF_PART["norm"],
         {**COURSE, "race": "true", "panel": "race"},
     ),
-    (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {}),
-    (N_("How does the order of the words get in?"), PAGE_OF_PART["position"], {}),
+    (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
+    (
+        N_("How does the order of the words get in?"),
+        PAGE_OF_PART["position"],
+        {"panel": "kinds"},
+    ),
     (
         N_("Mixture of experts: which token goes where?"),
         PAGE_OF_PART["feed_forward"],
@@ -57,69 +62,93 @@ EXPERIMENTS = (
     ),
     (
         N_("Where do GPT-2's 124 million parameters sit? Piece by piece"),
-        "pages/parameters.py",
-        {"preset": "gpt2-small"},
+        PARAMETERS,
+        {"preset": "gpt2-small", "panel": "breakdown"},
     ),
     (
         N_("What does it take to train GPT-2?"),
-        "pages/cost.py",
+        COST,
         {"preset": "gpt2-small", "panel": "training"},
     ),
     (
         N_("Grouped heads against a key for each: two models side by side"),
         "pages/compare.py",
-        {**COURSE, "n_kv_heads": "2", "kept": text_of((Kept("MHA", (*COURSE.items(),)),))},
+        {
+            **COURSE,
+            "n_kv_heads": "2",
+            "kept": text_of((Kept("MHA", (*COURSE.items(),)),)),
+            "panel": "differences",
+        },
     ),
+)
+N_FIRST = 3
+ARCHITECTURES: tuple[Way, ...] = (
+    (N_("Count GPT-2, Llama, Qwen and two dozen more"), PARAMETERS, {"panel": "published"}),
+    (N_("Paste a config.json"), PARAMETERS, {"panel": "config-json"}),
+    (N_("FLOPs, memory and time here"), COST, {"panel": "flops"}),
+    (N_("Two models side by side"), "pages/compare.py", {"panel": "differences"}),
 )
 
 
 def main() -> None:
     """Ten seconds: what this is, and what to do first."""
-    run = open_page(TITLE, Architecture.BLOCK)
-    st.markdown(_(INTRODUCTION[bool(run.weights)]))
+    run = open_page(TITLE, Architecture.GPT, is_calm=True)
+    introduction(bool(run.weights))
     recorded(run)
-    layer = labelled.selected_layer(run)
-    left, right = st.columns([5, 6], gap="large")
-    with left:
-        show(draw_block, run, layer, key="home_strip", alt=words.strip_alt, on_click=choose_part)
-        st.caption(_("This block just ran. Click a part to open it; wider wire, larger RMS."))
-    with right:
-        sentence(run)
-        experiments()
+    front_page()
     close_page(TITLE)
-    if stage := st.session_state.pop("part_chosen", None):
-        part = labelled.one_stage(run, layer, stage)["part"]
-        st.switch_page(PAGE_OF_PART.get(part, BLOCK), query_params=link.elsewhere())
 
 
-def sentence(run: Run) -> None:
-    """Your own sentence, and on to what it does in the block."""
-    st.subheader(_("Type a sentence"))
-    vector_controls(run)
-    if st.button(_("See it pass through the block"), type="primary", icon=":material/play_arrow:"):
-        st.switch_page(BLOCK, query_params=link.elsewhere())
+def introduction(is_trained: bool) -> None:
+    """What runs here, and the other language."""
+    text = _("A GPT with random weights runs here as you type.")
+    if is_trained:
+        text = _("A small GPT that learned to tell stories, in English and Chinese, runs here.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(text, width="stretch")
+        for lang, name in LANGUAGES.items():
+            if lang != current_language():
+                st.button(name, type="tertiary", on_click=link.change, args=("lang", lang))
 
 
-def draw_block(run: Run, layer: int):
-    """The block, as it ran."""
-    return strip.block_strip(labelled.stages(run, layer), selected="", _=_)
+@section
+def front_page() -> None:
+    """The sentence and the doors, which lead on with what is typed."""
+    reading()
+    doors = st.columns(3, gap="small")
+    with doors[0], door(_("Start with a question"), key="start"):
+        questions(EXPERIMENTS[:N_FIRST])
+        with st.popover(_("More questions"), type="tertiary", key="questions"):
+            questions(EXPERIMENTS[N_FIRST:])
+    with doors[1], door(_("Look around"), key="look_around"):
+        pages()
+    with doors[2], door(_("Weigh an architecture"), key="weigh"):
+        questions(ARCHITECTURES)
 
 
-def choose_part(customdata: list) -> None:
-    """A part of the drawing was clicked."""
-    link.change("stage", customdata[0])
-    st.session_state["part_chosen"] = customdata[0]
+def door(title: str, *, key: str) -> Any:
+    """A card, as high as those beside it."""
+    card = st.container(border=True, height="stretch", gap="xsmall", key=key)
+    card.markdown(f"#### {title}")
+    return card
 
 
-def experiments() -> None:
-    """Questions that a class asks, one click each."""
-    st.subheader(_("Or start with a question"))
+def questions(ways: Iterable[Way]) -> None:
+    """Each leads to the panel that answers it."""
     state = link.as_query()
-    for question, page, values in EXPERIMENTS:
+    for question, page, values in ways:
         names = ("lang",) if "preset" in values or page == TRAINING else ("lang", "text")
         kept = {name: state[name] for name in names if name in state}
-        query = {**kept, **values}
-        st.page_link(page, label=_(question), icon=":material/science:", query_params=query)
+        st.page_link(page, label=_(question), query_params={**kept, **values})
+
+
+def pages() -> None:
+    """All pages, in running text."""
+    query = link.elsewhere()
+    with st.container(horizontal=True, gap="small"):
+        for path, label, icon in chain(*MENU):
+            if path != HOME:
+                st.page_link(path, label=_(label), icon=icon, query_params=query)
 
 
 main()

@@ -8,15 +8,19 @@ import pandas as pd
 from pages.figures.theme import (
     BEFORE,
     EMBEDDING,
+    HIDDEN_AXIS,
+    TITLE,
     TITLE_AND_LEGEND,
     Picture,
     Translate,
     figure,
     legend,
     token_label,
+    word_label,
 )
 
 ROW, BOTTOM = 25, 44
+LEAST = 0.001
 
 
 def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
@@ -56,6 +60,55 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
             "range": [n - 0.5, -0.5],
             "fixedrange": True,
         },
+    )
+
+
+def few(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
+    """A bar for each of the likeliest tokens, with its probability; a click returns its id.
+
+    `tokens`: token_id, label, model_probability.
+    """
+    shares, unseen = tokens["model_probability"].tolist(), {"marker": {"opacity": 0}}
+    whole_row = 1.25 * max(shares)
+    lying = {"type": "bar", "orientation": "h", "y": list(range(len(tokens)))}
+    seen = {
+        **lying,
+        "x": shares,
+        "text": [f"{share:.1%}" if share >= LEAST else f"< {LEAST:.1%}" for share in shares],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "marker": {"color": EMBEDDING},
+        "hoverinfo": "skip",
+    }
+    targets = {
+        **lying,
+        "x": [whole_row] * len(tokens),
+        "customdata": [[token_id] for token_id in tokens["token_id"].tolist()],
+        "hovertext": [token_label(label, most=40) for label in tokens["label"]],
+        "hoverinfo": "text",
+        **unseen,
+        "selected": unseen,
+        "unselected": unseen,
+    }
+    names = {
+        "tickvals": list(range(len(tokens))),
+        "ticktext": [word_label(label) for label in tokens["label"]],
+        "tickfont": {"size": 14},
+        "ticks": "",
+        "range": [len(tokens) - 0.5, -0.5],
+        "fixedrange": True,
+        "showgrid": False,
+        "zeroline": False,
+    }
+    return figure(
+        [seen, targets],
+        title=_("Next after {token}").format(token=word_label(after)),
+        height=TITLE + 30 * len(tokens),
+        margin=(TITLE, 0),
+        barmode="overlay",
+        bargap=0.25,
+        xaxis={**HIDDEN_AXIS, "range": [0, whole_row]},
+        yaxis=names,
     )
 
 

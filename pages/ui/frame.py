@@ -59,15 +59,18 @@ FIRST_COUNTED = "gpt2-small"
 DEFAULT_MASK = {Architecture.GPT: "causal", Architecture.ENCODER_DECODER: "causal"}
 
 
-def open_page(title: str, architecture: Architecture | None, *, first_shown: str = "") -> Run:
+def open_page(
+    title: str, architecture: Architecture | None, *, first_shown: str = "", is_calm: bool = False
+) -> Run:
     """Draw what surrounds a page and return the run that the reader has set.
 
     `architecture` is what the page shows, whatever the model was published as; None: each model
-    as what it is. `first_shown`: the preset where the link names none.
+    as what it is. `first_shown`: the preset where the link names none. `is_calm`: with the sidebar
+    folded away.
     """
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
     sidebar = functools.partial(controls.architecture, architecture)
-    draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar)
+    draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar, is_calm=is_calm)
     run = current_run(architecture)
     beside.note(architecture, run)
     return run
@@ -92,10 +95,15 @@ def _of_two() -> Architecture | None:
     return kind if kind is Architecture.ENCODER_DECODER else None
 
 
-def draw_frame(title: str, first_shown: str, sidebar: Callable[[], None]) -> None:
+def draw_frame(
+    title: str, first_shown: str, sidebar: Callable[[], None], *, is_calm: bool = False
+) -> None:
     """Menu, language, link and title; `first_shown` is the preset where the link names none."""
     st.set_page_config(
-        page_title="Blockscope", page_icon=ICON, layout="wide", initial_sidebar_state=320
+        page_title="Blockscope",
+        page_icon=ICON,
+        layout="wide",
+        initial_sidebar_state="collapsed" if is_calm else 320,
     )
     cached.prepare_process()
     st.session_state["default_preset"] = first_shown
@@ -196,16 +204,20 @@ def _back_to_the_start() -> None:
 
 def recorded(run: Run) -> Recording:
     """What the run showed; where it cannot be, a sentence with the mend, and the page ends."""
+    seen = ran(run)
+    _device_line(run, seen)
+    changes.note(run)
+    return seen
+
+
+def ran(run: Run) -> Recording:
+    """The same within a section, which draws nothing in the sidebar."""
     must_fit(run)
     try:
         with st.spinner(_("The model runs …"), show_time=True):
-            seen = cached.recording(run)
+            return cached.recording(run)
     except ConfigError as error:
         faults = error.faults
-    else:
-        _device_line(run, seen)
-        changes.note(run)
-        return seen
     refuse(faults)
 
 

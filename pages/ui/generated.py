@@ -62,12 +62,14 @@ def writer(run: Run, sampling: SamplingConfig, seed: int) -> Writer:
     return Writer(run, sampling, seed)
 
 
-def generation(run: Run, sampling: SamplingConfig, seed: int, **more: bool) -> Generation:
-    """The text of a run, ready to grow; padding is left out."""
+def generation(
+    run: Run, sampling: SamplingConfig, seed: int, begun: tuple[int, ...] = (), **more: bool
+) -> Generation:
+    """The text of a run, and tokens that were `begun` after it, ready to grow without padding."""
     return Generation(
         cached.model(run),
         run.config,
-        run.input.token_ids,
+        (*run.input.token_ids, *begun),
         sampling,
         seed=seed,
         window_size=window_size(run),

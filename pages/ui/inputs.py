@@ -124,6 +124,18 @@ def text_field() -> None:
 
 
 def _tokens_note(run: Run) -> None:
+    left_out = length_note(run)
+    if run.weights:
+        task = starts.model(run.weights).card.task
+        note = _("This model has learned from {task} alone: any other text is foreign to it.")
+        st.caption(note.format(task=terms.option(task)))
+    if left_out:
+        note = _("This model has no token for {signs}: they are left out.")
+        st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
+
+
+def length_note(run: Run) -> tuple[str, ...]:
+    """Say where a text is empty or too long; returns what in it has no token."""
     if run.config.architecture.reads_tokens:
         pieces, total, left_out = tokens.reading()
         n_shown = min(len(pieces), total)
@@ -136,13 +148,7 @@ def _tokens_note(run: Run) -> None:
     elif total > n_shown:
         note = _("The text has {total:,} tokens; the first {shown} are used.")
         st.info(note.format(total=total, shown=n_shown))
-    if run.weights:
-        task = starts.model(run.weights).card.task
-        note = _("This model has learned from {task} alone: any other text is foreign to it.")
-        st.caption(note.format(task=terms.option(task)))
-    if left_out:
-        note = _("This model has no token for {signs}: they are left out.")
-        st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
+    return left_out
 
 
 def sample_buttons() -> None:

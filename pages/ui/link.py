@@ -123,6 +123,18 @@ def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
 
 
+def live_view(name: str, shown: str) -> dict[str, Any]:
+    """The same for a text that is read while it is typed: what is being added is not overwritten.
+
+    It has a key of its own, so that no widget of another page is taken for it.
+    """
+    key = f"{name}_live"
+    if st.session_state.get(key) != shown:
+        st.session_state[key] = shown
+    moves.note_shown(key, shown)
+    return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
+
+
 def redraw_everything() -> None:
     """Let a section that reruns alone hand over to the whole page."""
     st.session_state["redraw_everything"] = True

@@ -51,7 +51,7 @@ def test_other_pages_keep_the_settings(reader: Reader):
     press(page, "d_model", "ArrowRight")
     expect_query(page, d_model="96")
     page.get_by_test_id("stSidebar").get_by_role("link", name="Home").click()
-    expect(page.locator("h1")).to_have_text("See a Transformer work")
+    expect(page.locator("h1")).to_have_text("Watch a Transformer read your sentence")
     expect_query(page, d_model="96")
     expect(value(page, "d_model")).to_have_text("96")
 
@@ -65,7 +65,7 @@ def test_other_pages_keep_what_is_set_in_a_section_that_reruns_alone(reader: Rea
     expect(page.get_by_test_id("stPopoverBody")).to_contain_text("counted_pass=forward")
     page.keyboard.press("Escape")
     page.get_by_test_id("stSidebar").get_by_role("link", name="Home").click()
-    expect(page.locator("h1")).to_have_text("See a Transformer work")
+    expect(page.locator("h1")).to_have_text("Watch a Transformer read your sentence")
     expect_query(page, preset="gpt2-small", d_model="1024", counted_pass="forward")
     expect(value(page, "d_model")).to_have_text("1024")
 

@@ -1,32 +1,73 @@
-"""Ten seconds: a drawing that leads somewhere, and questions that do."""
+"""Ten seconds: a line to type into, a picture that moves with it, and doors that lead on."""
 
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from served import Reader
-from told import click_mark, expect_query, plot, settle
+from told import at, click_mark, expect_query, plot, settle
+
+TITLE = "Watch a Transformer read your sentence"
+NAMES = "chart.layout.xaxis.ticktext.map(text => text.replace(/<[^>]*>/g, ''))"
 
 
-def test_a_click_on_the_drawing_opens_that_part(reader: Reader):
-    page = reader.open("/?preset=course&d_model=64&lang=en")
-    stages = plot(page, "home_strip", "chart.data[0].customdata.map(row => row[0])")
-    click_mark(page, "home_strip", 1, stages.index("feed_forward_norm"))
-    expect(page.locator("h1")).to_have_text("Norms: what they do for depth")
-    expect_query(page, stage="feed_forward_norm", d_model="64", lang="en")
+def line(page: Page):
+    return at(page, "text_live").locator("input")
 
 
-def test_each_question_leads_to_its_page_and_state(reader: Reader):
-    page = reader.open("/")
-    links = page.get_by_test_id("stMain").get_by_test_id("stPageLink").get_by_role("link")
-    expect(links.nth(7)).to_be_visible()
-    goals = [urlsplit(link.get_attribute("href")) for link in links.all()]
-    assert len(set(goals)) == len(goals) > 5
-    for i in (0, len(goals) - 1):
-        links.nth(i).click()
-        expect(page.locator("h1")).not_to_have_text("See a Transformer work")
+def wait_for_name(page: Page, key: str, script: str) -> None:
+    page.wait_for_function(
+        f"key => {{const chart = document.querySelector(`.st-key-${{key}} .js-plotly-plot`);"
+        f" return {script}}}",
+        arg=key,
+    )
+
+
+def test_what_is_typed_is_read_while_it_is_typed_and_nothing_is_lost(reader: Reader):
+    page = reader.open("/?lang=en")
+    line(page).click()
+    page.keyboard.press("End")
+    for word in (" little", " red", " ball", " and"):
+        page.keyboard.type(word, delay=40)
+        page.wait_for_timeout(450)  # a pause in which it is read, while the next word begins
+    wait_for_name(page, "graph", f"{NAMES}.at(-1) === 'and'")
+    wait_for_name(page, "following", "chart.layout.title.text.includes('and')")
+    expect(line(page)).to_have_value(
+        " Once there was a shy owl called Nora. She had a little red ball and"
+    )
+    settle(page)
+
+
+def test_a_click_pins_a_token_and_another_writes_a_word(reader: Reader):
+    page = reader.open("/?lang=en&text=+Once+there+was+a")
+    click_mark(page, "graph", 1, 3)
+    expect_query(page, token="1")
+    second = plot(page, "following", "chart.layout.yaxis.ticktext[1]")
+    click_mark(page, "following", 0.02, 1)
+    expect(line(page)).to_have_value(f" Once there was a {second}")
+    settle(page)
+    at(page, "write_on").get_by_role("button").first.click()
+    expect(line(page)).not_to_have_value(f" Once there was a {second}")
+    settle(page)
+    page.go_back()
+    expect(line(page)).to_have_value(f" Once there was a {second}")
+
+
+def test_each_way_leads_to_its_page_and_state(reader: Reader):
+    page = reader.open("/?lang=en&text=+a+red+ball")
+    doors = page.get_by_test_id("stMain").get_by_test_id("stPageLink").get_by_role("link")
+    more = page.get_by_test_id("stPopoverBody").get_by_role("link")
+    goals = []
+    for links, n in ((doors, 20), (more, 10)):
+        if links is more:
+            page.get_by_role("button", name="More questions").click()
+        expect(links.nth(n - 1)).to_be_visible()
+        goals += [urlsplit(link.get_attribute("href")) for link in links.all()]
+        links.last.click()
+        expect(page.locator("h1")).not_to_have_text(TITLE)
         settle(page)
-        assert urlsplit(page.url).path.endswith(goals[i].path.strip("/").split("/")[-1])
-        assert goals[i].query in urlsplit(page.url).query
+        assert urlsplit(page.url).path.endswith(goals[-1].path.strip("/").split("/")[-1])
+        assert {*parse_qsl(goals[-1].query)} <= {*parse_qsl(urlsplit(page.url).query)}
         page.go_back()
-        expect(page.locator("h1")).to_have_text("See a Transformer work")
+        expect(page.locator("h1")).to_have_text(TITLE)
         settle(page)
+    assert len(set(goals)) == len(goals) > 30

@@ -20,7 +20,7 @@ HOME, BLOCK = "app.py", "pages/block.py"
 PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").glob("*.py"))]
 START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
-SAME_IN_CHINESE = ("Dropout", "config.json")
+SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|NaN|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 

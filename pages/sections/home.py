@@ -1,0 +1,140 @@
+"""The front page: one line to type into, its way through the model, and what comes next."""
+
+from functools import partial
+
+import streamlit as st
+
+from blocks.kinds import Architecture
+from blocks.run import Run
+from blocks.text.next_word import next_word
+from blocks.text.sampling import SamplingConfig
+from pages.figures import next_token
+from pages.sections.contribution_graph import draw, how_to_read
+from pages.ui import cached, generated, labelled, link, predicted, tokens
+from pages.ui import contribution_graph as graph
+from pages.ui.chart import show
+from pages.ui.frame import PAGE_OF_PART, must_fit, ran
+from pages.ui.inputs import current_run, length_note
+from pages.ui.language import _
+from pages.ui.views import pin_token
+
+MOST_LIKELY = SamplingConfig(temperature=0)
+AS_IT_IS = SamplingConfig()
+PAUSE, N_NEXT, ROW = "400ms", 5, 76
+
+
+def reading() -> None:
+    """What is typed, its way through all layers, and the words that may follow."""
+    run = current_run(Architecture.GPT)
+    must_fit(run)
+    one_line(run)
+    length_note(run)
+    ran(run)
+    left, right = st.columns([7, 3], gap="medium")
+    with left:
+        its_way(run, labelled.pinned_token(run))
+    with right:
+        what_follows(run)
+
+
+def one_line(run: Run) -> None:
+    """Where the reader writes, and the model writes on."""
+    line, button = st.columns([6, 1], vertical_alignment="bottom")
+    with line:
+        st.text_input(
+            _("Sentence"),
+            label_visibility="collapsed",
+            placeholder=_("Type a sentence, in any language"),
+            live=PAUSE,
+            **link.live_view("text", link.value("text")),
+        )
+    with button:
+        st.button(
+            _("Write on"),
+            icon=":material/edit:",
+            type="primary",
+            width="stretch",
+            key="write_on",
+            help=_("Appends the model's most likely next word."),
+            disabled=len(run.input.token_ids) >= tokens.most_tokens(),
+            on_click=append_word,
+            args=(run,),
+        )
+
+
+def append_word(run: Run, *begun: int) -> None:
+    """The likeliest word, or the one that begins with this token, goes to the end of the text."""
+    link.change("text", link.value("text") + _next_word(run, begun))
+    link.restore("token")
+
+
+def _next_word(run: Run, begun: tuple[int, ...]) -> str:
+    growing = generated.generation(run, MOST_LIKELY, 0, begun=begun)
+    with cached.turn(run.device):
+        return next_word(growing, tokens.tokenizer_of(run.input.vocabulary), begun)
+
+
+def its_way(run: Run, token: int) -> None:
+    """Every token at every layer, with the sources of the pinned one lit."""
+    if not graph.fits(run):
+        st.warning(graph.too_large())
+        return
+    least = graph.least_share()
+    show(draw, run, token, least, ROW, key="graph", alt=graph.alt, on_click=pin)
+    st.caption(f"{how_to_read(run, token)} {graph.part_drawn(run, token)}")
+
+
+def pin(customdata: list) -> None:
+    """A click chooses a token; the last one is followed as the text grows."""
+    pin_token(customdata)
+    if customdata[0] == labelled.last_token(current_run(Architecture.GPT)):
+        link.restore("token")
+
+
+def what_follows(run: Run) -> None:
+    """The likeliest next words, how open the choice is, and where the picture is explained."""
+    show(
+        draw_following,
+        run,
+        key="following",
+        alt=following_alt,
+        on_click=partial(_append_clicked, run),
+    )
+    st.caption(openness(run))
+    if graph.fits(run):
+        st.markdown(graph.sentence(run, labelled.pinned_token(run)))
+    there = {**link.elsewhere(), "panel": "contribution-graph"}
+    st.page_link(
+        PAGE_OF_PART["attention"],
+        label=_("The picture, explained"),
+        icon=":material/menu_book:",
+        query_params=there,
+    )
+
+
+def _append_clicked(run: Run, customdata: list) -> None:
+    append_word(run, int(customdata[0]))
+
+
+def draw_following(run: Run):
+    """The five likeliest tokens after the text."""
+    last = labelled.last_token(run)
+    found = predicted.likeliest(run, last, AS_IT_IS)[:N_NEXT]
+    return next_token.few(found, after=run.input.labels[last], _=_)
+
+
+def following_alt(run: Run) -> str:
+    """The likeliest next words in words."""
+    found = predicted.likeliest(run, labelled.last_token(run), AS_IT_IS)[:N_NEXT]
+    listed = [f"{row.label} {row.model_probability:.1%}" for row in found.itertuples()]
+    return _("The likeliest next tokens: {listed}.").format(listed="; ".join(listed))
+
+
+def openness(run: Run) -> str:
+    """How open the choice is, and that a click writes."""
+    found = predicted.outlook(run, labelled.last_token(run), AS_IT_IS)
+    text = _(
+        "As open as a choice among {n:,.1f} tokens alike. Click a word to write it; "
+        "“Write on” takes the first."
+    )
+    return text.format(n=2**found.bits)

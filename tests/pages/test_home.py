@@ -1,0 +1,105 @@
+"""Home: a line to type into, what moves with it, and doors that lead on."""
+
+from urllib.parse import parse_qs
+
+import pytest
+from opened import HOME, PAGES, ROOT, assert_works, figure, opened, press, run, said
+from streamlit.testing.v1 import AppTest
+from test_hard_inputs import TEXTS
+
+from pages.ui.language import LANGUAGES
+
+LINE = "text_live"
+
+
+def home(**query: object) -> AppTest:
+    at = opened(HOME, **{"preset": None, "panel": None, **query})
+    assert_works(at)
+    return at
+
+
+def typed(at: AppTest, text: str) -> AppTest:
+    at.text_input(key=LINE).set_value(text)
+    run(at)
+    assert_works(at, warnings=None)
+    return at
+
+
+def names(at: AppTest) -> list[str]:
+    return figure(at, "graph")["layout"]["xaxis"]["ticktext"]
+
+
+def ways(at: AppTest) -> list:
+    return [link.proto for link in at.main if link.type == "page_link"]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_is_typed_moves_the_graph_and_what_follows(lang: str):
+    at = home(lang=lang)
+    before = names(at), figure(at, "following")["data"][0]["x"]
+    text = {"en": " Once there was a red ball", "zh": "从前有一只小猫"}[lang]
+    typed(at, text)
+    assert at.query_params["text"] == text
+    assert "ball" in names(at)[-1] or "猫" in names(at)[-1]
+    assert figure(at, "following")["data"][0]["x"] != before[1]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_any_text_can_be_typed(text: str):
+    at = typed(home(), text)
+    assert len(names(at)) <= 40
+    assert len(figure(at, "following")["data"][0]["x"]) == 5
+
+
+def test_write_on_appends_the_likeliest_word_and_follows_the_end():
+    at = home(token=2)
+    first = figure(at, "following")["layout"]["yaxis"]["ticktext"][0]
+    press(at, "write_on")
+    assert_works(at)
+    assert at.text_input(key=LINE).value.endswith(f" {first}")
+    assert "token" not in at.query_params
+    assert first in names(at)[-1]
+
+
+def test_write_on_ends_where_the_model_can_read_no_more():
+    at = home(text=" red" * 200)
+    assert at.button(key="write_on").disabled
+    assert len(names(at)) == 40
+    assert "the first 128 are used" in said(at) and "tokens 89 to 128 of 128" in said(at)
+
+
+@pytest.mark.parametrize("preset", ["course", "masked-words", "translator", "sort", "llama-3-8b"])
+def test_other_models_are_read_as_a_gpt_with_random_weights(preset: str):
+    small = {} if preset != "llama-3-8b" else {"d_model": 64, "n_layers": 2, "d_ff": 64}
+    at = home(preset=preset, text=" a", vocab_size=1024 if small else None, **small)
+    assert "random weights" in said(at)
+    press(at, "write_on")
+    assert_works(at, warnings=None)
+
+
+def test_the_graph_of_a_token_that_is_pinned_lights_its_way():
+    whole, second = (figure(home(**query), "graph") for query in ({}, {"token": 1}))
+    lit = [
+        sum(shape["line"]["color"] == "#D55E00" for shape in picture["layout"]["shapes"])
+        for picture in (whole, second)
+    ]
+    assert lit[0] > 0 and lit[1] > 0
+    assert "#D55E00" in second["layout"]["xaxis"]["ticktext"][1]
+
+
+def test_all_pages_are_behind_the_doors_and_take_the_text_along():
+    at = home(text=" a red ball")
+    links = ways(at)
+    assert {f"pages/{link.page}.py" for link in links} >= set(PAGES) - {HOME}
+    to_gpt = next(link for link in links if link.page == "gpt" and "panel" not in link.query_string)
+    assert parse_qs(to_gpt.query_string)["text"] == [" a red ball"]
+
+
+def test_every_question_leads_to_a_panel_that_its_page_has():
+    named = [
+        (ROOT / f"pages/{link.page}.py", parse_qs(link.query_string)["panel"][0])
+        for link in ways(home())
+        if "panel=" in link.query_string
+    ]
+    assert len(named) > 15
+    assert [(page.stem, name) for page, name in named if f'"{name}"' not in page.read_text()] == []
