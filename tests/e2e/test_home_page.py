@@ -14,11 +14,11 @@ def line(page: Page):
     return at(page, "text_live").locator("input")
 
 
-def wait_for_name(page: Page, key: str, script: str) -> None:
+def wait_for(page: Page, key: str, script: str) -> None:
+    """Wait until a chart says so; while it is drawn anew there is none."""
+    chart = "document.querySelector(`.st-key-${key} .js-plotly-plot`)"
     page.wait_for_function(
-        f"key => {{const chart = document.querySelector(`.st-key-${{key}} .js-plotly-plot`);"
-        f" return {script}}}",
-        arg=key,
+        f"key => {{const chart = {chart}; return chart?.layout && {script}}}", arg=key
     )
 
 
@@ -29,8 +29,8 @@ def test_what_is_typed_is_read_while_it_is_typed_and_nothing_is_lost(reader: Rea
     for word in (" little", " red", " ball", " and"):
         page.keyboard.type(word, delay=40)
         page.wait_for_timeout(450)  # a pause in which it is read, while the next word begins
-    wait_for_name(page, "graph", f"{NAMES}.at(-1) === 'and'")
-    wait_for_name(page, "following", "chart.layout.title.text.includes('and')")
+    wait_for(page, "graph", f"{NAMES}.at(-1) === 'and'")
+    wait_for(page, "following", "chart.layout.title.text.includes('and')")
     expect(line(page)).to_have_value(
         " Once there was a shy owl called Nora. She had a little red ball and"
     )
