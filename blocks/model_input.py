@@ -69,7 +69,7 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
         text = N_("{value} is no tensor: use torch.randn(1, 8, {d_model}), vectors of a block")
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:
-        text = N_("A block reads vectors (batch, seq, {d_model}), and these are {shape}")
+        text = N_("A block takes vectors (batch, seq, {d_model}), and these are {shape}")
         return Fault(text, {"d_model": d_model, "shape": _shape(x)})
     if x.dtype is not dtype:
         text = N_("The weights are {dtype}, and these vectors are {found}: use x.to(torch.{dtype})")

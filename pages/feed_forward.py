@@ -20,7 +20,7 @@ from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
-TITLE = N_("Feed-forward: what the wide layer does")
+TITLE = N_("Feed-forward: what the hidden layer does")
 
 
 def main() -> None:

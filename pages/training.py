@@ -23,7 +23,7 @@ EVERY = 3.0  # seconds
 def main() -> None:
     """The story of the page, from top to bottom."""
     draw_frame(TITLE, starts.FAST, model_controls)
-    st.caption(_("Choose a task, press Start, and watch a real Transformer learn it."))
+    st.caption(_("Choose a task, press Start training, and watch a real Transformer learn it."))
     run = watched.watched()
     forgotten_note(run)
     if run is None:

@@ -161,7 +161,7 @@ RECIPE_TABLE: dict[str, NamedRecipe] = {
         "nanoGPT (Karpathy 2022), config/train_shakespeare_char.py, its values for a CPU",
     ),
     "fast": NamedRecipe(
-        N_("Fast: Muon on the matrices"),
+        N_("Fast: Muon for the matrices"),
         Recipe(
             n_steps=230,
             optimizer=OptimizerKind.MUON,

@@ -468,9 +468,9 @@ def _parsed(text: str) -> Values:
         text_ = N_("This is no JSON: it cannot be read from line {line}, column {column} on")
         raise _refusal(text_, line=error.lineno, column=error.colno) from None
     except ValueError:
-        raise _refusal(N_("A number in the text is too long to be a size")) from None
+        raise _refusal(N_("A number in the text is too long for a size")) from None
     if type(values) is not dict:
-        text_ = N_("A config.json is one object in braces, and this is {value}")
+        text_ = N_("A config.json is a single JSON object in braces, and this is {value}")
         raise _refusal(text_, value=_brief(values))
     return values
 

@@ -51,7 +51,7 @@ def bends(
     x = {"range": [-reach, reach], "fixedrange": True}
     return figure(
         [*traces, _bars(spread, _)],
-        title=_("Activation, slope, and what goes in here"),
+        title=_("Activation function, its slope, and the inputs of this run"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + 18, BOTTOM),
         bargap=0,

@@ -52,7 +52,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
             *_nodes(placed, columns, _),
             _clickable(placed, _),
         ],
-        title=_("All that the search looked at"),
+        title=_("All hypotheses that the search explored"),
         height=TITLE_AND_LEGEND + BOTTOM + STEP * (last - first + 2),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),

@@ -46,7 +46,7 @@ def tokens(
     ]
     return figure(
         [bar, columns(hovers, list(range(n)), most)],
-        title=_("How far the output moved at each token"),
+        title=_("Change of the output at each token"),
         height=TITLE + BARS + room,
         margin=(TITLE, room),
         barmode="overlay",

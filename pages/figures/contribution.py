@@ -189,7 +189,7 @@ def sinks(
     even = float(heads["even_weight"].iloc[0])
     return figure(
         [points],
-        title=_("First token: its weight against its size"),
+        title=_("First token: attention weight against vector size"),
         height=360,
         margin=(46, 48),
         xaxis={

@@ -27,7 +27,7 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
 
     `table`: n, weights, pairs; `at`: the length where both are equal.
     """
-    unit = _("FLOP")
+    unit = _("FLOPs")
     slope = float(table["weights"].iloc[0]) / float(table["n"].iloc[0])
     lines = [
         _line(table, "weights", _("products with weights, ~ n"), FEED_FORWARD, "solid", unit),
@@ -58,14 +58,14 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
     ticks = ticks[:: max(1, len(ticks) // 7)]
     return figure(
         lines,
-        title=_("FLOP of one layer, forward, against the length"),
+        title=_("Forward FLOPs of one layer against length"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + ROOM, BOTTOM),
         right=half_of_last(ticks),
         **legend(),
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
         yaxis={
-            "title": {"text": _("FLOP (logarithmic)")},
+            "title": {"text": _("FLOPs (logarithmic)")},
             "type": "log",
             "tickformat": "~s",
             "dtick": 2,

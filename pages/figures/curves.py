@@ -111,7 +111,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         "exponentformat": "power",
         "dtick": 1,
     }
-    title = _("Gradient, before clipping")
+    title = _("Gradient norm, before clipping")
     return _picture([whole, *layers], steps, title=title, height=LOW, yaxis=axis, _=_)
 
 

@@ -45,7 +45,7 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         barmode="stack",
         bargap=0.3,
         xaxis={
-            "title": {"text": _("FLOP")},
+            "title": {"text": _("FLOPs")},
             "range": [0, 1.5 * float(table[ways].sum(axis=1).max())],
             "tickformat": "~s",
             "nticks": 6,
@@ -71,7 +71,7 @@ def _bar(table: pd.DataFrame, way: str, name: str, _: Translate) -> dict[str, An
         "customdata": table[["formula"]].values.tolist(),
         "hovertemplate": f"<b>%{{y}}</b> · {name}<br>"
         + "%{x:.4~s}"
-        + _("FLOP")
+        + _("FLOPs")
         + "<br>%{customdata[0]}<extra></extra>",
     }
 

@@ -30,7 +30,7 @@ def measures(
     heat = weight_map(codes(shares), _, showscale=False, xgap=3, ygap=1)
     return figure(
         [{**heat, "text": text, "texttemplate": "%{text}"}, _targets(n_columns, returns)],
-        title=_("All heads, a row each"),
+        title=_("All heads, one row each"),
         height=TOP + BOTTOM + ROW * n_heads,
         margin=(TOP, BOTTOM),
         xaxis={

@@ -37,7 +37,7 @@ def head_map(
     height = [n - 0.5, -0.5]
     return figure(
         traces,
-        title=_("Head {head}: what each query reads from").format(head=head),
+        title=_("Head {head}: what each query attends to").format(head=head),
         height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
         margin=(TITLE + label_room(tokens), KEY_TITLE),
         xaxis={

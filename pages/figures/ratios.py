@@ -34,7 +34,7 @@ def cost(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
         "marker": {"color": FEED_FORWARD},
         "hovertemplate": "%{y:,}<extra></extra>",
     }
-    flops = _line(table, "flops", _("FLOPs a token"), LEARNED, "%{y:,}")
+    flops = _line(table, "flops", _("FLOPs per token"), LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
         title=_("What the width costs"),
@@ -69,7 +69,7 @@ def changed(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
     line = _line(table, "change", _("change"), PINNED, "%{y:.2%}")
     frame = _frame(_("change / RMS of the output"), own, _, tickformat=".0%")
     margin = {**frame, "margin": (TITLE, BOTTOM), "height": frame["height"] - 28}
-    return figure([line], title=_("How far the layer's output moves"), **margin)
+    return figure([line], title=_("Change of the layer's output"), **margin)
 
 
 def _line(table: pd.DataFrame, column: str, name: str, color: str, shown: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def reach(
         traces.append({**columns(hovers, list(range(n)), most[part]), "yaxis": axis})
     return figure(
         traces,
-        title=_("Change {token}, and these outputs move").format(
+        title=_("Outputs that change when {token} changes").format(
             token=token_label(tokens[changed])
         ),
         height=TITLE + ARROW + TALL + room,

@@ -44,7 +44,7 @@ def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
         "decreasing": {"marker": {"color": BEFORE}},
         "totals": {"marker": {"color": RESIDUAL}},
         "connector": {"line": {"width": 1, "color": BEFORE}},
-        "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOP") + "<extra></extra>",
+        "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOPs") + "<extra></extra>",
     }
     ends = {
         "type": "scatter",
@@ -58,11 +58,11 @@ def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
     }
     return figure(
         [bars, ends],
-        title=_("From the rule to the exact count"),
+        title=_("From the rule of thumb to the exact count"),
         height=TITLE + AXIS + ROW * len(table),
         margin=(TITLE, AXIS),
         xaxis={
-            "title": {"text": _("FLOP of the whole training")},
+            "title": {"text": _("FLOPs of the whole training")},
             "range": [0, 1.35 * max(sums)],
             "tickformat": "~s",
             "nticks": 5,

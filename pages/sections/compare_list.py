@@ -53,5 +53,5 @@ def what_is_kept(n: int) -> None:
         listed.files_out(n)
     else:
         st.caption(_("Nothing yet: “Compare” at the top of every page keeps what is set there."))
-    with st.expander(_("Bring a list back"), icon=":material/upload:"):
+    with st.expander(_("Import a saved list"), icon=":material/upload:"):
         listed.file_in()

@@ -46,8 +46,10 @@ def draw_parameters(pair: Pair):
 
 def draw_operations(pair: Pair, n: int):
     """FLOPs of a token by operation."""
-    title = _("FLOP to read a token, n = {n:,}").format(n=n)
-    return pictures.bars(frames.operations(pair, n), sides.names(pair), title=title, unit=_("FLOP"))
+    title = _("FLOPs per token read, n = {n:,}").format(n=n)
+    return pictures.bars(
+        frames.operations(pair, n), sides.names(pair), title=title, unit=_("FLOPs")
+    )
 
 
 @section

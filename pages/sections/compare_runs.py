@@ -28,7 +28,7 @@ def both_ran(pair: Pair) -> bool:
     if found:
         return False
     try:
-        with st.spinner(_("Both models run …"), show_time=True):
+        with st.spinner(_("Running both models …"), show_time=True):
             for run in pair.both:
                 cached.recording(run)
     except ConfigError as error:
@@ -196,7 +196,7 @@ def draw_distances(pair: Pair, layer: int, head: int):
         columns=controls.head_names(pair.n_heads),
         titles=(_("layer"), _("head")),
         selected=(layer, head),
-        title=_("How far apart heads of one number are"),
+        title=_("Distance between heads of the same number"),
         _=_,
     )
 
@@ -236,7 +236,7 @@ def draw_difference(pair: Pair, layer: int, head: int, token: int):
     shown = labelled.window(pair.b, token)
     values = measured.difference(pair, layer, head)[shown, shown]
     labels = pair.b.input.labels[shown]
-    title = _("B − A: blue, B reads more")
+    title = _("B − A: blue where B attends more")
     return pair_pattern.difference(
         values, labels, title=title, pinned=token, first=shown.start, _=_
     )

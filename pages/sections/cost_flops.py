@@ -30,7 +30,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
         tables.passes(config, shown[2])
         if said := flop_words.writing_sentence(config, *shown[2:]):
             st.caption(said)
-    with st.expander(_("Every product with its formula"), icon=":material/functions:"):
+    with st.expander(_("Every matrix product with its formula"), icon=":material/functions:"):
         tables.operations(*shown)
     st.caption(flop_words.flops_note(config))
 
@@ -38,7 +38,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
 def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):
     """FLOPs by operation."""
     table = frames.operation_rows(config, kind, shape, setup)
-    title = _("FLOP by operation, all layers: {what}").format(what=names.pass_kind(kind))
+    title = _("FLOPs by operation, all layers: {what}").format(what=names.pass_kind(kind))
     return flop_bars.operation_bars(table, title=title, _=_)
 
 

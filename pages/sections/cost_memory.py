@@ -30,7 +30,7 @@ def where_memory_goes(config: ModelConfig) -> None:
     show(draw_memory, *shown, key="memory_bars", alt=memory_words.memory_alt)
     st.caption(memory_words.bars_note())
     if is_training:
-        with st.expander(_("Activations, term by term"), icon=":material/functions:"):
+        with st.expander(_("Activation memory, term by term"), icon=":material/functions:"):
             tables.kept(config, setup, shape)
         st.caption(memory_words.kept_note(config, setup))
     else:

@@ -40,7 +40,9 @@ def how_fast_here(run: Run) -> None:
         "measure_device", _("Measure this device"), again=_("Measure again")
     )
     if not is_asked:
-        text = _("FLOPs and bytes are exact; how long they take, this device is asked first.")
+        text = _(
+            "FLOPs and bytes are exact; to know how long they take, this device is measured first."
+        )
         st.caption(text)
         measured_tables.show(measured_tables.counted(case))
         return

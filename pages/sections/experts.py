@@ -62,8 +62,9 @@ def _text_and_load(run: Run, layer: int, token: int) -> None:
         tables.routed_text(run, layer, token, experts.color_of)
         st.caption(
             _(
-                "Each token has the colour of its first expert; beside it the numbers of all its "
-                "experts, struck through where there was no room. The pinned token is bold."
+                "Each token has the color of its first expert, followed by the numbers "
+                "of all its experts, struck through where capacity was exceeded. The "
+                "pinned token is bold."
             )
         )
     with right:

@@ -24,8 +24,9 @@ def the_bend(run: Run, layer: int, expert: int) -> None:
     show(draw_bend, run, layer, expert, key="bend_curves", alt=words.bend_alt)
     st.caption(
         _(
-            "Derivatives by autograd. Grey ground: the chosen activation passes hardly any "
-            "gradient, |φ′(z)| < 0.01. A gated kind bends its gate: z is then what goes into it."
+            "Derivatives by autograd. Grey: the chosen activation passes hardly any "
+            "gradient there, |φ′(z)| < 0.01. In a gated layer the activation is applied "
+            "to the gate, and z is the gate's input."
         )
     )
 

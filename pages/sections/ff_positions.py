@@ -28,7 +28,10 @@ def each_position_alone(run: Run, layer: int, token: int) -> None:
         tables.shuffled(run, layer)
         st.markdown(words.reach_sentence(run, layer, token))
     st.caption(
-        _("Both parts ran on the inputs they had in this run, in evaluation, the mask in place.")
+        _(
+            "Each part was rerun on its own inputs of this run, in evaluation mode and with "
+            "the mask in place."
+        )
     )
 
 

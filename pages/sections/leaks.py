@@ -152,7 +152,7 @@ def draw_gradient(found: Leaks, token: int):
         measured.gradients(found),
         measured.forbidden(run)[found.outputs, :],
         Names(
-            _("Gradient of outputs towards tokens"),
+            _("Gradient of outputs with respect to tokens"),
             _("output"),
             _("token"),
             [run.input.labels[i] for i in found.outputs],

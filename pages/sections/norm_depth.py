@@ -117,7 +117,7 @@ def draw_scaling(passes: tuple[Depth, ...]):
     """The last gradient against depth."""
     table = measured.last_gradients(passes)
     names = depth_words.names(list(dict.fromkeys(table["placement"])))
-    title = _("Gradient of the last matrix, by depth (thin: theory)")
+    title = _("Gradient of the last matrix against depth (thin: theory)")
     return depth.last_gradients(table, names, title=title, _=_)
 
 

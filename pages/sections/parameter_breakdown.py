@@ -34,7 +34,7 @@ def where_they_are(run: Run) -> None:
         controls.open_choice(run, view, path)
     kind = path.partition("/")[0] if view == "by_kind" else ""
     tables.parts(run.config, kind if kind in list(Kind) else "")
-    with st.expander(_("Bytes of the weights"), icon=":material/memory:"):
+    with st.expander(_("Memory of the weights"), icon=":material/memory:"):
         tables.sizes(run.config)
         st.caption(_("Weights alone; int8 and int4 need scales for groups of weights, on top."))
 

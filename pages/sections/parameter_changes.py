@@ -23,7 +23,7 @@ def what_changes_it(run: Run) -> None:
     click = functools.partial(controls.apply_clicked, run)
     show(draw_changes, run, key="differences", alt=words.changes_alt, on_click=click)
     controls.change_choice(run)
-    with st.expander(_("All of them, to the last parameter"), icon=":material/table:"):
+    with st.expander(_("All changes, down to the last parameter"), icon=":material/table:"):
         tables.changes(run.config)
 
 

@@ -136,5 +136,5 @@ def draw_loss(run: Run, n: int, n_steps: int, length: int):
     """The loss by position."""
     bands = beyond_words.bands(run, n, n_steps, length)
     own = terms.option(run.config.position.position_kind)
-    title = _("Bits a token by position, {kind}").format(kind=own)
+    title = _("Bits per token by position, {kind}").format(kind=own)
     return beyond.loss(bands, trained_len=length, title=title, _=_)

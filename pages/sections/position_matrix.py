@@ -106,7 +106,7 @@ def _table_names(kind: PositionKind, position: int) -> Names:
     rows = _("position")
     match kind:
         case PositionKind.ROPE:
-            return Names(_("Cosine of the angle of each pair"), rows, _("pair"), _("cosine"))
+            return Names(_("Cosine of each pair's angle"), rows, _("pair"), _("cosine"))
         case PositionKind.ALIBI:
             title = _("What is added to the scores of query {position}").format(position=position)
             return Names(title, _("key at position"), _("head"), _("bias"))
@@ -127,7 +127,7 @@ def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int):
         names = tuple(_("feature {i}").format(i=column) for column in columns)
     if kind is PositionKind.ALIBI:
         names = (_("head {head}").format(head=pair),)
-        title = _("Bias of head {head} over the keys").format(head=pair)
+        title = _("Bias of head {head} on each key").format(head=pair)
         y = _("bias")
     axes = Axes(title, _("position"), y)
     curves = measured.pair_curves(run, kind, n, pair, position)
@@ -139,7 +139,7 @@ def draw_scale(run: Run, kind: PositionKind, n: int, pair: int):
     if kind is PositionKind.ALIBI:
         found = measured.half_distances(run)
         table = found.rename(columns={"head": "number", "half_distance": "length"})
-        axes = Axes(_("How far each head sees"), _("head"), _("tokens that halve a weight"))
+        axes = Axes(_("How far each head attends"), _("head"), _("tokens that halve a weight"))
     else:
         found = measured.wavelengths(run, kind)
         table = found.rename(columns={"pair": "number", "wavelength": "length"})
@@ -162,7 +162,7 @@ def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int):
     x = _("distance in positions")
     if kind is PositionKind.ALIBI:
         slopes = tuple(measured.half_distances(run)["slope"])
-        axes = Axes(_("Bias by distance, every head"), x, _("bias"))
+        axes = Axes(_("Bias against distance, every head"), x, _("bias"))
         name = _("head {head}").format(head=pair)
         return position_curves.biases(slopes, axes, n=n, chosen=pair, name=name, _=_)
     if kind is PositionKind.ROPE:

@@ -27,10 +27,10 @@ def what_others_have(run: Run) -> None:
         tables.published()
     st.caption(
         _(
-            "Counted by formula; tests hold each model whose weights were published against their "
-            "number and against transformers. BERT and BART without a head for words, BERT with "
-            "its pooler. Vaswani et al. 2017 give theirs, with 37,000 tokens or so, as 65 and 213 "
-            "million."
+            "Counted by formula; where a model's weights are published, tests check the "
+            "count against them and against transformers. BERT and BART without a "
+            "language-modeling head, BERT with its pooler. Vaswani et al. 2017 state 65 "
+            "and 213 million, with about 37,000 tokens."
         )
     )
 

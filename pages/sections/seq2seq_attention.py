@@ -61,8 +61,8 @@ def _all_heads(run: Run, which: Chosen, pins: Pins) -> None:
             )
     st.caption(
         _(
-            "A row of tiles a layer, a tile a head, one scale for all; grey is masked. A mark is a "
-            "pinned token. Choose a head by a click."
+            "One row of tiles per layer, one tile per head, all on one scale; grey is "
+            "masked. A tick marks a pinned token. Click a tile to choose its head."
         )
     )
 

@@ -42,7 +42,11 @@ def memory(run: Run) -> None:
 def draw_similarity(run: Run, step: int, pinned: int):
     """Source tokens against each other; of a long source the part around the pinned one."""
     shown = measured.part(len(run.input.labels), pinned, measured.MOST_ROWS)
-    title = _("Alike before the first layer") if step == BEFORE else _("Alike as handed over")
+    title = (
+        _("Similarity before the first layer")
+        if step == BEFORE
+        else _("Similarity at the encoder's output")
+    )
     return encoder_output.similarity(
         measured.source_cosines(run, step)[shown, shown],
         run.input.labels[shown],

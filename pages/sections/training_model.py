@@ -27,9 +27,12 @@ def what_it_became(run: TrainingRun, step: int) -> None:
     _files(run, step)
     with st.expander(_("The same in a terminal"), key="terminal"):
         st.caption(
-            _("Equal settings give equal losses on equal machines. Save your text as text.txt.")
+            _(
+                "The same settings give the same losses on the same kind of machine. Save "
+                "your text as text.txt."
+            )
             if run.spec.task.text is not None
-            else _("Equal settings give equal losses on equal machines.")
+            else _("The same settings give the same losses on the same kind of machine.")
         )
         st.code(command_line(run.spec), language="bash", wrap_lines=True)
 
@@ -44,7 +47,7 @@ def _openings(run: TrainingRun, step: int) -> None:
     labels = {
         "pages/gpt.py": _("As a GPT"),
         "pages/encoder.py": _("As an encoder"),
-        "pages/seq2seq.py": _("As an encoder–decoder, writing"),
+        "pages/seq2seq.py": _("As an encoder–decoder, generating"),
     }
     with st.container(horizontal=True, key="openings"):
         architecture = run.spec.config.architecture

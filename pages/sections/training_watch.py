@@ -99,7 +99,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     with columns[1]:
         figure = curves.gradients(pictures[0], steps, _)
         show_now(figure, key="gradients", alt=curve_words.gradient_alt(view))
-        st.caption(_("Grey: the whole gradient. The stronger the blue, the later the layer."))
+        st.caption(_("Grey: the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
         figure = curves.speed(pictures[0], steps, _)
         show_now(figure, key="speed", alt=curve_words.speed_alt(view))

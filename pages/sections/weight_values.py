@@ -24,7 +24,7 @@ def how_they_are_spread(run: Run) -> None:
         return
     if not measured.is_small(run):
         st.caption(words.building_note(run))
-        switch("spread_of_weights", _("Build it and look at its weights"))
+        switch("spread_of_weights", _("Build it and inspect its weights"))
     if not measured.is_shown(run):
         return
     try:

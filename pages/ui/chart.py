@@ -73,8 +73,8 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
         return
     st.caption(_("A · {name}, as it was kept").format(name=name))
     _show_one(a, other, key=f"{key}_a", alt=alt)
-    clicked = _("B · as it is set now: a click chooses here")
-    st.caption(clicked if on_click else _("B · as it is set now"))
+    clicked = _("B · current setting: click to choose here")
+    st.caption(clicked if on_click else _("B · current setting"))
     _show_one(b, values, key=key, alt=alt, on_click=on_click)
 
 

@@ -44,7 +44,7 @@ def architecture(shown: Architecture | None, presets: Sequence[str] = ()) -> Non
     if shown is not Architecture.BLOCK:
         _whole(config, (shown or config.architecture).reads_tokens, is_counted)
     _shape(config, is_counted)
-    with st.expander(_("Experts, biases, dropout, initialisation, seed, device"), key="more"):
+    with st.expander(_("Experts, biases, dropout, initialization, seed, device"), key="more"):
         _details(config)
         _evaluation()
         _place(available_dtypes(link.value("device")), link.value("dtype"))
@@ -56,7 +56,7 @@ def to_train(config: ModelConfig) -> None:
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
     _whole(config, reads_tokens=True)
     _shape(config)
-    with st.expander(_("Experts, biases, dropout, initialisation, seed, device"), key="more"):
+    with st.expander(_("Experts, biases, dropout, initialization, seed, device"), key="more"):
         _details(config)
         _place([*WeightDtype], trained_dtype())
 
@@ -113,7 +113,7 @@ def _weights(shown: Architecture | None) -> None:
     why = weights.why_random(shown)
     if start.weights.startswith(runs.PREFIX):
         card = starts.model(start.weights).card
-        st.caption(_("As it was after {n:,} updates.").format(n=card.n_steps))
+        st.caption(_("The model after {n:,} training steps.").format(n=card.n_steps))
     can_be_trained = bool(start.weights) and weights.fit(shown)
     if start.weights:
         _which_weights("random" if why else "trained", can_be_trained)

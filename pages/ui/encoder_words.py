@@ -9,7 +9,7 @@ from pages.ui.language import _, literal
 def guess_sentence(run: Run, token: int) -> str:
     """What the model expects at the pinned token, and what really stands there."""
     first = layers.candidates(run, token).iloc[0]
-    text = _("At position {position} the model expects {guess} ({probability:.0%}).")
+    text = _("At position {position} the model predicts {guess} ({probability:.0%}).")
     guess = text.format(
         position=token + 1, guess=literal(first["label"]), probability=first["probability"]
     )
@@ -20,7 +20,7 @@ def _written(run: Run) -> tuple[str, ...]:
     """All guesses in a row: of a model that sorts, the sorted letters."""
     if not run.weights:
         return ()
-    text = _("All together it would write {text}.")
+    text = _("Taken together it would write {text}.")
     return (text.format(text=literal(layers.written(run))),)
 
 
@@ -66,7 +66,7 @@ def layers_sentence(run: Run) -> str:
     )
     if run.config.norm.norm_placement == "post":
         return numbers + " " + _("Post-norm brings every layer back to the same scale.")
-    return numbers + " " + _("Every layer adds to the stream; see whether one adds most.")
+    return numbers + " " + _("Every layer adds to the residual stream; see whether one adds most.")
 
 
 def layers_alt(run: Run, *_before: Run | None) -> str:
@@ -79,4 +79,4 @@ def layers_alt(run: Run, *_before: Run | None) -> str:
 def all_heads_alt(run: Run, *_marked: int) -> str:
     """All heads of all layers in words."""
     listed = "; ".join(layers.labelled_tiles(run)["hover"])
-    return _("Attention patterns of all heads of all layers: {listed}.").format(listed=listed)
+    return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)

@@ -28,7 +28,7 @@ def measure_title(name: str) -> str:
 def tiles_alt(run: Run, *_marked: int) -> str:
     """All heads in words."""
     listed = "; ".join(layers.labelled_tiles(run)["hover"])
-    return _("Attention patterns of all heads of all layers: {listed}.").format(listed=listed)
+    return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)
 
 
 def habits_sentence(run: Run) -> str:
@@ -40,7 +40,7 @@ def habits_sentence(run: Run) -> str:
     listed = "; ".join(_habit(row) for row in named.head(MOST_LISTED).itertuples())
     rest = len(named) - MOST_LISTED
     more = " " + _("And {n} more.").format(n=rest) if rest > 0 else ""
-    text = _("Heads with a habit (more than half of their weight): {listed}.")
+    text = _("Heads with a clear role (more than half of their weight): {listed}.")
     return text.format(listed=listed) + more
 
 

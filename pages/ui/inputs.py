@@ -194,7 +194,7 @@ def hide_control(run: Run) -> None:
     if run.config.architecture is Architecture.ENCODER and tokens.can_hide():
         switch(
             "hide_token",
-            _("Hide the pinned token behind [MASK]"),
+            _("Replace the pinned token by [MASK]"),
             help=_("The model sees [MASK] there and has to guess from the other tokens."),
         )
 

@@ -63,7 +63,7 @@ def sees_ahead(run: Run) -> str:
 def next_sentence(run: Run, position: int, sampling: SamplingConfig) -> str:
     """What comes first, how many are left to draw from, and how open it is."""
     found = predicted.outlook(run, position, sampling)
-    text = _("After {token} the model puts {first} first.")
+    text = _("After {token} the top prediction is {first}.")
     said = [text.format(token=literal(run.input.labels[position]), first=literal(found.label))]
     if sampling.is_greedy:
         said.append(_("Temperature 0 is greedy: that one is always taken."))

@@ -20,7 +20,7 @@ def text_controls() -> None:
     """Paste or upload; what was wrong with it, or how much there is."""
     with st.container(key="own_text_controls"):
         st.file_uploader(
-            _("A text file, UTF-8 best"), KINDS, key="uploaded_text", on_change=_read_uploaded
+            _("A text file, preferably UTF-8"), KINDS, key="uploaded_text", on_change=_read_uploaded
         )
         st.text_area(
             _("… or paste a text"),

@@ -18,13 +18,13 @@ def lens_sentence(run: Run, position: int) -> str:
     lens, layer = predicted.lens(run), predicted.decided(run, position)
     final = predicted.lens_view(run, position)
     row = final.positions.index(position)
-    text = _("At the pinned token {token} the answer {answer} stands first from “{layer}” on.")
+    text = _("At the pinned token {token} the answer {answer} ranks first from “{layer}” on.")
     said = text.format(
         token=literal(run.input.labels[position]),
         answer=literal(final.labels[row][-1]),
         layer=layer_name(layer),
     )
-    before = _("Before the first layer it was at rank {rank:,} of {vocab_size:,}.")
+    before = _("Before the first layer it ranked {rank:,} of {vocab_size:,}.")
     return f"{said} " + before.format(
         rank=int(lens.rank[0, position]), vocab_size=run.config.vocab_size
     )
@@ -125,4 +125,4 @@ def surprise_alt(run: Run, _pinned: int) -> str:
     """Surprise in words."""
     rows = predicted.surprise(run).itertuples()
     listed = "; ".join(f"{row.label} {row.bits:.1f}" for row in rows)
-    return _("Bits of surprise at each token: {listed}.").format(listed=listed)
+    return _("Surprisal of each token in bits: {listed}.").format(listed=listed)

@@ -112,7 +112,7 @@ def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None
         text = _("Paused, so that the page stays quick: {done} of {all} are done and drawn.")
     st.caption(text.format(done=n_done, all=n_steps))
     st.button(
-        _("Go on"),
+        _("Continue"),
         icon=":material/play_arrow:",
         on_click=_go_on,
         args=(what, key),

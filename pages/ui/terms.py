@@ -167,7 +167,7 @@ def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
         case "resid_pre" if config.architecture.reads_tokens and is_added:
             return _("embedding + position")
         case "resid_pre":
-            return _("+ position") if is_added else _("embedding")
+            return _("+ position vectors") if is_added else _("embedding")
         case "resid_mid":
             return _("norm 1") if is_post else _stream(_("+ attention"), config)
         case _:

@@ -67,7 +67,7 @@ def recipe_controls(recipe: Recipe) -> None:
         choose("schedule", _("Schedule"), ScheduleKind)
         warmups = [n for n in WARMUPS if n <= link.value("n_steps")]
         slide("warmup_steps", _("warmup_steps"), warmups, link.value("warmup_steps"))
-    with st.expander(_("Decay, smoothing, clipping, momentum"), key="knobs"):
+    with st.expander(_("Weight decay, label smoothing, clipping, momentum"), key="knobs"):
         _more(recipe)
 
 

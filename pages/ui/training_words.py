@@ -27,8 +27,9 @@ TASKS = {
         "the model writes by itself."
     ),
     TaskKind.INDUCTION: N_(
-        "A random run of tokens repeats: find what came before, and say what followed it. Score: "
-        "the share of repeats told right, at distances never learned."
+        "A random sequence repeats: find where the token came before, and predict what "
+        "followed it (induction). Score: share of repeated tokens predicted correctly, "
+        "at distances never trained on."
     ),
     TaskKind.COPY: N_("Say the letters again. Score: the share of whole answers that are right."),
     TaskKind.REVERSE: N_(
@@ -39,11 +40,12 @@ TASKS = {
         "right."
     ),
     TaskKind.ADDITION: N_(
-        "Add two numbers; the sum is written from its last digit to its first. Score: the share of "
-        "whole sums that are right."
+        "Add two numbers; the sum is written from its last digit to its first. Score: "
+        "share of sums that are entirely right."
     ),
     TaskKind.MASKED_WORDS: N_(
-        "Guess hidden words from both sides. Score: the share of hidden words that are found."
+        "Masked language modeling: predict hidden words from both sides. Score: share "
+        "of masked words predicted correctly."
     ),
     TaskKind.TRANSLATION: N_(
         "Translate between English and Chinese; the language of the source says which way. Score: "
@@ -96,14 +98,15 @@ def example_sentence(places: tuple[Place, ...]) -> str:
     is_filled_in = any(place.answer for place in places)
     if learner(TaskKind(link.value("task"))) is Architecture.ENCODER_DECODER:
         text = _(
-            "A held-out row of {n} tokens: the source, the token that begins a target, and violet "
-            "the {asked} that have to be written, the last one ends it."
+            "A validation example of {n} tokens: the source, the start token and, in "
+            "violet, the {asked} target tokens to predict; the last one ends the "
+            "sentence."
         )
         return text.format(**counted)
     text = (
-        _("A held-out row of {n} tokens; at the {asked} violet ones the answer is asked for.")
+        _("A validation example of {n} tokens; the answer is due at the {asked} violet ones.")
         if is_filled_in
-        else _("A held-out row of {n} tokens; each of the {asked} violet ones has to be said.")
+        else _("A validation example of {n} tokens; the {asked} violet ones are to be predicted.")
     )
     return text.format(**counted)
 
@@ -172,14 +175,15 @@ def run_sentence(view: RunView) -> str:
     guess = guessing(view)
     if view.evaluations.empty:
         text = _(
-            "Guessing all {n:,} tokens alike costs {nats:.2f} nats: an untrained model starts "
-            "about there."
+            "A uniform guess over {n:,} tokens costs {nats:.2f} nats: an untrained "
+            "model starts near that."
         )
         return text.format(n=view.spec.config.vocab_size, nats=guess)
     newest = view.evaluations.iloc[-1]
     text = _(
-        "After {step:,} updates the held-out loss is {loss:.2f} nats ({bits:.2f} bits): as unsure "
-        "as among {perplexity:.1f} tokens alike, of {n:,}. {score_name}: {score}."
+        "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
+        "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
+        "equally likely tokens, of {n:,}. {score_name}: {score}."
     )
     said = text.format(
         step=int(newest.step),

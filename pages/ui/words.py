@@ -86,8 +86,9 @@ def _reason(run: Run) -> str:
         return _("Without a norm nothing brings the stream back to a common scale.")
     if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
         return _(
-            "BatchNorm in evaluation uses running statistics, still mean 0 and variance 1 in an "
-            "untrained model: it changes next to nothing. Switch training mode on."
+            "In evaluation mode BatchNorm uses running statistics, which are still mean "
+            "0 and variance 1 in an untrained model: it changes next to nothing. Switch "
+            "training mode on."
         )
     match norm.norm_placement:
         case NormPlacement.PRE:
@@ -97,7 +98,10 @@ def _reason(run: Run) -> str:
         case NormPlacement.SANDWICH:
             return _("What each branch writes is normalised: every write has about the same size.")
         case NormPlacement.PARALLEL:
-            return _("Both parts read the same norm, and their writes are added at once.")
+            return _(
+                "Attention and feed-forward read the same normalized input, and their "
+                "outputs are added at once."
+            )
 
 
 def take_away_caption(run: Run) -> str:
@@ -117,7 +121,7 @@ def _with_link(text: str) -> str:
 def strip_alt(run: Run, layer: int, *_selected: str) -> str:
     """The drawing of the block in words."""
     order = " → ".join(labelled.stages(run, layer)["label"])
-    return _("Drawing of the block, parts in order: {order}.").format(order=order)
+    return _("Diagram of the block, parts in order: {order}.").format(order=order)
 
 
 def flow_alt(run: Run, layer: int, *_before: Run | None) -> str:
@@ -171,9 +175,9 @@ def head_measures(run: Run, layer: int, head: int, token: int) -> str:
     """The measures of one head in a line."""
     row = cached.heads(run, layer).iloc[head]
     text = _(
-        "**Head {head}** · entropy {entropy:.2f} bits · distance {distance:.1f} tokens · "
-        "first token {first:.2f} · same {same:.2f} · previous {previous:.2f} · "
-        "row sums {least:.3f} to {most:.3f} · pinned: {token}"
+        "**Head {head}** · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
+        "tokens · weight on first token {first:.2f}, itself {same:.2f}, previous token "
+        "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
     )
     return text.format(
         head=head,
@@ -204,21 +208,19 @@ def window_note(run: Run, token: int) -> str:
     shown, n = labelled.window(run, token), len(run.input.labels)
     if shown.stop - shown.start == n:
         return ""
-    text = _(
-        "Drawn are tokens {first} to {last} of {n}, around the pinned one; pin another to move."
-    )
+    text = _("Shown: tokens {first} to {last} of {n}, around the pinned one; pin another to move.")
     return text.format(first=shown.start + 1, last=shown.stop, n=n)
 
 
 def heads_alt(run: Run, layer: int, *_marked: int) -> str:
     """All heads in words."""
     rows = "; ".join(labelled.heads(run, layer)["hover"])
-    return _("Attention patterns of all heads on one scale: {rows}.").format(rows=rows)
+    return _("Attention weights of all heads on one scale: {rows}.").format(rows=rows)
 
 
 def head_alt(run: Run, layer: int, head: int, token: int) -> str:
     """One head in words."""
-    text = _("Attention pattern of head {head}: query down, key across; pinned: {token}.")
+    text = _("Attention weights of head {head}: queries down, keys across; pinned: {token}.")
     return text.format(head=head, token=run.input.labels[token])
 
 

@@ -108,16 +108,16 @@ def cache_formula(run: Run) -> str:
     """Bytes of a token, in letters and in numbers."""
     config, itemsize = run.config, generated.itemsize(run)
     factors = f"2 · {config.n_layers} · {config.n_kv_heads} · {config.d_head} · {itemsize}"
-    letters = _("2 · n_layers · n_kv_heads · d_head · bytes of a number")
+    letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
     total = kv_cache_bytes_per_token(config, itemsize)
-    text = _("**Bytes a token:** {letters} = {factors} = **{total:,}** ({dtype})")
+    text = _("**Bytes per token:** {letters} = {factors} = **{total:,}** ({dtype})")
     return text.format(letters=letters, factors=factors, total=total, dtype=run.dtype)
 
 
 def cache_sentence(run: Run, steps: pd.DataFrame) -> str:
     """What the cache takes now, and what sharing keys and values saves."""
     last = steps.iloc[-1]
-    text = _("After {n:,} tokens the cache holds {kept:,} of them in {bytes:,} bytes, measured.")
+    text = _("After {n:,} tokens the cache holds {kept:,} of them, measured {bytes:,} bytes.")
     said = text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])
     if last["every_head"] > last["formula"]:
         text = _(
@@ -135,7 +135,7 @@ def _how_it_grows(run: Run, steps: pd.DataFrame) -> str:
         return text.format(n=window)
     if (steps["n_kept"] < steps["n_read"]).any():
         return _("Where the context is full it lets go of its older half and fills again.")
-    return _("Every new token adds the same: it grows in a straight line.")
+    return _("Every new token adds the same amount: it grows linearly.")
 
 
 def growth_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> str:

@@ -37,7 +37,7 @@ def at():
 
 def column(at, name: str) -> list[str]:
     """A column of the table of operations."""
-    table = next(each.value for each in at.dataframe if "FLOPs a byte" in each.value)
+    table = next(each.value for each in at.dataframe if "FLOPs per byte" in each.value)
     return table[name].tolist()
 
 
@@ -54,7 +54,7 @@ def test_nothing_is_measured_unasked_but_counted():
     at = opened(COST, **SMALL)
     assert_works(at)
     assert "this device is asked first" in said(at)
-    assert "measured" not in next(t.value for t in at.dataframe if "FLOPs a byte" in t.value)
+    assert "measured" not in next(t.value for t in at.dataframe if "FLOPs per byte" in t.value)
     assert "q_proj" in column(at, "operation")
 
 

@@ -114,7 +114,7 @@ def test_the_width_sweep_is_exact():
     d = 32
     assert rows["d_ff / d_model"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
     assert rows["parameters"].tolist() == [2 * d * d * r + d * r + d for r in range(1, 9)]
-    assert rows["FLOPs a token"].tolist() == [4 * d * d * r for r in range(1, 9)]
+    assert rows["FLOPs per token"].tolist() == [4 * d * d * r for r in range(1, 9)]
     assert rows["change of the output"][3] == 0  # the run's own width: the same weights
 
 

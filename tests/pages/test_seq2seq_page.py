@@ -196,7 +196,7 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
     assert_works(at)
     assert figure(at, "beam_tree")["data"] == first
     assert "there is no future to hide" in said(at)
-    assert "Held-out sentences are measured with the causal mask." in said(at)
+    assert "Scores on validation sentences use the causal mask." in said(at)
 
 
 def test_without_its_source_the_target_is_another_one():

@@ -63,8 +63,9 @@ def contribution_alt(run: Run, layer: int, head: int | None, query: int) -> str:
 def sinks_sentence(run: Run) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
-        "A head counts as a sink where its mean weight on the first token is above {above:.0%} "
-        "and that token's ‖v·W_O‖ is below {below} of the mean of the others."
+        "Some heads park their attention on the first token, an attention sink. A head "
+        "counts where its mean weight on that token is above {above:.0%} although the "
+        "token's ‖v·W_O‖ is below {below} of the others' mean."
     ).format(above=SINK_ABOVE, below=SMALL_BELOW)
     table = measured.sinks(run)
     found = table[table["is_sink"]].sort_values("weight", ascending=False)

@@ -110,7 +110,7 @@ def cell_choice(run: Run, key: int, step: str, feature: int) -> None:
     width = {"mix": run.config.d_head, "write": run.config.d_model}.get(step, 1)
     if width > 1:
         with right:
-            label = _("Feature · the column that is written out")
+            label = _("Feature · the column written out below")
             slider("feature", label, feature, most=width - 1)
 
 
@@ -126,7 +126,7 @@ def scaling_switch() -> None:
 def counted_choice() -> None:
     """One head, or all of the layer together."""
     st.segmented_control(
-        _("Counted are"),
+        _("Heads counted"),
         COUNTED,
         format_func=lambda name: _(COUNTED_LABELS[name]),
         required=True,

@@ -32,8 +32,8 @@ def edges_sentence(run: Run, layer: int, head: int, query: int) -> str:
 def edges_note(run: Run, layer: int, head: int, query: int, n_edges: int, least: float) -> str:
     """Which lines are drawn."""
     text = _(
-        "Drawn are the {n} largest weights of each token; those under {least:.0%} are left out, "
-        "but for the pinned token."
+        "Shown: the {n} largest weights of each token, from {least:.0%} up; all those "
+        "of the pinned token."
     )
     shown = frames.window(run, query, frames.MOST_LINES)
     note = drawn_note(run, layer, head, query, shown)
@@ -79,7 +79,9 @@ def _named(run: Run) -> str:
 
 def table_alt(run: Run, *_sorted: object) -> str:
     """The heat table in words."""
-    return _("A row a head, a column a measure. {sentence}").format(sentence=table_sentence(run))
+    return _("One row per head, one column per measure. {sentence}").format(
+        sentence=table_sentence(run)
+    )
 
 
 def sharpest_for(run: Run, query: int) -> tuple[int, int, int, float]:

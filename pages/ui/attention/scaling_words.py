@@ -32,9 +32,10 @@ def random_scaling_note(run: Run) -> str:
     """How the curves were drawn, and what they say at their ends."""
     table = measured.random_sharpness(run).set_index(["is_scaled", "d_head"])
     text = _(
-        "Curves: random q and k, every number from N(0, 1) (seed {seed}), under the mask of this "
-        "run. A sum of d_head such products has standard deviation √d_head: {least:.1f} at "
-        "d_head = 1, {most:.1f} at 512; divided by √d_head it stays at {scaled:.1f}."
+        "Curves: random q and k, every number from N(0, 1) (seed {seed}), under this "
+        "run's mask. A dot product over d_head such numbers has standard deviation "
+        "√d_head: {least:.1f} at d_head = 1, {most:.1f} at 512; divided by √d_head it "
+        "stays at {scaled:.1f}."
     )
     std = table["score_std"]
     return text.format(

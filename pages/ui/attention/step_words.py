@@ -44,11 +44,11 @@ def _whose_weights(run: Run) -> str:
 
 STEP_SENTENCES = {
     "qkv": N_(
-        "Every token makes three vectors of {d_head} numbers: what it asks for (q), what it "
-        "answers to (k), what it hands over (v)."
+        "Every token makes three vectors of {d_head} numbers: a query (what it looks "
+        "for), a key (what it can be found by) and a value (what it passes on)."
     ),
     "scores": N_("The pinned query times every key: scores from {raw}."),
-    "scaled": N_("Divided by √{d_head}, the scores run from {scaled}."),
+    "scaled": N_("Divided by √{d_head}, the scores range {scaled}."),
     "bias": N_("The further a key, the lower its score: now from {biased}."),
     "mask": N_("The mask closes {n_masked} of {n} keys to the pinned token; open: from {masked}."),
     "softmax": N_("The scores of the row become weights, from {pattern}; the row sums to {sum}."),
@@ -90,8 +90,8 @@ def drawn_note(run: Run, layer: int, head: int, query: int, shown: frames.Window
         return ""
     row = np.nan_to_num(measured.head(run, layer, head).pattern[query])
     text = _(
-        "Drawn are tokens {first} to {last} of {n}, around the pinned one; they hold {share} of "
-        "its weight. All numbers are made with all tokens."
+        "Shown: tokens {first} to {last} of {n}, around the pinned one; they hold "
+        "{share} of its weight. All numbers use all tokens."
     )
     share = percent(float(row[slice(*shown)].sum()))
     return text.format(first=shown.first + 1, last=shown.end, n=n, share=share)
@@ -113,7 +113,7 @@ def window_note(run: Run, layer: int, head: int, query: int) -> str:
 def strip_alt(run: Run, layer: int, head: int, query: int, _step: str) -> str:
     """The strip in words."""
     order = " → ".join(_(frames.STEP_TITLES[step]) for step in frames.steps(run))
-    text = _("All steps of {head} in small, in their order: {order}. Pinned: {token}.")
+    text = _("All steps of {head} as thumbnails, in order: {order}. Pinned: {token}.")
     return text.format(head=head_called(layer, head), order=order, token=run.input.labels[query])
 
 

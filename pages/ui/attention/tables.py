@@ -51,7 +51,7 @@ def contribution_note(run: Run, layer: int, head: int | None, query: int) -> str
     found = measured.contribution(run, layer, head, query)
     n_seen, notes = int(found.keys["is_seen"].sum()), []
     if n_seen > MOST_KEYS:
-        text = _("Drawn are the {n} keys with the largest weight or share, of {all} that are seen.")
+        text = _("Shown: the {n} keys with the largest weight or share, of {all} visible ones.")
         notes.append(text.format(n=MOST_KEYS, all=n_seen))
     notes.append(
         _(
@@ -154,7 +154,7 @@ def head_rows_note(run: Run) -> str:
     n_heads = len(measured.all_heads(run))
     if n_heads <= MOST_HEADS:
         return note
-    text = _("Drawn are the first {n} of {all} heads in this order; the table has all.")
+    text = _("Shown: the first {n} of {all} heads in this order; the table has all.")
     return f"{note} {text.format(n=MOST_HEADS, all=n_heads)}"
 
 

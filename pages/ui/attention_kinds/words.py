@@ -57,9 +57,9 @@ def error_sentence(run: Run, layer: int, head: int, reach: Reach) -> str:
     others = table.loc[["window", "strided", "linear"]]
     nearest, furthest = others["error"].idxmin(), others["error"].idxmax()
     text = _(
-        "Head {head} of layer {layer}: fused gives the same output (error {fused:.0e}); nearest of "
-        "the others is {nearest} ({least:.1%} off, {share:.0%} of the pairs scored), furthest "
-        "{furthest} ({most:.1%} off)."
+        "Head {head} of layer {layer}: the fused kernel gives the same output (error "
+        "{fused:.0e}); the closest of the others is {nearest} (error {least:.1%}, "
+        "{share:.0%} of the pairs scored), the furthest {furthest} (error {most:.1%})."
     )
     return text.format(
         head=head,
@@ -120,8 +120,9 @@ def sharing_sentence(run: Run, layer: int) -> str:
     rows = [measured.sharing_row(run, n, layer) for n in shared]
     first, last = rows[0], rows[-1]
     text = _(
-        "From {first} to {last} the cache of a token shrinks from {before:,} to {after:,} bytes "
-        "and the model from {parameters:,} to {fewer:,} parameters; n_heads stays {n_heads}."
+        "From {first} to {last} the cache per token shrinks from {before:,} to "
+        "{after:,} bytes and the model from {parameters:,} to {fewer:,} parameters; "
+        "n_heads stays {n_heads}."
     )
     said = text.format(
         first=terms.attention_kind(run.config),

@@ -35,7 +35,7 @@ def change_controls(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         switch("change_here", _("only at the pinned token"))
         st.button(
-            _("Change it"),
+            _("Apply"),
             icon=":material/edit:",
             type="primary",
             on_click=state.add,
@@ -97,7 +97,8 @@ def note(run: Run) -> None:
         return
     made = "; ".join(words.change(run, change) for change in run.interventions)
     text = _(
-        "Changed inside: {made}. Where nothing else is said, every picture shows the changed model."
+        "Changed inside the model: {made}. Unless noted otherwise, every picture shows "
+        "the changed model."
     )
     with st.container(horizontal=True, vertical_alignment="center", key="changes_note"):
         st.info(text.format(made=made), icon=":material/edit:")

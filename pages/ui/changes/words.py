@@ -96,10 +96,13 @@ def _at_pinned(run: Run, token: int) -> str:
     row = measured.change(run).iloc[token]
     before, after = int(row["top_before"]), int(row["top_after"])
     if before == after:
-        text = _("At the pinned token {before} stays first: {p_before:.1%} → {p_after:.1%}.")
+        text = _(
+            "At the pinned token {before} stays the top prediction: {p_before:.1%} → {p_after:.1%}."
+        )
     else:
         text = _(
-            "At the pinned token {after} is first now; {before}: {p_before:.1%} → {p_after:.1%}."
+            "At the pinned token the top prediction is now {after}; {before}: "
+            "{p_before:.1%} → {p_after:.1%}."
         )
     return text.format(
         before=literal(tokens.label(run, before)),
@@ -115,8 +118,8 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     most = max(range(len(worth)), key=worth.__getitem__)
     layer, name = place(run, most)
     text = _(
-        "For {token}, most depends on layer {layer}, {part}: without it the output moves by "
-        "{value:.3g} {unit}. Click a cell to switch that part off everywhere on the page."
+        "{token} depends most on layer {layer}, {part}: without it the output changes "
+        "by {value:.3g} {unit}. Click a cell to ablate that part on the whole page."
     )
     label = literal(f"{token + 1} · {run.input.labels[token]}")
     values = {"layer": layer + 1, "part": name, "value": worth[most], "unit": unit(run)}
@@ -133,7 +136,7 @@ def _most_of_heads(run: Run, worth: list[float]) -> str:
     heads = [number for number in range(len(worth)) if every[number].head is not None]
     most = max(heads, key=worth.__getitem__)
     layer, name = place(run, most)
-    text = _("Among the heads it is layer {layer}, {head}: {value:.3g} {unit}.")
+    text = _("The most important head is layer {layer}, {head}: {value:.3g} {unit}.")
     return text.format(layer=layer + 1, head=name, value=worth[most], unit=unit(run))
 
 

@@ -32,7 +32,7 @@ def _what_to_do() -> None:
             _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
         )
         st.button(
-            _("Drop A"),
+            _("Remove A"),
             icon=":material/delete:",
             on_click=kept.drop,
             args=(kept.index(),),
@@ -45,7 +45,7 @@ def which_is_a() -> None:
     names = [each.name for each in kept.all_kept()]
     if len(names) > 1:
         st.selectbox(
-            _("A is"),
+            _("A"),
             range(len(names)),
             format_func=names.__getitem__,
             **link.view("compared_with", kept.index(), tuple(names)),

@@ -79,7 +79,7 @@ def _buttons(i: int, *, is_a: bool) -> None:
     )
     st.button(_("set as B"), key=f"kept_b_{i}", on_click=kept.take, args=(i,))
     st.button(
-        _("Drop"), icon=":material/delete:", key=f"kept_drop_{i}", on_click=kept.drop, args=(i,)
+        _("Remove"), icon=":material/delete:", key=f"kept_drop_{i}", on_click=kept.drop, args=(i,)
     )
 
 
@@ -109,7 +109,7 @@ def files_out(n: int) -> None:
 def file_in() -> None:
     """A list that was taken along, back again; what is wrong with a file is said."""
     st.file_uploader(
-        _("A list that was saved as TOML"),
+        _("A list saved as TOML"),
         type="toml",
         key=UPLOAD,
         on_change=_uploaded,

@@ -25,24 +25,24 @@ class ReadyPair(NamedTuple):
 PAIRS = {
     "norm_placement": ReadyPair(
         N_("Pre-norm against post-norm"),
-        N_("12 layers, random weights: does the stream grow?"),
+        N_("12 layers, random weights: does the residual stream grow?"),
         {**_DEEP, "norm_placement": "pre"},
         {**_DEEP, "norm_placement": "post"},
     ),
     "sharing": ReadyPair(
         N_("MHA against GQA"),
-        N_("8 heads of keys and values, or 2: what becomes smaller?"),
+        N_("8 key and value heads, or 2: what becomes smaller?"),
         {**_WIDE, "n_kv_heads": "8"},
         {**_WIDE, "n_kv_heads": "2"},
     ),
     "trained": ReadyPair(
-        N_("Before training against after"),
+        N_("Before and after training"),
         N_("The same small GPT: where do its heads read now?"),
         {"preset": "stories-en-zh", "weights": "random"},
         {"preset": "stories-en-zh"},
     ),
     "published": ReadyPair(
-        N_("GPT-2 against SmolLM2"),
+        N_("GPT-2 and SmolLM2"),
         N_("Of one size, 2019 and 2025: what has changed?"),
         {"preset": "gpt2-small"},
         {"preset": "smollm2-135m"},

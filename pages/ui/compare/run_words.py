@@ -55,8 +55,8 @@ def tokens_differ(pair: Pair) -> str:
     """Why patterns are not subtracted."""
     n_a, n_b = (run.input.shape[1] for run in pair.both)
     text = _(
-        "A reads this text as {n_a} tokens and B as {n_b}, cut elsewhere: their patterns stand "
-        "beside each other, and no distance between them would mean anything."
+        "A and B tokenize this text differently ({n_a} and {n_b} tokens), so their "
+        "attention cannot be compared cell by cell."
     )
     return text.format(n_a=n_a, n_b=n_b)
 
@@ -114,9 +114,9 @@ def heads_sentence(pair: Pair, layer: int) -> str:
     """How far apart the heads are, which most, and which other head is nearer."""
     found = measured.distances(pair)
     text = _(
-        "A head of A and the head of B with its number lie {mean:.3f} apart on average (0: the "
-        "same, 1: nothing in common; {n} queries). Furthest: layer {layer}, head {head}, "
-        "{most:.3f}."
+        "Heads of A and B with the same number are {mean:.3f} apart on average (0: "
+        "identical, 1: disjoint; {n} queries). Furthest apart: layer {layer}, head "
+        "{head}, {most:.3f}."
     )
     place = np.unravel_index(found.argmax(), found.shape)
     said = text.format(
@@ -141,11 +141,11 @@ def _nearest(pair: Pair, layer: int) -> str:
 def heads_note(pair: Pair) -> str:
     """How to read the distances."""
     same = _(
-        "Distance: half of the sum of |A − B| over the keys, the mean over queries that have more "
-        "than one key to choose from."
+        "Distance: half the sum of |A − B| over the keys (total variation), averaged "
+        "over the queries that can attend to more than one key."
     )
     if all(run.weights for run in pair.both) and pair.a.weights != pair.b.weights:
-        more = _("Heads have no order: those of models trained apart need not share their numbers.")
+        more = _("Heads have no order: models trained separately need not number them alike.")
         return f"{same} {more}"
     return same
 
@@ -164,7 +164,7 @@ def distances_alt(pair: Pair, layer: int, *_head: int) -> str:
 
 def matrix_alt(pair: Pair, layer: int) -> str:
     """The map of every head against every head in words."""
-    text = _("Distance of each head of A (rows) to each head of B (columns). {sentence}")
+    text = _("Distance from each head of A (rows) to each head of B (columns). {sentence}")
     return text.format(sentence=_nearest(pair, layer))
 
 
@@ -219,7 +219,7 @@ def one_alt(pair: Pair, side: int, layer: int, head: int, token: int) -> str:
 
 def difference_alt(pair: Pair, layer: int, head: int, token: int) -> str:
     """The difference in words."""
-    text = _("B − A of layer {layer}, head {head}. {sentence}")
+    text = _("B − A in layer {layer}, head {head}. {sentence}")
     sentence = head_sentence(pair, layer, head, token)
     return text.format(layer=layer + 1, head=head, sentence=sentence)
 
@@ -229,8 +229,9 @@ def expected_sentence(pair: Pair, place: int) -> str:
     found, table = measured.expected(pair.a, pair.b, place), frames.expected(pair, place)
     first_a, first_b = (table.loc[table[side].idxmax()] for side in ("a", "b"))
     text = _(
-        "A expects {a} most ({p_a}), B {b} ({p_b}). {share} of the probability lies on other "
-        "tokens; over the whole text both expect the same at {agreement} of the places."
+        "A's top prediction is {a} ({p_a}), B's is {b} ({p_b}). The two distributions "
+        "differ in {share} of their probability; over the whole text the top "
+        "predictions agree at {agreement} of positions."
     )
     return text.format(
         a=literal(first_a["label"]),

@@ -18,12 +18,12 @@ from pages.ui.language import _
 MEASURES = {
     "parameters": N_("parameters"),
     "active_parameters": N_("active parameters"),
-    "read_flops": N_("FLOP to read a token"),
-    "decode_flops": N_("FLOP to write a token"),
+    "read_flops": N_("FLOPs per token read"),
+    "decode_flops": N_("FLOPs per token generated"),
     "weight_bytes": N_("bytes of the weights"),
     "cache_bytes": N_("KV cache, bytes a token"),
     "memory": N_("memory to use it, bytes"),
-    "training_flops": N_("FLOP to train on 20 tokens a parameter"),
+    "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
     "d_model": "d_model",
     "n_layers": "n_layers",
 }

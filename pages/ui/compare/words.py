@@ -60,7 +60,9 @@ def how_many_differ(pair: Pair) -> str:
     """The settings that differ, counted; or that there is none."""
     found = tables.settings_frame(pair)
     if found.empty:
-        return _("A and B are the same: change something at the left, and it is seen here.")
+        return _(
+            "A and B are the same: change something in the sidebar to see the difference here."
+        )
     names = list(found.iloc[:, 0])
     more = "" if len(names) <= MOST_NAMED else " …"
     text = _("Settings that differ ({n}): {names}")
@@ -83,7 +85,9 @@ def dearer(pair: Pair, n: int, weight_format: str) -> str:
 def _parameters(a: int, b: int, by_kind: pd.DataFrame) -> str:
     if a == b:
         return _("Both have {n:,} parameters.").format(n=a)
-    text = _("B has {ratio} times the parameters of A ({change}), mostly {part} ({part_change}).")
+    text = _(
+        "B has {ratio} times the parameters of A ({change}), mostly in {part} ({part_change})."
+    )
     part, change = _largest_change(by_kind, b - a)
     return text.format(
         ratio=readable(b / a),
@@ -123,7 +127,7 @@ def _cache(a: int, b: int, number_format: str) -> str:
     if not a or not b:
         return ""
     if a == b:
-        text = _("Each token takes {n} in the KV cache of both ({number_format}).")
+        text = _("Each token takes {n} of KV cache in both ({number_format}).")
         return text.format(n=amounts.in_bytes(a), number_format=number_format)
     text = _(
         "In the KV cache ({number_format}) each token takes {b} instead of {a}: {ratio} times as "
@@ -140,9 +144,9 @@ def _cache(a: int, b: int, number_format: str) -> str:
 def numbers_note(n: int, weight_format: str) -> str:
     """What the numbers are."""
     return _(
-        "Counted exactly, nothing is built: products of matrices of texts of {n:,} tokens; 1 GB = "
-        "10⁹ bytes, counted in {weight_format} whatever A and B run in here. The memory to use it "
-        "is an estimate. A dash: there is no such thing."
+        "Exact counts, nothing is built: matrix products for texts of {n:,} tokens; 1 "
+        "GB = 10⁹ bytes, in {weight_format}, whatever format A and B run in here. "
+        "Memory for inference is an estimate. A dash: not applicable."
     ).format(n=n, weight_format=weight_format)
 
 
@@ -171,9 +175,9 @@ def _verdict(found: PairTimes) -> str:
     ratios = [b / a for a, b in zip(found.a.seconds, found.b.seconds, strict=True)]
     low, high = min(ratios), max(ratios)
     if low > 1:
-        text = _("B was slower in every round: {ratio} times A in the middle.")
+        text = _("B was slower in every round: median {ratio} times A.")
     elif high < 1:
-        text = _("B was faster in every round: {ratio} times A in the middle.")
+        text = _("B was faster in every round: median {ratio} times A.")
     else:
         text = _(
             "Round by round B took {ratio} times A in the middle ({low} to {high}): "
@@ -192,7 +196,7 @@ def _against_flops(pair: Pair, found: PairTimes) -> str:
     n = pair.b.input.shape[1]
     table = measured.by_operation(pair.a.config, pair.b.config, n)
     expected = float(table["b"].sum() / table["a"].sum())
-    text = _("By FLOPs alone it would be {expected} times.")
+    text = _("FLOPs alone would give {expected} times.")
     return text.format(expected=readable(expected))
 
 
@@ -213,7 +217,7 @@ def parameters_alt(pair: Pair) -> str:
 
 def operations_alt(pair: Pair, n: int) -> str:
     """FLOPs by operation in words."""
-    return _("FLOP by operation. {rows}").format(rows=in_rows(frames.operations(pair, n)))
+    return _("FLOPs by operation. {rows}").format(rows=in_rows(frames.operations(pair, n)))
 
 
 def in_rows(table: pd.DataFrame) -> str:
@@ -242,7 +246,7 @@ def _of_b(table: pd.DataFrame, axes: Axes) -> str:
     as_good_x = table["x"] >= x if axes.x_more else table["x"] <= x
     as_good_y = table["y"] >= y if axes.y_more else table["y"] <= y
     beats = table[as_good_x & as_good_y & table["on_front"] & (table["kind"] != "b")]
-    text = _("B is not on it: {name} is as good on both axes and better on one.")
+    text = _("B is dominated: {name} is no worse on either axis and better on one.")
     return text.format(name=literal(beats["name"].iloc[0]))
 
 
@@ -283,9 +287,9 @@ def how_to_begin() -> str:
 def front_note() -> str:
     """How to read the dots."""
     return _(
-        "Filled: on the Pareto front, no other is as good on both axes and better on one. Hollow: "
-        "some other is. Both axes are logarithmic. Named are the front, A, B and what is kept, as "
-        "far as there is room; under the cursor all are. A click on a dot sets it as B."
+        "Filled: on the Pareto front, where no other is as good on both axes and better "
+        "on one. Hollow: dominated. Both axes are logarithmic. Names are shown where "
+        "there is room, under the cursor always. Click a dot to set it as B."
     )
 
 

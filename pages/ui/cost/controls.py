@@ -57,7 +57,7 @@ def memory_controls(setup: Setup, *, is_training: bool) -> None:
             if is_training:
                 switch(
                     "checkpointing",
-                    _("Checkpointing"),
+                    _("Activation checkpointing"),
                     help=_(
                         "Keep the input of each layer alone and compute the rest a second time."
                     ),
@@ -79,7 +79,7 @@ def fit_controls(n_devices: int) -> None:
 def _devices_at_once(place: str, shown: int) -> None:
     """The same number for what fits and for how long it takes."""
     where = {"place": f"_{place}", "label_of": amounts.whole}
-    slide("n_training_devices", _("Devices at once"), DEVICES, shown, **where)
+    slide("n_training_devices", _("Number of devices"), DEVICES, shown, **where)
 
 
 def plan_controls(plan: Plan, optimal: int) -> None:
@@ -98,6 +98,6 @@ def _tokens(shown: int, optimal: int) -> None:
     if shown not in (*TOKENS, optimal):  # stays a choice: with others it would be another widget
         st.session_state["tokens_of_a_link"] = shown
     own = st.session_state.get("tokens_of_a_link", optimal)
-    label = _("D · tokens to learn from (20 for each parameter: {n})")
+    label = _("D · training tokens (20 per parameter: {n})")
     said = label.format(n=amounts.tokens(optimal))
     slide("n_training_tokens", said, (*TOKENS, optimal, own), shown, label_of=amounts.tokens)

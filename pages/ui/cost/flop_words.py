@@ -106,9 +106,9 @@ def _while_one_is_read(setup: Setup) -> tuple[str, float]:
 def flops_note(config: ModelConfig) -> str:
     """What is counted, and what is not."""
     said = _(
-        "Exact for products of matrices: 2·m·n·k for each, equal to the last FLOP to what torch "
-        "counts in eager attention, forward and back. Norms, softmax, activations, additions and "
-        "the optimizer are left out; masked pairs are computed and thrown away."
+        "Matrix products exactly, 2·m·n·k each: equal to torch's own count for eager "
+        "attention, forward and backward. Not counted: norms, softmax, activation "
+        "functions, additions, the optimizer. Masked pairs are computed, then discarded."
     )
     return f"{said} {capacity_note(config)}".strip()
 
@@ -118,8 +118,8 @@ def capacity_note(config: ModelConfig) -> str:
     if config.n_experts == 1 or not config.feed_forward.expert_capacity:
         return ""
     return _(
-        "Every choice of the router counts, those that expert_capacity drops too: with a limit "
-        "this is the most that the experts take."
+        "All routed tokens count, even those dropped by expert_capacity: with a "
+        "capacity limit this is an upper bound."
     )
 
 
@@ -127,7 +127,7 @@ def flops_alt(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -
     """The bars in words."""
     table = frames.operation_rows(config, kind, shape, setup)
     rows = frames.in_words(table)
-    return _("FLOP by operation: {rows}.").format(rows=rows)
+    return _("FLOPs by operation: {rows}.").format(rows=rows)
 
 
 def crossover_sentence(config: ModelConfig, n: int) -> str:
@@ -136,8 +136,8 @@ def crossover_sentence(config: ModelConfig, n: int) -> str:
     weights, pairs = crossover.layer_flops(config, n)
     share = percent(pairs / (weights + pairs))
     text = _(
-        "Both cost the same at n = {at:,.0f}, {ratio:.2f} times d_model. At your n = {n:,} "
-        "attention between tokens is {share} of a layer."
+        "The two are equal at n = {at:,.0f}, {ratio:.2f} times d_model. At your n = "
+        "{n:,} attention between tokens is {share} of a layer's FLOPs."
     )
     said = text.format(at=at, ratio=at / config.d_model, n=n, share=share)
     is_causal = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
@@ -168,5 +168,5 @@ def _per_token(formula: str) -> str:
 
 def crossover_alt(config: ModelConfig, n: int) -> str:
     """The lines in words."""
-    text = _("FLOP of one layer against n on logarithmic axes: two lines. {sentence}")
+    text = _("FLOPs of one layer against n on logarithmic axes: two lines. {sentence}")
     return text.format(sentence=crossover_sentence(config, n))

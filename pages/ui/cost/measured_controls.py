@@ -18,7 +18,9 @@ def phase_control(run: Run) -> None:
     if len(names) > 1:
         choose("phase", _("What the model does"), names, label_of=measured_words.phase)
     else:
-        st.caption(_("An encoder reads all tokens at once and writes none: it has no decode."))
+        st.caption(
+            _("An encoder reads all tokens at once and generates none: there is no decode phase.")
+        )
 
 
 def case(run: Run) -> Case:

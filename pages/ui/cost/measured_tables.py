@@ -44,7 +44,7 @@ def _counted(rows: pd.DataFrame) -> dict[str, pd.Series]:
         _("times a layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(lambda n: f"{n:,}"),
         _("bytes"): rows["bytes"].map(lambda n: f"{n:,}"),
-        _("FLOPs a byte"): rows["intensity"].map(amounts.rounded),
+        _("FLOPs per byte"): rows["intensity"].map(amounts.rounded),
     }
 
 

@@ -44,11 +44,11 @@ BUSY = 1.5
 ABOUT = 1.1  # nearer to the roof than one measurement is to the next
 ABOVE = {
     "memory": N_(
-        "Above the roof: {names}. Their operands come from a cache, or the device was busier when "
-        "its bandwidth was measured."
+        "Above the roof: {names}. Their operands come from a cache, or the device was "
+        "busy when its bandwidth was measured."
     ),
     "compute": N_(
-        "Above the roof: {names}. The device was busier when its peak was measured: measure again."
+        "Above the roof: {names}. The device was busy when its peak was measured: measure again."
     ),
 }
 
@@ -123,9 +123,9 @@ def no_roof_sentence() -> str:
 def device_note(speed: Speed) -> str:
     """How it was measured."""
     text = _(
-        "Each dot is the second fastest of up to {repeats} repeats, after warming up. Arrays of "
-        "{mib:g} MiB lie beyond the caches, smaller ones may not. Whatever else runs on this "
-        "machine makes it look slower. Dashed: what the roof is made of."
+        "Each dot is the second fastest of up to {repeats} repeats after warming up. "
+        "Arrays of {mib:g} MiB exceed the caches, smaller ones may not. Other work on "
+        "this machine makes it look slower. Dashed: the values that form the roof."
     )
     largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
     said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
@@ -187,7 +187,7 @@ def bound_sentence(case: Case, peak: DevicePeak) -> str:
 def _what_runs(case: Case) -> str:
     text = _("Prefill of {n:,} tokens, batch {batch}:")
     if case.tokens.phase is Phase.DECODE:
-        text = _("Decode of one token that meets {n:,} in the cache, batch {batch}:")
+        text = _("Decoding one token with {n:,} in the cache, batch {batch}:")
     return text.format(n=case.tokens.n, batch=case.tokens.batch)
 
 
@@ -213,7 +213,9 @@ def _why(case: Case, peak: DevicePeak) -> str:
     if needed is None:
         more = _("At this width no batch reaches it.")
     else:
-        more = _("A batch of {batch:,} would reach it: the weights are then read for all of them.")
+        more = _(
+            "A batch of {batch:,} would reach it: each weight read then serves the whole batch."
+        )
         more = more.format(batch=needed)
     return f"{said} {more}"
 

@@ -44,9 +44,10 @@ def _state_sentence(config: ModelConfig, setup: Setup) -> str:
     """Bytes of a weight, on one device or shared among several."""
     alone = dataclasses.replace(setup, n_devices=1)
     state = counted.need(config, alone, Shape(1, 1), is_training=True).state
-    said = _("Before anything passes, each weight takes {n:.3g} bytes.").format(
-        n=state / fit.n_parameters(config)
-    )
+    said = _(
+        "Weights, gradients and optimizer states take {n:.3g} bytes per parameter, before "
+        "any activations."
+    ).format(n=state / fit.n_parameters(config))
     if setup.n_devices == 1:
         return said
     text = _("These {total} are shared among {n:,} devices.")
@@ -78,9 +79,9 @@ def growth_title(n_devices: int) -> str:
 def kept_note(config: ModelConfig, setup: Setup) -> str:
     """What the estimate of activations is, and what it is not."""
     said = _(
-        "Estimated term by term for the modules that run here, which write their norms out in "
-        "steps; in the tests within 15 % of what a real step took, tensor by tensor. Left out: "
-        "what the framework, the allocator and kernels take for themselves, and communication."
+        "Estimated term by term for the modules that run here, whose norms are not "
+        "fused; in the tests within 15% of a real step, measured tensor by tensor. Not "
+        "counted: memory of the framework, allocator and kernels, and communication."
     )
     is_own = (
         config.position.position_kind is PositionKind.ALIBI or config.encoder_decoder.relative_bias
@@ -89,7 +90,7 @@ def kept_note(config: ModelConfig, setup: Setup) -> str:
         more = _("What each head adds to its scores no fused kernel takes here: patterns are kept.")
         return f"{said} {more}"
     if setup.fused and config.dropout:
-        more = _("Fused attention is taken to draw its own dropout.")
+        more = _("Fused attention is assumed to apply dropout itself.")
         return f"{said} {more}"
     return said
 
@@ -97,9 +98,9 @@ def kept_note(config: ModelConfig, setup: Setup) -> str:
 def use_note() -> str:
     """What the estimate of use leaves out."""
     return _(
-        "A prompt is read in one pass, and the vocabulary scored after its last token only. Left "
-        "out: scales of quantised weights, what the framework and the allocator take. With int8 "
-        "and int4 the cache and what passes stay at 16 bits."
+        "The prompt is read in one pass; logits are computed for its last token only. "
+        "Not counted: scales of quantized weights, memory of the framework and the "
+        "allocator. With int8 and int4 weights, cache and activations stay at 16 bits."
     )
 
 

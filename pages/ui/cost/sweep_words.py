@@ -48,8 +48,9 @@ def slope_sentence(wanted: Sweep, found: Found) -> str:
     if series not in times:
         return _("One size alone has no slope: let the others be measured too.")
     text = _(
-        "As {what} doubles, time grows with exponent {time:.2f} over the three largest sizes; "
-        "FLOPs by formula with {theory:.2f}, peak memory with {memory:.2f}."
+        "Doubling {what} over the three largest sizes: time grows about as "
+        "{what}^{time:.2f}, FLOPs as {what}^{theory:.2f} by formula, peak memory as "
+        "{what}^{memory:.2f}."
     )
     said = text.format(
         what=symbol(wanted.what), time=times[series], theory=flops[series], memory=memory[series]
@@ -122,7 +123,7 @@ def sweep_note(wanted: Sweep) -> str:
         "{seed}), {start}; medians of up to {repeats} samples after warming up, bars from quartile "
         "to quartile. Memory: the peak beyond weights and input{counted}."
     )
-    on_cpu = _(", tensor by tensor: what kernels use inside is not seen")
+    on_cpu = _(", counted tensor by tensor; memory used inside kernels is not seen")
     return text.format(
         where=where(wanted.place),
         seed=wanted.seed,

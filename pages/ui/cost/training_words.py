@@ -15,7 +15,7 @@ def cost_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
     """The rule against the exact count."""
     found = counted.cost(config, plan.n_tokens, n, setup)
     text = _(
-        "6·N·D = 6 · {n_parameters:,} · {tokens} = {rule}. Counted exactly it is {exact}, "
+        "6·N·D = 6 · {n_parameters:,} · {tokens} = {rule}. The exact count is {exact}, "
         "{share:.2f} times that."
     )
     return text.format(
@@ -64,8 +64,8 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
     )
     if found.fewest > plan.n_devices:
         text = _(
-            "But weights, gradients and optimizer states, even without activations, need "
-            "{fewest:,} of them ({usable:.0%} of the memory used)."
+            "But weights, gradients and optimizer states alone, without activations, "
+            "need {fewest:,} of them (using {usable:.0%} of the memory)."
         )
     return f"{said} {text.format(fewest=found.fewest, usable=plan.usable)}"
 
@@ -73,10 +73,11 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
 def hours_note() -> str:
     """What the hours leave out."""
     return _(
-        "FLOPs (with what is computed again) / (devices · utilisation · peak). Hatched: so many of "
-        "them cannot hold weights, gradients and optimizer states, even shared evenly and without "
-        "activations (Does it fit? counts these too). "
-        "Communication, failures and evaluation are in the utilisation or left out."
+        "Time = FLOPs (with recomputation) / (devices · utilization · peak). Hatched: "
+        "this many devices cannot hold weights, gradients and optimizer states, even "
+        "sharded evenly and without activations (“Does it fit?” counts those too). "
+        "Communication, failures and evaluation are part of the utilization, or not "
+        "counted."
     )
 
 
@@ -84,7 +85,7 @@ def cost_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
     """The steps in words."""
     table = frames.cost_rows(config, plan, n, setup)
     rows = frames.in_words(table)
-    return _("From the rule to the exact count: {rows}.").format(rows=rows)
+    return _("From the rule of thumb to the exact count: {rows}.").format(rows=rows)
 
 
 def hours_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:

@@ -119,7 +119,7 @@ def ways_among_experts(run: Run) -> None:
         else:
             label = _("Limit each to its even share")
             way(label, "with_capacity", expert_capacity=EVEN_SHARE)
-        way(_("Back to one dense layer"), "dense_again", n_experts=1)
+        way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
 
 
 def way_to_a_busy_expert(run: Run, layer: int) -> None:

@@ -29,7 +29,7 @@ def strongest(run: Run, layer: int, expert: int, token: int) -> None:
 
 def ratios(rows: tuple[tuple[float, ...], ...]) -> None:
     """The sweep, exactly."""
-    names = ["d_ff / d_model", _("parameters"), _("FLOPs a token"), _("RMS written")]
+    names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS written")]
     names += [_("RMS of the stream"), _("change of the output")]
     table = pd.DataFrame(list(rows), columns=names)
     table[names[:3]] = table[names[:3]].astype(int)
@@ -62,7 +62,7 @@ def load(run: Run, layer: int) -> None:
 def totals(run: Run) -> None:
     """The compared layouts, exactly."""
     table = measured.totals(run)
-    names = [_("layers"), _("total parameters"), _("active parameters"), _("FLOPs a token")]
+    names = [_("layers"), _("total parameters"), _("active parameters"), _("FLOPs per token")]
     labels = [words.layout(name, run) for name in table["layout"]]
     shown = pd.DataFrame(
         dict(zip(names, (labels, table["total"], table["active"], table["flops"]), strict=True))

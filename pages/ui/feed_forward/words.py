@@ -54,9 +54,10 @@ def definition(run: Run, layer: int, expert: int) -> str:
     is_relu = measured.activation(run) in RELU_KINDS
     off = _("φ(z) = 0") if is_relu else _("|φ(z)| < 0.01")
     text = _(
-        "At a token a unit is **active** where z > 0, **off** where {off}, **saturated** where "
-        "|φ′(z)| < 0.01, so that hardly any gradient passes. **Dead**: off at every one of the {n} "
-        "tokens that passed it (padding included). Another input may wake it."
+        "At a token, a unit is **active** where z > 0, **off** where {off}, and "
+        "**saturated** where |φ′(z)| < 0.01, so that hardly any gradient passes. "
+        "**Dead** means off at all {n} tokens of this input (padding included); another "
+        "input may revive it."
     )
     return text.format(off=off, n=measured.n_given(run, layer, expert))
 
@@ -84,7 +85,7 @@ def bend_sentence(run: Run, layer: int, expert: int) -> str:
 
 def bend_alt(run: Run, layer: int, expert: int) -> str:
     """The curves in words."""
-    text = _("Curve of {kind} and of its derivative, over a histogram of pre-activations. {said}")
+    text = _("{kind} and its derivative, above a histogram of pre-activations. {said}")
     kind = terms.option(measured.activation(run))
     return text.format(kind=kind, said=bend_sentence(run, layer, expert))
 
@@ -101,14 +102,14 @@ def gate_sentence(run: Run, layer: int, expert: int, token: int) -> str:
     values |= {"token": literal(run.input.labels[token])}
     if measured.activation(run).is_gated:
         text = _(
-            "At {token} the strongest unit is {unit}: gate {gate:.3f} × value {up:.3f} = "
-            "{hidden:.3f}. Over the input the gate is closed at {off} of all pairs of a token and "
-            "a unit."
+            "At {token} the strongest unit is {unit}: gate {gate:.3f} × value {up:.3f} "
+            "= {hidden:.3f}. Over this input the gate is closed in {off} of all "
+            "token–unit pairs."
         )
         return text.format(gate=first["gate"], up=first["up"], **values)
     text = _(
-        "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. Over the "
-        "input {off} of all pairs of a token and a unit are off."
+        "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. "
+        "Over this input {off} of all token–unit pairs are off."
     )
     return text.format(pre=first["pre"], **values)
 
@@ -202,10 +203,10 @@ def ratio_sentence(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]) ->
     """What eight times the width costs and does."""
     first, last = rows[0], rows[-1]
     text = _(
-        "From {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow {cost:.1f}-fold "
-        "({few:,} to {many:,} parameters, {ops:,} to {more:,} FLOPs a token). What the layer "
-        "writes goes from RMS {small:.3f} to {large:.3f}; this run's own layer, {weights}, writes "
-        "{own:.3f} into a stream of {stream:.3f}."
+        "From {low:.0f} to {high:.0f} times d_model, parameters and FLOPs grow "
+        "{cost:.1f}-fold ({few:,} to {many:,} parameters, {ops:,} to {more:,} FLOPs per "
+        "token). The output's RMS goes from {small:.3f} to {large:.3f}; this run's own "
+        "layer, {weights}, adds RMS {own:.3f} to a stream of {stream:.3f}."
     )
     return text.format(
         low=first[0],
@@ -232,14 +233,14 @@ def too_wide(run: Run, wanted: tuple[int, ...]) -> str:
 def ratio_note(run: Run) -> str:
     """What was run, and what is compared with what."""
     text = _(
-        "Costs are exact: 2 · d_model · d_ff FLOPs for each matrix and token. The layer itself ran "
-        "at each ratio on its real input, in evaluation, with weights drawn from seed {seed}: "
-        "trained ones fit one width. The change is the RMS of the difference to the output of "
-        "this run's layer."
+        "FLOPs are exact: 2 · d_model · d_ff per matrix and token. At each ratio the "
+        "layer itself ran on its real input, in evaluation mode, with random weights "
+        "(seed {seed}), since trained ones fit one width only. The change is the RMS of "
+        "the difference from the output of this run's layer."
     )
     note = text.format(seed=run.seed)
     if not run.weights and run.config.d_ff % run.config.d_model == 0:
-        note += " " + _("At this run's own ratio it is 0: the same weights are drawn.")
+        note += " " + _("At this run's own ratio it is 0: the weights are the same.")
     return note
 
 
@@ -288,8 +289,9 @@ def _dropped(run: Run, layer: int) -> str:
         return _("There is no capacity limit: nothing is dropped.")
     n_dropped, n_passed = int((~found.kept).sum()), int(measured.passed_by(run, layer).sum())
     text = _(
-        "Each expert takes at most {room}. Choices dropped: {dropped}; tokens that find no expert "
-        "at all and pass by the residual connection only: {passed}."
+        "Each expert takes at most {room}. Routed choices dropped: {dropped}; tokens "
+        "that reach no expert at all and pass through the residual connection only: "
+        "{passed}."
     )
     return text.format(room=found.room, dropped=n_dropped, passed=n_passed)
 
@@ -315,7 +317,7 @@ def hovering(run: Run, layer: int) -> pd.DataFrame:
 
 def too_many_experts(run: Run) -> str:
     """Why no experts are shown."""
-    return _("Experts of this width need more memory than this server gives: use a smaller d_ff.")
+    return _("Experts of this width need more memory than this server allows: use a smaller d_ff.")
 
 
 def no_wide_layer() -> str:
@@ -441,11 +443,13 @@ def _attention(run: Run, found: dict[str, measured.Shuffled]) -> tuple[str, ...]
     bare, kind = found["unmasked"], run.config.position.position_kind
     inside = kind in (PositionKind.ROPE, PositionKind.ALIBI)
     if is_rounding(run, bare):
-        text = _("Attention without a mask does the same ({difference:.1e}): it sees a set.")
+        text = _(
+            "Attention without a mask does the same ({difference:.1e}): it treats tokens as a set."
+        )
     elif inside:
         text = _(
-            "Attention changes by up to {difference:.2g} even without a mask, since {kind} tells "
-            "it the positions."
+            "Even without a mask attention changes by up to {difference:.2g}, since "
+            "{kind} gives it positions."
         )
     else:
         text = _("Attention changes by up to {difference:.2g} without a mask.")
@@ -477,7 +481,7 @@ def _why_elsewhere(run: Run, token: int, changed: int, wide: int) -> tuple[str, 
         notes.append(text.format(token=literal(run.input.labels[token])))
     if wide > 1 and run.config.n_experts > 1:
         text = _("With a capacity limit a changed token can take or leave the room of others.")
-        rounding = _("An expert that reads other tokens beside it rounds differently.")
+        rounding = _("An expert that processes other tokens in the same batch rounds differently.")
         notes.append(text if run.config.feed_forward.expert_capacity else rounding)
     return tuple(notes)
 

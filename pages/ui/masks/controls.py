@@ -33,7 +33,7 @@ def fault_controls(run: Run) -> None:
         slide("score_scale", _("QKᵀ times"), SCALES, link.value("score_scale"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if link.value("planted_fault") == MaskFault.NONE and measured.runs_fused(run):
-            choose("attention_path", _("How attention runs"), AttentionPath)
+            choose("attention_path", _("Attention implementation"), AttentionPath)
         st.button(
             _("Other replacements"),
             icon=":material/casino:",

@@ -55,7 +55,7 @@ def _start(run: Run, how: str) -> None:
 def painting_controls(run: Run) -> None:
     """The same by keyboard: choose a query and a key, and what to do there."""
     if not can_paint(run):
-        text = _("A mask of up to {n} tokens can be painted; this input has {seq_len}.")
+        text = _("Masks of up to {n} tokens can be painted; this input has {seq_len}.")
         st.caption(text.format(n=MOST_PAINTED, seq_len=len(run.input.labels)))
         return
     query, key = _chosen(run, "paint_query"), _chosen(run, "paint_key")
@@ -65,19 +65,19 @@ def painting_controls(run: Run) -> None:
     is_open = bool(measured.open_cells(run)[query, key])
     everything = slice(None)
     with st.container(horizontal=True, gap="small"):
-        label = _("Close this cell") if is_open else _("Open this cell")
+        label = _("Forbid this cell") if is_open else _("Open this cell")
         _button(run, "paint_cell", label, query, key, not is_open)
     with st.container(horizontal=True, gap="small"):
         _button(run, "open_row", _("Open row"), query, everything, True)
-        _button(run, "close_row", _("Close row"), query, everything, False)
+        _button(run, "close_row", _("Forbid row"), query, everything, False)
         _button(run, "open_column", _("Open column"), everything, key, True)
-        _button(run, "close_column", _("Close column"), everything, key, False)
+        _button(run, "close_column", _("Forbid column"), everything, key, False)
     with st.container(horizontal=True, gap="small"):
         starts = {
             "this": _("Start from this mask"),
             "causal": _("Start from causal"),
             "open": _("Open all"),
-            "closed": _("Close all"),
+            "closed": _("Forbid all"),
         }
         for how, label in starts.items():
             st.button(label, on_click=_start, args=(run, how), key=f"paint_from_{how}")

@@ -28,8 +28,8 @@ FAULTS = {
 }
 WHAT_IT_DOES = {
     MaskFault.WRONG_AXIS: N_(
-        "Each key shares its weight among the queries: columns sum to 1 instead of rows, so a "
-        "weight depends on queries that come later."
+        "Each key shares its weight among the queries: columns sum to 1 instead of "
+        "rows, so a weight depends on later queries."
     ),
     MaskFault.ADDITIVE: N_(
         "−10,000 is added to forbidden scores: enough while scores are small, too little where a "
@@ -48,16 +48,16 @@ WHAT_IT_DOES = {
 }
 LEAKS = {
     "batchnorm": N_(
-        "BatchNorm in training mode takes its mean and variance over all tokens of the batch, "
-        "later ones included: no mask can stop that."
+        "In training mode BatchNorm takes mean and variance over all tokens of the "
+        "batch, later ones included: no mask can prevent that."
     ),
     "expert_capacity": N_(
         "With a limit to what an expert takes, tokens compete for places: which expert a token "
         "reaches depends on the others."
     ),
     "mean": N_(
-        "A part was replaced by its mean over all tokens, later ones included: what it writes "
-        "knows of all of them."
+        "A part was replaced by its mean over all tokens, later ones included: its "
+        "output therefore depends on all of them."
     ),
 }
 TREATMENTS = {
@@ -86,9 +86,10 @@ def token(run: Run, place: int) -> str:
 def how(test: LeakTest) -> str:
     """How the test is done."""
     text = _(
-        "Each token in turn is replaced by another one (seed {seed}), and every output is compared "
-        "with what it was, bit by bit. The gradient ‖∂output/∂input‖ is estimated from {n} random "
-        "±1 projections of the output (same seed); where it is 0, it is exactly 0."
+        "Each token in turn is replaced by another (seed {seed}), and every output is "
+        "compared with the original bit by bit. The gradient ‖∂output/∂input‖ is "
+        "estimated from {n} random ±1 projections of the output (same seed); where it "
+        "is 0, it is exactly 0."
     )
     return text.format(seed=test.change_seed, n=N_PROJECTIONS)
 
@@ -96,9 +97,13 @@ def how(test: LeakTest) -> str:
 def path_note(run: Run, path: str, fault_name: str) -> str:
     """Why the path is not the one that was asked for; empty where it is."""
     if fault_name != MaskFault.NONE:
-        return _("A fault is planted into the softmax, so attention runs step by step.")
+        return _(
+            "The fault is planted in the softmax, so attention runs in eager mode, step by step."
+        )
     if path == AttentionPath.FUSED and not measured.runs_fused(run):
-        return _("Dropout needs the weights, so attention runs step by step.")
+        return _(
+            "Dropout needs the attention weights, so attention runs in eager mode, step by step."
+        )
     return ""
 
 
@@ -164,7 +169,7 @@ def _leak(found: Leaks, change: Verdict, gradient: Verdict | None) -> str:
 def _reasons(found: Leaks) -> list[str]:
     reasons = [_(LEAKS[name]) for name in known_leaks(found.test.run)]
     if not found.together:
-        text = _("Another sequence of the same batch moves too, by {x:.3g}.")
+        text = _("Another sequence of the same batch changes too, by {x:.3g}.")
         reasons.append(text.format(x=measured.mixing(found.test)))
     return reasons
 
@@ -198,7 +203,7 @@ def no_matter(run: Run, name: MaskFault) -> str:
     if name is MaskFault.PADDING_ATTENDED:
         return _("This mask hides no padding that anyone could read: the fault changes nothing.")
     if name is MaskFault.ADDITIVE:
-        return _("At this size of the scores −10,000 is enough: nothing gets through.")
+        return _("With scores of this size −10,000 is enough: nothing leaks.")
     return _("In this setting the fault lets nothing through.")
 
 
@@ -235,7 +240,9 @@ def row_sums(run: Run, layer: int, head: int, name: MaskFault, scale: int) -> st
 
 def kinds_note(run: Run) -> str:
     """How to read the small masks, and what they cannot show for this input."""
-    note = _("Blue may be read, grey is forbidden. Choose a mask by a click, or by name above.")
+    note = _(
+        "Blue cells are allowed, grey ones forbidden. Choose a mask by a click, or by name above."
+    )
     if not run.input.n_padding:
         note += " " + _("This input has no padding token, so padding masks hide nothing.")
     return note
@@ -278,7 +285,7 @@ def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -
     if is_real:
         text = _("Query {query} may see no key in this run.")
     else:
-        text = _("Every query sees a key in this run. Suppose query {query} saw none.")
+        text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
     spoiled = measured.spoiled_outputs(run, layer, head, query)
     rest = _(
         "−∞ in the whole row makes 0/0, which is not a number; from this one row of head {head} "
@@ -297,8 +304,8 @@ def _by_1e9(run: Run, layer: int, head: int, query: int) -> str:
         )
     if np.ptp(row) < 1e-3 / len(row):
         text = _(
-            "Adding −10⁹ swallows the scores in {dtype}: all {n} keys get {weight:.4f} each, "
-            "padding and future included."
+            "Adding −10⁹ swallows the scores in {dtype}: all {n} keys get {weight:.4f} "
+            "each, padding and later tokens included."
         )
     else:
         text = _(
@@ -359,13 +366,13 @@ def pattern_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
 
 def moved_alt(found: Leaks, *_more: Hashable) -> str:
     """The first leak picture in words."""
-    begun = _("How far each output moves when one token changes.")
+    begun = _("How much each output changes when one token changes.")
     return f"{begun} {verdict(found)}"
 
 
 def gradient_alt(found: Leaks, *_more: Hashable) -> str:
     """The second leak picture in words."""
-    begun = _("Gradient of each output towards each token.")
+    begun = _("Gradient of each output with respect to each token.")
     return f"{begun} {verdict(found)}"
 
 
@@ -386,7 +393,7 @@ def blind_alt(run: Run, layer: int, head: int, query: int) -> str:
 
 def cross_alt(*_more: Hashable) -> str:
     """The rectangle in words."""
-    return _("Attention over another, padded sequence: padding columns are closed.")
+    return _("Attention over another, padded sequence: padding columns are masked.")
 
 
 def unit(run: Run) -> str:

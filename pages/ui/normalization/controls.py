@@ -59,7 +59,7 @@ def depth_controls(run: Run) -> None:
         pick("depth_initialization", _("Weights are drawn as"), Initialization)
     mine = own_placement(run.config)
     others = tuple(name for name in possible_placements(run.config) if name != mine)
-    several("depth_placements", _("Drawn beside yours"), others)
+    several("depth_placements", _("Also draw"), others)
 
 
 def several(name: str, label: str, options: tuple[str, ...]) -> None:

@@ -13,12 +13,12 @@ from pages.ui.normalization import measured
 from pages.ui.normalization.measured import Depth
 
 TITLES = {
-    "parameter_gradient": N_("Gradient of each layer's parameters (norm)"),
-    "stream_gradient": N_("Gradient of the stream after each layer (norm)"),
+    "parameter_gradient": N_("Gradient norm of each layer's parameters"),
+    "stream_gradient": N_("Gradient norm of the stream after each layer"),
     "stream_norm": N_("Size of the stream (mean norm of a token)"),
-    "attention_share": N_("Attention's write, relative to the stream"),
-    "feed_forward_share": N_("Feed-forward's write, relative to the stream"),
-    "cosine": N_("Cosine with the layer before"),
+    "attention_share": N_("Attention output, relative to the stream"),
+    "feed_forward_share": N_("Feed-forward output, relative to the stream"),
+    "cosine": N_("Cosine similarity with the previous layer"),
     "similarity": N_("Likeness of tokens (mean cosine of two)"),
     "entropy_bits": N_("Entropy of attention (bits)"),
 }
@@ -82,7 +82,7 @@ def gradient_sentence(passes: tuple[Depth, ...], own: str) -> str:
         if placement == own:
             name = _("{placement} (yours)").format(placement=name)
         said.append(f"{name}: {_way_back(found.iloc[0], found.iloc[-1], passes)}")
-    text = _("Gradient in layer 1 against layer {n}: {listed}.")
+    text = _("Gradient in layer 1 and layer {n}: {listed}.")
     whole = text.format(n=passes[0].n_layers, listed="; ".join(said)) if said else ""
     return f"{whole} {not_finite(passes)}".strip()
 
@@ -153,14 +153,15 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
     said = text.format(start=found.iloc[0], n=passes[0].n_layers, listed=listed) if listed else ""
     if passes[0].run.config.norm.residual:
         theory = _(
-            "Dong et al. 2021 prove it for attention alone, without residual connection: tokens "
-            "become one. With it they need not, and here {verdict}. Switch it off to compare."
+            "Dong et al. 2021 prove that attention alone, without residual connections, "
+            "makes all tokens alike. With them it need not happen, and here {verdict}. "
+            "Switch them off to compare."
         )
         alike = [terms.option(name) for name, value in ends.items() if value > ALIKE]
         listed = ", ".join(alike)
         verdict = _("they nearly do all the same: {listed}") if alike else _("they do not")
         return f"{said} {theory.format(verdict=verdict.format(listed=listed))}"
-    text = _("Dong et al. 2021 expect collapse without the residual connection: {verdict}.")
+    text = _("Dong et al. 2021 predict rank collapse without the residual connection: {verdict}.")
     is_alike = ends[own] > ALIKE
     verdict = _("this run agrees") if is_alike else _("this run does not show it (yet)")
     return f"{said} {text.format(verdict=verdict)}"
@@ -196,7 +197,7 @@ def xiong_sentence(passes: tuple[Depth, ...]) -> str:
             )
         )
     if len(said) == 1:
-        said.append(_("Draw pre or post, and at least 4 layers, to compare."))
+        said.append(_("Choose pre or post and at least 4 layers to compare with theory."))
     return " ".join(said)
 
 
@@ -238,7 +239,7 @@ def last_gradients_alt(passes: tuple[Depth, ...]) -> str:
         f"{terms.option(row.placement)} {row.n_layers}: {row.median:.3g}"
         for row in table.itertuples()
     )
-    text = _("Gradient of the last matrix by placement and layers in the stack: {rows}.")
+    text = _("Gradient of the last matrix by norm placement and number of layers: {rows}.")
     return text.format(rows=rows)
 
 
@@ -273,8 +274,8 @@ def own_note(run: Run) -> str:
 def no_own_loss() -> str:
     """Why the trained model's own layers are not shown."""
     return _(
-        "For this text the trained model has no right answer to be measured against: give a GPT "
-        "two tokens or more, or let the encoder's pinned token be hidden."
+        "For this text the model has no known answer to be measured against: give a GPT "
+        "two tokens or more, or mask the encoder's pinned token."
     )
 
 
@@ -282,4 +283,4 @@ def own_alt(run: Run, targets: tuple[int, ...]) -> str:
     """The trained model's panels in words."""
     found = measured.own_pass(run, targets).layers["parameter_gradient"][1:]
     rows = "; ".join(f"{layer}: {value:.3g}" for layer, value in found.items())
-    return _("Gradient of each layer's parameters, trained: {rows}.").format(rows=rows)
+    return _("Gradient norm of each layer's parameters, trained: {rows}.").format(rows=rows)

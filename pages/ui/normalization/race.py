@@ -74,7 +74,7 @@ def sentence(wanted: Racers, n: int) -> str:
     ends = curves(wanted, n).groupby("placement", sort=False)["loss"].last()
     called = names(list(ends.index))
     listed = ", ".join(f"{called[name]} {loss:.2f}" for name, loss in ends.items())
-    text = _("After {n} updates the loss is: {listed} nats. Guessing gives {guess:.2f}.")
+    text = _("Loss after {n} steps: {listed} nats. Guessing at random gives {guess:.2f}.")
     said = [text.format(n=n, listed=listed, guess=GUESS)]
     stuck = [called[name] for name, loss in ends.items() if not loss < STUCK]
     lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
@@ -84,7 +84,7 @@ def sentence(wanted: Racers, n: int) -> str:
     if n < N_UPDATES:
         return " ".join(said)
     if stuck:
-        text = _("Hardly better than guessing: {stuck}.")
+        text = _("Hardly better than random guessing: {stuck}.")
         said.append(text.format(stuck=", ".join(stuck)))
     said.append(_try_next(wanted, n_stuck=len(stuck)))
     return " ".join(said).strip()
@@ -96,7 +96,7 @@ def _try_next(wanted: Racers, *, n_stuck: int) -> str:
         text = _("Now set {n} layers: do all learn there? Or a warm-up: does it help?")
         return text.format(n=SHALLOW)
     if not n_stuck and spec.config.n_layers < DEEP:
-        return _("All learn at this depth. Now set {n} layers.").format(n=DEEP)
+        return _("All of them learn at this depth. Now try {n} layers.").format(n=DEEP)
     return ""
 
 

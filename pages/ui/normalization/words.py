@@ -11,8 +11,8 @@ from pages.ui.normalization import measured
 
 NORM_NAMES = {
     INPUT: N_("what goes in"),
-    TRAINING: N_("BatchNorm, training"),
-    EVALUATION: N_("BatchNorm, evaluation"),
+    TRAINING: N_("BatchNorm, training mode"),
+    EVALUATION: N_("BatchNorm, evaluation mode"),
 }
 
 
@@ -32,9 +32,10 @@ def axes_sentence(run: Run) -> str:
     batch, seq_len = run.input.shape
     n_tokens, d_model = batch * seq_len, run.config.d_model
     text = _(
-        "Here {batch} × {seq_len} × {d_model} numbers come in (batch, seq, d_model). LayerNorm and "
-        "RMSNorm look at each of the {n_tokens} tokens alone, over its {d_model} features. "
-        "BatchNorm looks at each of the {d_model} features alone, over all {n_tokens} tokens."
+        "The input here is {batch} × {seq_len} × {d_model} numbers (batch, seq, "
+        "d_model). LayerNorm and RMSNorm treat each of the {n_tokens} tokens alone, "
+        "over its {d_model} features. BatchNorm treats each of the {d_model} features "
+        "alone, over all {n_tokens} tokens."
     )
     sizes = {"batch": batch, "seq_len": seq_len, "d_model": d_model, "n_tokens": n_tokens}
     said = [text.format(**sizes)]
@@ -58,8 +59,9 @@ def grid_note(kind: str, n_tokens: int, d_model: int) -> tuple[str, bool]:
 def axes_alt(run: Run, token: int) -> str:
     """The picture of the cells in words."""
     text = _(
-        "Grids of tokens by features. For LayerNorm and RMSNorm the row of the token {token} is "
-        "coloured, for BatchNorm the column of one feature through all tokens and sequences."
+        "Grids of tokens by features. For LayerNorm and RMSNorm the row of token "
+        "{token} is colored, for BatchNorm the column of one feature through all tokens "
+        "and sequences."
     )
     return text.format(token=run.input.labels[token])
 
@@ -122,8 +124,9 @@ def dependence_sentence(run: Run, layer: int, stage: str) -> str:
         said = text.format(most=alone.max())
     batch = found.loc[TRAINING]
     text = _(
-        "BatchNorm in training moves the same tokens by up to {batch:.2g} when others share their "
-        "batch, by {padding:.2g} when there is padding; evaluation differs by {mode:.2g}."
+        "BatchNorm in training mode changes the same tokens by up to {batch:.2g} when "
+        "other sequences share their batch, by {padding:.2g} when there is padding; "
+        "evaluation mode differs by {mode:.2g}."
     )
     moved = text.format(batch=batch["batch"], padding=batch["padding"], mode=batch["mode"])
     return f"{said} {moved}"
@@ -175,8 +178,8 @@ def placements_note(run: Run) -> str:
     """What was run, and what was left out."""
     shared = placement_run(run)
     text = _(
-        "All with the same weights, drawn from seed {seed}; what only some placements have (more "
-        "norms, or fewer) starts as 1 and 0."
+        "Same weights in all (seed {seed}); norms that only some placements have start "
+        "at scale 1 and shift 0."
     )
     said = [text.format(seed=run.seed)]
     if run.weights:
@@ -186,7 +189,7 @@ def placements_note(run: Run) -> str:
     if NormPlacement.PARALLEL not in possible_placements(run.config):
         said.append(_("Parallel needs a feed-forward layer, and attention_only leaves it out."))
     if run.config.norm.norm_kind is NormKind.BATCH_NORM and not run.training:
-        said.append(_("BatchNorm in evaluation changes next to nothing before training."))
+        said.append(_("In evaluation mode BatchNorm changes next to nothing before training."))
     if run.config.norm.norm_kind is NormKind.NONE:
         said.append(_("Your model has no norm; the other placements use LayerNorm."))
     return " ".join(said)
@@ -204,7 +207,7 @@ def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
 
 def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int) -> str:
     """The tiles in words."""
-    text = _("Attention pattern of head {head} in layer {layer}, for {names}; pinned: {token}.")
+    text = _("Attention weights of head {head} in layer {layer}, for {names}; pinned: {token}.")
     names = ", ".join(terms.option(name) for name in shown)
     token_name = literal(run.input.labels[token])
     return text.format(head=head, layer=layer + 1, names=names, token=token_name)

@@ -30,7 +30,7 @@ def text_controls() -> None:
         st.file_uploader(
             _("… or a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
         )
-        known = _("Families that are known: {names}.")
+        known = _("Known families: {names}.")
         st.caption(known.format(names=", ".join(FAMILIES)))
     for fault in st.session_state.get("config_file_faults", ()):
         st.error(_said(fault), icon=":material/block:")

@@ -65,7 +65,7 @@ def change_choice(run: Run) -> None:
             key=f"chosen_change_{current_language()}_{'_'.join(found)[:200]}",
         )
         st.button(
-            _("Apply it"),
+            _("Apply"),
             icon=":material/edit:",
             on_click=_apply,
             args=(found[chosen],),

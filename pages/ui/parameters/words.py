@@ -91,7 +91,7 @@ def opened_sentence(run: Run, view: str, path: str) -> str:
     nodes = pieces.path_of(run, view, path)
     whole, found = nodes[0].count, nodes[-1].count
     if len(nodes) == 1:
-        return _("Click a piece to open it: it then fills the width. Every width is exact.")
+        return _("Click a piece to open it: it then fills the width. All widths are exact.")
     label = names.node(nodes[-1])
     text = _("Opened: {piece}, {count:,} parameters, {share} of the model.")
     return text.format(piece=label, count=found, share=amounts.share(found, whole))
@@ -115,7 +115,7 @@ def changes_sentence(config: ModelConfig) -> str:
     small = [name for name in ("no_biases", "no_norms") if name in delta]
     if small and whole:
         share = -sum(delta[name] for name in small) / whole
-        text = _("All biases and norms together are {share} of the model.")
+        text = _("Biases and norms together are {share} of the model.")
         if len(small) == 1:
             text = _("All norms together are {share} of the model.")
         said.append(text.format(share=percent(share)))
@@ -148,8 +148,9 @@ def growth_sentence(config: ModelConfig) -> str:
         wide = counted.over(config, "d_model").iloc[-1]
         deep = counted.over(config, "n_layers").iloc[-1]
         text = _(
-            "Embeddings grow with d_model, layers with its square: at d_model {d_model:,} they "
-            "hold {wide}, and at {n_layers} layers of today's width {deep}."
+            "Embeddings grow with d_model, layers with its square: at d_model "
+            "{d_model:,} embeddings hold {wide}, and with {n_layers} layers at today's "
+            "width {deep}."
         )
         ends = {"d_model": int(wide["d_model"]), "n_layers": int(deep["n_layers"])}
         shares = {"wide": percent(wide[Share.EMBEDDINGS]), "deep": percent(deep[Share.EMBEDDINGS])}
@@ -177,7 +178,7 @@ def published_sentence(config: ModelConfig) -> str:
     above = [each for each in counted.published() if each.total > own]
     same = [each for each in counted.published() if each.total == own]
     if same:
-        text = _("As large as {title}, to the last parameter.")
+        text = _("As large as {title}, down to the last parameter.")
         return text.format(title=_(same[0].title))
     if below and above:
         text = _("Yours, {own:,}, stands between {below} and {above}.")
@@ -211,7 +212,7 @@ def values_sentence(run: Run, moments) -> str:
     if len(tails):
         share = tails["outside"].sum() / rows["count"].sum()
         said.append(
-            _("Beyond 5 σ lie {n:,} values ({share}); the table has the largest.").format(
+            _("{n:,} values ({share}) lie beyond 5 σ; the table lists the largest.").format(
                 n=int(tails["outside"].sum()), share=percent(share)
             )
         )
@@ -245,7 +246,7 @@ def too_large(run: Run) -> str:
 
 def building_note(run: Run) -> str:
     """Why a large model waits for the reader."""
-    text = _("For this {n:,} weights ({size}) are drawn first, which takes a while.")
+    text = _("This first samples {n:,} weights ({size}) and takes a moment.")
     n = counted.total(run.config)
     return text.format(n=n, size=bytes_text(n * devices.DTYPES[run.dtype].itemsize))
 
@@ -253,8 +254,8 @@ def building_note(run: Run) -> str:
 def values_note(run: Run) -> str:
     """How it was counted."""
     text = _(
-        "Every weight is counted, on {device}, in {bins} bins that reach to the least and largest "
-        "value, at most 5 σ from the mean; solid the mean, dotted one σ (standard deviation)."
+        "Every weight is counted, on {device}, in {bins} bins over the range of values, "
+        "at most 5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
     )
     return text.format(device=devices.device_name(run.device), bins=N_BINS)
 

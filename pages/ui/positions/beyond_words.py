@@ -129,8 +129,9 @@ def entropy_sentence(
     values = longest["value"]
     sharpest, widest = longest.loc[values.idxmin()], longest.loc[values.idxmax()]
     text = _(
-        "At {n} tokens {sharp} is the sharpest ({a:.0%} of even weights), {wide} the most spread "
-        "({b:.0%}). The weights are the same; only how positions are told differs."
+        "At {n} tokens {sharp} is the sharpest (normalized entropy {a:.0%}), {wide} the "
+        "most spread out ({b:.0%}). The weights are the same; only the positional "
+        "encoding differs."
     )
     if run.weights:
         text += " " + _("Sharp is not better: these weights learned with one of them only.")
@@ -158,7 +159,7 @@ def input_note(run: Run, trained_len: int) -> str:
         if run.weights
         else _("The weights are random: this is what each kind does before any training.")
     ).format(own=terms.option(own))
-    need = _("At most about {memory} of memory.").format(memory=memory)
+    need = _("Memory: at most about {memory}.").format(memory=memory)
     return f"{begin} {random} {need}"
 
 
@@ -200,7 +201,7 @@ def by_length_alt(
         text.format(kind=row.label, share=row.value, n=row.seq_len)
         for row in table.drop_duplicates("kind", keep="last").itertuples()
     ]
-    shown = _("Entropy of head {head} as a share of even weights. {ends}")
+    shown = _("Normalized entropy of head {head} (H / log n). {ends}")
     return shown.format(head=head, ends="; ".join(ends))
 
 

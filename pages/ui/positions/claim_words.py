@@ -18,7 +18,7 @@ from pages.ui.positions.words import token_name
 NAMES = {
     Claim.UNIQUE: N_("No two positions are alike"),
     Claim.BOUNDED: N_("All values lie in [−1, 1]"),
-    Claim.SHIFT: N_("A shift is one matrix"),
+    Claim.SHIFT: N_("Shifting positions is a linear map"),
     Claim.DISTANCE: N_("Scores know distance only"),
     Claim.PERMUTATION: N_("Order changes nothing"),
 }
@@ -184,7 +184,11 @@ def _distance(run: Run, kind: PositionKind, verdict: Verdict, token: int) -> str
         return begin + " " + _("They do not know the distance either: all are the same.")
     if verdict.holds:
         return begin
-    return begin + " " + _("Added vectors meet the token's own in every product.")
+    return (
+        begin
+        + " "
+        + _("An added position vector mixes with the token vector in every dot product.")
+    )
 
 
 def _permutation(verdict: Verdict) -> str:
@@ -280,13 +284,15 @@ def matrix_sentence(run: Run, kind: PositionKind, n: int, shift: int) -> str:
         ).format(kind=terms.option(kind))
     if found.is_fitted:
         text = _(
-            "Fitted by least squares: no structure to see, and where it was not fitted it fails "
-            "(see the claim). First {n} of {width} features."
+            "Fitted by least squares: no structure is visible, and it fails at "
+            "positions that were not fitted (see the claim). First {n} of {width} "
+            "features."
         )
     else:
         text = _(
-            "Blocks of 2 × 2 on the diagonal, each a turn by k = {k} times the speed of its pair, "
-            "the same for every position. First {n} of {width} features."
+            "Blocks of 2 × 2 on the diagonal: each rotates its pair by k = {k} times "
+            "the pair's frequency, the same for every position. First {n} of {width} "
+            "features."
         )
     return text.format(k=shift, n=len(found.matrix), width=found.n_features)
 

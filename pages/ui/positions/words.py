@@ -31,7 +31,7 @@ def kind_sentence(run: Run, kind: PositionKind, n: int) -> str:
 def _waves_sentence(run: Run, kind: PositionKind, n: int) -> str:
     waves = measured.wavelengths(run, kind)["wavelength"]
     begin = (
-        _("A row is added to the embedding of the token that stands there.")
+        _("Row p is added to the embedding of the token at position p.")
         if kind is PositionKind.SINUSOIDAL
         else _("Nothing is added: each pair of a query or key is turned by its own angle.")
     )
@@ -89,7 +89,7 @@ def table_note(run: Run, kind: PositionKind, n: int) -> str:
         text = _("The table ends after {n} rows (max_seq_len): no position beyond it can be told.")
         notes.append(text.format(n=n))
     if kind is PositionKind.ALIBI:
-        text = _("Full colour: {bias:g} or lower, a weight divided by {factor:,.0f} or more.")
+        text = _("Darkest color: {bias:g} or lower, a weight divided by {factor:,.0f} or more.")
         deepest = measured.most(run, kind, n, 0)
         notes.append(text.format(bias=-deepest, factor=math.exp(deepest)))
     width = {
@@ -108,8 +108,9 @@ def pair_sentence(run: Run, kind: PositionKind, n: int, pair: int, position: int
     if kind is PositionKind.ALIBI:
         row = measured.half_distances(run).iloc[pair]
         text = _(
-            "Head {head}: slope {slope:.4g}. For a query at position {position} a key {far} tokens "
-            "away loses {loss:.2f}, which divides its weight by {factor:,.3g} before softmax."
+            "Head {head}: slope {slope:.4g}. For a query at position {position} a key "
+            "{far} tokens away loses {loss:.2f}, which divides its weight by "
+            "{factor:,.3g} before softmax normalizes."
         )
         far = max(position, n - 1 - position)
         loss = row["slope"] * far
@@ -119,7 +120,9 @@ def pair_sentence(run: Run, kind: PositionKind, n: int, pair: int, position: int
     here = curves.iloc[position]
     values = [f"{here[name]:.3f}" for name in ("first", "second") if name in curves]
     if kind is PositionKind.LEARNED:
-        text = _("At position {position} the table holds {values} there. No formula ties the rows.")
+        text = _(
+            "At position {position} the table holds {values} there. No formula links its rows."
+        )
         return text.format(position=position, values=" / ".join(values))
     wave = measured.wavelengths(run, kind)["wavelength"].iloc[pair]
     text = _(
@@ -153,7 +156,7 @@ def likeness_sentence(run: Run, kind: PositionKind, n: int, head: int) -> str:
     if kind is not PositionKind.ALIBI:
         return similarity_sentence(run, kind, n)
     slope = float(measured.half_distances(run)["slope"].iloc[head])
-    text = _("At distance {far} head {head} lowers a score by {loss:.2f}; every head is a line.")
+    text = _("At distance {far} head {head} lowers a score by {loss:.2f}; one line per head.")
     return text.format(far=n - 1, head=head, loss=slope * (n - 1))
 
 
@@ -162,8 +165,9 @@ def similarity_sentence(run: Run, kind: PositionKind, n: int) -> str:
     if kind is PositionKind.ROPE:
         table = measured.rope_similarity(run, n)
         text = _(
-            "A vector keeps {near:.0%} of its score with itself one position apart and {far:.0%} "
-            "{n} apart (mean of 256 random vectors, seed {seed}); it {falls}."
+            "The score of a vector with itself keeps {near:.0%} of its size one "
+            "position apart and {far:.0%} at {n} (mean of 256 random vectors, seed "
+            "{seed}); it {falls}."
         )
         below = table.index[table["mean"] < 0.5]
         falls = (

@@ -38,8 +38,9 @@ def _agreement(run: Run, layer: int, head: int, row: str) -> str:
     true = measured.true_links(run) or frozenset()
     found = score(measured.found_links(run, layer, head, row), true)
     text = _(
-        "Cross-attention of {head} finds {right} of {true} true links with {found} links: error "
-        "rate {error:.2f}, precision {precision:.0%}, recall {recall:.0%}."
+        "Cross-attention of {head} finds {right} of {true} true links with {found} "
+        "links: alignment error rate {error:.2f}, precision {precision:.0%}, recall "
+        "{recall:.0%}."
     )
     return text.format(
         head=aligned_called(layer, head),
@@ -114,9 +115,9 @@ def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
     if not pairs:
         return _("{head} links nothing.").format(head=links_title(layer, head))
     if len(links) > most:
-        text = _("By the largest weights of {head}, among others: {pairs}.")
+        text = _("From the largest weights of {head}, among others: {pairs}.")
     else:
-        text = _("By the largest weights of {head}: {pairs}.")
+        text = _("From the largest weights of {head}: {pairs}.")
     return text.format(head=aligned_called(layer, head), pairs=", ".join(pairs))
 
 
@@ -124,17 +125,18 @@ def row_note(run: Run, row: str) -> str:
     """Which row of the attention is drawn for a word."""
     if row == Row.WRITES:
         said = _(
-            "A row is named after the word that it writes: its query is the token before, since "
-            "the decoder begins with a start token and writes the next word at each."
+            "Each row is named after the word that it predicts: its query is the token "
+            "before, since the decoder begins with a start token and predicts the next "
+            "word at each."
         )
     else:
         said = _(
-            "A row is named after the word that is its query: the decoder has read this word and "
-            "writes the next one. In large translators words often align better here (Chen et al. "
-            "2020)."
+            "Each row is named after the word that is its query: the decoder has read "
+            "it and predicts the next one. In large translation models words often "
+            "align better this way (Chen et al. 2020)."
         )
     if measured.truth(run) == "known":
-        said += " " + _("A frame is a true link, a dot the largest weight of the row.")
+        said += " " + _("A frame marks a true link, a dot the largest weight of its row.")
     return said
 
 
@@ -147,18 +149,19 @@ def alt(run: Run, layer: int, head: int, row: str, *_pins: object) -> str:
 
 def table_alt(run: Run, _sort_by: str, _selected: object, n_parts: int) -> str:
     """The table of heads in words."""
-    text = _("A row a head of cross-attention, a column a measure. {sentence}")
+    text = _("One row per cross-attention head, one column per measure. {sentence}")
     return text.format(sentence=_held_out(run, n_parts)).strip()
 
 
 def table_note(run: Run, n_shown: int, n_parts: int) -> str:
     """How to read the table."""
     said = _(
-        "Held-out: sentences that no translator learned from, each with its true translation. "
-        "Here: this sentence. The stronger the colour, the better; choose a head by a click."
+        "Validation: held-out sentences no model was trained on, each with its "
+        "reference translation. Here: the current sentence. Darker is better; click to "
+        "choose a head."
     )
     n = len(measured.aligned_heads(run, n_parts))
     if n > n_shown:
-        text = _("Drawn are the first {n} of {all}; the table has all.")
+        text = _("Shown: the first {n} of {all}; the table has all.")
         said += " " + text.format(n=n_shown, all=n)
     return said

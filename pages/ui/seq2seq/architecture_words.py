@@ -28,7 +28,7 @@ def about(kind: Architecture, run: Run) -> str:
     rows = (
         (_("Who sees whom"), _(known.reads)),
         (_("Parameters"), f"{int(row['parameters']):,}"),
-        (_("FLOPs for each output token"), flops_text(row["per_token"])),
+        (_("FLOPs per output token"), flops_text(row["per_token"])),
         (_("Learns from"), _(known.trained)),
         (_("Used for"), _(known.used)),
         (_("Examples"), known.examples),
@@ -64,9 +64,9 @@ def compared_sentence(run: Run) -> str:
 def flops_note(run: Run) -> str:
     """What is counted."""
     return _(
-        "Counted exactly: 2·m·n·k for each product of matrices, keys and values from caches, the "
-        "vocabulary scored once for each output token. The encoder-only model reads once and "
-        "labels as many tokens as the others write: it writes no new ones."
+        "Exact count: 2·m·n·k per matrix product, with cached keys and values and "
+        "logits computed once per output token. The encoder-only model reads once and "
+        "labels as many tokens as the others generate; it generates none."
     )
 
 
@@ -77,7 +77,7 @@ def flops_alt(run: Run) -> str:
         f"{row.architecture} {flops_text(row.reading)} + {flops_text(row.writing)}"
         for row in table.itertuples()
     )
-    return _("FLOPs to read and to write: {rows}.").format(rows=rows)
+    return _("FLOPs to read and to generate: {rows}.").format(rows=rows)
 
 
 def drawing_alt(kind: Architecture, run: Run) -> str:
@@ -86,7 +86,7 @@ def drawing_alt(kind: Architecture, run: Run) -> str:
         f"{stack.reads} → {stack.n_layers} × ({', '.join(label for label, _r in stack.parts)})"
         for stack in architectures.stacks(kind, run.config)
     )
-    return _("Drawing of the architecture: {parts}.").format(parts=parts)
+    return _("Diagram of the architecture: {parts}.").format(parts=parts)
 
 
 def sees_alt(kind: Architecture, run: Run) -> str:
@@ -114,15 +114,15 @@ def example_sentence(kind: Architecture, example: Example) -> str:
     match kind:
         case Architecture.ENCODER:
             text = _(
-                "Asked for: {n} of {total} tokens; hidden or replaced: {spoilt}, the others stay "
-                "as they are."
+                "Targets: {n} of {total} tokens; {spoilt} of them are masked or "
+                "replaced, the others stay as they are."
             )
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
         case Architecture.GPT if not n_asked:
             return _("Nothing is asked for: a single token has none before it to follow from.")
         case Architecture.GPT:
-            text = _("Asked for: all {n} tokens, each by the one before it.")
+            text = _("Targets: all {n} tokens, each predicted from those before it.")
             return text.format(n=n_asked)
         case _:
             text = _(

@@ -44,14 +44,14 @@ class About(NamedTuple):
 ABOUT = {
     Architecture.ENCODER: About(
         N_("Encoder-only"),
-        N_("Every token sees all tokens, before and after it, itself too."),
+        N_("Every token attends to all tokens, before and after it and itself."),
         N_("masked tokens: guess what is hidden"),
         N_("labels, search, sentence vectors: reading, not writing"),
         "BERT (2018), RoBERTa (2019), DeBERTa (2020), ModernBERT (2024)",
     ),
     Architecture.GPT: About(
         N_("Decoder-only"),
-        N_("Every token sees itself and what came before; the source is a prompt."),
+        N_("Every token attends to itself and those before it; the source is the prompt."),
         N_("next token: guess what comes"),
         N_("writing on, chat, code; any task that can be put into a prompt"),
         "GPT-2 (2019), GPT-3 (2020), Llama (2023), Qwen (2023), DeepSeek (2024)",

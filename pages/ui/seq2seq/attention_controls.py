@@ -149,7 +149,7 @@ def pin(text: str, token: int) -> None:
 
 def followed() -> str:
     """Which pinned token is followed through both texts."""
-    _choose("pinned_in", _("Follow the pinned"), TEXTS, TEXT_LABELS)
+    _choose("pinned_in", _("Follow the pinned token"), TEXTS, TEXT_LABELS)
     return link.value("pinned_in")
 
 

@@ -15,9 +15,9 @@ from pages.ui.seq2seq.measured import Chosen, Pins
 
 MOST_IN_A_STRIP = 32
 KIND_TITLES = {
-    AttentionKind.ENCODER: N_("Encoder: source reads source"),
-    AttentionKind.DECODER: N_("Decoder: target reads target"),
-    AttentionKind.CROSS: N_("Cross: target reads source"),
+    AttentionKind.ENCODER: N_("Encoder self-attention: source to source"),
+    AttentionKind.DECODER: N_("Decoder self-attention: target to target"),
+    AttentionKind.CROSS: N_("Cross-attention: target to source"),
 }
 READ = {"source": N_("Source: what it reads there"), "target": N_("Target: what it reads there")}
 READERS = {"source": N_("Source: who reads it"), "target": N_("Target: who reads it")}

@@ -34,8 +34,8 @@ def switched_off(run: Run) -> str:
     if not is_off:
         return ""
     return _(
-        "Cross-attention is switched off: it still reads, as drawn, but zeros are written in its "
-        "place, so nothing of the source reaches the target."
+        "Cross-attention is switched off: its weights are still drawn, but zeros "
+        "replace its output, so nothing of the source reaches the target."
     )
 
 
@@ -98,7 +98,7 @@ def _sharpness(run: Run, kind: AttentionKind) -> str:
     """From how many tokens its heads read."""
     table = measured.all_heads(run, kind)
     text = _(
-        "A query of {kind} reads in effect from {least:.1f} tokens (in {sharpest}) to {most:.1f}."
+        "A query of {kind} effectively attends to {least:.1f} tokens (in {sharpest}) to {most:.1f}."
     )
     numbers = table["effective_tokens"]
     first = table.loc[numbers.idxmin()]
@@ -138,13 +138,15 @@ def _what_a_row_is(run: Run, which: Chosen) -> str:
     match which.kind:
         case AttentionKind.CROSS:
             said = _(
-                "A row is a target token that the decoder has read; what it writes there is the "
-                "token of the next row."
+                "Each row is a target token that the decoder has read; its output there "
+                "predicts the token of the next row."
             )
         case AttentionKind.ENCODER:
-            said = _("Every source token may read all of them, before and after it, itself too.")
+            said = _(
+                "Every source token attends to all source tokens, before and after it and itself."
+            )
         case _ if n_masked:
-            said = _("A target token reads itself and what was written before it.")
+            said = _("Each target token attends to itself and to the target tokens before it.")
         case _:
             said = _("Nothing is masked here, so a target token reads what comes after it too.")
     if n_masked:
@@ -163,7 +165,7 @@ def cut_note(run: Run, kind: AttentionKind, cut: Cut) -> str:
     ):
         return ""
     text = _(
-        "Drawn are queries {first} to {last} of {n} and keys {first_key} to {last_key} of "
+        "Shown: queries {first} to {last} of {n} and keys {first_key} to {last_key} of "
         "{n_keys}, around the pinned tokens."
     )
     return text.format(
@@ -184,7 +186,7 @@ def map_title(which: Chosen) -> str:
 
 def map_alt(run: Run, which: Chosen, pins: Pins) -> str:
     """The map in words."""
-    text = _("Attention map, query down, key across: {title}. {sentence}")
+    text = _("Attention map, queries down, keys across: {title}. {sentence}")
     return text.format(title=map_title(which), sentence=reads_sentence(run, which, pins))
 
 
@@ -197,15 +199,15 @@ def lines_alt(run: Run, which: Chosen, pins: Pins, *_drawn: object) -> str:
 def lines_note(n_edges: int, least: float) -> str:
     """Which lines are drawn."""
     text = _(
-        "Drawn are the {n} largest weights of each query; those under {least:.0%} are left out. "
-        "Orange: the token that is followed."
+        "Shown: the {n} largest weights of each query, from {least:.0%} up. Orange: the "
+        "pinned token."
     )
     return text.format(n=n_edges, least=least)
 
 
 def tiles_alt(run: Run, kind: AttentionKind, *_marked: object) -> str:
     """All heads of one attention in words."""
-    text = _("All heads of {kind} on one scale, a row a layer: {n}. {sentence}")
+    text = _("All heads of {kind} on one scale, one row per layer: {n}. {sentence}")
     n = len(measured.all_heads(run, kind))
     return text.format(kind=_(KIND_LABELS[kind]), n=n, sentence=_sharpness(run, kind))
 
@@ -261,5 +263,5 @@ def _followed_source(run: Run, head: int, layer: int, pins: Pins) -> str:
 
 def strips_alt(run: Run, layer: int, head: int, text: str, pins: Pins) -> str:
     """Both texts as strips, in words."""
-    said = _("Both texts as strips, shaded by weight. {sentence}")
+    said = _("Both texts as strips, shaded by attention weight. {sentence}")
     return said.format(sentence=follow_sentence(run, layer, head, text, pins))

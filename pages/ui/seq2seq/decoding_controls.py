@@ -66,7 +66,7 @@ def go_on_from(here: Standing) -> None:
     if here.place is None or here.place in decoding.path(decoding.result(here)):
         return
     st.button(
-        _("Go on from the one that is outlined"),
+        _("Continue from the outlined one"),
         icon=":material/play_arrow:",
         key="go_on_from",
         on_click=_force_all,

@@ -68,8 +68,8 @@ def sentence(here: Standing) -> str:
         return _("Only the start token stands: the decoder has written nothing yet.")
     row = decoding.nodes(here).loc[here.place]
     text = _(
-        "After {step} of {n} steps stands a target of log-probability {log_prob} "
-        "(in nats; probability {chance})."
+        "After {step} of {n} steps the target has log-probability {log_prob} nats "
+        "(probability {chance})."
     )
     said = text.format(
         step=here.step,
@@ -143,7 +143,7 @@ def tree_sentence(here: Standing) -> str:
         finished=int(n_fates.get("finished", 0)),
     )
     if here.search.how.beam_width == 1:
-        greedy = _("Greedy search keeps the likeliest token at each step, never two.")
+        greedy = _("Greedy search keeps only the most probable token at each step.")
         return f"{said} {greedy}"
     return f"{said} {_against_greedy(here)}"
 
@@ -154,7 +154,7 @@ def _against_greedy(here: Standing) -> str:
         return ""
     if decoding.token_ids(ours) == decoding.token_ids(theirs):
         return _("Greedy search finds the same target.")
-    text = _("Greedy search finds another target, of log-probability {theirs} against {ours} here.")
+    text = _("Greedy search finds another target: log-probability {theirs}, {ours} here.")
     said = {"theirs": _log_prob(theirs), "ours": _log_prob(ours)}
     return text.format(**said)
 
@@ -174,7 +174,7 @@ def window_note(here: Standing) -> str:
     n = here.n
     if last - first + 1 == n:
         return ""
-    text = _("Drawn are steps {first} to {last} of {n}, around the chosen one.")
+    text = _("Shown: steps {first} to {last} of {n}, around the chosen one.")
     return text.format(first=first, last=last, n=n)
 
 
@@ -262,4 +262,4 @@ def _other_mask(run: Run) -> str:
 def _held_out(run: Run) -> str:
     if not measured.knows_grammar(run):
         return ""
-    return _("Held-out sentences are measured with the causal mask.")
+    return _("Scores on validation sentences use the causal mask.")

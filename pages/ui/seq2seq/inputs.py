@@ -24,7 +24,7 @@ TASKS = {
     TaskKind.COPY: N_("Copy letters: the simplest alignment"),
     TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
     TaskKind.SORT: N_("Sort letters: attention looks for the next one"),
-    TaskKind.ADDITION: N_("Add numbers: attention reads one column after the other"),
+    TaskKind.ADDITION: N_("Addition: attention reads one column after the other"),
 }
 TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
 MOST_NAMED = 12
@@ -48,7 +48,10 @@ def what_it_can_read() -> None:
         return
     with st.popover(_("Sentences and words that it knows"), icon=":material/dictionary:"):
         st.caption(
-            _("Held-out sentences of the grammar: their translation and alignment is known.")
+            _(
+                "Validation sentences of the grammar: their translation and word alignment "
+                "are known."
+            )
         )
         for i, text in enumerate(grammar.sentences(tokens.vocabulary(), current_language())):
             st.button(text, key=f"known_{i}", on_click=link.change, args=("text", text))

@@ -57,7 +57,7 @@ def step_names(run: Run) -> list[str]:
 
 def similarity_alt(run: Run, step: int, *_pinned: int) -> str:
     """A matrix of cosines in words."""
-    text = _("Cosine of each source token with each other: mean {mean:.2f}.")
+    text = _("Cosine similarity of each source token with each other: mean {mean:.2f}.")
     return text.format(mean=measured.mean_cosine(run, step))
 
 
@@ -74,9 +74,10 @@ def across_sentence(run: Run) -> str:
         return ""
     found = measured.across_languages(measured.model_alone(run))
     text = _(
-        "Do both languages meet here? Of {n} words of held-out English sentences, the nearest "
-        "vector in the Chinese translation is that of a word which stands for it: {before:.0%} "
-        "before the first layer, {after:.0%} as handed over, {chance:.0%} by chance. {verdict}"
+        "Do the two languages share meaning here? For {n} words of validation sentences "
+        "in English, the nearest vector in the Chinese translation belongs to a word of "
+        "the same meaning in {before:.0%} of cases before the first layer, {after:.0%} "
+        "at the encoder's output, {chance:.0%} by chance. {verdict}"
     )
     return text.format(
         n=found.n_words,

@@ -49,7 +49,9 @@ def hidden_sentence(run: Run, bits: np.ndarray) -> str:
     labels, most = missing.next_labels(run), bits.argmax(axis=0)
     strong = [column for column in range(bits.shape[1]) if bits[most[column], column] > MUCH]
     if not strong:
-        return _("Hiding one token of the source moves no next token by more than 1 bit.")
+        return _(
+            "Hiding any one source token changes no next-token prediction by more than 1 bit (KL)."
+        )
     pairs = (
         f"{literal(labels[column])} ← {literal(run.input.labels[most[column]])} "
         f"({bits[most[column], column]:.1f})"
@@ -72,7 +74,7 @@ def hidden_note(run: Run) -> str:
     n, shown = run.input.shape[1], len(missing.places(run))
     if n == shown:
         return ""
-    text = _("Hidden in turn are the first {shown} of {n} source tokens.")
+    text = _("The first {shown} of {n} source tokens are hidden in turn.")
     return text.format(shown=shown, n=n)
 
 
@@ -82,11 +84,13 @@ def ways_alt(run: Run, *_measured: object) -> str:
     mean = "; ".join(
         f"{name} {np.mean(missing.moved(run, changed)):.2f}" for name, changed in rows.items()
     )
-    text = _("Bits by which the next token moves, mean over the target: {mean}.")
+    text = _("Change of the next-token prediction in bits (KL), mean over the target: {mean}.")
     return text.format(mean=mean)
 
 
 def hidden_alt(run: Run, *_measured: object) -> str:
     """The picture of hidden tokens in words."""
-    text = _("Bits by which each next token moves where one of {n} source tokens is hidden.")
+    text = _(
+        "Change of each next-token prediction in bits (KL) when one of {n} source tokens is hidden."
+    )
     return text.format(n=len(missing.places(run)))
