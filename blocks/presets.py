@@ -112,7 +112,7 @@ ENCODER_DECODER_TABLE: dict[str, Preset] = {
         _model("encoder-decoder", (6, 768, 12, 12, 3072, 50265), _BERT,
                embedding_norm=True, max_seq_len=1026),
         MaskKind.CAUSAL, N_("Lewis et al. 2019, section 2; the model's config.json: 1,024 "
-                            "positions, and two rows of the table that none reads")),
+                            "positions, and two rows of the table that are never used")),
 }
 
 # Counted and compared like the others; most of them are too large to run on one machine.

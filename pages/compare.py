@@ -108,7 +108,7 @@ def mend_what_is_kept() -> None:
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
     st.info(words.how_to_begin(), icon=":material/bookmark_add:")
-    st.markdown(_("Or begin with a pair: A and B are set at once, and you change B at the left."))
+    st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))
     listed.ready_pairs()
     counted_with()
 

@@ -17,7 +17,7 @@ from pages.ui.masks import controls, measured
 from pages.ui.masks import words as mask_words
 from pages.ui.panel import Panel
 
-TITLE = N_("Masks: who may see whom")
+TITLE = N_("Masks: who may attend to whom")
 
 
 def main() -> None:

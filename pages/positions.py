@@ -12,7 +12,7 @@ from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded
 from pages.ui.panel import Panel
 
-TITLE = N_("Positions: how the order gets in")
+TITLE = N_("Positions: how word order gets in")
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ def load(folder: Path) -> Checkpoint:
             optimizer=safetensors.load_file(present / OPTIMIZER),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
-        text = N_("No checkpoint can be read in {folder} ({error}): start anew")
+        text = N_("No checkpoint can be read in {folder} ({error}): start a new one")
         values = {"folder": folder, "error": f"{type(error).__name__}: {error}"}
         raise ConfigError([Fault(text, values)]) from error
 

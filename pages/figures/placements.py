@@ -93,7 +93,7 @@ def patterns(
     height, width = grid.shape
     return figure(
         [weight_map(grid, _)],
-        title=_("How head {head} reads in each placement").format(head=head),
+        title=_("Attention of head {head} in each norm placement").format(head=head),
         height=TITLE + 12 + int(TILES_WIDTH * height / width),
         xaxis={**HIDDEN_AXIS, "range": [-0.5 - 0.06 * side, width - 0.5], "constrain": "domain"},
         yaxis={

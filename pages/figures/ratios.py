@@ -61,7 +61,7 @@ def written(table: pd.DataFrame, *, own: float, own_rms: float, _: Translate) ->
     values = [*table["write_rms"], own_rms]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
     frame = _frame(_("RMS of feed_forward_out"), own, _, type="log" if is_wide else "linear")
-    return figure([line, mine], title=_("How much it writes"), **frame, **legend())
+    return figure([line, mine], title=_("RMS of the output"), **frame, **legend())
 
 
 def changed(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:

@@ -37,7 +37,7 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
     }
     return figure(
         [bars],
-        title=_("How the values are spread: {stage}").format(stage=plain(stage["label"])),
+        title=_("Distribution of values: {stage}").format(stage=plain(stage["label"])),
         height=330,
         bargap=0,
         margin=(TITLE_AND_LEGEND, EDGE),

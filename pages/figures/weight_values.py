@@ -29,7 +29,7 @@ def panels(bins: pd.DataFrame, moments: pd.DataFrame, *, _: Translate) -> Pictur
         notes.append(_label(row, top))
     return figure(
         traces,
-        title=_("How the weights are spread, by kind"),
+        title=_("Distribution of the weights, by kind"),
         height=TITLE + height + EDGE,
         margin=(TITLE, EDGE),
         bargap=0,

@@ -53,7 +53,7 @@ def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
     room = label_room(labels)
     return figure(
         [bars, own, columns([_chance(row, _) for row in tokens.itertuples()], numbers, TOP)],
-        title=_("How probable each new token was"),
+        title=_("Probability of each new token"),
         height=TITLE_AND_LEGEND + BARS + room,
         margin=(TITLE_AND_LEGEND, room),
         barmode="overlay",

@@ -55,7 +55,7 @@ def what_they_learn_from() -> None:
         shown = link.value("mean_span_len")
         slider("mean_span_len", _("mean length of a span"), shown, step=0.5)
     with right:
-        enter("corruption_seed", _("Seed of what is spoilt"), link.value("corruption_seed"))
+        enter("corruption_seed", _("Seed of the corruption"), link.value("corruption_seed"))
     examples = architectures.examples()
     for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):

@@ -43,7 +43,7 @@ def how_they_grow(run: Run) -> None:
     controls.length_control()
     steps = measured.steps(run, controls.lengths())
     if not steps:
-        st.caption(_("Not measured: heads this wide need more memory than one run may take."))
+        st.caption(_("Not measured: heads this wide need more memory than one run is allowed."))
         return
     done = in_steps(steps, what=(run, controls.lengths()), key="growth", is_asked=True)
     found = tuple(done.found)
@@ -79,7 +79,7 @@ def draw_growth(found: tuple[Measured, ...], of: str):
         measured.costs(found, of),
         words.names(),
         measured.exponents(found, of),
-        title=_("Time of one pass") if is_time else _("Most memory at once"),
+        title=_("Time of one pass") if is_time else _("Peak memory"),
         unit="ms" if is_time else "MiB",
         _=_,
     )

@@ -20,7 +20,9 @@ def who_shares(run: Run, layer: int) -> None:
     code = (share_among_queries, pooled, likeness)
     heading(_("Sharing keys and values"), ("sharing", "kv_cache"), code, key="sharing")
     if len(measured.shared(run)) == 1:
-        st.caption(_("One key and value head: all share it already. Set n_kv_heads higher."))
+        st.caption(
+            _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
+        )
         return
     st.info(words.sharing_sentence(run, layer), icon=":material/lightbulb:")
     token = labelled.pinned_token(run)
@@ -37,6 +39,6 @@ def draw_shared(run: Run, layer: int, token: int):
         columns=measured.n_shown(run),
         selected=None,
         pinned=labelled.row_share(run, token),
-        title=_("MHA, GQA, MQA: ever fewer keys and values"),
+        title=_("From multi-head (MHA) to grouped-query (GQA) to multi-query attention (MQA)"),
         _=_,
     )

@@ -52,6 +52,8 @@ def what_is_kept(n: int) -> None:
         listed.keep_and_swap()
         listed.files_out(n)
     else:
-        st.caption(_("Nothing yet: “Compare” at the top of every page keeps what is set there."))
+        st.caption(
+            _("Nothing is kept yet: “Compare” at the top of any page keeps the current setting.")
+        )
     with st.expander(_("Import a saved list"), icon=":material/upload:"):
         listed.file_in()

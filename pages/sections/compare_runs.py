@@ -210,7 +210,7 @@ def draw_matrix(pair: Pair, layer: int):
         columns=controls.head_names(n_b),
         titles=(_("head of A"), _("head of B")),
         selected=None,
-        title=_("Layer {layer}: every head of A to every head of B").format(layer=layer + 1),
+        title=_("Layer {layer}: every head of A against every head of B").format(layer=layer + 1),
         _=_,
     )
 

@@ -133,7 +133,7 @@ def draw_roofline(case: Case, peak: DevicePeak, names: tuple[str, ...]):
     """The roof and the dots below it."""
     table = measured_tables.dots(case, peak, names)
     roof = pictures.Roof(peak.flops_per_s, peak.bytes_per_s)
-    title = _("Roofline: what is reached of what could be")
+    title = _("Roofline: speed reached against speed possible")
     return pictures.roofline(table, roof, words.groups(table), title=title, _=_)
 
 
@@ -157,6 +157,6 @@ def draw_sums(case: Case, peak: DevicePeak, names: tuple[str, ...], layer: PassT
         words.groups(parts),
         tuple(rows.values()),
         measured.milliseconds(layer),
-        title=_("One layer, three ways"),
+        title=_("One layer, estimated and measured"),
         _=_,
     )

@@ -95,7 +95,7 @@ def draw_sweep(wanted: tuple[Sweep, ...], found: Found, of: str):
     return pictures.sweep(
         sweeps.drawn(rows, of),
         words.names(rows, of),
-        title=_("Time of one layer") if is_time else _("Most memory at once"),
+        title=_("Time of one layer") if is_time else _("Peak memory"),
         x_title=_("{what} (logarithmic)").format(what=words.swept(wanted[0].what)),
         unit="ms" if is_time else "MiB",
         _=_,

@@ -18,7 +18,9 @@ def each_position_alone(run: Run, layer: int, token: int) -> None:
     code = (permuted.shuffle_difference, permuted.reach_of)
     heading(_("Each position alone"), ("feed_forward", "attention"), code, key="positions")
     if run.input.shape[1] == 1:
-        st.info(_("One token has no other order: type a longer text."), icon=":material/lightbulb:")
+        st.info(
+            _("A single token has no other order: type a longer text."), icon=":material/lightbulb:"
+        )
         return
     st.info(words.shuffle_sentence(run, layer), icon=":material/lightbulb:")
     left, right = st.columns(2)

@@ -133,7 +133,7 @@ def draw_moved(found: Leaks, token: int):
         measured.moved(found),
         measured.forbidden(run)[:, found.tokens],
         Names(
-            _("One token changes: how far outputs move"),
+            _("One token changes: how much outputs change"),
             _("output"),
             _("token that changes"),
             run.input.labels,

@@ -32,8 +32,9 @@ def another_sequence(run: Run) -> None:
     heading(_("Padding of another sequence"), ("masks",), (mask_rules.cross_padding,), key="cross")
     st.caption(
         _(
-            "In cross attention queries come from one sequence and keys from another, so the mask "
-            "is a rectangle. One head of random queries and keys shows it here."
+            "In cross-attention queries come from one sequence and keys from another, "
+            "so the mask is a rectangle. Here one head of random queries and keys shows "
+            "it."
         )
     )
     controls.cross_controls()

@@ -25,7 +25,7 @@ CODE = (measures.measure_depth, stack.measure_stack, stack.random_probe)
 @section
 def what_depth_does(run: Run) -> None:
     """One stack for each placement and seed: every measure of every layer on one axis."""
-    title = _("Over depth: forward and back through a stack")
+    title = _("Over depth: forward and backward through the stack")
     heading(title, ("placement_depth", "residual"), CODE, key="depth_story")
     controls.depth_controls(run)
     controls.experiments(run)

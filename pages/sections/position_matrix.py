@@ -167,16 +167,16 @@ def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int):
         return position_curves.biases(slopes, axes, n=n, chosen=pair, name=name, _=_)
     if kind is PositionKind.ROPE:
         table = measured.rope_similarity(run, n)
-        axes = Axes(_("Score of a vector with itself, turned apart"), x, _("share of the score"))
+        axes = Axes(_("Dot product of a vector with itself, rotated"), x, _("share of the score"))
         names = {"mean_name": _("mean of 256 vectors"), "band_name": _("± std")}
         return position_curves.likeness(table, axes, **names, _=_)
     table = measured.similarity_by_distance(run, kind, n)
-    axes = Axes(_("Likeness of two positions by distance"), x, _("cosine"))
+    axes = Axes(_("Similarity of two positions against distance"), x, _("cosine"))
     names = {"mean_name": _("mean"), "band_name": _("least to largest")}
     return position_curves.likeness(table, axes, **names, _=_)
 
 
 def draw_similarity(run: Run, kind: PositionKind, n: int, position: int):
     """Cosine of every two positions."""
-    names = Names(_("Likeness of every two positions"), _("position"), _("position"), _("cosine"))
+    names = Names(_("Similarity of every two positions"), _("position"), _("position"), _("cosine"))
     return position_matrix.square(measured.similarity(run, kind, n), names, pinned=position, _=_)

@@ -26,7 +26,7 @@ def alignment(run: Run) -> None:
     code = (measures.hard_links, measures.score, measures.least_error)
     heading(_("Alignment"), ("word_alignment", "cross_attention"), code, key="alignment")
     if not any(measured.target_words(run)):
-        st.info(_("No word is written, so there is nothing to align."))
+        st.info(_("Nothing has been generated, so there is nothing to align."))
         return
     n_parts = _held_out_parts(run)
     place = st.container()

@@ -38,7 +38,7 @@ def what_it_became(run: TrainingRun, step: int) -> None:
 
 
 def _openings(run: TrainingRun, step: int) -> None:
-    note = _("Open it as it was after {step:,} updates, on a page that shows all of it:")
+    note = _("Open the model after {step:,} steps on a page that shows all of it:")
     st.markdown(note.format(step=step))
     text = openings(starts.build_task_once(run.spec.task))[current_language()]
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
@@ -53,7 +53,7 @@ def _openings(run: TrainingRun, step: int) -> None:
         architecture = run.spec.config.architecture
         alone = () if architecture is Architecture.ENCODER_DECODER else (BLOCK,)
         for page, icon in (*PAGES[architecture], *alone):
-            label = labels.get(page, _("Its blocks"))
+            label = labels.get(page, _("Its layers"))
             st.page_link(page, label=label, icon=icon, query_params=wanted)
 
 

@@ -151,11 +151,11 @@ def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) ->
         label = _("n_decoder_layers · layers of the decoder")
         slide("n_decoder_layers", label, layers, config.n_decoder_layers)
         _followed("n_decoder_layers", config)
-        switch("share_embeddings", _("One table for source and target"))
+        switch("share_embeddings", _("Share one embedding table between source and target"))
     else:
         slide("n_layers", _("n_layers · layers"), layers, config.n_layers)
     if reads_tokens:
-        switch("tie_embeddings", _("One table reads and writes tokens"))
+        switch("tie_embeddings", _("Weight tying: the embedding is also the output matrix"))
 
 
 def _sizes(config: ModelConfig, is_counted: bool) -> None:
@@ -216,10 +216,10 @@ def _details(config: ModelConfig) -> None:
     if not config.attention_only:
         experts(config)
     _details_of_attention(config)
-    switch("norm_affine", _("Norms learn a scale"))
+    switch("norm_affine", _("Norms have learned scales"))
     switch("feed_forward_bias", _("Biases in the feed-forward layer"))
     slider("dropout", _("Dropout"), config.dropout, least=0.0, most=0.9, step=0.05)
-    pick("initialization", _("Initialisation"), Initialization)
+    pick("initialization", _("Initialization"), Initialization)
 
 
 def _details_of_ends(config: ModelConfig) -> None:
@@ -230,7 +230,7 @@ def _details_of_ends(config: ModelConfig) -> None:
         switch("relative_bias", _("Learned bias for each distance (T5)"))
     if config.architecture is Architecture.ENCODER:
         slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), config.n_segments)
-        switch("pooler", _("Pooler: one vector of the first token"))
+        switch("pooler", _("Positional encoding"))
 
 
 def _details_of_attention(config: ModelConfig) -> None:
@@ -238,11 +238,11 @@ def _details_of_attention(config: ModelConfig) -> None:
     slide("d_head", _("d_head · width of one head"), widths, config.d_head)
     if config.position.position_kind is PositionKind.ROPE:
         shown = config.position.rotary_share
-        label = _("Share of a head that turns")
+        label = _("Rotated share of each head")
         slider("rotary_share", label, shown, least=0.05, most=1.0, step=0.05)
-    switch("qk_norm", _("Norm on queries and keys"))
+    switch("qk_norm", _("Normalize queries and keys (QK norm)"))
     if config.attention.qk_norm:
-        switch("qk_norm_scale", _("Norms of queries and keys learn a scale"))
+        switch("qk_norm_scale", _("QK norms have learned scales"))
     switch("attention_bias", _("Biases of queries, keys and values"))
     switch("out_bias", _("Bias of the output projection"), shown=config.has_out_bias)
 

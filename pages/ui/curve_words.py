@@ -30,7 +30,7 @@ def gradient_alt(view: RunView) -> str:
     if view.curves.empty:
         return _("{what}: nothing measured yet.").format(what=_("Gradient"))
     norms = view.curves["gradient_norm"]
-    text = _("Norm of the gradient: {first:.3g} at the first step, {last:.3g} at the last.")
+    text = _("Gradient norm: {first:.3g} at the first step, {last:.3g} at the last.")
     return text.format(first=norms.iloc[0], last=norms.iloc[-1])
 
 

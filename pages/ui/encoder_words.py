@@ -27,7 +27,7 @@ def _written(run: Run) -> tuple[str, ...]:
 def _hidden(run: Run, token: int) -> tuple[str, ...]:
     if run.input.labels[token] != MASK:
         return ()
-    text = _("It reads [MASK] there; hidden is {word}.")
+    text = _("The input there is [MASK]; the masked word is {word}.")
     return (text.format(word=literal(tokens.reading().pieces[token].label)),)
 
 
@@ -51,7 +51,7 @@ def candidates_alt(run: Run, token: int) -> str:
     """The candidates in words."""
     rows = layers.candidates(run, token).itertuples()
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
-    return _("Likeliest tokens at position {n}: {listed}.").format(n=token + 1, listed=listed)
+    return _("Most probable tokens at position {n}: {listed}.").format(n=token + 1, listed=listed)
 
 
 def layers_sentence(run: Run) -> str:

@@ -36,7 +36,10 @@ def habits_sentence(run: Run) -> str:
     found = layers.heads(run)
     named = found[found["name"] != ""]
     if named.empty:
-        return _("No head has a habit: none puts more than half of its weight on one place.")
+        return _(
+            "No head has a clear role: none puts more than half of its weight on one kind "
+            "of position."
+        )
     listed = "; ".join(_habit(row) for row in named.head(MOST_LISTED).itertuples())
     rest = len(named) - MOST_LISTED
     more = " " + _("And {n} more.").format(n=rest) if rest > 0 else ""

@@ -167,7 +167,7 @@ def sample_buttons() -> None:
 
 def mask_controls() -> None:
     """The mask, and the sizes that some masks need."""
-    choose("mask_kind", _("Mask · who may see whom"), MaskKind)
+    choose("mask_kind", _("Mask · who may attend to whom"), MaskKind)
     kind = MaskKind(link.value("mask_kind"))
     if kind is MaskKind.SLIDING_WINDOW:
         slider("window_size", _("window_size · keys"), link.value("window_size"), most=64)
@@ -184,8 +184,8 @@ def _painted_note() -> str:
     """For how many tokens a mask was painted, and what holds beyond them."""
     side = link.value("painted").partition(".")[0]
     if not side:
-        return _("Nothing is painted yet, so it is causal. Paint on the page Masks.")
-    text = _("Painted for {n} tokens; a longer text goes on causally, a shorter one cuts it.")
+        return _("Nothing is painted yet, so the mask is causal. Paint one on the page Masks.")
+    text = _("Painted for {n} tokens; a longer text continues causally, a shorter one is cut.")
     return text.format(n=side)
 
 

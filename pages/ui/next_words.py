@@ -77,8 +77,9 @@ def next_sentence(run: Run, position: int, sampling: SamplingConfig) -> str:
 
 def _kept(run: Run, found: predicted.Outlook) -> str:
     text = _(
-        "It is drawn with {probability}. {n:,} of {vocab_size:,} tokens can be drawn: as open as "
-        "a choice among {alike:,.1f} tokens alike ({bits:.2f} bits)."
+        "Its sampling probability is {probability}. {n:,} of {vocab_size:,} tokens can "
+        "be sampled; entropy {bits:.2f} bits, as uncertain as {alike:,.1f} equally "
+        "likely tokens."
     )
     said = text.format(
         probability=percent(found.probability),
@@ -98,5 +99,8 @@ def next_alt(run: Run, position: int, sampling: SamplingConfig) -> str:
     listed = "; ".join(
         f"{row.label} {row.model_probability:.1%} → {row.probability:.1%}" for row in rows
     )
-    text = _("Next tokens after position {n}, before and after sampling: {listed}.")
+    text = _(
+        "Next-token probabilities after position {n}, before and after the sampling "
+        "settings: {listed}."
+    )
     return text.format(n=position + 1, listed=listed)

@@ -91,9 +91,9 @@ def surprise_sentence(run: Run) -> str:
     table = predicted.surprise(run)
     bits = table["bits"].mean()
     text = _(
-        "Mean loss {nats:.2f} nats = {bits:.2f} bits a token, perplexity {perplexity:,.1f}: as "
-        "unsure as among {perplexity:,.1f} tokens alike; a guess among all {vocab_size:,} would "
-        "cost {even:.2f} bits."
+        "Mean loss {nats:.2f} nats = {bits:.2f} bits per token, perplexity "
+        "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally "
+        "likely tokens; a uniform guess over {vocab_size:,} would cost {even:.2f} bits."
     )
     said = text.format(
         nats=bits * math.log(2),
@@ -109,8 +109,8 @@ def _most_surprising(run: Run) -> str:
     table = predicted.surprise(run)
     most = table.loc[table["bits"].idxmax()]
     text = _(
-        "Most surprising is {token} at position {position}: {bits:.2f} bits, probability "
-        "{share}, rank {rank:,}."
+        "The most surprising token is {token} at position {position}: {bits:.2f} bits, "
+        "probability {share}, rank {rank:,}."
     )
     return text.format(
         token=literal(most["label"]),

@@ -35,7 +35,10 @@ def writing_controls(writer: Writer) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
         _to("step", _("Step · one token"), ":material/skip_next:", 1)
         _to(
-            "play", _("Play · {n} tokens").format(n=AT_A_PRESS), ":material/play_arrow:", AT_A_PRESS
+            "play",
+            _("Generate · {n} tokens").format(n=AT_A_PRESS),
+            ":material/play_arrow:",
+            AT_A_PRESS,
         )
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
@@ -46,7 +49,7 @@ def writing_controls(writer: Writer) -> None:
             args=("n_new_tokens", 0),
         )
         enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
-        enter("sampling_seed", _("Seed of the draws"), link.value("sampling_seed"), width=150)
+        enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"), width=150)
 
 
 def _to(key: str, label: str, icon: str, more: int) -> None:
@@ -73,7 +76,7 @@ def new_token_choice(run: Run, writer: Writer, n_tokens: int) -> None:
     options = range(n_tokens + 1)
     with st.container(key="new_token"):
         st.selectbox(
-            _("New token that is opened"),
+            _("New token to inspect"),
             options,
             format_func=lambda i: f"{i} · {names[i - 1]}" if i else _("the newest"),
             **link.view(

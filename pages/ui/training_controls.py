@@ -40,7 +40,7 @@ def task_controls() -> None:
     if kind is TaskKind.TEXT:
         _text_choice()
     if len(kind.architectures) > 1:
-        choose("learner", _("Learner"), kind.architectures)
+        choose("learner", _("Architecture"), kind.architectures)
     least, most = row_bounds(kind)
     lengths = [n for n in (least, *LENGTHS, most) if least <= n <= most]
     shown = min(max(link.value("task_seq_len"), least), most)
@@ -56,7 +56,7 @@ def _text_choice() -> None:
 
 def recipe_controls(recipe: Recipe) -> None:
     """Where to start, and the knobs; only those that this optimizer and schedule have."""
-    choose("recipe", _("Recipe to start from"), RECIPES)
+    choose("recipe", _("Start from recipe"), RECIPES)
     left, right = st.columns(2)
     with left:
         slide("n_steps", _("n_steps · updates"), N_STEPS, link.value("n_steps"))

@@ -18,7 +18,7 @@ def run_choice() -> None:
         return
     with st.container(key="run"):
         st.selectbox(
-            _("Run · those of this session"),
+            _("Training runs of this session"),
             mine,
             format_func=_title,
             **link.view("run", link.value("run"), mine),

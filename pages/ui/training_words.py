@@ -19,8 +19,8 @@ from pages.ui.training_spec import Wanted, learner, memory, n_parameters
 
 TASKS = {
     TaskKind.TEXT: N_(
-        "Say the next token of a text. Score: the bits that are still needed to tell one character "
-        "of the held-out tenth; lower is better."
+        "Predict the next token of a text. Score: bits per character on the held-out "
+        "tenth; lower is better."
     ),
     TaskKind.STORIES: N_(
         "Write small stories, token by token. Score: the share of grammatical sentences in what "
@@ -31,13 +31,12 @@ TASKS = {
         "followed it (induction). Score: share of repeated tokens predicted correctly, "
         "at distances never trained on."
     ),
-    TaskKind.COPY: N_("Say the letters again. Score: the share of whole answers that are right."),
+    TaskKind.COPY: N_("Repeat the letters. Score: share of answers that are entirely right."),
     TaskKind.REVERSE: N_(
-        "Say the letters backwards. Score: the share of whole answers that are right."
+        "Write the letters backwards. Score: share of answers that are entirely right."
     ),
     TaskKind.SORT: N_(
-        "Say the letters in the order of the alphabet. Score: the share of whole answers that are "
-        "right."
+        "Sort the letters alphabetically. Score: share of answers that are entirely right."
     ),
     TaskKind.ADDITION: N_(
         "Add two numbers; the sum is written from its last digit to its first. Score: "
@@ -62,8 +61,8 @@ SCHEDULES = {
         "last {share:.0%}."
     ),
     ScheduleKind.PAPER: N_(
-        "It rises for {warmup} updates, then falls with one over the root of the step; wider "
-        "models get smaller rates."
+        "Rises for {warmup} steps, then falls with the inverse square root of the step; "
+        "wider models get smaller rates."
     ),
 }
 STATES = {

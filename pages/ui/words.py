@@ -194,9 +194,11 @@ def head_measures(run: Run, layer: int, head: int, token: int) -> str:
 
 def overview_note(run: Run) -> str:
     """How to read the overview."""
-    note = _("One scale for all heads; grey is masked. Choose a head by a click or by number.")
+    note = _("All heads on one scale; grey is masked. Choose a head by a click or by number.")
     if blind := cached.blind_queries(run):
-        note += " " + _("Queries that may see no key: {n}; their rows are zeros.").format(n=blind)
+        note += " " + _("Queries that cannot attend to any key: {n}; their rows are zeros.").format(
+            n=blind
+        )
     k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
     if k == 1:
         return note
@@ -227,7 +229,7 @@ def head_alt(run: Run, layer: int, head: int, token: int) -> str:
 def spread_alt(run: Run, layer: int, name: str) -> str:
     """The histogram in words."""
     stage = labelled.one_stage(run, layer, name)
-    text = _("How the values of {stage} are spread: mean {mean:.3f}, std {std:.3f}.")
+    text = _("Distribution of the values of {stage}: mean {mean:.3f}, std {std:.3f}.")
     return text.format(stage=stage["label"], mean=stage["mean"], std=stage["std"])
 
 
@@ -265,8 +267,9 @@ def parameter_sentence(run: Run) -> str:
         )
     else:
         text = _(
-            "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj and v_proj "
-            "are smaller than q_proj. With as many of both, n_heads would change no parameter."
+            "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj "
+            "and v_proj are smaller than q_proj. With equal numbers, n_heads would not "
+            "change the parameter count."
         )
     sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads}
     return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)

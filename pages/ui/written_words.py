@@ -27,7 +27,7 @@ def chips(run: Run, writer: Writer, n_tokens: int, opened: int) -> list[Chip]:
 def mask_note(run: Run) -> str:
     """Text grows causally whatever the mask of the run; empty where that is the same."""
     if len(generated.lasting(run)) < len(run.interventions):
-        return _("Parts that are switched off stay off in new tokens; other changes end here.")
+        return _("Ablated parts stay ablated in new tokens; other changes end here.")
     if generated.is_as_masked(run):
         return ""
     text = _("The mask is {mask}, but text that grows is causal: what comes later is not there.")
@@ -43,7 +43,10 @@ def opened_sentence(run: Run, writer: Writer, opened: int) -> str:
     """How the opened token was drawn, and from where its context begins."""
     token = writer.tokens[opened]
     label = literal(generated.labels(run, [token])[0])
-    text = _("New token {number}, {token}, was drawn with {chance} (the model's own: {own}).")
+    text = _(
+        "New token {number}, {token}, was sampled with probability {chance} (the model's "
+        "own: {own})."
+    )
     said = text.format(
         number=opened + 1,
         token=label,
@@ -94,7 +97,7 @@ def chances_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, _o
     """The new tokens in words."""
     table = generated.frame(run, generated.writer(run, sampling, seed).tokens[:n_tokens])
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in table.itertuples())
-    return _("New tokens and what each was drawn with: {listed}.").format(listed=listed)
+    return _("New tokens and the probability of each when sampled: {listed}.").format(listed=listed)
 
 
 def reads_alt(run: Run, sampling: SamplingConfig, seed: int, opened: int) -> str:
@@ -157,9 +160,10 @@ def times_sentence(run: Run, times: pd.DataFrame) -> str:
     later = times.iloc[1:]
     with_cache, without = later["with_cache"].median(), later["without"].median()
     text = _(
-        "Measured on {device}: {with_cache:.2f} ms a token with the cache, {without:.2f} ms "
-        "without ({ratio:.1f} times), medians of {n} tokens; both write the same ones. The first "
-        "token is left out: there both read the whole text."
+        "Measured on {device}: {with_cache:.2f} ms per token with the cache, "
+        "{without:.2f} ms without ({ratio:.1f} times), medians of {n} tokens; both "
+        "generate the same ones. The first token is left out: both read the whole text "
+        "for it."
     )
     return text.format(
         device=devices.device_name(run.device),

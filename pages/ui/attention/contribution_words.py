@@ -46,7 +46,7 @@ def _rest(found: Contribution, head: int | None) -> list[str]:
     """What of the write is no key of this head."""
     said = []
     if head is not None:
-        text = _("Of what the layer writes here {share:.0%} comes from this head.")
+        text = _("This head contributes {share:.0%} of what the layer adds here.")
         said.append(text.format(share=found.keys["share"].sum()))
     if found.bias_norm > 0:
         text = _("The output bias makes {share:.0%}: it comes from no token.")
@@ -71,7 +71,10 @@ def sinks_sentence(run: Run) -> str:
     found = table[table["is_sink"]].sort_values("weight", ascending=False)
     if found.empty:
         top = table.loc[table["weight"].idxmax()]
-        text = _("No head is a sink here; closest is {head}: weight {weight}, value {ratio:.2f}.")
+        text = _(
+            "No head uses the first token as an attention sink here; closest is {head}: "
+            "weight {weight}, value {ratio:.2f}."
+        )
         return (
             rule
             + " "

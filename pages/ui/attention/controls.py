@@ -102,7 +102,7 @@ def cell_choice(run: Run, key: int, step: str, feature: int) -> None:
     left, right = st.columns([2, 3])
     with left, st.container(key="key"):
         st.selectbox(
-            _("Key · the cell that is written out"),
+            _("Key · the cell written out below"),
             range(len(labels)),
             format_func=lambda i: f"{i + 1} · {labels[i]}",
             **link.view("key", key, labels),
@@ -119,7 +119,9 @@ def scaling_switch() -> None:
     switch(
         "is_scaled",
         _("Divide the scores by √d_head"),
-        help=_("Off: the same queries and keys, their scores as they are. The run is not changed."),
+        help=_(
+            "Off: the same queries and keys, scores not divided. The run itself is not changed."
+        ),
     )
 
 

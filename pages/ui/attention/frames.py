@@ -30,17 +30,17 @@ SYMBOLS = {
     "out_weight": "W_O",
 }
 TITLES = {
-    "q": N_("Queries: what each token asks for"),
-    "k": N_("Keys: what each token answers to"),
+    "q": N_("Queries: what each token looks for"),
+    "k": N_("Keys: what each token can be found by"),
     "v": N_("Values: what each token hands over"),
-    "raw": N_("Scores: each query times each key"),
-    "scaled": N_("Scores divided by √d_head"),
+    "raw": N_("Scores: the dot product of each query with each key"),
+    "scaled": N_("Scaled dot products: scores ÷ √d_head"),
     "biased": N_("Scores lowered by distance (ALiBi)"),
     "masked": N_("Scores that the mask lets through"),
     "pattern": N_("Weights: softmax over each row"),
     "mixed": N_("Values mixed by the weights"),
-    "written": N_("Output projection: what the head writes"),
-    "out_weight": N_("Output projection: the part of this head"),
+    "written": N_("Output projection: what the head adds to the stream"),
+    "out_weight": N_("Output projection: the share of this head"),
 }
 STEP_TITLES = {
     "qkv": N_("Queries, keys, values"),

@@ -17,8 +17,9 @@ def edges_sentence(run: Run, layer: int, head: int, query: int) -> str:
     received = pattern.sum(axis=0)
     most = int(received.argmax())
     text = _(
-        "Most read in {head} is {token}: all tokens together give it a weight of {total:.1f}, of "
-        "{all:.0f}. Orange lines leave from the pinned token {pinned}."
+        "In {head} most attention goes to {token}: all tokens together give it "
+        "{total:.1f}, of {all:.0f} in total. Orange lines leave the pinned token "
+        "{pinned}."
     )
     return text.format(
         head=head_called(layer, head),
@@ -53,8 +54,8 @@ def table_sentence(run: Run) -> str:
         table.loc[pick] for pick in (table["entropy_bits"].idxmin(), table["entropy_bits"].idxmax())
     )
     text = _(
-        "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the widest "
-        "({wide_bits:.2f} bits). {named}"
+        "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the "
+        "most spread out ({wide_bits:.2f} bits). {named}"
     )
     return text.format(
         n=len(table),
@@ -71,10 +72,10 @@ def _named(run: Run) -> str:
     counts = table.loc[table["name"] != "", "name"].value_counts()
     if counts.empty:
         return _(
-            "No head puts more than half of its weight on one kind of place, so there are no names."
+            "No head puts more than half of its weight on one kind of position, so none is named."
         )
     listed = ", ".join(f"{terms.head_name(name)} {n}" for name, n in counts.items())
-    return _("Named, by more than half of the weight: {listed}.").format(listed=listed)
+    return _("Named, with more than half of the weight: {listed}.").format(listed=listed)
 
 
 def table_alt(run: Run, *_sorted: object) -> str:

@@ -9,7 +9,7 @@ from pages.ui.language import _
 def scaling_sentence(run: Run, layer: int, head: int) -> str:
     """What the division does: to random vectors of this width, and to this head."""
     if len(run.input.labels) == 1:
-        return _("One token has nothing to choose from: its weight on itself is 1 either way.")
+        return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
     with_it, without = (measured.sharpness(run, layer, head, on) for on in (True, False))
     text = _(
         "Without ÷ √{d_head}, {head} would put {without:.0%} on its largest weight on average, "

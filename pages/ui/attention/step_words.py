@@ -15,9 +15,9 @@ def reads_sentence(run: Run, layer: int, head: int, query: int) -> str:
     """Where the pinned token reads from in this head, and whose weights these are."""
     row = measured.head(run, layer, head).pattern[query]
     if np.isnan(row).all():
-        text = _("In {head}, {token} may see no key: its row is zeros and it reads nothing.")
+        text = _("In {head}, {token} cannot attend to any key: its row is all zeros.")
         return text.format(head=head_called(layer, head), token=token(run, query))
-    text = _("In {head}, {token} (position {position}) reads mostly from {read}. {source}")
+    text = _("In {head}, {token} (position {position}) attends mostly to {read}. {source}")
     return text.format(
         head=head_called(layer, head),
         token=token(run, query),
@@ -101,7 +101,7 @@ def window_note(run: Run, layer: int, head: int, query: int) -> str:
     """What is not drawn: tokens beyond the window, features beyond the first, dropout."""
     notes = [drawn_note(run, layer, head, query, frames.window(run, query))]
     if max(run.config.d_head, run.config.d_model) > frames.MOST_FEATURES:
-        text = _("Of long vectors the first {n} features are drawn.")
+        text = _("Only the first {n} features of long vectors are drawn.")
         notes.append(text.format(n=frames.MOST_FEATURES))
     if run.training and run.config.dropout > 0:
         notes.append(_("Training mode: shown is what comes before dropout."))

@@ -105,9 +105,9 @@ def growth_sentence(found: tuple[Measured, ...]) -> str:
 def measured_note(run: Run) -> str:
     """On what it was measured."""
     text = _(
-        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, causal; the "
-        "fastest of 5; window 16, stride √n. The exponent is fitted over the three longest; what a "
-        "fused kernel keeps inside itself is not counted on a CPU."
+        "Random q, k, v (seed {seed}), {n_heads} heads of width {d_head}, {dtype}, "
+        "causal; fastest of 5; window 16, stride √n. The exponent is fitted over the "
+        "three longest; memory used inside a fused kernel is not counted on CPU."
     )
     config = run.config
     sizes = {"n_heads": config.n_heads, "d_head": config.d_head}
@@ -138,7 +138,7 @@ def sharing_sentence(run: Run, layer: int) -> str:
 
 def _moved(run: Run, moved: float) -> str:
     """What becomes of the output."""
-    text = _("Nothing is trained anew: with one key and value head the output moves by {moved}.")
+    text = _("Nothing is retrained: with one key and value head the output changes by {moved}.")
     bits = _("{bits:.2f} bits (KL, mean over the tokens)").format(bits=moved)
     return text.format(moved=bits if reads_tokens(run) else f"{moved:.1%}")
 
@@ -167,7 +167,7 @@ def growth_alt(found: tuple[Measured, ...], of: str) -> str:
 def maps_alt(run: Run, layer: int, head: int, reach: Reach, *_marked: int) -> str:
     """The maps in words."""
     rows = "; ".join(tiles_of(run, layer, head, reach)["hover"])
-    return _("One head attending in five ways: {rows}.").format(rows=rows)
+    return _("One head with five attention variants: {rows}.").format(rows=rows)
 
 
 def sharing_alt(run: Run, layer: int, *_marked: int) -> str:

@@ -72,8 +72,8 @@ def sentence(run: Run, token: int) -> str:
         return " ".join((_("The output did not move."), _why_not(run))).strip()
     most = max(range(len(moved)), key=moved.__getitem__)
     text = _(
-        "Of {n} tokens, {changed} have another output; "
-        "it moved most at {token}: {value:.3g} {unit}."
+        "{changed} of {n} tokens have another output; the largest change is at {token}: "
+        "{value:.3g} {unit}."
     )
     changed = sum(value > NOTHING for value in moved)
     label = literal(f"{most + 1} · {run.input.labels[most]}")
@@ -162,9 +162,7 @@ def marked(run: Run) -> tuple[int, ...]:
 def moved_alt(run: Run, token: int) -> str:
     """The picture of the change in words."""
     moved = measured.moved(run)
-    text = _(
-        "How far the output moved at each token, in {unit}: largest {most:.3g}; pinned {at:.3g}."
-    )
+    text = _("Change of the output at each token, in {unit}: largest {most:.3g}; pinned {at:.3g}.")
     return text.format(unit=unit(run), most=max(moved), at=moved[token])
 
 

@@ -133,4 +133,4 @@ def _uploaded() -> None:
 def axis_choice(axis: str, label: str) -> None:
     """What stands on an axis, and where on it is better."""
     pick(f"tradeoff_{axis}", label, MEASURES, label_of=lambda name: _(MEASURES[name]))
-    choose(f"tradeoff_{axis}_better", _("On this axis"), DIRECTIONS, label_of=direction)
+    choose(f"tradeoff_{axis}_better", _("This axis"), DIRECTIONS, label_of=direction)

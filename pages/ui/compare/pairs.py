@@ -24,13 +24,13 @@ class ReadyPair(NamedTuple):
 
 PAIRS = {
     "norm_placement": ReadyPair(
-        N_("Pre-norm against post-norm"),
+        N_("Pre-norm and post-norm"),
         N_("12 layers, random weights: does the residual stream grow?"),
         {**_DEEP, "norm_placement": "pre"},
         {**_DEEP, "norm_placement": "post"},
     ),
     "sharing": ReadyPair(
-        N_("MHA against GQA"),
+        N_("MHA and GQA"),
         N_("8 key and value heads, or 2: what becomes smaller?"),
         {**_WIDE, "n_kv_heads": "8"},
         {**_WIDE, "n_kv_heads": "2"},
@@ -43,7 +43,7 @@ PAIRS = {
     ),
     "published": ReadyPair(
         N_("GPT-2 and SmolLM2"),
-        N_("Of one size, 2019 and 2025: what has changed?"),
+        N_("Same size, 2019 and 2025: what has changed?"),
         {"preset": "gpt2-small"},
         {"preset": "smollm2-135m"},
     ),

@@ -250,7 +250,7 @@ def expected_alt(pair: Pair, place: int) -> str:
 
 def encoder_only() -> str:
     """What is compared of a model that reads a source and writes a target."""
-    return _("Of an encoder–decoder the encoder is compared: it reads the text.")
+    return _("Of an encoder–decoder, the encoder is compared: it reads the text.")
 
 
 def flow_title(stage_name: str, moment_name: str) -> str:
@@ -279,5 +279,5 @@ def expected_note(pair: Pair) -> str:
     said = _("Without temperature, at the pinned token: the likeliest tokens of either.")
     if not random:
         return said
-    more = _("Random weights (seed {seed}): {which}; what such a model expects means nothing.")
+    more = _("Random weights (seed {seed}): {which}; such predictions are meaningless.")
     return f"{said} {more.format(which=', '.join(random), seed=pair.b.seed)}"

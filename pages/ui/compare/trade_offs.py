@@ -21,7 +21,7 @@ MEASURES = {
     "read_flops": N_("FLOPs per token read"),
     "decode_flops": N_("FLOPs per token generated"),
     "weight_bytes": N_("bytes of the weights"),
-    "cache_bytes": N_("KV cache, bytes a token"),
+    "cache_bytes": N_("KV cache, bytes per token"),
     "memory": N_("memory to use it, bytes"),
     "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
     "d_model": "d_model",

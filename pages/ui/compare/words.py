@@ -69,7 +69,7 @@ def how_many_differ(pair: Pair) -> str:
     said = text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
     led = ", ".join(moved_along(pair.a.config, pair.b.config))
     return (
-        f"{said}  \n" + _("Not set, but moved along: {names}.").format(names=led) if led else said
+        f"{said}  \n" + _("Not set, but changed along: {names}.").format(names=led) if led else said
     )
 
 
@@ -154,8 +154,8 @@ def time_sentence(pair: Pair, found: PairTimes) -> str:
     """Which is faster here, and whether the spread allows to say so."""
     (a_low, a_high), (b_low, b_high) = found.a.quartiles, found.b.quartiles
     text = _(
-        "Measured here on {device}, {rounds} rounds in turn, medians (quartiles): A {a} "
-        "({a_low} to {a_high}), B {b} ({b_low} to {b_high})."
+        "Measured here on {device}, {rounds} alternating rounds, medians (quartiles): A "
+        "{a} ({a_low} to {a_high}), B {b} ({b_low} to {b_high})."
     )
     said = text.format(
         device=pair.b.device,
@@ -180,8 +180,7 @@ def _verdict(found: PairTimes) -> str:
         text = _("B was faster in every round: median {ratio} times A.")
     else:
         text = _(
-            "Round by round B took {ratio} times A in the middle ({low} to {high}): "
-            "no clear winner."
+            "Round by round B took a median of {ratio} times A ({low} to {high}): no clear winner."
         )
     said = text.format(ratio=readable(found.ratio), low=readable(low), high=readable(high))
     low, high = found.b.quartiles
@@ -205,8 +204,8 @@ def time_note(pair: Pair) -> str:
     n_a, n_b = (run.input.shape[1] for run in pair.both)
     tokens = str(n_b) if n_a == n_b else f"{n_a} / {n_b}"
     return _(
-        "One forward pass over your text ({tokens} tokens), no gradient, not recorded; A and B in "
-        "turn, each warmed up before."
+        "One forward pass over your text ({tokens} tokens), no gradient, nothing "
+        "recorded; A and B alternate, each warmed up first."
     ).format(tokens=tokens)
 
 
@@ -229,11 +228,11 @@ def front_sentence(found: tuple[Candidate, ...], axes: Axes, n: int) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     table = trade_offs.points(found, axes, n)
     if table.empty:
-        return _("Not one of them has both numbers.")
+        return _("None of them has both numbers.")
     front = table[table["on_front"]].sort_values("x")
     names = [literal(name) for name in front["name"]]
     more = "" if len(names) <= MOST_NAMED else " …"
-    text = _("On the front lie {n} of {all}: {names}.")
+    text = _("{n} of {all} lie on the front: {names}.")
     said = text.format(n=len(front), all=len(table), names=", ".join(names[:MOST_NAMED]) + more)
     return " ".join(filter(None, (said, _of_b(table, axes), _left_out(found, table))))
 
@@ -278,9 +277,9 @@ def caption(pair: Pair) -> str:
 def how_to_begin() -> str:
     """What to do where nothing is kept."""
     return _(
-        "Nothing is kept yet. Set a model at the left, press “Compare” at the top and “Keep as A”, "
-        "then change something: what is set then is B. On every page with pictures A stands above "
-        "B; here stand the differences."
+        "Nothing is kept yet. Set a model in the sidebar, press “Compare” at the top "
+        "and “Keep as A”, then change something: the new setting is B. On every page "
+        "with pictures A stands beside B; the differences are listed here."
     )
 
 

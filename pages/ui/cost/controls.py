@@ -45,7 +45,7 @@ def memory_controls(setup: Setup, *, is_training: bool) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""
     left, right = st.columns(2)
     with left:
-        choose("memory_use", _("Memory to"), USES, label_of=names.use)
+        choose("memory_use", _("Memory for"), USES, label_of=names.use)
         formats = TRAINED_FORMATS if is_training else WEIGHT_FORMATS
         shown = str(setup.weight_format)
         pick("weight_format", _("Number format of the weights"), formats, label_of=str, shown=shown)
@@ -59,11 +59,12 @@ def memory_controls(setup: Setup, *, is_training: bool) -> None:
                     "checkpointing",
                     _("Activation checkpointing"),
                     help=_(
-                        "Keep the input of each layer alone and compute the rest a second time."
+                        "Keep only the input of each layer and recompute the rest in "
+                        "the backward pass."
                     ),
                 )
                 if setup.itemsize < 4:
-                    switch("master_weights", _("Master weights in float32"))
+                    switch("master_weights", _("float32 master weights"))
 
 
 def fit_controls(n_devices: int) -> None:

@@ -20,7 +20,7 @@ def flops_sentence(config: ModelConfig, kind: PassKind, shape: Shape, setup: Set
     again = sum(each.recomputed for each in counted.step(config, kind, shape, setup))
     if not again:
         return said
-    text = _("On top, {again} are computed again on the way back: {why}.")
+    text = _("In addition, {again} are recomputed in the backward pass: {why}.")
     why = [
         _("fused attention does not keep the scores") if setup.fused else "",
         _("with checkpointing each layer goes forward twice") if setup.checkpointing else "",
@@ -79,10 +79,10 @@ def writing_sentence(config: ModelConfig, shape: Shape, setup: Setup) -> str:
     write = total_flops(counted.step(config, PassKind.DECODE, one))
     title, could = _while_one_is_read(setup)
     text = _(
-        "Reading {n:,} tokens takes {read}, and a token written after them {write}: {ratio:,.0f} "
-        "times less. Yet every weight that it meets is read from memory: at batch {batch:,} one "
-        "weight read serves at most {work:,} FLOP, and in the time that reading it takes, {device} "
-        "could do {could:,.0f} FLOP."
+        "Reading {n:,} tokens takes {read}, generating one more {write}: {ratio:,.0f} "
+        "times less. Yet every weight it uses is read from memory: at batch {batch:,} "
+        "each weight read serves at most {work:,} FLOPs, while in the same time "
+        "{device} could do {could:,.0f} FLOPs."
     )
     return text.format(
         n=shape.n,

@@ -88,9 +88,9 @@ def device_sentence(place: Place, speed: Speed) -> str:
     """What the roof is made of."""
     best = max(speed.products, key=lambda each: each.flops_per_s)
     text = _(
-        "Measured here ({where}): products of matrices run at up to {rate} (side {size:,}), bytes "
-        "come from memory at {bandwidth}. So an operation needs {ridge} FLOPs for each byte "
-        "that it moves before arithmetic decides. To start one takes {start}."
+        "Measured here ({where}): matrix products reach {rate} (side {size:,}), memory "
+        "delivers {bandwidth}. So an operation must do {ridge} FLOPs per byte it moves "
+        "before arithmetic is the limit. Launching one takes {start}."
     )
     said = text.format(
         where=where(place),
@@ -114,9 +114,10 @@ def _too_low(load: float) -> str:
 def no_roof_sentence() -> str:
     """Why nothing is estimated after a stop."""
     return _(
-        "No roof yet, so no operation is estimated or measured: it needs the speed of products, "
-        "of memory and of a start, and the measurement was stopped before all three were known. "
-        "What was measured is drawn; FLOPs and bytes in the table are exact all the same."
+        "No roof yet, so no operation is estimated or timed: the roof needs the speed "
+        "of matrix products, of memory and of a launch, and the measurement stopped "
+        "before all three were known. What was measured is drawn; FLOPs and bytes in "
+        "the table are exact all the same."
     )
 
 
@@ -228,8 +229,8 @@ def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> s
     if len(below):
         best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
         text = _(
-            "Of what arithmetic or memory binds, nearest to the roof is {best} ({high} of it), "
-            "furthest {worst} ({low})."
+            "Of the operations bound by arithmetic or memory, nearest to the roof is "
+            "{best} ({high} of it), furthest {worst} ({low})."
         )
         said.append(
             text.format(
@@ -251,8 +252,9 @@ def sums_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], layer: P
     rows = measured.table(case, peak, names)
     best = total_seconds(rows, "estimated_s")
     text = _(
-        "One layer: {best} at best, {parts} as the sum of its operations, {whole} measured whole "
-        "({times:.1f} times the estimate, {memory} at the peak beyond its weights)."
+        "One layer: {best} at best, {parts} as the sum of its operations, {whole} "
+        "measured as a whole ({times:.1f} times the estimate, {memory} peak memory "
+        "beyond its weights)."
     )
     return text.format(
         best=duration(best),
@@ -308,11 +310,12 @@ def too_large(case: Case, peak: DevicePeak) -> str:
 def measured_note(case: Case) -> str:
     """On what it was measured, and what is left out."""
     text = _(
-        "Measured here: {where}; medians after warming up, the bars are quartiles; random operands "
-        "(seed {seed}). Weights and cached keys are other ones at each call, until as many bytes "
-        "have passed as the model has, so that they come from where they would in the model. "
-        "Bytes: each operand read and each result written once. Left out of the operations, but "
-        "not of the layer: biases, masks, positions, norms of queries and keys, moving heads."
+        "Measured here: {where}; medians after warming up, bars: quartiles; random "
+        "operands (seed {seed}). Each call uses other weights and cached keys until as "
+        "many bytes have passed as the model has, so that caching is as in the model. "
+        "Bytes: each operand read once, each result written once. In the layer but not "
+        "in its operations: biases, masks, positions, norms of queries and keys, head "
+        "reshaping."
     )
     return text.format(where=where(case.place), seed=case.seed)
 

@@ -57,11 +57,11 @@ def _state_sentence(config: ModelConfig, setup: Setup) -> str:
 def memory_title(n_devices: int, *, is_training: bool) -> str:
     """What the bars are, and whether they are those of one device among several."""
     if n_devices > 1:
-        text = _("Memory to use, on each of {n:,} devices")
+        text = _("Memory for inference on each of {n:,} devices")
         if is_training:
-            text = _("Memory to train, on each of {n:,} devices")
+            text = _("Training memory on each of {n:,} devices")
         return text.format(n=n_devices)
-    return _("Memory to train") if is_training else _("Memory to use")
+    return _("Training memory") if is_training else _("Memory for inference")
 
 
 def bars_note() -> str:
@@ -72,8 +72,8 @@ def bars_note() -> str:
 def growth_title(n_devices: int) -> str:
     """What the lines are."""
     if n_devices > 1:
-        return _("Memory of each device against the length")
-    return _("Memory against the length")
+        return _("Memory per device against length")
+    return _("Memory against length")
 
 
 def kept_note(config: ModelConfig, setup: Setup) -> str:
@@ -108,7 +108,7 @@ def memory_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: boo
     """The bars in words."""
     table = frames.memory_rows(config, setup, shape, is_training=is_training)
     rows = frames.in_words(table)
-    return _("Memory of each way to do it: {rows}.").format(rows=rows)
+    return _("Memory of each implementation: {rows}.").format(rows=rows)
 
 
 def fits_sentence(found: tuple[counted.Fits, ...], n_devices: int) -> str:
@@ -168,8 +168,8 @@ def _whole_batch(found: counted.Fits) -> str:
 def fits_note(config: ModelConfig, shape: Shape, n_devices: int, *, is_training: bool) -> str:
     """How the largest sizes were found, and what is shared."""
     said = _(
-        "Largest batch at n = {n:,}, longest text at batch {batch:,}: found by halving on the "
-        "estimate. Memory as on the data sheet, 1 GB = 10⁹ bytes."
+        "Largest batch at n = {n:,}, longest text at batch {batch:,}: found by "
+        "bisection on the estimate. Memory as in the data sheet, 1 GB = 10⁹ bytes."
     ).format(n=shape.n, batch=shape.batch)
     if n_devices > 1:
         said = f"{_sharing_note(is_training=is_training)} {said}"
@@ -216,5 +216,5 @@ def growth_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
 
 def growth_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest) -> str:
     """The lines in words."""
-    text = _("Memory against the length on logarithmic axes, with devices across. {sentence}")
+    text = _("Memory against length on logarithmic axes, devices as horizontal lines. {sentence}")
     return text.format(sentence=growth_sentence(config, setup, shape, is_training=is_training))

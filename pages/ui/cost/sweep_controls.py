@@ -20,7 +20,7 @@ def sweep_controls(run: Run) -> None:
     with left:
         choose("swept", _("What doubles"), SWEPT, label_of=sweep_words.swept)
     with middle:
-        choose("sweep_direction", _("Pass"), DIRECTIONS, label_of=sweep_words.direction)
+        choose("sweep_direction", _("Kind of pass"), DIRECTIONS, label_of=sweep_words.direction)
     with right:
         if link.value("swept") != Swept.TOKENS:
             slide("sweep_len", _("n · tokens"), SWEEP_LENGTHS, link.value("sweep_len"))

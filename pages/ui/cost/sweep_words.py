@@ -46,7 +46,7 @@ def slope_sentence(wanted: Sweep, found: Found) -> str:
     )
     series = wanted.place.dtype
     if series not in times:
-        return _("One size alone has no slope: let the others be measured too.")
+        return _("One size gives no slope: measure the others too.")
     text = _(
         "Doubling {what} over the three largest sizes: time grows about as "
         "{what}^{time:.2f}, FLOPs as {what}^{theory:.2f} by formula, peak memory as "
@@ -62,7 +62,8 @@ def _reading(wanted: Sweep, time: float, theory: float) -> str:
     """What the difference means."""
     if wanted.what is Swept.N_HEADS:
         return _(
-            "More heads share the same products, whose FLOPs stay; only the number of scores grows."
+            "More heads share the same matrix products, whose FLOPs stay; only the "
+            "number of scores grows."
         )
     if time < theory - LEVEL:
         return _(
@@ -119,9 +120,9 @@ def skipped_note(found: Found) -> str:
 def sweep_note(wanted: Sweep) -> str:
     """What was measured, and how."""
     text = _(
-        "Measured here: {where}. One layer of this model with random weights and input (seed "
-        "{seed}), {start}; medians of up to {repeats} samples after warming up, bars from quartile "
-        "to quartile. Memory: the peak beyond weights and input{counted}."
+        "Measured here: {where}. One layer of this model, random weights and input "
+        "(seed {seed}), {start}; medians of up to {repeats} samples after warming up, "
+        "bars: quartiles. Memory: the peak beyond weights and input{counted}."
     )
     on_cpu = _(", counted tensor by tensor; memory used inside kernels is not seen")
     return text.format(

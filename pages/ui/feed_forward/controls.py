@@ -125,5 +125,5 @@ def ways_among_experts(run: Run) -> None:
 def way_to_a_busy_expert(run: Run, layer: int) -> None:
     """For an expert that no token was sent to."""
     busiest = int(measured.loads(run, layer)["kept"].idxmax())
-    label = _("Look at the busiest: expert {expert}").format(expert=busiest)
+    label = _("Show the busiest: expert {expert}").format(expert=busiest)
     way(label, "busiest_expert", expert=busiest)

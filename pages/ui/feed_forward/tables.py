@@ -29,7 +29,7 @@ def strongest(run: Run, layer: int, expert: int, token: int) -> None:
 
 def ratios(rows: tuple[tuple[float, ...], ...]) -> None:
     """The sweep, exactly."""
-    names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS written")]
+    names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS of each output")]
     names += [_("RMS of the stream"), _("change of the output")]
     table = pd.DataFrame(list(rows), columns=names)
     table[names[:3]] = table[names[:3]].astype(int)

@@ -124,7 +124,7 @@ def factors_alt(run: Run, layer: int, expert: int, token: int, _unit: int) -> st
 def closed_alt(run: Run, layer: int, expert: int, token: int) -> str:
     """The share of units that are off, in words."""
     shares = measured.off_shares(run, layer, expert)
-    text = _("Share of units that are off at each token: from {least} to {most}.")
+    text = _("Share of units that are off at each token: {least} to {most}.")
     return text.format(least=percent(min(shares)), most=percent(max(shares)))
 
 
@@ -226,7 +226,7 @@ def ratio_sentence(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]) ->
 
 def too_wide(run: Run, wanted: tuple[int, ...]) -> str:
     """Which ratios were left out for want of memory."""
-    text = _("Ratios above {most} need more memory than this server gives: they are left out.")
+    text = _("Ratios above {most} need more memory than this server allows and are left out.")
     return text.format(most=max(wanted, default=0))
 
 
@@ -330,7 +330,7 @@ def no_wide_layer() -> str:
 
 def idle_expert(layer: int, expert: int) -> str:
     """For an expert without tokens."""
-    text = _("No token of this input was sent to expert {expert} of layer {layer}.")
+    text = _("No token of this input was routed to expert {expert} of layer {layer}.")
     return text.format(expert=expert, layer=layer + 1)
 
 
@@ -346,8 +346,8 @@ def demo_note(run: Run) -> str:
 def mixture_note(run: Run) -> str:
     """How the router decides."""
     text = _(
-        "Router: linear without bias, softmax over {n} experts, the {k} largest brought to the "
-        "sum 1 (as in Mixtral). {weights}."
+        "Router: linear without bias, softmax over {n} experts, the {k} largest "
+        "rescaled to sum 1 (as in Mixtral). {weights}."
     )
     n, k = run.config.n_experts, run.config.n_active_experts
     said = weights(run)
@@ -477,7 +477,9 @@ def reach_sentence(run: Run, layer: int, token: int) -> str:
 def _why_elsewhere(run: Run, token: int, changed: int, wide: int) -> tuple[str, ...]:
     notes = []
     if changed != token:
-        text = _("Nobody but itself may see the pinned {token}, so another one was changed.")
+        text = _(
+            "Only {token} itself may attend to the pinned {token}, so another token was changed."
+        )
         notes.append(text.format(token=literal(run.input.labels[token])))
     if wide > 1 and run.config.n_experts > 1:
         text = _("With a capacity limit a changed token can take or leave the room of others.")

@@ -30,7 +30,7 @@ def fault_controls(run: Run) -> None:
     """Which fault is planted, how attention is computed, and how much is tested."""
     choose("planted_fault", _("Plant a fault"), MaskFault, label_of=words.fault)
     if link.value("planted_fault") == MaskFault.ADDITIVE:
-        slide("score_scale", _("QKᵀ times"), SCALES, link.value("score_scale"))
+        slide("score_scale", _("Multiply QKᵀ by"), SCALES, link.value("score_scale"))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if link.value("planted_fault") == MaskFault.NONE and measured.runs_fused(run):
             choose("attention_path", _("Attention implementation"), AttentionPath)

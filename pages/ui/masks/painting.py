@@ -65,18 +65,18 @@ def painting_controls(run: Run) -> None:
     is_open = bool(measured.open_cells(run)[query, key])
     everything = slice(None)
     with st.container(horizontal=True, gap="small"):
-        label = _("Forbid this cell") if is_open else _("Open this cell")
+        label = _("Forbid this cell") if is_open else _("Allow this cell")
         _button(run, "paint_cell", label, query, key, not is_open)
     with st.container(horizontal=True, gap="small"):
-        _button(run, "open_row", _("Open row"), query, everything, True)
+        _button(run, "open_row", _("Allow row"), query, everything, True)
         _button(run, "close_row", _("Forbid row"), query, everything, False)
-        _button(run, "open_column", _("Open column"), everything, key, True)
+        _button(run, "open_column", _("Allow column"), everything, key, True)
         _button(run, "close_column", _("Forbid column"), everything, key, False)
     with st.container(horizontal=True, gap="small"):
         starts = {
             "this": _("Start from this mask"),
             "causal": _("Start from causal"),
-            "open": _("Open all"),
+            "open": _("Allow all"),
             "closed": _("Forbid all"),
         }
         for how, label in starts.items():

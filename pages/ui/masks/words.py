@@ -43,7 +43,7 @@ WHAT_IT_DOES = {
         "The mask is one diagonal too wide: each query sees one key more, the one it is to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
-        "Nobody told the mask which tokens are padding: they are read like any other."
+        "The mask does not know which tokens are padding: they are attended to like any other."
     ),
 }
 LEAKS = {
@@ -124,8 +124,8 @@ def reach(run: Run) -> str:
         text = _("{n_all:,} of {cells:,} pairs of output and token are forbidden in all layers.")
     else:
         text = _(
-            "One layer forbids {n_one:,} of {cells:,} cells. Through {n_layers} layers and what "
-            "each token keeps of its own, {n_all:,} pairs of output and token stay forbidden."
+            "One layer forbids {n_one:,} of {cells:,} cells. Across {n_layers} layers "
+            "and residual connections, {n_all:,} output–token pairs stay forbidden."
         )
     return text.format(n_one=n_one, n_all=n_all, cells=cells.size, n_layers=run.config.n_layers)
 
@@ -149,7 +149,8 @@ def _no_leak(change: Verdict, gradient: Verdict | None) -> str:
         text = _("No leak so far: all {n:,} forbidden cells are exactly 0 when tokens change.")
     else:
         text = _(
-            "No leak: all {n:,} forbidden cells are exactly 0, in what changes and in the gradient."
+            "No leak: all {n:,} forbidden cells are exactly 0, both when tokens change "
+            "and in the gradient."
         )
     return text.format(n=change.n_forbidden)
 
@@ -158,9 +159,11 @@ def _leak(found: Leaks, change: Verdict, gradient: Verdict | None) -> str:
     run = found.test.run
     by = change if change.n_leaking or gradient is None else gradient
     if change.n_leaking:
-        text = _("Leak: output {output} moves by {worst:.3g} when token {token} changes.")
+        text = _("Leak: output {output} changes by {worst:.3g} when token {token} changes.")
     else:
-        text = _("Leak: output {output} has a gradient of {worst:.3g} towards token {token}.")
+        text = _(
+            "Leak: output {output} has a gradient of {worst:.3g} with respect to token {token}."
+        )
     said = text.format(output=token(run, by.output), token=token(run, by.token), worst=by.worst)
     text = _("{leaking:,} of {forbidden:,} forbidden cells are not 0.")
     return f"{said} {text.format(leaking=by.n_leaking, forbidden=by.n_forbidden)}"
@@ -189,8 +192,8 @@ def what_is_seen(found: Leaks) -> str:
     allowed = ~measured.forbidden(found.test.run)[:, found.tokens]
     seen = change[allowed & np.isfinite(change)]
     text = _(
-        "Of {n:,} allowed cells {moving:,} move, the most by {most:.3g}. Hatched cells are "
-        "forbidden and must stay exactly 0."
+        "{moving:,} of {n:,} allowed cells change, by up to {most:.3g}. Hatched cells "
+        "are forbidden and must stay exactly 0."
     )
     most = float(seen.max()) if len(seen) else 0.0
     return text.format(n=int(allowed.sum()), moving=int((seen > 0).sum()), most=most)
@@ -199,12 +202,12 @@ def what_is_seen(found: Leaks) -> str:
 def no_matter(run: Run, name: MaskFault) -> str:
     """Why a planted fault does nothing in this setting."""
     if not measured.forbidden(run).any():
-        return _("Nothing is forbidden here, so this fault has nothing to let through.")
+        return _("Nothing is forbidden here, so this fault cannot leak anything.")
     if name is MaskFault.PADDING_ATTENDED:
         return _("This mask hides no padding that anyone could read: the fault changes nothing.")
     if name is MaskFault.ADDITIVE:
         return _("With scores of this size −10,000 is enough: nothing leaks.")
-    return _("In this setting the fault lets nothing through.")
+    return _("In this setting the fault leaks nothing.")
 
 
 def lead(run: Run) -> str:
@@ -212,13 +215,13 @@ def lead(run: Run) -> str:
     found = measured.lead(run)
     if found.largest <= 0:
         return _(
-            "In layer 1 no forbidden score stands above the best allowed one, so −10,000 is "
-            "enough at any size of the scores there."
+            "In layer 1 no forbidden score exceeds the best allowed one, so −10,000 is "
+            "enough there at any size of the scores."
         )
     text = _(
-        "In layer 1 a forbidden score stands above the best allowed one of its query by {lead:.2f} "
-        "at the most. In {dtype}, −10,000 holds until about {bearable:,.0f}: scores would have to "
-        "be {scale:,.0f} times as large."
+        "In layer 1 a forbidden score exceeds the best allowed one of its query by at "
+        "most {lead:.2f}. In {dtype}, −10,000 holds up to about {bearable:,.0f}: scores "
+        "would have to be {scale:,.0f} times as large."
     )
     return text.format(
         lead=found.largest, bearable=found.bearable, scale=found.scale, dtype=run.dtype
@@ -230,7 +233,9 @@ def row_sums(run: Run, layer: int, head: int, name: MaskFault, scale: int) -> st
     _scores, pattern = measured.steps(run, layer, head, name, scale)
     is_open = measured.open_cells(run)
     sums = pattern.sum(axis=1)
-    text = _("Rows sum to {least:.3f} to {most:.3f}; {share:.1%} of all weight is forbidden.")
+    text = _(
+        "Rows sum to {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on forbidden cells."
+    )
     if not np.isfinite(pattern).all():
         return _("Some of its weights are not a number.")
     total = max(float(pattern.sum()), 1e-30)
@@ -252,10 +257,10 @@ def steps_sentence(run: Run, layer: int, head: int, query: int) -> str:
     """What the mask changes for the pinned query of this head."""
     is_open = measured.open_cells(run)[query]
     scores, pattern = measured.steps(run, layer, head)
-    said = _("Query {query} may read {n} of {all} keys.")
+    said = _("Query {query} may attend to {n} of {all} keys.")
     begun = said.format(query=token(run, query), n=int(is_open.sum()), all=len(is_open))
     if not is_open.any():
-        return " ".join((begun, _("Its row is all zeros: attention writes nothing there.")))
+        return " ".join((begun, _("Its row is all zeros: attention adds nothing there.")))
     if not np.isfinite(scores[query]).all():
         return " ".join((begun, _("Some of its scores are too large for this number format.")))
     key = int(pattern[query].argmax())
@@ -283,7 +288,7 @@ def _without_mask(run: Run, layer: int, head: int) -> str:
 def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -> str:
     """What becomes of a query that may see no key."""
     if is_real:
-        text = _("Query {query} may see no key in this run.")
+        text = _("Query {query} cannot attend to any key in this run.")
     else:
         text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
     spoiled = measured.spoiled_outputs(run, layer, head, query)
@@ -299,9 +304,7 @@ def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -
 def _by_1e9(run: Run, layer: int, head: int, query: int) -> str:
     row = measured.blind_rows(run, layer, head, query)[list(Treatment).index(Treatment.MINUS_1E9)]
     if not np.isfinite(row).all():
-        return _("In {dtype} −10⁹ is beyond the largest number and becomes −∞.").format(
-            dtype=run.dtype
-        )
+        return _("In {dtype} −10⁹ is out of range and becomes −∞.").format(dtype=run.dtype)
     if np.ptp(row) < 1e-3 / len(row):
         text = _(
             "Adding −10⁹ swallows the scores in {dtype}: all {n} keys get {weight:.4f} "
@@ -344,7 +347,7 @@ def kinds_alt(run: Run, *_more: Hashable) -> str:
 def mask_alt(run: Run, *_more: Hashable) -> str:
     """The large mask in words."""
     is_open = measured.open_cells(run)
-    text = _("Mask {mask}: {n:,} of {all:,} cells are allowed; query down, key across.")
+    text = _("Mask {mask}: {n:,} of {all:,} cells are allowed; queries down, keys across.")
     name = terms.option(run.mask.mask_kind)
     return text.format(mask=name, n=int(is_open.sum()), all=is_open.size)
 
@@ -360,7 +363,10 @@ def scores_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
 
 def pattern_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
     """The pattern in words."""
-    text = _("Pattern of head {head} in layer {layer} after the mask; query down, key across.")
+    text = _(
+        "Attention weights of head {head} in layer {layer} after the mask; queries down, "
+        "keys across."
+    )
     return text.format(head=head, layer=layer + 1)
 
 

@@ -42,7 +42,7 @@ def depth_controls(run: Run) -> None:
     """How deep, how wide, how many seeds, and which placements are drawn together."""
     left, middle, right, last = st.columns([4, 3, 3, 3])
     with left:
-        slide("depth", _("Layers in the stack"), DEPTHS, link.value("depth"))
+        slide("depth", _("Number of layers"), DEPTHS, link.value("depth"))
     with middle:
         widest = run.config.d_model
         widths = [*(width for width in WIDTHS if width < widest), widest]
@@ -103,7 +103,7 @@ def experiments(run: Run) -> None:
     norm = (
         (_("Leave the norm out"), "norm_kind", str(NormKind.NONE))
         if has_norm
-        else (_("Put LayerNorm in"), "norm_kind", str(NormKind.LAYER_NORM))
+        else (_("Add LayerNorm"), "norm_kind", str(NormKind.LAYER_NORM))
     )
     with st.container(horizontal=True, key="experiments"):
         for label, name, value in (residual, norm):

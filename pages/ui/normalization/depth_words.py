@@ -19,7 +19,7 @@ TITLES = {
     "attention_share": N_("Attention output, relative to the stream"),
     "feed_forward_share": N_("Feed-forward output, relative to the stream"),
     "cosine": N_("Cosine similarity with the previous layer"),
-    "similarity": N_("Likeness of tokens (mean cosine of two)"),
+    "similarity": N_("Similarity of tokens (mean pairwise cosine)"),
     "entropy_bits": N_("Entropy of attention (bits)"),
 }
 VANISHED, ALIKE, SLOPE_TOLERANCE = 1e-3, 0.99, 0.15
@@ -183,7 +183,7 @@ def xiong_sentence(passes: tuple[Depth, ...]) -> str:
             continue
         agrees = abs(found - expected) <= SLOPE_TOLERANCE
         text = _(
-            "Measured for {placement}: depth^({slope:.2f}), expected {expected:.1f}; {verdict}."
+            "Measured for {placement}: depth^({slope:.2f}), predicted {expected:.1f}; {verdict}."
         )
         verdict = (
             _("agrees within ±{tolerance}") if agrees else _("differs by more than {tolerance}")
@@ -215,7 +215,7 @@ def xiong_why(passes: tuple[Depth, ...]) -> str:
             "The theorem takes Xavier initialisation, where writes are as large as the stream; "
             "here the weights are drawn otherwise, and what enters the stack weighs more."
         )
-    return _("Initialised as in the theorem, but for attention, which it simplifies.")
+    return _("Initialized as in the theorem, except attention, which the theorem simplifies.")
 
 
 def panels_alt(passes: tuple[Depth, ...], *_ghost: object) -> str:
@@ -228,7 +228,7 @@ def panels_alt(passes: tuple[Depth, ...], *_ghost: object) -> str:
             text = _("{placement}: gradient {first:.3g} in layer 1, {last:.3g} in the last")
             values = {"first": found.iloc[0], "last": found.iloc[-1]}
             rows.append(text.format(placement=terms.option(placement), **values))
-    text = _("Measures of {n} layers on one axis, for each placement. {rows}.")
+    text = _("Measures of {n} layers on one axis, for each norm placement. {rows}.")
     return text.format(n=passes[0].n_layers, rows="; ".join(rows))
 
 
@@ -265,10 +265,10 @@ def own_note(run: Run) -> str:
     """What the loss is."""
     task = terms.option(starts.model(run.weights).card.task)
     if run.config.architecture == "gpt":
-        text = _("Loss: next-token cross entropy on this text. Learned: {task}.")
+        text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
     else:
-        text = _("Loss: cross entropy of what it should say on this text. Learned: {task}.")
-    return text.format(task=task) + " " + _("In evaluation, no update is made.")
+        text = _("Loss: cross entropy of its answers on this text. Trained on: {task}.")
+    return text.format(task=task) + " " + _("In evaluation mode, nothing is updated.")
 
 
 def no_own_loss() -> str:

@@ -79,7 +79,7 @@ def sentence(wanted: Racers, n: int) -> str:
     stuck = [called[name] for name, loss in ends.items() if not loss < STUCK]
     lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
     if lost:
-        text = _("Out of bounds, no number any more: {lost}. Set a lower learning rate.")
+        text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
         said.append(text.format(lost=", ".join(names(lost).values())))
     if n < N_UPDATES:
         return " ".join(said)
@@ -126,4 +126,4 @@ def note(wanted: Racers) -> str:
 
 def alt(wanted: Racers, n: int) -> str:
     """The curves in words."""
-    return " ".join((_("Loss of each placement while it learns."), sentence(wanted, n)))
+    return " ".join((_("Training loss of each norm placement."), sentence(wanted, n)))

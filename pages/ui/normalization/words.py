@@ -74,9 +74,10 @@ def outputs_sentence(run: Run, layer: int, stage: str) -> str:
     layernorm = str(NormKind.LAYER_NORM)
     text = _(
         "LayerNorm: every token leaves with standard deviation {token_least:.2f} to "
-        "{token_most:.2f}, while that of features runs from {feature_least:.2f} to "
-        "{feature_most:.2f}. BatchNorm in training: every feature {batch_feature_least:.2f} to "
-        "{batch_feature_most:.2f}, tokens {batch_token_least:.2f} to {batch_token_most:.2f}."
+        "{token_most:.2f}, features with {feature_least:.2f} to {feature_most:.2f}. "
+        "BatchNorm in training mode: every feature {batch_feature_least:.2f} to "
+        "{batch_feature_most:.2f}, tokens {batch_token_least:.2f} to "
+        "{batch_token_most:.2f}."
     )
     said = text.format(
         token_least=tokens["min"][layernorm],
@@ -95,7 +96,7 @@ def _means(found: measured.Compared) -> str:
     """RMSNorm is the one that leaves the mean of a token where it is."""
     means = found.per_token.assign(size=found.per_token["mean"].abs())
     largest = means.groupby("norm")["size"].max()
-    text = _("RMSNorm does not remove a token's mean: up to {rms:.2g} stays, of {before:.2g}.")
+    text = _("RMSNorm does not remove a token's mean: up to {rms:.2g} of {before:.2g} remains.")
     return text.format(rms=largest[str(NormKind.RMS_NORM)], before=largest[INPUT])
 
 
@@ -107,7 +108,7 @@ def outputs_alt(run: Run, layer: int, stage: str, *_token: int) -> str:
         f"{norm_name(str(row.Index))} {row.mean:.2f}, {row.std:.2f}, {row.rms:.2f}"
         for row in middle.itertuples()
     )
-    text = _("Mean, standard deviation and RMS of a token, in the median: {rows}.")
+    text = _("Median over tokens of mean, standard deviation and RMS: {rows}.")
     return text.format(rows=rows)
 
 
@@ -116,11 +117,11 @@ def dependence_sentence(run: Run, layer: int, stage: str) -> str:
     found = measured.compared(run, layer, stage).dependence.set_index("norm")
     alone = found.loc[[str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)]].to_numpy()
     if alone.max() == 0:
-        said = _("LayerNorm and RMSNorm: nothing around a token changes it, the change is 0.")
-    else:
-        text = _(
-            "LayerNorm and RMSNorm: nothing around a token changes it by more than {most:.1g}."
+        said = _(
+            "LayerNorm and RMSNorm: other tokens do not change a token at all, the change is 0."
         )
+    else:
+        text = _("LayerNorm and RMSNorm: other tokens change a token by no more than {most:.1g}.")
         said = text.format(most=alone.max())
     batch = found.loc[TRAINING]
     text = _(
@@ -187,7 +188,7 @@ def placements_note(run: Run) -> str:
     if shared.config.n_layers != run.config.n_layers:
         said.append(_("The whole model is too large for this: one layer of it runs, on vectors."))
     if NormPlacement.PARALLEL not in possible_placements(run.config):
-        said.append(_("Parallel needs a feed-forward layer, and attention_only leaves it out."))
+        said.append(_("parallel needs a feed-forward layer, and attention_only removes it."))
     if run.config.norm.norm_kind is NormKind.BATCH_NORM and not run.training:
         said.append(_("In evaluation mode BatchNorm changes next to nothing before training."))
     if run.config.norm.norm_kind is NormKind.NONE:

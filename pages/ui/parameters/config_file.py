@@ -95,13 +95,13 @@ def note(file: ConfigFile) -> str:
     """What the file leaves out, and what is left aside."""
     said = []
     if file.assumed:
-        text = _("Not in the file, so as its family has it: {names}.")
+        text = _("Not in the file, so the family's default is used: {names}.")
         names = ", ".join(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(
         _(
-            "Scaling of RoPE, sliding windows and dropout change no parameter and are left aside: "
-            "Cost counts the cache and the scores without a window."
+            "RoPE scaling, sliding windows and dropout change no parameter and are "
+            "ignored here: Cost counts the cache and the scores without a window."
         )
     )
     return " ".join(said)

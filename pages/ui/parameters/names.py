@@ -36,7 +36,7 @@ CHANGES = {
     "kv_as_many": N_("keys and values for each head (MHA)"),
     "tied": N_("one table reads and writes (tied)"),
     "untied": N_("a table of its own for the output"),
-    "rope": N_("RoPE instead of a learned table"),
+    "rope": N_("RoPE instead of a learned position table"),
     "learned_positions": N_("a learned table of positions"),
     "no_biases": N_("no biases"),
     "biases": N_("biases everywhere"),
@@ -62,10 +62,10 @@ WHY = {
     "untied": N_("Another vocab_size · d_model."),
     "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
-    "no_biases": N_("One number for each output of each projection is gone: little."),
-    "biases": N_("One number for each output of each projection: little."),
+    "no_biases": N_("One number fewer per output of each projection: little."),
+    "biases": N_("One number more per output of each projection: little."),
     "layernorm": N_("A shift beside each scale: d_model more per norm."),
-    "rmsnorm": N_("No shift, a scale alone: d_model less a norm."),
+    "rmsnorm": N_("No shift, a scale alone: d_model fewer per norm."),
     "no_norms": N_("All scales and shifts are gone: next to nothing in size, but not in training."),
     "norms": N_("A scale and a shift of d_model numbers per norm: little."),
     "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
@@ -75,7 +75,7 @@ WHY = {
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("The experts but one are gone, and the router."),
     "one_more_layer": N_("As much as any other layer holds."),
-    "twice_as_wide": N_("Matrices of a layer grow fourfold, the embedding twofold."),
+    "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
 
 

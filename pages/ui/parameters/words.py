@@ -268,7 +268,7 @@ def values_alt(run: Run) -> str:
 def spread_alt(moments) -> str:
     """Mean and σ of each kind in words."""
     rows = "; ".join(f"{names.kind(row.kind)} {_spread(row)}" for row in moments.itertuples())
-    return _("How weights are spread, mean ± σ by kind: {rows}.").format(rows=rows)
+    return _("Distribution of the weights, mean ± σ by kind: {rows}.").format(rows=rows)
 
 
 def _spread(row) -> str:

@@ -222,16 +222,17 @@ def loss_sentence(run: Run, n: int, n_steps: int, trained_len: int) -> str:
     last = beyond_length.mean_bits(found, max(trained_len, n - trained_len // 2), n)
     own = terms.option(run.config.position.position_kind)
     if inside is None:
-        return _("Nothing was asked within the trained length.")
+        return _("No target position lies within the trained length.")
     if last is None:
         text = _(
-            "In the second half of the {length} tokens that it was trained on a token costs "
-            "{inside:.2f} bits ({kind})."
+            "In the second half of its trained length of {length} tokens, the loss is "
+            "{inside:.2f} bits per token ({kind})."
         )
         return text.format(length=trained_len, inside=inside, kind=own)
     text = _(
-        "In the second half of the {length} tokens that it was trained on a token costs "
-        "{inside:.2f} bits; at the end, up to position {n}, {last:.2f} ({kind}). {reading}"
+        "In the second half of its trained length of {length} tokens the loss is "
+        "{inside:.2f} bits per token; at the end, up to position {n}, {last:.2f} "
+        "({kind}). {reading}"
     )
     return text.format(
         length=trained_len, inside=inside, n=n, last=last, kind=own, reading=_reading(inside, last)
@@ -240,10 +241,10 @@ def loss_sentence(run: Run, n: int, n_steps: int, trained_len: int) -> str:
 
 def _reading(inside: float, last: float) -> str:
     if last > 1.2 * inside:
-        return _("It runs there, and it does worse: running is not generalising.")
+        return _("It runs there, but does worse: running is not generalizing.")
     if last < 0.9 * inside:
         return _("It does better there: more context, and nothing breaks.")
-    return _("It does about as well there as where it was trained.")
+    return _("It does about as well there as within the trained length.")
 
 
 def table_end(run: Run, n: int, trained_len: int) -> str:
@@ -258,7 +259,8 @@ def table_end(run: Run, n: int, trained_len: int) -> str:
         )
     else:
         text = _(
-            "Rows of this task have {n} tokens at most, so nothing is measured up to {wanted}."
+            "Examples of this task have at most {n} tokens, so nothing can be measured "
+            "up to {wanted}."
         )
     return text.format(n=n, wanted=wanted)
 

@@ -19,8 +19,8 @@ NAMES = {
     Claim.UNIQUE: N_("No two positions are alike"),
     Claim.BOUNDED: N_("All values lie in [−1, 1]"),
     Claim.SHIFT: N_("Shifting positions is a linear map"),
-    Claim.DISTANCE: N_("Scores know distance only"),
-    Claim.PERMUTATION: N_("Order changes nothing"),
+    Claim.DISTANCE: N_("Scores depend on distance only"),
+    Claim.PERMUTATION: N_("Order does not matter"),
 }
 MEASURES = {
     Claim.UNIQUE: N_("smallest distance between two positions"),
@@ -155,7 +155,7 @@ def _bounded(kind: PositionKind, verdict: Verdict) -> str:
 def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
     if verdict.measured is None:
         if kind in (PositionKind.NONE, PositionKind.ALIBI):
-            return _("No position has a vector of its own, so there is nothing to move on.")
+            return _("No position has a vector of its own, so there is nothing to shift.")
         return _("Too few positions are shown to test it: show more.")
     said = {"k": shift, "x": number(verdict.measured), "share": f"{verdict.extra:.2%}"}
     if kind is PositionKind.LEARNED:
@@ -211,9 +211,9 @@ def _permutation(verdict: Verdict) -> str:
 def grid_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
     """Which kinds bring the order in as distance alone, and under what it was measured."""
     good = [terms.option(kind) for kind in kinds if _is_relative(run, kind, n, shift, token)]
-    text = _("Order matters, and scores know nothing but the distance, with {kinds} here.")
+    text = _("Order matters, and scores depend on distance alone, with {kinds} here.")
     if not good:
-        text = _("No kind measured here makes order matter by distance alone.")
+        text = _("No encoding measured here makes order matter through distance alone.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=n, k=shift, token=token_name(run, token))
     return f"{text.format(kinds=', '.join(good))} {found}"

@@ -91,7 +91,7 @@ def _use(kind: PositionKind) -> None:
 def open_trained_model() -> None:
     """The way from random weights to a model whose loss means something."""
     st.button(
-        _("Open the trained model of stories"),
+        _("Open the trained story model"),
         icon=":material/model_training:",
         on_click=_open_trained,
         key="open_trained",

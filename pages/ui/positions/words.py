@@ -17,8 +17,8 @@ def kind_sentence(run: Run, kind: PositionKind, n: int) -> str:
     match kind:
         case PositionKind.NONE:
             return _(
-                "Nothing tells the positions apart: no table, no turn, no bias. What this leads to "
-                "is measured in the panel “Claims, tested”."
+                "No position information: no table, no rotation, no bias. The panel "
+                "“Claims, tested” measures what follows from that."
             )
         case PositionKind.LEARNED:
             return f"{_learned_source(run)} {_learned_size(run, n)}"
@@ -33,7 +33,7 @@ def _waves_sentence(run: Run, kind: PositionKind, n: int) -> str:
     begin = (
         _("Row p is added to the embedding of the token at position p.")
         if kind is PositionKind.SINUSOIDAL
-        else _("Nothing is added: each pair of a query or key is turned by its own angle.")
+        else _("Nothing is added: each feature pair of a query or key is rotated by its own angle.")
     )
     text = _(
         "The fastest pair turns once in {fast:.1f} positions, the slowest once in {slow:,.0f}: "
@@ -60,9 +60,7 @@ def _learned_source(run: Run) -> str:
 
 
 def _learned_size(run: Run, n: int) -> str:
-    text = _(
-        "It has {rows} rows of {d} numbers, one for each position; those shown have RMS {rms}."
-    )
+    text = _("It has {rows} rows of {d} numbers, one per position; those shown have RMS {rms}.")
     rows = measured.table_of(run, PositionKind.LEARNED, n)
     rms = f"{math.sqrt(float((rows**2).mean())):.3f}"
     return text.format(rows=run.config.max_seq_len, d=run.config.d_model, rms=rms)
@@ -71,20 +69,21 @@ def _learned_size(run: Run, n: int) -> str:
 def _alibi_sentence(run: Run) -> str:
     half = measured.half_distances(run)["half_distance"]
     text = _(
-        "Nothing is added to tokens: each head lowers the scores of far keys by slope · distance. "
-        "Head 0 halves a weight every {first:.2g} tokens, head {last} every {far:,.4g}."
+        "Nothing is added to tokens: each head lowers the scores of distant keys by "
+        "slope · distance. Head 0 halves a weight every {first:.2g} tokens, head {last} "
+        "every {far:,.4g}."
     )
     if len(half) == 1:
         text = _(
-            "Nothing is added to tokens: the head lowers the scores of far keys by slope · "
-            "distance. It halves a weight every {first:.2g} tokens."
+            "Nothing is added to tokens: the head lowers the scores of distant keys by "
+            "slope · distance. It halves a weight every {first:.2g} tokens."
         )
     return text.format(first=half.iloc[0], last=len(half) - 1, far=half.iloc[-1])
 
 
 def table_note(run: Run, kind: PositionKind, n: int) -> str:
     """How to read the table, and what of it is shown."""
-    notes = [_("Positions count from 0, as in the formula. A click pins a position and its pair.")]
+    notes = [_("Positions count from 0, as in the formula. Click to pin a position and its pair.")]
     if kind is PositionKind.LEARNED and n < link.value("n_positions"):
         text = _("The table ends after {n} rows (max_seq_len): no position beyond it can be told.")
         notes.append(text.format(n=n))
@@ -126,8 +125,8 @@ def pair_sentence(run: Run, kind: PositionKind, n: int, pair: int, position: int
         return text.format(position=position, values=" / ".join(values))
     wave = measured.wavelengths(run, kind)["wavelength"].iloc[pair]
     text = _(
-        "Pair {pair} turns once in {wave:,.1f} positions. At position {position} it has turned "
-        "{turns:.2f} times: sine and cosine are {values}."
+        "Pair {pair} completes a turn in {wave:,.1f} positions. At position {position} "
+        "it has made {turns:.2f} turns: sine and cosine are {values}."
     )
     return text.format(
         pair=pair, wave=wave, position=position, turns=position / wave, values=" / ".join(values)
@@ -145,8 +144,9 @@ def scale_sentence(run: Run, kind: PositionKind, n: int) -> str:
     waves = measured.wavelengths(run, kind)["wavelength"]
     slow = int((waves > n).sum())
     text = _(
-        "Pairs below the dashed line repeat within what is shown and tell near positions apart; "
-        "the {slow} above it move on so slowly that they tell only about where."
+        "Pairs below the dashed line repeat within the positions shown and tell near "
+        "positions apart; the {slow} above it turn so slowly that they only give the "
+        "rough position."
     )
     return text.format(slow=slow)
 
@@ -180,11 +180,16 @@ def similarity_sentence(run: Run, kind: PositionKind, n: int) -> str:
     table = measured.similarity_by_distance(run, kind, n)
     near, far = table["mean"].iloc[1], table["mean"].iloc[-1]
     width = float((table["most"] - table["least"]).max())
-    text = _("Neighbours have a mean cosine of {near:.2f}, positions {n} apart {far:.2f}.")
+    text = _("Neighbors have a mean cosine of {near:.2f}, positions {n} apart {far:.2f}.")
     begin = text.format(near=near, far=far, n=n - 1)
     if width < 1e-3:
-        return f"{begin} " + _("It depends on the distance alone: pairs equally far are alike.")
-    text = _("Pairs equally far differ by up to {width:.2f}: it depends on where they stand.")
+        return f"{begin} " + _(
+            "It depends on the distance alone: pairs at equal distance have equal similarity."
+        )
+    text = _(
+        "Pairs at equal distance differ by up to {width:.2f}: similarity also depends on "
+        "where they are."
+    )
     return f"{begin} {text.format(width=width)}"
 
 
@@ -200,9 +205,9 @@ def spectrum_sentence(run: Run, n: int) -> str:
         "noise would give {even:.0%}. {reading}"
     )
     reading = (
-        _("Neighbours share values: the table is smooth.")
+        _("Neighboring rows are similar: the table is smooth.")
         if slow > even + QUARTER
-        else _("It looks like noise: rows of neighbours have little in common.")
+        else _("It looks like noise: neighboring rows have little in common.")
     )
     return text.format(length=n / 4, share=slow, even=even, reading=reading)
 

@@ -13,11 +13,11 @@ from pages.ui.seq2seq.attention_controls import ROW_LABELS
 
 UNKNOWN = {
     "no_grammar": N_(
-        "No true alignment is known: these tokens are no words of the translator's grammar."
+        "No reference alignment: these tokens are not words of the translation grammar."
     ),
-    "not_said": N_("No true alignment is known: the grammar cannot say this source."),
+    "not_said": N_("No reference alignment: the grammar cannot produce this source."),
     "other_target": N_(
-        "No true alignment is known: this target is not what the grammar makes of the source."
+        "No reference alignment: this target is not the grammar's translation of the source."
     ),
 }
 
@@ -64,10 +64,10 @@ def _bound(run: Run) -> str:
     """Why 0 is not always within reach."""
     least = measured.least_error(run)
     if least == 0:
-        return _("One link for each target word could reach 0.")
+        return _("With one link per target word it could reach 0.")
     text = _(
-        "One link for each target word cannot go below {least:.2f} here: some words have several "
-        "true links or none."
+        "With one link per target word the error rate cannot go below {least:.2f} here: "
+        "some words have several true links, some none."
     )
     return text.format(least=least)
 
@@ -78,8 +78,8 @@ def _held_out(run: Run, n_parts: int) -> str:
         return ""
     one, other = (best(run, row, n_parts) for row in Row)
     text = _(
-        "Over {n} held-out sentences {head} aligns best (error rate {error:.2f}); by the row one "
-        "later it would be {other} ({other_error:.2f})."
+        "Over {n} validation sentences {head} aligns best (error rate {error:.2f}); by "
+        "the query one row later it would be {other} ({other_error:.2f})."
     )
     return text.format(
         n=n_parts * measured.N_PAIRS // measured.N_PARTS,

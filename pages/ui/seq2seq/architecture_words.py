@@ -29,7 +29,7 @@ def about(kind: Architecture, run: Run) -> str:
         (_("Who sees whom"), _(known.reads)),
         (_("Parameters"), f"{int(row['parameters']):,}"),
         (_("FLOPs per output token"), flops_text(row["per_token"])),
-        (_("Learns from"), _(known.trained)),
+        (_("Pre-training objective"), _(known.trained)),
         (_("Used for"), _(known.used)),
         (_("Examples"), known.examples),
     )
@@ -120,7 +120,7 @@ def example_sentence(kind: Architecture, example: Example) -> str:
             values = {"total": len(example.reads), "spoilt": len(example.spoilt)}
             return text.format(n=n_asked, **values)
         case Architecture.GPT if not n_asked:
-            return _("Nothing is asked for: a single token has none before it to follow from.")
+            return _("Nothing to predict: a single token has none before it.")
         case Architecture.GPT:
             text = _("Targets: all {n} tokens, each predicted from those before it.")
             return text.format(n=n_asked)

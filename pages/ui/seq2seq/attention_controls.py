@@ -173,13 +173,13 @@ def aligned_head(has_best: bool) -> str:
     options = ALIGNED if has_best else ALIGNED[1:]
     chosen = link.value("aligned_head")
     shown = chosen if chosen in options else options[-1]
-    _choose("aligned_head", _("Links of"), options, ALIGNED_LABELS, shown)
+    _choose("aligned_head", _("Links from"), options, ALIGNED_LABELS, shown)
     return shown
 
 
 def aligned_row() -> str:
     """Which row of the attention speaks for a target word."""
-    _choose("aligned_row", _("Row that"), ROW_LABELS, ROW_LABELS)
+    _choose("aligned_row", _("Query row"), ROW_LABELS, ROW_LABELS)
     return link.value("aligned_row")
 
 

@@ -15,11 +15,11 @@ from pages.ui.seq2seq.measured import Chosen, Cut, Pins
 
 BLANK_BELOW, NO_MOVE = 0.1, 1e-4
 READS = {
-    AttentionKind.ENCODER: N_("In {head} of the encoder, {token} reads in the source from {read}."),
+    AttentionKind.ENCODER: N_("In {head} of the encoder, {token} attends in the source to {read}."),
     AttentionKind.DECODER: N_(
-        "In {head} of the decoder, {token} reads in the target so far from {read}."
+        "In {head} of the decoder, {token} attends in the target so far to {read}."
     ),
-    AttentionKind.CROSS: N_("In {head} of the decoder, {token} reads in the source from {read}."),
+    AttentionKind.CROSS: N_("In {head} of the decoder, {token} attends in the source to {read}."),
 }
 MAP_TITLES = {
     AttentionKind.ENCODER: N_("Source reads source"),
@@ -56,7 +56,7 @@ def _padding_verdict(run: Run, most: float) -> str:
     if most < NO_MOVE:
         return _("So the translation and what it reads are the same with and without padding.")
     if run.input.padding_side is PaddingSide.LEFT:
-        return _("It stands at the left, so every token has moved to a later place.")
+        return _("Padding is on the left, so every token has moved to a later position.")
     return _("What still moves is computed over all tokens at once, padding too.")
 
 
@@ -67,7 +67,7 @@ def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
     token = literal(measured.queries(run, which.kind)[query])
     head = head_called(which.layer, which.head)
     if np.isnan(row).all():
-        text = _("In {head}, {token} may see no key: its row is zeros and it reads nothing.")
+        text = _("In {head}, {token} cannot attend to any key: its row is all zeros.")
         said = text.format(head=head, token=token)
     else:
         read = most_read(row, measured.keys(run, which.kind))
@@ -129,7 +129,7 @@ def _even_note(run: Run, which: Chosen) -> str:
     largest = float(np.nan_to_num(measured.weights(run, which)).max())
     if not 0 < largest < BLANK_BELOW:
         return ""
-    text = _("No weight is above {largest}: they are spread so evenly that the map is pale.")
+    text = _("No weight exceeds {largest}: they are so evenly spread that the map is pale.")
     return text.format(largest=percent(largest))
 
 
@@ -148,7 +148,7 @@ def _what_a_row_is(run: Run, which: Chosen) -> str:
         case _ if n_masked:
             said = _("Each target token attends to itself and to the target tokens before it.")
         case _:
-            said = _("Nothing is masked here, so a target token reads what comes after it too.")
+            said = _("Nothing is masked here, so a target token also attends to later ones.")
     if n_masked:
         said += " " + _("Hatched cells are masked: {n} of {all}.").format(
             n=n_masked, all=measured.weights(run, which).size

@@ -65,7 +65,7 @@ def translation(here: Standing) -> str:
 def sentence(here: Standing) -> str:
     """How far it is, how sure, and what else the search knows."""
     if here.place is None:
-        return _("Only the start token stands: the decoder has written nothing yet.")
+        return _("Only the start token: the decoder has generated nothing yet.")
     row = decoding.nodes(here).loc[here.place]
     text = _(
         "After {step} of {n} steps the target has log-probability {log_prob} nats "
@@ -85,7 +85,7 @@ def _fate(row: pd.Series) -> str:
         case "dropped":
             return _("The search dropped it: others were likelier.")
         case "finished":
-            return _("It is finished: {token} was written.").format(token=literal(row["label"]))
+            return _("It is complete: {token} was written.").format(token=literal(row["label"]))
         case _:
             return ""
 
@@ -102,9 +102,9 @@ def _weakest(here: Standing) -> str:
     if least["token_log_prob"] > SURE:
         return _sure(all(is_own))
     text = (
-        _("Least sure was {token} at step {step}: {chance}.")
+        _("It was least confident of {token} at step {step}: {chance}.")
         if all(is_own)
-        else _("Of its own choices it was least sure of {token} at step {step}: {chance}.")
+        else _("Of its own choices it was least confident of {token} at step {step}: {chance}.")
     )
     return text.format(
         token=literal(least["label"]),
@@ -115,8 +115,8 @@ def _weakest(here: Standing) -> str:
 
 def _sure(is_all_own: bool) -> str:
     if is_all_own:
-        return _("It was sure of every token: none had less than 99 %.")
-    return _("It was sure of all that it chose itself: no such token had less than 99 %.")
+        return _("It was confident of every token: none had less than 99%.")
+    return _("It was confident of all its own choices: none had less than 99%.")
 
 
 def _limit(here: Standing) -> str:
@@ -128,7 +128,7 @@ def _limit(here: Standing) -> str:
         text = _("With random weights nothing ends a target: it ends at {n} tokens.")
         return text.format(n=n)
     name = "max_seq_len" if search.n_steps < search.how.max_new_tokens else "max_new_tokens"
-    text = _("It did not end: {name} lets it have no more than {n} tokens.")
+    text = _("It did not end: {name} limits it to {n} tokens.")
     return text.format(name=name, n=n)
 
 
@@ -136,7 +136,7 @@ def tree_sentence(here: Standing) -> str:
     """What the beam found that greedy search did not, or what it dropped."""
     table = decoding.nodes(here)
     n_fates = table["fate"].value_counts()
-    text = _("Looked at: {n} hypotheses; dropped {dropped}, finished {finished}.")
+    text = _("{n} hypotheses explored: {dropped} pruned, {finished} finished.")
     said = text.format(
         n=len(table),
         dropped=int(n_fates.get("dropped", 0)),
@@ -203,8 +203,8 @@ def choices_sentence(here: Standing) -> str:
     table = decoding.next_choices(here)
     first = table.iloc[0]
     text = _(
-        "Next it would write {token} with {chance}. Click another one: it is written there, and "
-        "the search goes on from it."
+        "The model's top prediction is {token} ({chance}). Click another token to force "
+        "it, and the search continues from there."
     )
     said = text.format(token=literal(first["label"]), chance=percent(first["probability"]))
     return " ".join(filter(None, (said, _smoothed(here))))
@@ -216,7 +216,10 @@ def _smoothed(here: Standing) -> str:
     smoothing = starts.model(weights).card.recipe["recipe"]["label_smoothing"] if weights else 0
     if not smoothing:
         return ""
-    text = _("It was trained with label smoothing {smoothing}, so even a sure token gets no 100 %.")
+    text = _(
+        "It was trained with label smoothing {smoothing}, so even a confident prediction "
+        "stays below 100%."
+    )
     return text.format(smoothing=smoothing)
 
 

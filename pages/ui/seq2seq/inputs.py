@@ -46,7 +46,7 @@ def what_it_can_read() -> None:
     reader = tokens.tokenizer()
     if not isinstance(reader, SentenceTokenizer):
         return
-    with st.popover(_("Sentences and words that it knows"), icon=":material/dictionary:"):
+    with st.popover(_("Sentences and words it knows"), icon=":material/dictionary:"):
         st.caption(
             _(
                 "Validation sentences of the grammar: their translation and word alignment "
@@ -55,7 +55,7 @@ def what_it_can_read() -> None:
         )
         for i, text in enumerate(grammar.sentences(tokens.vocabulary(), current_language())):
             st.button(text, key=f"known_{i}", on_click=link.change, args=("text", text))
-        st.caption(_("Other sentences may be right too, but the grammar cannot confirm them."))
+        st.caption(_("Other translations may be right too, but the grammar cannot confirm them."))
         st.markdown(" · ".join(sorted(reader.english, key=str.lower)))
         st.markdown(" · ".join(sorted(reader.chinese)))
 
@@ -111,7 +111,7 @@ def link_to_training() -> None:
 def target_mask_controls() -> None:
     """The mask among the target; padding of the source is hidden whatever it is."""
     kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
-    choose("mask_kind", _("Mask among the target"), kinds)
+    choose("mask_kind", _("Mask of the target's self-attention"), kinds)
     label = _("n_padding · padding tokens in the source, hidden")
     slider("n_padding", label, link.value("n_padding"), most=16)
     if link.value("n_padding"):

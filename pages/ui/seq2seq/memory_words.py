@@ -65,7 +65,7 @@ def changes_alt(run: Run, *_pinned: int) -> str:
     """How much each step changes, in words."""
     rows = zip(step_names(run), measured.mean_changes(run), strict=True)
     said = "; ".join(f"{name} {mean:.2f}" for name, mean in rows)
-    return _("Relative change of the source tokens at each step, mean: {rows}.").format(rows=said)
+    return _("Mean relative change of the source tokens at each step: {rows}.").format(rows=said)
 
 
 def across_sentence(run: Run) -> str:
@@ -91,8 +91,8 @@ def across_sentence(run: Run) -> str:
 def _verdict(gain: float) -> str:
     """What reading the sentence did for it."""
     if abs(gain) < NO_GAIN:
-        return _("Its layers bring them no closer: equal meaning is not equal place.")
-    return _("Its layers bring them closer.") if gain > 0 else _("Its layers part them.")
+        return _("Its layers bring them no closer: equal meaning does not imply equal position.")
+    return _("Its layers bring them closer.") if gain > 0 else _("Its layers move them apart.")
 
 
 def lengths_sentence(run: Run) -> str:

@@ -37,7 +37,7 @@ def _meaning(run: Run, off: np.ndarray) -> str:
         return text.format(seed=run.seed)
     n_little, n = int((off < LITTLE).sum()), len(off)
     if not n_little:
-        return _("No token follows from the target alone.")
+        return _("No token can be predicted from the target alone.")
     text = _(
         "{n_little} of {n} tokens follow from the target alone: they move by less than {bits} bits."
     )
@@ -66,7 +66,7 @@ def blind_sentence(texts: list[str]) -> str:
     said = _("The same search, written anew: without a source the decoder is a language model.")
     if not any(is_chinese(text) and LATIN.search(text) for text in texts):
         return said
-    return said + " " + _("It does not even know in which language to write, and mixes the two.")
+    return said + " " + _("It does not even know which language to write, and mixes the two.")
 
 
 def hidden_note(run: Run) -> str:
