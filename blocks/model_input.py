@@ -78,7 +78,7 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
 
 
 def _nothing_fault(x: Tensor) -> Fault:
-    text = N_("There is nothing to read in {shape}: give at least one row with one token")
+    text = N_("Nothing can be read from {shape}: give at least one row with one token")
     return Fault(text, {"shape": _shape(x)})
 
 

@@ -63,11 +63,11 @@ PRESET_TABLE: dict[str, Preset] = {
         _model("block", (1, 256, 8, 8, 1024, 1024), _COURSE),
         MaskKind.CAUSAL, N_("the small block that courses build")),
     "transformer-base": Preset(
-        N_("Transformer base: its encoder"),
+        N_("Transformer base (encoder)"),
         _model("encoder", (6, 512, 8, 8, 2048, 37000), _PAPER, attention_bias=False),
         MaskKind.NONE, "Vaswani et al. 2017, table 3; projections without bias, section 3.2.2"),
     "transformer-big": Preset(
-        N_("Transformer big: its encoder"),
+        N_("Transformer big (encoder)"),
         _model("encoder", (6, 1024, 16, 16, 4096, 37000), _PAPER,
                attention_bias=False, dropout=0.3),
         MaskKind.NONE, "Vaswani et al. 2017, table 3"),

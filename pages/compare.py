@@ -43,7 +43,7 @@ def main() -> None:
     mend_what_is_kept()
     pair = sides.pair(run)
     if run.interventions:
-        st.caption(_("What is changed inside the model on other pages is left aside here."))
+        st.caption(_("Changes made inside the model on other pages are ignored here."))
     if pair is None:
         how_to_begin()
         panel.show(of_all(run.untouched), pair)

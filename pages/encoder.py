@@ -119,7 +119,7 @@ def draw_candidates(run: Run, token: int):
 def draw_layers(run: Run, before: Run | None):
     """The stream after every layer, and the ghost of the setting before."""
     ghost = layers.ghost(before, run)
-    return flow.bands(layers.flow(run), ghost, title=_("The stream after each layer"), _=_)
+    return flow.bands(layers.flow(run), ghost, title=_("The residual stream after each layer"), _=_)
 
 
 def draw_all_heads(run: Run, layer: int, head: int, token: int):

@@ -46,7 +46,7 @@ def what_is_kept(run_id: str) -> None:
     """Weights along the way: what attention they make, and where to take them."""
     run = find(run_id)
     if run is None or not run.snapshots.steps:
-        st.caption(_("The first weights are kept in a moment."))
+        st.caption(_("The first weights will be saved in a moment."))
         return
     of_pairs = watched.is_of_pairs(run)
     step = how_links_come_to_be(run) if of_pairs else how_heads_come_to_be(run)

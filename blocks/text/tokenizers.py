@@ -30,7 +30,7 @@ def tokenizer_from_json(text: str) -> Tokenizer:
         read = None
     kind = read.get("kind") if isinstance(read, dict) else None
     if not isinstance(kind, str) or kind not in _READERS:
-        said = N_("The file is no tokenizer of ours: use one that was saved here")
+        said = N_("The file is not a Blockscope tokenizer: use one saved here")
         raise ConfigError([Fault(said)])
     return _READERS[kind](read)
 

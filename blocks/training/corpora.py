@@ -63,7 +63,7 @@ def require_length(text: str) -> None:
     """Raise `ConfigError` where a text is too short to learn from."""
     n = len(text.strip())
     if n < LEAST_CHARACTERS:
-        said = N_("The text has {n} characters, too few to learn from: bring at least {least}")
+        said = N_("The text has {n} characters, too few to train on: provide at least {least}")
         raise ConfigError([Fault(said, {"n": n, "least": LEAST_CHARACTERS})])
 
 

@@ -56,7 +56,7 @@ def divergence(recipe: Recipe, step: int) -> DivergenceError:
         names.append("muon_learning_rate")
     rates = {name: getattr(recipe, name) for name in names}
     mend = {name: min(rate / 10, LARGEST_MEND) for name, rate in rates.items()}
-    text = N_("The loss left all bounds at step {step}, with {rates}: use {choice}")
+    text = N_("The loss diverged at step {step}, with {rates}: use {choice}")
     values = {"step": step, "rates": _listed(rates), "choice": _listed(mend)}
     return DivergenceError([Fault(text, values, mend)])
 

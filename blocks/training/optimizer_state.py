@@ -34,7 +34,9 @@ def load_optimizers(
     for key, tensor in remembered.items():
         path, _, name = key.rpartition(".")
         if path not in parameters:
-            text = N_("The optimizer remembers {path}, which this model lacks: build that model")
+            text = N_(
+                "The optimizer state has {path}, which this model lacks: build the matching model"
+            )
             raise ConfigError([Fault(text, {"path": path})])
         parameter = parameters[path]
         owners[id(parameter)].state[parameter][name] = tensor.to(parameter.device, copy=True)

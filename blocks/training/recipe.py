@@ -156,7 +156,7 @@ class NamedRecipe(NamedTuple):
 
 RECIPE_TABLE: dict[str, NamedRecipe] = {
     "baseline": NamedRecipe(
-        N_("The usual recipe of small GPTs"),
+        N_("The usual recipe for small GPTs"),
         Recipe(),
         "nanoGPT (Karpathy 2022), config/train_shakespeare_char.py, its values for a CPU",
     ),
@@ -178,7 +178,7 @@ RECIPE_TABLE: dict[str, NamedRecipe] = {
         in_fast_format=True,
     ),
     "paper": NamedRecipe(
-        N_("The recipe of the first Transformer"),
+        N_("The recipe of the original Transformer"),
         Recipe(
             learning_rate=1.0,
             beta2=0.98,

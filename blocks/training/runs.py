@@ -46,7 +46,7 @@ class Runs:
         """The run of this id. Raises `ConfigError` where it is not kept (any more)."""
         run = self._runs.get(run_id)
         if run is None:
-            text = N_("There is no run {run_id} (any more): start it again")
+            text = N_("There is no training run {run_id} (any more): start it again")
             raise ConfigError([Fault(text, {"run_id": run_id})])
         return run
 

@@ -71,7 +71,7 @@ class Keys:
             self._assume(name, default)
             return default
         if found is None:
-            self._say(N_("The file has no {name}, and without it nothing can be counted"), name)
+            self._say(N_("The file has no {name}, which is needed for counting"), name)
         elif type(found) is not int:
             self._say(N_("{name} must be a whole number, and is {value}"), name)
         elif not least <= found <= LARGEST_SIZE:
@@ -451,7 +451,7 @@ def _named(found: object) -> tuple[str, ...]:
 
 def _parsed(text: str) -> Values:
     if len(text) > MOST_CHARACTERS:
-        text_ = N_("The text has {n} characters, and no config.json has more than {most}")
+        text_ = N_("The text has {n} characters, and a config.json has at most {most}")
         raise _refusal(text_, n=f"{len(text):,}", most=f"{MOST_CHARACTERS:,}")
     try:
         values = json.loads(
@@ -465,7 +465,7 @@ def _parsed(text: str) -> Values:
     except RecursionError:
         raise _refusal(N_("The text is nested too deeply for a config.json")) from None
     except json.JSONDecodeError as error:
-        text_ = N_("This is no JSON: it cannot be read from line {line}, column {column} on")
+        text_ = N_("This is not JSON: it cannot be parsed from line {line}, column {column} on")
         raise _refusal(text_, line=error.lineno, column=error.colno) from None
     except ValueError:
         raise _refusal(N_("A number in the text is too long for a size")) from None
@@ -507,7 +507,7 @@ def _no_number_in(value: Any) -> _NoNumber | None:
 def _unknown_family(name: object) -> Fault:
     known = ", ".join(FAMILIES)
     if name is None:
-        text = N_("The file does not say its family (model_type); known here are {known}")
+        text = N_("The file does not name its family (model_type); known are {known}")
         return Fault(text, {"known": known})
     text = N_("The family {name} (model_type) is not known here; known are {known}")
     return Fault(text, {"name": _brief(name), "known": known})

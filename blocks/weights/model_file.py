@@ -149,5 +149,5 @@ def _may_hold(tensors: Weights, config: ModelConfig) -> bool:
 
 
 def _unreadable() -> ConfigError:
-    text = N_("This is no model file of Blockscope: choose a .safetensors that was saved here")
+    text = N_("This is not a Blockscope model file: choose a .safetensors saved here")
     return ConfigError([Fault(text)])

@@ -139,7 +139,7 @@ def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translat
     gap = 1 if n <= 2 * LABELS else 0
     return figure(
         [weight_map(codes, _, showscale=False, xgap=gap, ygap=gap)],
-        title=_("Who sees whom"),
+        title=_("Who attends to whom"),
         height=TITLE + room + 280,
         margin=(TITLE + room, 24),
         xaxis={**ticks, "side": "top", "tickangle": -55, "range": ends, "automargin": False},

@@ -231,7 +231,7 @@ def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Trans
     }
     return figure(
         [bars, _targets(candidates, 1.3 * most, _)],
-        title=_("What could come after {token}").format(token=token_label(after)),
+        title=_("Candidates after {token}").format(token=token_label(after)),
         height=TITLE + BOTTOM + CHOICE * n + EDGE,
         margin=(TITLE, BOTTOM),
         barmode="overlay",

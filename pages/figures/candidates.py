@@ -26,7 +26,7 @@ def bars(candidates: pd.DataFrame, *, token: str, _: Translate) -> Picture:
     }
     return figure(
         [bar],
-        title=_("What it expects where it reads {token}").format(token=token_label(token)),
+        title=_("Predictions at {token}").format(token=token_label(token)),
         height=TITLE + BOTTOM + ROW * n + EDGE,
         margin=(TITLE, BOTTOM),
         xaxis={

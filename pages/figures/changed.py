@@ -69,7 +69,7 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
             _dots(before, rows, _("untouched"), "circle-open", BEFORE),
             _dots(after, rows, _("changed"), "circle", EMBEDDING, _hovers(table, _)),
         ],
-        title=_("What it expects where it reads {token}").format(token=token_label(token)),
+        title=_("Predictions at {token}").format(token=token_label(token)),
         height=TITLE_AND_LEGEND + BOTTOM + ROW * len(table),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),

@@ -74,7 +74,7 @@ def routes(
     kept, dropped = chosen[chosen["is_kept"]], chosen[~chosen["is_kept"]]
     return figure(
         [cells, _chosen(kept, n_tokens, _("chosen, larger = more weight")), *_dropped(dropped, _)],
-        title=_("Which experts each token is sent to"),
+        title=_("Routing: the experts of each token"),
         height=TOP + room + max(150, ROW * n_experts),
         margin=(TOP, room),
         **legend(),

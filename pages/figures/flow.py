@@ -43,7 +43,7 @@ def bands(
     ]
     return figure(
         traces,
-        title=title or _("What passes: the values at each stage"),
+        title=title or _("Residual stream: the values at each stage"),
         **stage_rows(stages),
         barmode="overlay",
         **legend(),

@@ -49,7 +49,7 @@ def grid(
     }
     return figure(
         [cells, _targets(hovers, numbers, n_columns)],
-        title=_("What it would say after each layer"),
+        title=_("Predictions read off after each layer"),
         height=TITLE + TOP + BOTTOM + ROW * n_rows,
         margin=(TITLE + TOP, BOTTOM),
         xaxis={**_names(list(layers)), "side": "top", "range": [-0.5, n_columns - 0.5]},

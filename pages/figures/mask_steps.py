@@ -83,7 +83,7 @@ def pattern_map(
             hatching(is_number & ~shown, pattern, _("forbidden: weight 0")),
             hatching(~is_number, pattern, _("not a number")),
         ],
-        _names(title or _("The pattern after the mask"), rows, columns, _),
+        _names(title or _("Attention weights after the mask"), rows, columns, _),
         is_clicked=False,
         pinned=pinned,
     )

@@ -42,7 +42,7 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
             _drawn_from(kept, max(2, digits + 1), _),
             _in_words(others),
         ],
-        title=_("What comes after {token}").format(token=token_label(after)),
+        title=_("Prediction after {token}").format(token=token_label(after)),
         height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         barmode="group",

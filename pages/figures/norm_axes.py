@@ -61,7 +61,7 @@ def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Transla
     total = (len(grids) * width - GAP, n_sequences * height - SEQUENCE_GAP)
     return figure(
         [trace for pair in cells for trace in pair],
-        title=_("Which numbers share one mean and one variance"),
+        title=_("Numbers that share one mean and one variance"),
         height=int(TOP + BOTTOM + ROW * total[1]),
         margin=(TOP, BOTTOM),
         barmode="overlay",

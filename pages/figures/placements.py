@@ -57,7 +57,7 @@ def spreads(
     per = _("share of values per decade") if of_sizes else _("share of values per unit")
     return figure(
         traces,
-        title=_("The values that leave the layer"),
+        title=_("The layer's output values"),
         height=380,
         margin=(legend_room(names), EDGE),
         **legend(),

@@ -33,7 +33,7 @@ def losses(
             }
             for placement, found in curves.groupby("placement", sort=False)
         ],
-        title=_("Who learns? The loss while they are trained"),
+        title=_("Training loss of each"),
         height=HEIGHT,
         margin=(legend_room(names), EDGE),
         **legend(),

@@ -37,7 +37,7 @@ def cost(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
     flops = _line(table, "flops", _("FLOPs per token"), LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
-        title=_("What the width costs"),
+        title=_("Cost of the width"),
         **_frame(_("count"), own, _),
         **legend(),
     )

@@ -41,7 +41,7 @@ def bars(tokens: pd.DataFrame, *, guess_bits: float, pinned: int, _: Translate) 
     marks = [i for i, position in enumerate(tokens["position"]) if position == pinned]
     return figure(
         [bar, columns(hovers, tokens["position"].tolist(), most)],
-        title=_("Surprise at each token"),
+        title=_("Surprisal of each token"),
         height=TITLE_AND_LEGEND + BARS + room,
         margin=(TITLE_AND_LEGEND, room),
         barmode="overlay",

@@ -213,7 +213,7 @@ def unit_map(
         marks.append(outline(numbers.index(pinned) - 0.5, -0.5, 1, len(units)))
     return figure(
         [cells, _cells_to_click(hidden, units, tokens, numbers, _)],
-        title=_("Where else these units are active"),
+        title=_("Other tokens where these units are active"),
         height=TITLE + room + 20 + ROW * len(units),
         margin=(TITLE, room),
         xaxis={
@@ -286,7 +286,7 @@ def exciting(tokens: pd.DataFrame, *, unit: int, pinned: int, _: Translate) -> P
     ]
     return figure(
         [bars],
-        title=_("What excites unit {unit} most").format(unit=unit),
+        title=_("Tokens that activate unit {unit} most").format(unit=unit),
         height=TITLE + BOTTOM + 12 + ROW * n,
         margin=(TITLE, BOTTOM),
         xaxis={

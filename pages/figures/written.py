@@ -100,7 +100,7 @@ def reads(weights: np.ndarray, keys: Sequence[str], *, _: Translate) -> Picture:
     x_range, y_range = [-0.5, n_keys - 0.5], [n_rows - 0.5, -0.5]
     return figure(
         [_nothing(), cells],
-        title=_("What each head read to make it"),
+        title=_("What each head attended to"),
         height=TITLE + room + BOTTOM + n_rows * _row(n_rows),
         margin=(TITLE + room, BOTTOM),
         xaxis={

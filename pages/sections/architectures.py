@@ -45,7 +45,7 @@ def what_they_learn_from() -> None:
     code = (masked_tokens, span_corruption)
     heading(_("What they are trained on"), ("span_corruption",), code, key="pretraining")
     if not architectures.reader_words():
-        st.info(_("The source is empty: it has no token that could be spoilt."))
+        st.info(_("The source is empty: there is no token to corrupt."))
         return
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:

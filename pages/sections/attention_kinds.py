@@ -67,7 +67,7 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int):
         columns=len(AttentionKind),
         selected=None,
         pinned=labelled.row_share(run, token),
-        title=_("The same queries and keys, five ways to weigh them"),
+        title=_("The same queries and keys, five attention variants"),
         _=_,
     )
 

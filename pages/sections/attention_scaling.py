@@ -42,7 +42,7 @@ def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):
         measured.row_weights(run, layer, head, token, way)[keys]
         for way in (is_scaled, not is_scaled)
     )
-    title = _("What the pinned token reads")
+    title = _("What the pinned token attends to")
     return pictures.row(chosen, other, run.input.labels[keys], title=title, _=_)
 
 

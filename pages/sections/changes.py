@@ -30,7 +30,7 @@ def what_if(run: Run) -> None:
         controls.made(run)
     if run.interventions:
         what_moved(run, labelled.pinned_token(run))
-    switch("each_in_turn", _("Switch off every head and part in turn"))
+    switch("each_in_turn", _("Ablate every head and part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
 

@@ -21,9 +21,9 @@ def what_one_pays(run: Run, n: int) -> None:
     heading(title, ("pareto_front",), code, key="trade_off")
     left, right = st.columns(2)
     with left:
-        listed.axis_choice("x", _("To the right"))
+        listed.axis_choice("x", _("x axis"))
     with right:
-        listed.axis_choice("y", _("Upwards"))
+        listed.axis_choice("y", _("y axis"))
     switch("with_presets", _("Published and trained models too"))
     shown = trade_offs.candidates(run), trade_offs.axes(), n
     st.info(words.front_sentence(*shown), icon=":material/lightbulb:")

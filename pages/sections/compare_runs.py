@@ -68,7 +68,7 @@ def the_stages(pair: Pair, layer: int) -> None:
         with column:
             st.caption(sides.label(pair, side))
             show(draw_stages, pair, layer, side, key=f"pair_bands_{side}", alt=words.stages_alt)
-    with st.expander(_("Stages that both have, in numbers"), icon=":material/table:"):
+    with st.expander(_("Stages that both models have, in numbers"), icon=":material/table:"):
         tables.stages(pair, layer)
 
 

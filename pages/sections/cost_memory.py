@@ -50,7 +50,7 @@ def what_fits(shown: tuple) -> None:
     st.caption(memory_words.fits_note(config, shape, setup.n_devices, is_training=is_training))
     show(draw_growth, *shown, key="memory_growth", alt=memory_words.growth_alt)
     st.caption(memory_words.growth_sentence(config, setup, shape, is_training=is_training))
-    with st.expander(_("What the makers state"), icon=":material/memory:"):
+    with st.expander(_("Vendor specifications"), icon=":material/memory:"):
         tables.hardware()
 
 

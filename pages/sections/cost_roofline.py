@@ -124,7 +124,7 @@ def draw_device(place: Place, speed: Speed):
         device_speed.moved_table(speed),
         words.traffics(),
         device_speed.best(speed),
-        title=_("What this device reached"),
+        title=_("Speed measured on this device"),
         _=_,
     )
 
@@ -140,7 +140,7 @@ def draw_roofline(case: Case, peak: DevicePeak, names: tuple[str, ...]):
 def draw_durations(case: Case, peak: DevicePeak, names: tuple[str, ...]):
     """A row an operation."""
     table = measured_tables.dots(case, peak, names)
-    title = _("Time of each operation, done once")
+    title = _("Time of each operation, run once")
     return pictures.durations(table, words.groups(table), title=title, _=_)
 
 

@@ -56,12 +56,12 @@ def _verdicts(clean: Leaks, shown: Leaks) -> None:
     """One beside the other where a fault was planted."""
     run, fault = clean.test.run, shown.test.fault
     if shown is clean:
-        _verdict(clean, _("This model, as configured"), "verdict")
+        _verdict(clean, _("This model as configured"), "verdict")
         _nothing_forbidden(run)
     else:
         left, right = st.columns(2)
         with left:
-            _verdict(clean, _("This model, as configured"), "verdict")
+            _verdict(clean, _("This model as configured"), "verdict")
         with right:
             title = _("With the fault: {fault}").format(fault=words.fault(fault))
             _verdict(shown, title, "fault_verdict")
@@ -104,7 +104,7 @@ def _pictures(found: Leaks, token: int) -> None:
             alt = words.gradient_alt
             show(draw_gradient, found, token, key="gradient", alt=alt, on_click=pin_token)
         else:
-            st.caption(_("The gradient was not taken: the test was stopped."))
+            st.caption(_("The gradient was not computed: the test was stopped."))
     st.info(words.what_is_seen(found), icon=":material/lightbulb:")
 
 

@@ -36,7 +36,7 @@ def what_norms_see(run: Run, layer: int) -> None:
     with right:
         show(draw_features, *shown, key="norm_features", alt=words.outputs_alt)
     st.info(words.outputs_sentence(*shown), icon=":material/lightbulb:")
-    st.markdown("**" + _("What the output of a token depends on") + "**")
+    st.markdown("**" + _("What a token's output depends on") + "**")
     st.info(words.dependence_sentence(*shown), icon=":material/lightbulb:")
     left, right = st.columns([5, 4])
     with left:

@@ -107,7 +107,7 @@ def draw_depth(passes: tuple[Depth, ...], ghost: tuple[Depth, ...] | None):
         panels(curves, measured.depth_pass(passes[0]).even_bits),
         depth_words.names(list(dict.fromkeys(curves["placement"]))),
         n_layers=passes[0].n_layers,
-        title=_("What {n} layers do").format(n=passes[0].n_layers),
+        title=_("Effect of {n} layers").format(n=passes[0].n_layers),
         ghost=measured.curves(ghost) if ghost else None,
         _=_,
     )
@@ -129,7 +129,7 @@ def draw_own(run: Run, targets: tuple[int, ...]):
         panels(curves, measured.own_pass(run, targets).even_bits),
         depth_words.names(list(dict.fromkeys(curves["placement"]))),
         n_layers=run.config.n_layers,
-        title=_("What the layers do on their own loss"),
+        title=_("Loss after each layer"),
         _=_,
     )
 

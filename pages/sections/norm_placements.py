@@ -25,7 +25,7 @@ TILE_COLUMNS = 3
 def where_it_stands(run: Run) -> None:
     """What leaves a layer, and how a head reads, in every placement."""
     code = (*CODE, *layer_source(run.config))
-    title = _("The norm in every place, with the same weights")
+    title = _("Every norm placement, with the same weights")
     heading(title, ("residual",), tuple(dict.fromkeys(code)), key="placements")
     st.caption(words.placements_note(run))
     layer, head = words.shown_layer(run), labelled.selected_head(run)

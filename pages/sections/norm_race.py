@@ -29,7 +29,7 @@ def who_learns(run: Run) -> None:
     with middle:
         choose("race_learning_rate", _("Learning rate"), RACE_RATES, label_of=str)
     with right:
-        choose("race_warmup", _("Warm-up (updates)"), RACE_WARMUPS, label_of=str)
+        choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     switch("race", _("Train them side by side now"))
     if not link.value("race"):
         return

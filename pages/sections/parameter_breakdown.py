@@ -36,7 +36,7 @@ def where_they_are(run: Run) -> None:
     tables.parts(run.config, kind if kind in list(Kind) else "")
     with st.expander(_("Memory of the weights"), icon=":material/memory:"):
         tables.sizes(run.config)
-        st.caption(_("Weights alone; int8 and int4 need scales for groups of weights, on top."))
+        st.caption(_("Weights alone; int8 and int4 also need scales for groups of weights."))
 
 
 def draw_pieces(run: Run, view: str, path: str):

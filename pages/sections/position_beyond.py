@@ -94,13 +94,13 @@ def what_it_costs(run: Run) -> None:
         key="costs",
     )
     if not run.weights:
-        st.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
+        st.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
         open_trained_model()
         return
     length = chosen.trained_len(run)
     n = measured.longest_measured(run, length)
     if measured.task_of(run, n) is None:
-        st.info(_("The task of this model has no rows of this length: choose another L."))
+        st.info(_("The task of this model has no examples of this length: choose another L."))
         return
     steps = [_bits_step(run, n, step) for step in range(measured.N_STEPS)]
     n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)

@@ -108,10 +108,10 @@ def _table_names(kind: PositionKind, position: int) -> Names:
         case PositionKind.ROPE:
             return Names(_("Cosine of each pair's angle"), rows, _("pair"), _("cosine"))
         case PositionKind.ALIBI:
-            title = _("What is added to the scores of query {position}").format(position=position)
+            title = _("Bias added to the scores of query {position}").format(position=position)
             return Names(title, _("key at position"), _("head"), _("bias"))
         case _:
-            title = _("What is added to the embedding, {kind}").format(kind=terms.option(kind))
+            title = _("Added to the embedding, {kind}").format(kind=terms.option(kind))
             is_waves = kind is PositionKind.SINUSOIDAL
             features = _("feature: sines (even), then cosines (odd)")
             return Names(title, rows, features if is_waves else _("feature"), _("value"))

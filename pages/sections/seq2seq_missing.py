@@ -46,7 +46,10 @@ def offer(run: Run) -> None:
     """Let every picture of the page show the model without cross-attention, or with it again."""
     if run.interventions:
         st.info(
-            _("Something is switched off inside. This section still measures the untouched model."),
+            _(
+                "A part is ablated inside the model. This section still measures the "
+                "unchanged model."
+            ),
             icon=":material/info:",
         )
         st.button(
@@ -57,7 +60,7 @@ def offer(run: Run) -> None:
         )
     else:
         st.button(
-            _("Switch cross-attention off on the whole page"),
+            _("Ablate cross-attention on the whole page"),
             icon=":material/link_off:",
             key="cross_off",
             on_click=missing.switch_cross_attention_off,

@@ -35,7 +35,7 @@ def how_heads_come_to_be(run: TrainingRun) -> int:
 
 
 def _input_choice() -> None:
-    choose("looked_at", _("The row that it reads"), LOOKED_AT)
+    choose("looked_at", _("The example that it reads"), LOOKED_AT)
     if link.value("looked_at") == "own":
         st.text_area(
             _("Sentence"),
@@ -50,7 +50,7 @@ def step_choice(run: TrainingRun) -> int:
     steps, asked = run.snapshots.steps, link.value("at_step")
     step = steps[-1] if asked is None else run.snapshots.at(asked)[0]
     if len(steps) > 1:
-        slide("at_step", _("Step · weights were kept at these"), steps, step)
+        slide("at_step", _("Step · those with saved weights"), steps, step)
     return step
 
 
@@ -71,7 +71,7 @@ def _all_and_one(seen: Run, layer: int, head: int, token: int) -> None:
 
 
 def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
-    choose("head_measure", _("What its weight is on"), HEAD_MEASURES)
+    choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
     measure = link.value("head_measure")
     kept = run.snapshots.steps
     row = watched.read_tokens(run.spec.task)

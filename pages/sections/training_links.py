@@ -28,7 +28,7 @@ def how_links_come_to_be(run: TrainingRun) -> int:
     shown = run.id, run.snapshots.steps, which.layer, which.head, step
     alt, on_click = linked_sentence, _open_point
     show(draw_linked, *shown, key="linked_births", alt=alt, on_click=on_click)
-    note = _("The right tokens are those of the source that tell what is written there.")
+    note = _("The right tokens are the source tokens that determine the answer there.")
     st.caption(f"{linked_sentence(*shown)} {note}")
     three_attentions(seen)
     return step

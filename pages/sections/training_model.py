@@ -22,7 +22,7 @@ BLOCK = ("pages/block.py", ":material/view_agenda:")
 
 def what_it_became(run: TrainingRun, step: int) -> None:
     """The model as it was at this step."""
-    st.subheader(_("The model that was trained"), anchor="model")
+    st.subheader(_("The trained model"), anchor="model")
     _openings(run, step)
     _files(run, step)
     with st.expander(_("The same in a terminal"), key="terminal"):

@@ -65,9 +65,7 @@ def _state(run: TrainingRun, view: RunView) -> None:
 def _controls(run: TrainingRun) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="curve_controls"):
         compare_choice(run)
-        st.toggle(
-            _("Steps on a logarithmic scale"), **link.view("log_steps", link.value("log_steps"))
-        )
+        st.toggle(_("Logarithmic step axis"), **link.view("log_steps", link.value("log_steps")))
 
 
 def told(run: TrainingRun, view: RunView, other: TrainingRun | None) -> list[Told]:

@@ -17,7 +17,7 @@ from pages.ui.parameters import frames, measured, tables, weights_file, words
 @section
 def how_they_are_spread(run: Run) -> None:
     """Histograms of the weights; a large model is built when the reader asks."""
-    title = _("The values: how weights are spread")
+    title = _("The values: how weights are distributed")
     heading(title, ("weight_values",), (measures.weight_values,), key="values_story")
     if too_large := words.too_large(run):
         st.info(too_large, icon=":material/block:")
@@ -28,7 +28,7 @@ def how_they_are_spread(run: Run) -> None:
     if not measured.is_shown(run):
         return
     try:
-        with st.spinner(_("Weights are drawn and counted …"), show_time=True):
+        with st.spinner(_("Drawing and counting the weights …"), show_time=True):
             found = measured.values(run)
     except ConfigError as error:
         st.warning(say(error.faults[0]), icon=":material/block:")

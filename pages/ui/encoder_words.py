@@ -33,7 +33,7 @@ def _hidden(run: Run, token: int) -> tuple[str, ...]:
 
 def _trained_for(run: Run) -> str:
     if not run.weights:
-        text = _("The weights are random (seed {seed}): these guesses mean nothing yet.")
+        text = _("The weights are random (seed {seed}): these predictions mean nothing yet.")
         return text.format(seed=run.seed)
     card = starts.model(run.weights).card
     if card.score is None:

@@ -58,7 +58,7 @@ TITLES = {
     "architectures": N_("Three architectures"),
     "span_corruption": N_("What they are trained on"),
     "flops": N_("Counting FLOPs"),
-    "backward_flops": N_("The way back, prompt and token"),
+    "backward_flops": N_("Backward pass, prefill and decode"),
     "crossover": N_("n² against n"),
     "training_memory": N_("Training memory"),
     "devices": N_("Devices"),
@@ -110,6 +110,6 @@ def _source(code: Sequence[Callable], key: str) -> None:
         on_change="rerun",
     )
     if pop.open:
-        pop.caption(_("The source that just ran, as it stands in the program."))
+        pop.caption(_("The code that just ran, word for word."))
         for item in code:
             pop.code(inspect.getsource(item), language="python")

@@ -13,7 +13,7 @@ from pages.ui.numbers import percent
 MEASURES = {
     "linked": N_("Weight of cross-attention on the right tokens"),
     "previous_token": N_("Weight on the token before"),
-    "induction": N_("Weight on what followed the same token before"),
+    "induction": N_("Weight on what followed an earlier copy of the token"),
     "first_token": N_("Weight on the first token"),
     "same_token": N_("Weight on the token itself"),
 }

@@ -127,10 +127,10 @@ def _tokens_note(run: Run) -> None:
     left_out = length_note(run)
     if run.weights:
         task = starts.model(run.weights).card.task
-        note = _("This model has learned from {task} alone: any other text is foreign to it.")
+        note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
         st.caption(note.format(task=terms.option(task)))
     if left_out:
-        note = _("This model has no token for {signs}: they are left out.")
+        note = _("This model has no token for {signs}: left out.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
 
 
@@ -195,7 +195,7 @@ def hide_control(run: Run) -> None:
         switch(
             "hide_token",
             _("Replace the pinned token by [MASK]"),
-            help=_("The model sees [MASK] there and has to guess from the other tokens."),
+            help=_("The model sees [MASK] there and has to predict the word from the others."),
         )
 
 

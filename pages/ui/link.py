@@ -31,7 +31,7 @@ FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
-FORGOTTEN = N_("The training {name} is not kept any more: another model is shown")
+FORGOTTEN = N_("The training run {name} is no longer kept: another model is shown")
 UNKNOWN = N_("{name} in the link is no setting of Blockscope and was left out")
 
 

@@ -12,7 +12,7 @@ def count_sentence(run: Run) -> str:
     """Characters, bytes and tokens of what is read."""
     pieces, total, _left_out = tokens.reading()
     if not total:
-        return _("The empty text has no token of its own: one that stands for nothing is read.")
+        return _("The empty text has no token of its own: a placeholder token is read.")
     n = len(run.input.token_ids)
     read = link.value("text")[: pieces[-1].end]
     text = _(
@@ -55,8 +55,8 @@ def sees_ahead(run: Run) -> str:
     if not cached.sees_ahead(run):
         return ""
     return _(
-        "With this mask a token may see those after it, so what stands here is no forecast: "
-        "set the mask to causal."
+        "This mask lets a token see later ones, so these are not predictions: set the "
+        "mask to causal."
     )
 
 
@@ -66,11 +66,13 @@ def next_sentence(run: Run, position: int, sampling: SamplingConfig) -> str:
     text = _("After {token} the top prediction is {first}.")
     said = [text.format(token=literal(run.input.labels[position]), first=literal(found.label))]
     if sampling.is_greedy:
-        said.append(_("Temperature 0 is greedy: that one is always taken."))
+        said.append(_("Temperature 0 is greedy: the most probable token is always taken."))
     else:
         said.append(_kept(run, found))
     if not run.weights:
-        text = _("The weights are random (seed {seed}): no token is much likelier than another.")
+        text = _(
+            "The weights are random (seed {seed}): no token is much more probable than another."
+        )
         said.append(text.format(seed=run.seed))
     return " ".join(said)
 
@@ -90,7 +92,7 @@ def _kept(run: Run, found: predicted.Outlook) -> str:
     )
     if found.n_kept == run.config.vocab_size:
         return said
-    return said + " " + _("Those dropped had {share}.").format(share=percent(found.dropped))
+    return said + " " + _("Those excluded had {share}.").format(share=percent(found.dropped))
 
 
 def next_alt(run: Run, position: int, sampling: SamplingConfig) -> str:

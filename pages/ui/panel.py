@@ -92,7 +92,7 @@ def _show_all(panels: Sequence[Panel], values: Sequence[Any], files) -> None:
         choices(*values)
     goes_on = [panel.draw(*values) for panel in panels]
     if files:
-        st.subheader(_("Take it with you"))
+        st.subheader(_("Save the results"))
         files(*values)
     for each in filter(None, goes_on):
         each()
@@ -103,7 +103,7 @@ def _taking_away(values: Sequence[Any], files: Callable[..., None] | None) -> No
     if not files:
         return
     fold = st.expander(
-        _("Take it with you"),
+        _("Save the results"),
         icon=":material/download:",
         type="compact",
         key="take_away",

@@ -33,7 +33,7 @@ def lens_sentence(run: Run, position: int) -> str:
 def lens_note(run: Run, position: int) -> str:
     """How to read the grid, and which part of it is shown."""
     view = predicted.lens_view(run, position)
-    said = [_("Small number: the rank that the final answer has at this layer; #1 is decided.")]
+    said = [_("Small number: rank of the final answer at this layer; #1 means decided.")]
     if len(view.positions) < len(run.input.labels):
         text = _("Positions {first} to {last} of {n}: pin another token to see others.")
         first, last = view.positions[0] + 1, view.positions[-1] + 1
@@ -77,13 +77,13 @@ def lens_alt(run: Run, position: int) -> str:
     row = view.positions.index(position)
     cells = zip(view.layers, view.labels[row], view.probability[row], strict=True)
     listed = "; ".join(f"{layer_name(layer)} {label} {share:.1%}" for layer, label, share in cells)
-    text = _("What the model would say after {token} at each layer: {listed}.")
+    text = _("Prediction read off at each layer after {token}: {listed}.")
     return text.format(token=run.input.labels[position], listed=listed)
 
 
 def one_token_only() -> str:
     """Where no token has one before it."""
-    return _("Surprise needs two tokens: the first has nothing before it. Type a longer text.")
+    return _("Surprisal needs two tokens: nothing precedes the first. Type a longer text.")
 
 
 def surprise_sentence(run: Run) -> str:

@@ -33,7 +33,7 @@ def sampling_controls() -> None:
 def writing_controls(writer: Writer) -> None:
     """Step, play, stop, start again; how many tokens, and the seed of the draws."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
-        _to("step", _("Step · one token"), ":material/skip_next:", 1)
+        _to("step", _("Generate · one token"), ":material/skip_next:", 1)
         _to(
             "play",
             _("Generate · {n} tokens").format(n=AT_A_PRESS),

@@ -107,7 +107,7 @@ def _go_on(what: Hashable, key: str) -> None:
 
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
-    text = _("Stopped by you: {done} of {all} are done, and only these are drawn.")
+    text = _("You stopped it: {done} of {all} are done, and only these are drawn.")
     if st.session_state.get(f"{key}_paused") == what:
         text = _("Paused to keep the page responsive: {done} of {all} are done and drawn.")
     st.caption(text.format(done=n_done, all=n_steps))

@@ -80,7 +80,7 @@ def ended_note(run: TrainingRun, view: RunView) -> None:
     st.warning(say(view.fault), icon=":material/error:")
     if view.fault.mend:
         st.button(
-            _("Start again with {mend}").format(mend=mend_text(view.fault)),
+            _("Restart with {mend}").format(mend=mend_text(view.fault)),
             key="start_again_mended",
             type="primary",
             on_click=_start_mended,
@@ -99,5 +99,5 @@ def forgotten_note(run: TrainingRun | None) -> None:
     """What to say where the link names a run that is not kept (any more)."""
     name = link.value("run")
     if name and run is None:
-        text = _("The training {name} is not kept (any more): start it again.")
+        text = _("The training run {name} is no longer kept: start it again.")
         st.info(text.format(name=literal(name)), icon=":material/search_off:")

@@ -23,8 +23,8 @@ TASKS = {
         "tenth; lower is better."
     ),
     TaskKind.STORIES: N_(
-        "Write small stories, token by token. Score: the share of grammatical sentences in what "
-        "the model writes by itself."
+        "Write small stories, token by token (autoregressive). Score: share of "
+        "grammatical sentences in what the model generates by itself."
     ),
     TaskKind.INDUCTION: N_(
         "A random sequence repeats: find where the token came before, and predict what "
@@ -47,8 +47,9 @@ TASKS = {
         "of masked words predicted correctly."
     ),
     TaskKind.TRANSLATION: N_(
-        "Translate between English and Chinese; the language of the source says which way. Score: "
-        "the share of held-out sentences translated without any difference, both ways together."
+        "Translate between English and Chinese; the language of the source sets the "
+        "direction. Score: share of validation sentences translated exactly, both "
+        "directions together."
     ),
 }
 SCHEDULES = {
@@ -200,9 +201,12 @@ def _learning(view: RunView) -> str:
     """Whether it has learned the rule, the rows, or not yet anything."""
     losses = view.evaluations["held_out_loss"]
     if losses.iloc[-1] > losses.min() + 0.1:
-        return _("The held-out loss is rising again: the model begins to learn its rows by heart.")
+        return _(
+            "The validation loss is rising again: overfitting, the model begins to memorize "
+            "its training examples."
+        )
     if losses.iloc[-1] > 0.9 * guessing(view):
-        return _("That is hardly better than guessing, so far.")
+        return _("So far that is hardly better than random guessing.")
     return ""
 
 
@@ -252,8 +256,8 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
 def smoothing_note(view: RunView) -> str:
     """How the smooth curve is made."""
     text = _(
-        "Smoothed: a mean over the steps so far in which a step counts half after {n:g} more. "
-        "Held out: {rows} rows never learned from, the same at each evaluation."
+        "Smoothed: moving average over the steps, half-life {n:g} steps. Validation "
+        "(held out): {rows} examples never trained on, the same at each evaluation."
     )
     recipe = view.spec.recipe
     return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)

@@ -61,7 +61,7 @@ def why_random(architecture: Architecture | None) -> str:
     start = started_from()
     changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
     if not start.weights:
-        return _("This architecture ships without weights: they are drawn from the seed.")
+        return _("This architecture ships without weights: they are drawn at random from the seed.")
     if not fit(architecture):
         text = _("The trained model is {kind}: this page shows another architecture.")
         return text.format(kind=terms.option(start.config.architecture))

@@ -81,7 +81,7 @@ def flow_sentence(run: Run, layer: int) -> str:
 def _reason(run: Run) -> str:
     norm = run.config.norm
     if not norm.residual:
-        return _("Without the residual connection only what each part writes goes on.")
+        return _("Without the residual connection only each part's output is passed on.")
     if norm.norm_kind is NormKind.NONE:
         return _("Without a norm nothing brings the stream back to a common scale.")
     if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
@@ -92,11 +92,13 @@ def _reason(run: Run) -> str:
         )
     match norm.norm_placement:
         case NormPlacement.PRE:
-            return _("The norms stand on the branch: nothing pulls the stream itself back.")
+            return _("The norms are on the branch: nothing rescales the stream itself.")
         case NormPlacement.POST:
-            return _("The norms stand on the trunk: the stream is rescaled after every addition.")
+            return _("The norms are on the trunk: the stream is rescaled after every addition.")
         case NormPlacement.SANDWICH:
-            return _("What each branch writes is normalised: every write has about the same size.")
+            return _(
+                "Each branch output is normalized before it is added: all have about the same size."
+            )
         case NormPlacement.PARALLEL:
             return _(
                 "Attention and feed-forward read the same normalized input, and their "
@@ -141,7 +143,7 @@ def head_sentence(run: Run, layer: int) -> str:
     """Which head is the sharpest, against what even weights would give."""
     heads = cached.heads(run, layer)
     sharpest = heads.loc[heads["entropy_bits"].idxmin()]
-    text = _("Sharpest is head {head}: {entropy:.2f} bits, as if it read from {tokens:.1f} tokens.")
+    text = _("The sharpest is head {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
     sharp = text.format(
         head=int(sharpest["head"]),
         entropy=sharpest["entropy_bits"],
@@ -152,7 +154,9 @@ def head_sentence(run: Run, layer: int) -> str:
 
 
 def _without_structure(run: Run) -> str:
-    text = _("The weights are random (seed {seed}), so heads differ little: training gives roles.")
+    text = _(
+        "The weights are random (seed {seed}), so heads differ little: training gives them roles."
+    )
     return text.format(seed=run.seed)
 
 
@@ -161,7 +165,7 @@ def _named_heads(heads: pd.DataFrame) -> str:
     named = heads[heads["name"] != ""]
     roles = [_role(head) for _i, head in named.iterrows()]
     if not roles:
-        return _("The weights are trained; here no head reads mostly from one place.")
+        return _("The weights are trained; here no head puts most of its weight on one position.")
     return _("The weights are trained: {roles}.").format(roles="; ".join(roles))
 
 

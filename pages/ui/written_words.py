@@ -30,13 +30,16 @@ def mask_note(run: Run) -> str:
         return _("Ablated parts stay ablated in new tokens; other changes end here.")
     if generated.is_as_masked(run):
         return ""
-    text = _("The mask is {mask}, but text that grows is causal: what comes later is not there.")
+    text = _(
+        "The mask is {mask}, but generation is autoregressive: later tokens do not exist "
+        "yet, so it is causal."
+    )
     return text.format(mask=terms.option(run.mask.mask_kind))
 
 
 def nothing_yet() -> str:
     """Where no token was written."""
-    return _("No new token yet: press Step or Play.")
+    return _("No new token yet: press Generate.")
 
 
 def opened_sentence(run: Run, writer: Writer, opened: int) -> str:
@@ -71,8 +74,8 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
     reads = writer.tokens[opened].reads
     layer, head, key = (int(i) for i in _largest(reads))
     text = _(
-        "The sharpest look is that of layer {layer}, head {head}: {weight:.0%} on {token} "
-        "(position {position})."
+        "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} on "
+        "{token} (position {position})."
     )
     said = text.format(
         layer=layer + 1,
@@ -83,7 +86,7 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
     )
     if run.weights:
         return said
-    return said + " " + _("The weights are random: every head reads nearly evenly.")
+    return said + " " + _("The weights are random: every head attends almost uniformly.")
 
 
 def _largest(reads) -> tuple[int, int, int]:
@@ -103,7 +106,7 @@ def chances_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, _o
 def reads_alt(run: Run, sampling: SamplingConfig, seed: int, opened: int) -> str:
     """What the heads read in words."""
     writer = generated.writer(run, sampling, seed)
-    text = _("What each head of each layer read to make new token {n}.").format(n=opened + 1)
+    text = _("What each head of each layer attended to for new token {n}.").format(n=opened + 1)
     return f"{text} {most_read(run, writer, opened)}"
 
 
@@ -124,7 +127,8 @@ def cache_sentence(run: Run, steps: pd.DataFrame) -> str:
     said = text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])
     if last["every_head"] > last["formula"]:
         text = _(
-            "Were there keys and values for each of the {n} query heads: {times:g} times as much."
+            "With keys and values for each of the {n} query heads it would be {times:g} "
+            "times as much."
         )
         times = last["every_head"] / last["formula"]
         said += " " + text.format(n=run.config.n_heads, times=times)
@@ -134,10 +138,10 @@ def cache_sentence(run: Run, steps: pd.DataFrame) -> str:
 def _how_it_grows(run: Run, steps: pd.DataFrame) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
     if (window := generated.window_size(run)) is not None:
-        text = _("The window of {n} lets go of all that no token may see: it grows no further.")
+        text = _("The window of {n} evicts what no token can attend to: it grows no further.")
         return text.format(n=window)
     if (steps["n_kept"] < steps["n_read"]).any():
-        return _("Where the context is full it lets go of its older half and fills again.")
+        return _("When the context is full, its older half is dropped and it fills again.")
     return _("Every new token adds the same amount: it grows linearly.")
 
 
@@ -150,7 +154,7 @@ def growth_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> 
 def what_is_measured() -> str:
     """What the button will do."""
     text = _(
-        "Writes {n} tokens twice on this device, with the cache and without it, and times each."
+        "Generates {n} tokens twice on this device, with the cache and without it, and times both."
     )
     return text.format(n=generated.N_TIMED)
 

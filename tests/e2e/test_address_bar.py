@@ -58,7 +58,7 @@ def test_other_pages_keep_the_settings(reader: Reader):
 
 def test_other_pages_keep_what_is_set_in_a_section_that_reruns_alone(reader: Reader):
     page = reader.open("/cost?d_model=1024&n_heads=8")
-    passes = page.get_by_role("radiogroup", name="What goes through")
+    passes = page.get_by_role("radiogroup", name="Kind of computation")
     passes.get_by_role("radio", name="forward", exact=True).click()
     expect_query(page, preset="gpt2-small", counted_pass="forward")
     page.get_by_role("button", name="Share").click()

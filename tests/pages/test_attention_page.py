@@ -58,7 +58,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "Sharing keys and values",
         "Other ways to attend",
         "What if a part were off?",
-        "Take it with you",
+        "Save the results",
     ]
     assert len(first.dataframe[0].value) == 16
 

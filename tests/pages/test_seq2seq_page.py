@@ -26,7 +26,7 @@ def test_the_first_view_translates_as_the_grammar_does():
     at = opened(PAGE, preset=None)
     assert_works(at)
     assert control(at, "preset").value == "translator"
-    assert "Word for word the grammar's own translation." in said(at)
+    assert "Identical to the grammar's own translation." in said(at)
 
 
 def test_held_out_sentences_are_translated_both_ways():
@@ -247,7 +247,7 @@ def test_cross_attention_takes_half_of_a_decoder_layer():
 def test_nothing_is_spoilt_in_an_empty_source():
     at = translated(text="")
     assert_works(at)
-    assert "The source is empty: it has no token that could be spoilt." in said(at)
+    assert "The source is empty: there is no token to corrupt." in said(at)
     assert "Asked for" not in said(at)
 
 

@@ -85,14 +85,14 @@ def _biased(run: Run, one: HeadSteps, head: int, query: int, key: int) -> str:
 def _masked(one: HeadSteps, query: int, key: int) -> str:
     score = one.masked[query, key]
     if np.isnan(score):
-        return _("This query may not see this key: the score becomes −∞.")
-    return _("This query may see this key: {score} stays.").format(score=number(score))
+        return _("This query may not attend to this key: the score becomes −∞.")
+    return _("This query may attend to this key: {score} stays.").format(score=number(score))
 
 
 def _softmax(one: HeadSteps, query: int, key: int) -> str:
     row = one.masked[query]
     if np.isnan(row).all():
-        return _("This query may see no key: its whole row is zeros.")
+        return _("This query cannot attend to any key: its whole row is zeros.")
     found = softmax_of(row, key)
     if found is None:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")

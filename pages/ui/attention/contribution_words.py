@@ -14,7 +14,7 @@ def contribution_sentence(run: Run, layer: int, head: int | None, query: int) ->
     if found.out_norm == 0:
         return _("Attention writes nothing at this token: the vector has length 0.")
     if found.keys["weight"].max() == 0:
-        return _("This token may see no key: what attention writes is its bias alone.")
+        return _("This token cannot attend to any key: attention adds its output bias alone.")
     weight, norm = (int(found.keys[name].argmax()) for name in ("weight", "norm"))
     return " ".join((_largest(run, found, weight, norm), *_rest(found, head)))
 
@@ -49,7 +49,7 @@ def _rest(found: Contribution, head: int | None) -> list[str]:
         text = _("This head contributes {share:.0%} of what the layer adds here.")
         said.append(text.format(share=found.keys["share"].sum()))
     if found.bias_norm > 0:
-        text = _("The output bias makes {share:.0%}: it comes from no token.")
+        text = _("The output bias contributes {share:.0%}: it comes from no token.")
         said.append(text.format(share=found.bias))
     return said
 
@@ -93,7 +93,7 @@ def sinks_sentence(run: Run) -> str:
         )
         for row in found.head(4).itertuples()
     )
-    text = _("Sinks here: {n} of {all} heads; most: {listed}.")
+    text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
     return rule + " " + text.format(n=len(found), all=len(table), listed=listed)
 
 

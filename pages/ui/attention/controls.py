@@ -42,7 +42,7 @@ def which_head(run: Run, layer: int, head: int, query: int) -> None:
             args=there,
             key="sharpest",
             disabled=there == (layer, head),
-            help=_("The head in which the pinned token reads most from one other token."),
+            help=_("The head in which the pinned token puts the largest weight on another token."),
         )
 
 
@@ -154,7 +154,7 @@ def sort_choice() -> None:
     """The measure by which the heads are ordered."""
     with st.container(key="sort_heads_by"):
         st.selectbox(
-            _("Sort the heads by"),
+            _("Sort heads by"),
             SORTS,
             format_func=lambda name: _(SORT_LABELS[name]),
             **link.view("sort_heads_by", link.value("sort_heads_by"), current_language()),

@@ -32,13 +32,13 @@ SYMBOLS = {
 TITLES = {
     "q": N_("Queries: what each token looks for"),
     "k": N_("Keys: what each token can be found by"),
-    "v": N_("Values: what each token hands over"),
+    "v": N_("Values: what each token passes on"),
     "raw": N_("Scores: the dot product of each query with each key"),
     "scaled": N_("Scaled dot products: scores ÷ √d_head"),
     "biased": N_("Scores lowered by distance (ALiBi)"),
     "masked": N_("Scores that the mask lets through"),
     "pattern": N_("Weights: softmax over each row"),
-    "mixed": N_("Values mixed by the weights"),
+    "mixed": N_("Weighted sum of the values"),
     "written": N_("Output projection: what the head adds to the stream"),
     "out_weight": N_("Output projection: the share of this head"),
 }

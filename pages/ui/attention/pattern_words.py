@@ -43,7 +43,7 @@ def edges_note(run: Run, layer: int, head: int, query: int, n_edges: int, least:
 
 def edges_alt(run: Run, layer: int, head: int, query: int, _n_edges: int) -> str:
     """The lines in words."""
-    text = _("Tokens left and right, a line from each token to those that it reads. {sentence}")
+    text = _("Tokens left and right, a line from each token to those it attends to. {sentence}")
     return text.format(sentence=edges_sentence(run, layer, head, query))
 
 

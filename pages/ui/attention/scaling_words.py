@@ -12,9 +12,10 @@ def scaling_sentence(run: Run, layer: int, head: int) -> str:
         return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
     with_it, without = (measured.sharpness(run, layer, head, on) for on in (True, False))
     text = _(
-        "Without ÷ √{d_head}, {head} would put {without:.0%} on its largest weight on average, "
-        "with it {with_it:.0%}; entropy falls from {bits:.2f} to {bits_without:.2f} bits, and the "
-        "slope through which the softmax learns from {slope:.2f} to {slope_without:.2f}."
+        "Without ÷ √{d_head}, {head} would put {without:.0%} on its largest weight on "
+        "average, with it {with_it:.0%}; entropy falls from {bits:.2f} to "
+        "{bits_without:.2f} bits, and the softmax gradient from {slope:.2f} to "
+        "{slope_without:.2f}."
     )
     return text.format(
         d_head=run.config.d_head,
@@ -50,5 +51,5 @@ def scaling_alt(run: Run, layer: int, head: int, _is_scaled: bool) -> str:
 
 def row_alt(run: Run, layer: int, head: int, query: int, _is_scaled: bool) -> str:
     """The bars in words."""
-    text = _("Weights of {token} with and without the division by √d_head, a bar a key.")
+    text = _("Weights of {token} with and without the division by √d_head, one bar per key.")
     return text.format(token=run.input.labels[query])

@@ -39,7 +39,9 @@ def _most_read(run: Run, row: np.ndarray, most: int = 3) -> str:
 def _whose_weights(run: Run) -> str:
     if run.weights:
         return _("The weights are trained.")
-    return _("The weights are random (seed {seed}): no role is learned.").format(seed=run.seed)
+    return _("The weights are random (seed {seed}): no role has been learned.").format(
+        seed=run.seed
+    )
 
 
 STEP_SENTENCES = {
@@ -47,15 +49,18 @@ STEP_SENTENCES = {
         "Every token makes three vectors of {d_head} numbers: a query (what it looks "
         "for), a key (what it can be found by) and a value (what it passes on)."
     ),
-    "scores": N_("The pinned query times every key: scores from {raw}."),
+    "scores": N_("The dot product of the pinned query with every key: scores range {raw}."),
     "scaled": N_("Divided by √{d_head}, the scores range {scaled}."),
-    "bias": N_("The further a key, the lower its score: now from {biased}."),
-    "mask": N_("The mask closes {n_masked} of {n} keys to the pinned token; open: from {masked}."),
-    "softmax": N_("The scores of the row become weights, from {pattern}; the row sums to {sum}."),
-    "mix": N_("The values, each times its weight, are added up: a vector of length {mixed}."),
+    "bias": N_("The further a key, the lower its score: the range is now {biased}."),
+    "mask": N_(
+        "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
+        "range {masked}."
+    ),
+    "softmax": N_("Softmax turns the row's scores into weights ({pattern}) that sum to {sum}."),
+    "mix": N_("The values, each times its weight, are summed: a vector of length {mixed}."),
     "write": N_(
-        "The output projection turns {d_head} numbers into d_model = {d_model}: the head writes a "
-        "vector of length {written}, and those of all heads are added."
+        "The output projection maps {d_head} numbers to d_model = {d_model}: this head "
+        "adds a vector of length {written}, and those of all heads are summed."
     ),
 }
 
@@ -104,9 +109,9 @@ def window_note(run: Run, layer: int, head: int, query: int) -> str:
         text = _("Only the first {n} features of long vectors are drawn.")
         notes.append(text.format(n=frames.MOST_FEATURES))
     if run.training and run.config.dropout > 0:
-        notes.append(_("Training mode: shown is what comes before dropout."))
+        notes.append(_("Training mode: values before dropout are shown."))
     if run.input.shape[0] > 1:
-        notes.append(_("Shown is the first sequence of the batch."))
+        notes.append(_("The first sequence of the batch is shown."))
     return " ".join(filter(None, notes))
 
 

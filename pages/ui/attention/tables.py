@@ -55,8 +55,9 @@ def contribution_note(run: Run, layer: int, head: int | None, query: int) -> str
         notes.append(text.format(n=MOST_KEYS, all=n_seen))
     notes.append(
         _(
-            "Share: the part along the direction of what the layer writes at this token, before "
-            "dropout; all rows together make 100%. Below 0 a key works against the rest."
+            "Share: the component along the direction of the layer's output at this "
+            "token, before dropout; all rows sum to 100%. Below 0 a key works against "
+            "the rest."
         )
     )
     return " ".join(notes)
@@ -148,8 +149,8 @@ def _head_rows(run: Run, sort_by: str, language: str) -> HeadRows:
 def head_rows_note(run: Run) -> str:
     """How to read the heat table."""
     note = _(
-        "Shares are drawn from 0 to 1, entropy and distance by the largest of all heads. A name "
-        "is given above 0.5 only."
+        "Shares are drawn from 0 to 1, entropy and distance relative to the largest of "
+        "all heads. Only heads above 0.5 are named."
     )
     n_heads = len(measured.all_heads(run))
     if n_heads <= MOST_HEADS:

@@ -77,7 +77,7 @@ def alibi_note(run: Run) -> str:
     """What these maps leave out."""
     if run.config.position.position_kind != "alibi":
         return ""
-    return _("The maps leave ALiBi's bias out: they compare how pairs are scored and kept.")
+    return _("The maps leave out ALiBi's bias: they compare which pairs are scored and kept.")
 
 
 def growth_sentence(found: tuple[Measured, ...]) -> str:
@@ -149,8 +149,8 @@ def _alike(rows: list[dict]) -> str:
     if grouped is None:
         return ""
     text = _(
-        "With {n} key and value heads, the maps of two heads of one group have cosine "
-        "{within:.3f}, of two groups {across:.3f}."
+        "With {n} key and value heads, the attention maps of two heads of one group "
+        "have cosine {within:.3f}, of two groups {across:.3f}."
     )
     return text.format(n=grouped["n_kv_heads"], within=grouped["within"], across=grouped["across"])
 
@@ -195,8 +195,9 @@ def shared_tiles(run: Run) -> pd.DataFrame:
 def pooled_note(run: Run) -> str:
     """Where the shared keys and values come from."""
     text = _(
-        "Shared keys and values are the means of this model's own, in every layer, as a model is "
-        "converted before it is trained on (Ainslie et al. 2023). Weights: {weights}."
+        "Shared keys and values are the means of this model's own, in every layer: how "
+        "a model is converted before further training (Ainslie et al. 2023). Weights: "
+        "{weights}."
     )
     random = _("random, seed {seed}").format(seed=run.seed)
     return text.format(weights=_("trained") if run.weights else random)

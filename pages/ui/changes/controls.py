@@ -31,7 +31,7 @@ def change_controls(run: Run) -> None:
     with columns[2]:
         if _part(run) is Part.HEAD:
             _number("change_head", _("head"), [str(i) for i in range(config.n_heads)], _head(run))
-    choose("change_kind", _("What passes instead"), InterventionKind, label_of=words.kind)
+    choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
     with st.container(horizontal=True, vertical_alignment="center"):
         switch("change_here", _("only at the pinned token"))
         st.button(

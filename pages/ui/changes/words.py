@@ -69,7 +69,7 @@ def sentence(run: Run, token: int) -> str:
     """What the changes did to the output, in this run."""
     moved = measured.moved(run)
     if max(moved) < NOTHING:
-        return " ".join((_("The output did not move."), _why_not(run))).strip()
+        return " ".join((_("The output did not change."), _why_not(run))).strip()
     most = max(range(len(moved)), key=moved.__getitem__)
     text = _(
         "{changed} of {n} tokens have another output; the largest change is at {token}: "
@@ -86,7 +86,7 @@ def sentence(run: Run, token: int) -> str:
 def _why_not(run: Run) -> str:
     if run.other == run.input:
         return _("The other text is the same as this one: change a word in it.")
-    return _("What was changed passed as it was, or nothing after it reads it.")
+    return _("The changed part passed the same values as before, or nothing after it reads them.")
 
 
 def _at_pinned(run: Run, token: int) -> str:
@@ -125,7 +125,7 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     values = {"layer": layer + 1, "part": name, "value": worth[most], "unit": unit(run)}
     said = [text.format(token=label, **values), _most_of_heads(run, worth)]
     if len(found) < len(heads_of(run.config)):
-        text = _("So far: {n} of {all} parts were tried.")
+        text = _("So far {n} of {all} parts have been tried.")
         said.insert(0, text.format(n=len(found), all=len(heads_of(run.config))))
     return " ".join(said)
 
@@ -178,5 +178,5 @@ def candidates_alt(run: Run, token: int) -> str:
 
 def effects_alt(run: Run, token: int, *_measured: object) -> str:
     """The grid of effects in words."""
-    text = _("What each head and part of each layer is worth for {token}, in {unit}.")
+    text = _("Effect of each head and part of each layer on {token}, in {unit}.")
     return text.format(token=run.input.labels[token], unit=unit(run))

@@ -93,7 +93,7 @@ def from_toml(found: bytes) -> list[Kept]:
     try:
         tables = tomllib.loads(found.decode())
     except (ValueError, RecursionError) as error:
-        raise UnreadableFileError(N_("This is no TOML file: {why}"), why=_why(error)) from None
+        raise UnreadableFileError(N_("This is not a TOML file: {why}"), why=_why(error)) from None
     if not tables or len(tables) > MOST_KEPT:
         text = N_("The file has {n} configurations: 1 to {most} can be kept.")
         raise UnreadableFileError(text, n=len(tables), most=MOST_KEPT)

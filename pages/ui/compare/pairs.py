@@ -37,7 +37,7 @@ PAIRS = {
     ),
     "trained": ReadyPair(
         N_("Before and after training"),
-        N_("The same small GPT: where do its heads read now?"),
+        N_("The same small GPT: what do its heads attend to now?"),
         {"preset": "stories-en-zh", "weights": "random"},
         {"preset": "stories-en-zh"},
     ),

@@ -47,7 +47,7 @@ def overflow(pair: Pair) -> str:
     """Which of them grew beyond its number format; nothing where none did."""
     sizes = zip(sides.names(pair), pair.both, strict=True)
     found = [(name, run.dtype) for name, run in sizes if not measured.is_finite(run)]
-    text = _("The values of {name} grew beyond what {dtype} can hold: there is nothing to compare.")
+    text = _("The values of {name} overflowed {dtype}: there is nothing to compare.")
     return " ".join(text.format(name=literal(name), dtype=dtype) for name, dtype in found)
 
 
@@ -172,7 +172,7 @@ def head_sentence(pair: Pair, layer: int, head: int, token: int) -> str:
     """Where the pinned token reads from in both."""
     a, b = (measured.one_head(run, layer, head).weights[token] for run in pair.both)
     if np.isnan(a).all() or np.isnan(b).all():
-        return _("The pinned token may see no key in one of them.")
+        return _("The pinned token cannot attend to any key in one of them.")
     labels_a, labels_b = pair.a.input.labels, pair.b.input.labels
     key_a, key_b = int(np.nanargmax(a)), int(np.nanargmax(b))
     text = _(
@@ -181,8 +181,9 @@ def head_sentence(pair: Pair, layer: int, head: int, token: int) -> str:
     )
     if not pair.reads_the_same:
         text = _(
-            "Token {place} is {token_a} in A and reads most from {key_a} ({weight_a:.2f}); in B it "
-            "is {token} and reads most from {key_b} ({weight_b:.2f})."
+            "Token {place} is {token_a} in A and attends most to {key_a} "
+            "({weight_a:.2f}); in B it is {token} and attends most to {key_b} "
+            "({weight_b:.2f})."
         )
     said = text.format(
         token=literal(labels_b[token]),
@@ -269,14 +270,14 @@ def expected_title(pair: Pair, place: int) -> str:
     """Where it is expected."""
     token = token_label(pair.b.input.labels[place])
     if pair.b.config.architecture is Architecture.ENCODER:
-        return _("What both expect where they read {token}").format(token=token)
-    return _("What both expect after {token}").format(token=token)
+        return _("Predictions of both at {token}").format(token=token)
+    return _("Predictions of both after {token}").format(token=token)
 
 
 def expected_note(pair: Pair) -> str:
     """Whether the numbers mean anything."""
     random = [letter for letter, run in zip("AB", pair.both, strict=True) if not run.weights]
-    said = _("Without temperature, at the pinned token: the likeliest tokens of either.")
+    said = _("At temperature 1, at the pinned token: the most probable tokens of either.")
     if not random:
         return said
     more = _("Random weights (seed {seed}): {which}; such predictions are meaningless.")

@@ -101,12 +101,12 @@ def _reading(pair: Pair, n: int) -> str:
     table = measured.by_operation(pair.a.config, pair.b.config, n)
     a, b = float(table["a"].sum()), float(table["b"].sum())
     if abs(b / a - 1) < SAME_WITHIN:
-        text = _("To read a token of a text of {n:,} takes about {flops} in both.")
+        text = _("Per token read (text of {n:,} tokens), both need about {flops}.")
         return text.format(n=n, flops=amounts.flops(b))
     part, change = _largest_change(table, b - a)
     text = _(
-        "To read a token of a text of {n:,} B takes {ratio} times the FLOPs, mostly {part} "
-        "({change})."
+        "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A, "
+        "mostly in {part} ({change})."
     )
     return text.format(
         n=n,
@@ -186,7 +186,7 @@ def _verdict(found: PairTimes) -> str:
     low, high = found.b.quartiles
     if high - low <= MOST_SPREAD * found.b.median:
         return said
-    busy = _("Something else keeps this device busy: the fastest rounds say most.")
+    busy = _("Other work keeps this device busy: the fastest rounds say most.")
     return f"{said} {busy}"
 
 

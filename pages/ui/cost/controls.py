@@ -32,7 +32,7 @@ def pass_choice(config: ModelConfig) -> None:
     """What goes through the model."""
     kinds = [str(kind) for kind in pass_kinds(config)]
     st.segmented_control(
-        _("What goes through"),
+        _("Kind of computation"),
         kinds,
         format_func=names.pass_kind,
         required=True,
@@ -88,7 +88,7 @@ def plan_controls(plan: Plan, optimal: int) -> None:
     left, right = st.columns(2)
     with left:
         _tokens(plan.n_tokens, optimal)
-        label = _("Utilisation · share of the peak that is reached")
+        label = _("Utilization · share of the peak that is reached")
         slider("utilisation", label, plan.utilisation, step=0.01)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)

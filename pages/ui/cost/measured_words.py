@@ -107,7 +107,7 @@ def _too_low(load: float) -> str:
     """What others who computed at the same time do to the roof."""
     if not load > BUSY:
         return ""
-    more = _("So the roof below may be too low: measure again when the machine is idle.")
+    more = _("So the roof may be too low: measure again when the machine is idle.")
     return f"{busy(load)} {more}"
 
 
@@ -138,8 +138,8 @@ def busy(load: float) -> str:
     if not load > BUSY:
         return ""
     text = _(
-        "The machine was busy: {load:.1f} programs for each CPU wanted to compute, so that work "
-        "shared by several threads waits for the slowest of them."
+        "The machine was busy: {load:.1f} runnable programs per CPU, so that work "
+        "shared by several threads waits for the slowest."
     )
     return text.format(load=load)
 
@@ -149,7 +149,7 @@ def _skipped(speed: Speed) -> str:
     largest = speed.products[-1]
     if largest.size >= max(peaks.MATRIX_SIZES["cpu"]):
         return ""
-    text = _("Squares larger than {size:,} would take too long in this number format.")
+    text = _("Matrices larger than {size:,} would take too long in this number format.")
     return text.format(size=largest.size)
 
 
@@ -166,7 +166,7 @@ def so_far_alt(place: Place, speed: Speed) -> str:
 
 
 def _both_panels() -> str:
-    return _("Speed of products against their side, and of memory against the size of an array.")
+    return _("Speed of matrix products against their size, and of memory against array size.")
 
 
 def bound_sentence(case: Case, peak: DevicePeak) -> str:
@@ -201,8 +201,8 @@ def _why(case: Case, peak: DevicePeak) -> str:
     sides = config.n_heads * config.d_head, config.d_model
     needed = batch_at_ridge(*sides, itemsize=case.itemsize, peak=peak)
     text = _(
-        "Why: {name} reads {bytes} of weights to do {flops} for each token, {intensity} FLOPs "
-        "a byte; the ridge is at {ridge}."
+        "Why: {name} reads {bytes} of weights to do {flops} per token, {intensity} "
+        "FLOPs per byte; the ridge point is at {ridge}."
     )
     said = text.format(
         name=operation(name),
@@ -271,8 +271,8 @@ def model_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...], whole: 
     best = measured.model_seconds(rows, case.config, "estimated_s")
     parts = measured.model_seconds(rows, case.config, "measured_s")
     text = _(
-        "The whole model: {best} at best, {parts} as the sum of its operations, {whole} measured "
-        "({spread}): {rate} tokens a second."
+        "The whole model: {best} at best, {parts} as the sum of its operations, {whole} "
+        "measured ({spread}): {rate} tokens per second."
     )
     return text.format(
         best=duration(best),
@@ -301,8 +301,8 @@ def too_large(case: Case, peak: DevicePeak) -> str:
         for name, (seconds, n_bytes) in found.items()
     )
     said = _(
-        "Too long or too large to be measured here, so only estimated: {names}. Set fewer tokens, "
-        "a smaller batch or a narrower model."
+        "Too slow or too large to be measured here, so only estimated: {names}. Set "
+        "fewer tokens, a smaller batch or a narrower model."
     )
     return said.format(names="; ".join(listed))
 
@@ -322,7 +322,7 @@ def measured_note(case: Case) -> str:
 
 def roofline_alt(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
     """The roofline in words."""
-    text = _("Speed of each operation against its arithmetic intensity, below a roof.")
+    text = _("Speed of each operation against its arithmetic intensity, below the roofline.")
     return f"{text} {bound_sentence(case, peak)} {measured_sentence(case, peak, names)}"
 
 

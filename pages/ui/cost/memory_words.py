@@ -66,7 +66,7 @@ def memory_title(n_devices: int, *, is_training: bool) -> str:
 
 def bars_note() -> str:
     """What the first bar is, and what the others are."""
-    return _("The first bar is what you chose; in each other one thing is changed.")
+    return _("The first bar is your choice; each of the others changes one thing.")
 
 
 def growth_title(n_devices: int) -> str:
@@ -87,7 +87,10 @@ def kept_note(config: ModelConfig, setup: Setup) -> str:
         config.position.position_kind is PositionKind.ALIBI or config.encoder_decoder.relative_bias
     )
     if setup.fused and is_own:
-        more = _("What each head adds to its scores no fused kernel takes here: patterns are kept.")
+        more = _(
+            "No fused kernel here supports a per-head bias, so the full attention weights "
+            "are kept in memory."
+        )
         return f"{said} {more}"
     if setup.fused and config.dropout:
         more = _("Fused attention is assumed to apply dropout itself.")
@@ -159,9 +162,9 @@ def _fits_shared(found: tuple[counted.Fits, ...], n_devices: int) -> str:
 
 def _whole_batch(found: counted.Fits) -> str:
     """The largest batch of one device, and of all of them together."""
-    text = _("The largest batch there: {each} per device, {all} in all.")
+    text = _("Largest batch there: {each} per device, {all} in total.")
     if found.batch == counted.LARGEST_BATCH:
-        text = _("The largest batch there: at least {each} per device, {all} in all.")
+        text = _("Largest batch there: at least {each} per device, {all} in total.")
     return text.format(each=f"{found.batch:,}", all=f"{found.batch * found.n_devices:,}")
 
 
@@ -175,7 +178,7 @@ def fits_note(config: ModelConfig, shape: Shape, n_devices: int, *, is_training:
         said = f"{_sharing_note(is_training=is_training)} {said}"
     if config.position.position_kind is not PositionKind.LEARNED:
         return said
-    more = _("The learned table of positions ends at {most:,} tokens, whatever the memory.")
+    more = _("The learned position table ends at {most:,} tokens, whatever the memory.")
     return f"{said} {more.format(most=config.max_seq_len)}"
 
 
@@ -183,13 +186,15 @@ def _sharing_note(*, is_training: bool) -> str:
     """What several devices share, and what each has for itself."""
     if not is_training:
         return _(
-            "Shared evenly: the weights. Not shared: the cache and what passes, since each device "
-            "has a batch of its own. Left out: the layer whose weights are gathered for the moment."
+            "Sharded evenly: weights. Not sharded: KV cache and activations, since each "
+            "device has its own batch. Not counted: the layer whose weights are "
+            "gathered at the moment."
         )
     return _(
-        "Shared evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, master weights "
-        "and optimizer states. Not shared: activations, since each device has a batch of its own. "
-        "Left out: the layer whose weights are gathered for the moment."
+        "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, "
+        "master weights and optimizer states. Not sharded: activations, since each "
+        "device has its own batch. Not counted: the layer whose weights are gathered at "
+        "the moment."
     )
 
 

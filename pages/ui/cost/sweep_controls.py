@@ -18,7 +18,7 @@ def sweep_controls(run: Run) -> None:
     """What doubles, in which direction, and how long a text is where that stays."""
     left, middle, right = st.columns(3)
     with left:
-        choose("swept", _("What doubles"), SWEPT, label_of=sweep_words.swept)
+        choose("swept", _("What to double"), SWEPT, label_of=sweep_words.swept)
     with middle:
         choose("sweep_direction", _("Kind of pass"), DIRECTIONS, label_of=sweep_words.direction)
     with right:

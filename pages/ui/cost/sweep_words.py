@@ -67,13 +67,13 @@ def _reading(wanted: Sweep, time: float, theory: float) -> str:
         )
     if time < theory - LEVEL:
         return _(
-            "Time grows less than FLOPs: small sizes leave the device waiting, larger ones use it "
-            "better."
+            "Time grows more slowly than FLOPs: small sizes leave the device waiting, "
+            "larger ones use it better."
         )
     if time > theory + LEVEL:
         return _(
-            "Time grows faster than FLOPs: bytes that no longer fit into a cache may be why, or a "
-            "machine that is busy with other work."
+            "Time grows faster than FLOPs: perhaps the data no longer fit into a cache, "
+            "or the machine is busy with other work."
         )
     return _("Time follows FLOPs.")
 

@@ -59,8 +59,8 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
         hours=amounts.duration(found.device_hours),
     )
     text = _(
-        "Weights, gradients and optimizer states, without activations, need {fewest:,} of them "
-        "({usable:.0%} of the memory used)."
+        "Weights, gradients and optimizer states alone, without activations, need "
+        "{fewest:,} of them (using {usable:.0%} of the memory)."
     )
     if found.fewest > plan.n_devices:
         text = _(

@@ -182,8 +182,8 @@ def unit_sentence(run: Run, layer: int, expert: int, unit: int) -> str:
     table = measured.exciting(run, layer, expert, unit)
     names = ", ".join(literal(label) for label in dict.fromkeys(table["label"].head(3)))
     text = _(
-        "Unit {unit} is active at {active} of the tokens and saturated at {flat}. Most excited by "
-        "{tokens} ({hidden:.2f})."
+        "Unit {unit} is active at {active} of the tokens and saturated at {flat}. "
+        "Strongest at {tokens} ({hidden:.2f})."
     )
     return text.format(
         unit=unit,
@@ -323,8 +323,8 @@ def too_many_experts(run: Run) -> str:
 def no_wide_layer() -> str:
     """For a model of attention alone."""
     return _(
-        "This model has attention only: no token passes a wide layer. With feed-forward layers its "
-        "weights are random, since trained ones fit one configuration."
+        "This model has attention only and no feed-forward network. With feed-forward "
+        "layers its weights are random, since trained ones fit one configuration."
     )
 
 
@@ -337,8 +337,9 @@ def idle_expert(layer: int, expert: int) -> str:
 def demo_note(run: Run) -> str:
     """What is shown where the model has no experts."""
     text = _(
-        "This model is dense. Shown are 8 experts, 2 active, each as wide as its layer, with "
-        "random weights (seed {seed}), on the real input of the layer: nobody has trained them."
+        "This model is dense. Shown: 8 experts, 2 active, each as wide as its "
+        "feed-forward layer, with random weights (seed {seed}), on the layer's real "
+        "input: they are untrained."
     )
     return text.format(seed=run.seed)
 
@@ -359,9 +360,9 @@ def totals_sentence(run: Run) -> str:
     table = measured.totals(run).set_index("layout")
     total, active = table["total"]["mixture"], table["active"]["mixture"]
     text = _(
-        "The mixture has {total:,} parameters, and one token meets {active:,} of them ({share}): "
-        "{ratio:.1f} times the dense model's parameters for {flops:.1f} times the FLOPs of its "
-        "feed-forward layer."
+        "The mixture has {total:,} parameters, of which each token uses {active:,} "
+        "({share}): {ratio:.1f} times the parameters of the dense model for {flops:.1f} "
+        "times the FLOPs of its feed-forward layer."
     )
     said = text.format(
         total=total,
@@ -425,8 +426,8 @@ def shuffle_sentence(run: Run, layer: int) -> str:
     """What shuffling the tokens changes, and why."""
     found = {each.part: each for each in measured.shuffled(run, layer)}
     text = _(
-        "Shuffle the {n} tokens ({orders} orders were tried): the largest difference between the "
-        "feed-forward outputs of shuffled tokens and the shuffled outputs is {difference}, "
+        "Shuffle the {n} tokens ({orders} orders tried): feed-forward outputs of "
+        "shuffled tokens differ from the shuffled outputs by at most {difference}, "
         "{verdict}."
     )
     own = found["feed_forward"]
@@ -466,8 +467,9 @@ def reach_sentence(run: Run, layer: int, token: int) -> str:
     table = measured.moved(run, layer, changed)
     wide, read = (int((table[part] > 0).sum()) for part in ("feed_forward", "attention"))
     text = _(
-        "The input of {token} (position {position}) was replaced by a random vector of its size. "
-        "Feed-forward outputs that moved: {wide} of {n}; attention outputs: {read} of {n}."
+        "The input of {token} (position {position}) was replaced by a random vector of "
+        "the same size. Feed-forward outputs that changed: {wide} of {n}; attention "
+        "outputs: {read} of {n}."
     )
     name = literal(run.input.labels[changed])
     said = text.format(token=name, position=changed + 1, wide=wide, read=read, n=len(table))
@@ -482,7 +484,7 @@ def _why_elsewhere(run: Run, token: int, changed: int, wide: int) -> tuple[str, 
         )
         notes.append(text.format(token=literal(run.input.labels[token])))
     if wide > 1 and run.config.n_experts > 1:
-        text = _("With a capacity limit a changed token can take or leave the room of others.")
+        text = _("With a capacity limit, changing one token can displace others.")
         rounding = _("An expert that processes other tokens in the same batch rounds differently.")
         notes.append(text if run.config.feed_forward.expert_capacity else rounding)
     return tuple(notes)

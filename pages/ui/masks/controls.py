@@ -44,7 +44,7 @@ def fault_controls(run: Run) -> None:
     n = len(run.input.labels)
     if n > link.value("n_changed") or n > 24:
         shown = min(link.value("n_changed"), n)
-        slider("n_changed", _("Tokens that are changed, evenly spread"), shown, most=n)
+        slider("n_changed", _("Tokens to change, evenly spaced"), shown, most=n)
 
 
 def score_scale() -> int:

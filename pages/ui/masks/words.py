@@ -36,11 +36,12 @@ WHAT_IT_DOES = {
         "forbidden score is far above the allowed ones or where a query may see no key."
     ),
     MaskFault.AFTER_SOFTMAX: N_(
-        "The softmax sees all keys and the mask sets forbidden weights to 0 afterwards: what was "
-        "forbidden still takes its share of the sum, so rows sum to less than 1."
+        "Softmax sees all keys and the mask zeroes forbidden weights afterwards: they "
+        "still take their share of the sum, so rows sum to less than 1."
     ),
     MaskFault.OFF_BY_ONE: N_(
-        "The mask is one diagonal too wide: each query sees one key more, the one it is to predict."
+        "The mask is one diagonal too wide: each query can attend to one more key, the "
+        "one it has to predict."
     ),
     MaskFault.PADDING_ATTENDED: N_(
         "The mask does not know which tokens are padding: they are attended to like any other."
@@ -52,8 +53,8 @@ LEAKS = {
         "batch, later ones included: no mask can prevent that."
     ),
     "expert_capacity": N_(
-        "With a limit to what an expert takes, tokens compete for places: which expert a token "
-        "reaches depends on the others."
+        "With limited capacity, tokens compete for experts: where a token is routed "
+        "depends on the others."
     ),
     "mean": N_(
         "A part was replaced by its mean over all tokens, later ones included: its "
@@ -204,7 +205,9 @@ def no_matter(run: Run, name: MaskFault) -> str:
     if not measured.forbidden(run).any():
         return _("Nothing is forbidden here, so this fault cannot leak anything.")
     if name is MaskFault.PADDING_ATTENDED:
-        return _("This mask hides no padding that anyone could read: the fault changes nothing.")
+        return _(
+            "This mask hides no padding that anything could attend to: the fault changes nothing."
+        )
     if name is MaskFault.ADDITIVE:
         return _("With scores of this size −10,000 is enough: nothing leaks.")
     return _("In this setting the fault leaks nothing.")
@@ -237,7 +240,7 @@ def row_sums(run: Run, layer: int, head: int, name: MaskFault, scale: int) -> st
         "Rows sum to {least:.3f} to {most:.3f}; {share:.1%} of all weight lies on forbidden cells."
     )
     if not np.isfinite(pattern).all():
-        return _("Some of its weights are not a number.")
+        return _("Some of its weights are NaN.")
     total = max(float(pattern.sum()), 1e-30)
     share = float(pattern[~is_open].sum()) / total
     return text.format(least=float(sums.min()), most=float(sums.max()), share=share)
@@ -394,7 +397,7 @@ def blind_alt(run: Run, layer: int, head: int, query: int) -> str:
         )
         for treatment, row in zip(Treatment, rows, strict=True)
     ]
-    return _("Weights of a query without a key: {rows}.").format(rows="; ".join(said))
+    return _("Weights of a query that sees no key: {rows}.").format(rows="; ".join(said))
 
 
 def cross_alt(*_more: Hashable) -> str:

@@ -22,7 +22,7 @@ def norm_input(run: Run, layer: int) -> str:
     labels = {name: terms.stage(name, run.config, layer) for name in options}
     with st.container(key="norm_input"):
         st.pills(
-            _("What the norms are given"),
+            _("Inputs of the norms"),
             options,
             format_func=lambda name: labels.get(name, name),
             required=True,
@@ -48,7 +48,7 @@ def depth_controls(run: Run) -> None:
         widths = [*(width for width in WIDTHS if width < widest), widest]
         slide(
             "depth_width",
-            _("Width, d_model at most"),
+            _("Largest width, d_model"),
             widths,
             min(link.value("depth_width"), widest),
         )
@@ -56,7 +56,7 @@ def depth_controls(run: Run) -> None:
         label = _("Seeds · median and range")
         slider("n_depth_seeds", label, link.value("n_depth_seeds"))
     with last:
-        pick("depth_initialization", _("Weights are drawn as"), Initialization)
+        pick("depth_initialization", _("Weight initialization"), Initialization)
     mine = own_placement(run.config)
     others = tuple(name for name in possible_placements(run.config) if name != mine)
     several("depth_placements", _("Also draw"), others)

@@ -15,7 +15,7 @@ from pages.ui.normalization.measured import Depth
 TITLES = {
     "parameter_gradient": N_("Gradient norm of each layer's parameters"),
     "stream_gradient": N_("Gradient norm of the stream after each layer"),
-    "stream_norm": N_("Size of the stream (mean norm of a token)"),
+    "stream_norm": N_("Size of the residual stream (mean norm of a token)"),
     "attention_share": N_("Attention output, relative to the stream"),
     "feed_forward_share": N_("Feed-forward output, relative to the stream"),
     "cosine": N_("Cosine similarity with the previous layer"),
@@ -144,12 +144,14 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
     curves = measured.curves(passes)
     found = of(curves, own, "similarity")["median"]
     if pd.isna(found.iloc[0]):
-        return _("There is one token, and no other that it could be alike.")
+        return _("There is only one token, so there is no other to compare it with.")
     ends = {name: of(curves, name, "similarity")["median"].iloc[-1] for name in _drawn(passes)}
     listed = ", ".join(
         f"{terms.option(name)} {value:.2f}" for name, value in ends.items() if value == value
     )
-    text = _("Two tokens have a cosine of {start:.2f} going in; after layer {n}: {listed}.")
+    text = _(
+        "Two tokens have a mean cosine of {start:.2f} at the input; after layer {n}: {listed}."
+    )
     said = text.format(start=found.iloc[0], n=passes[0].n_layers, listed=listed) if listed else ""
     if passes[0].run.config.norm.residual:
         theory = _(
@@ -172,9 +174,9 @@ def xiong_sentence(passes: tuple[Depth, ...]) -> str:
     table = measured.last_gradients(passes)
     said = [
         _(
-            "Xiong et al. 2020 (theorem 1, at initialisation): the gradient of the last "
-            "feed-forward matrix does not depend on depth for post-norm, and falls as 1/√depth for "
-            "pre-norm."
+            "Xiong et al. 2020 (theorem 1, at initialization): the gradient of the last "
+            "feed-forward matrix does not depend on depth for post-norm, and falls as "
+            "1/√depth for pre-norm."
         )
     ]
     for placement, expected in (("post", 0.0), ("pre", -0.5)):
@@ -207,13 +209,14 @@ def xiong_why(passes: tuple[Depth, ...]) -> str:
     if config.attention_only:
         return _("There is no feed-forward here: the matrix is attention's out_proj.")
     if not config.norm.residual:
-        return _("The theorem has a residual connection, and here it is off.")
+        return _("The theorem assumes a residual connection, and here it is off.")
     if config.norm.norm_kind is not NormKind.LAYER_NORM:
         return _("The theorem is about LayerNorm.")
     if config.initialization != "xavier_uniform":
         return _(
-            "The theorem takes Xavier initialisation, where writes are as large as the stream; "
-            "here the weights are drawn otherwise, and what enters the stack weighs more."
+            "The theorem assumes Xavier initialization, where each branch adds as much "
+            "as the stream carries; here the weights are drawn otherwise, and the input "
+            "of the stack weighs more."
         )
     return _("Initialized as in the theorem, except attention, which the theorem simplifies.")
 

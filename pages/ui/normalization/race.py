@@ -103,11 +103,12 @@ def _try_next(wanted: Racers, *, n_stuck: int) -> str:
 def note(wanted: Racers) -> str:
     """What was trained, with all that is needed to do it again."""
     text = _(
-        "Trained here, nothing is canned: a GPT of {n_layers} layers, d_model {d_model}, sorts "
-        "{letters} letters; {n} updates of {batch} rows, AdamW, learning rate {rate:g}, warm-up "
-        "{warmup} updates, no clipping, seed {seed}; weights as in theory ({drawn}). Curves are "
-        "means of {smooth} updates. Xiong et al. 2020: post-norm has large gradients near its "
-        "output at the start, so that it needs a warm-up."
+        "Trained live: a GPT of {n_layers} layers, d_model {d_model}, learns to sort "
+        "{letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
+        "{rate:g}, warm-up {warmup} steps, no clipping, seed {seed}; weights as in "
+        "theory ({drawn}). Curves are means over {smooth} steps. Xiong et al. 2020: "
+        "with post-norm, gradients near the output are large at initialization, so it "
+        "needs a warm-up."
     )
     spec = wanted[0][1]
     return text.format(

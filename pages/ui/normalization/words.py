@@ -143,10 +143,10 @@ def dependence_note(run: Run, layer: int, stage: str) -> str:
     )
     padding = _("this run's own") if padding_own else _("four padding tokens, read alone")
     text = _(
-        "The largest change of any value of the first sequence against the sequence alone, "
-        "measured on what really enters the norm. Others: {others}. Padding: {padding}; all of it "
-        "as the model made it. Norms without learned scale; BatchNorm's running statistics as they "
-        "begin, 0 and 1."
+        "Largest change of any value of the first sequence, compared with the sequence "
+        "alone, on the inputs that really enter the norm. Others: {others}. Padding: "
+        "{padding}; all as the model made it. Norms without learned scale; BatchNorm's "
+        "running statistics at their initial 0 and 1."
     )
     return text.format(others=others, padding=padding)
 
@@ -160,8 +160,8 @@ def placements_sentence(run: Run, layer: int, head: int, shown: tuple[str, ...])
     if sizes:
         widest, narrowest = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
         text = _(
-            "The stream leaves layer {layer} widest with {wide} (RMS {most:.3g}), narrowest with "
-            "{narrow} (RMS {least:.3g})."
+            "After layer {layer} the stream is largest with {wide} (RMS {most:.3g}), "
+            "smallest with {narrow} (RMS {least:.3g})."
         )
         ends = {"wide": terms.option(widest), "narrow": terms.option(narrowest)}
         extent = {"most": sizes[widest], "least": sizes[narrowest]}
@@ -184,15 +184,17 @@ def placements_note(run: Run) -> str:
     )
     said = [text.format(seed=run.seed)]
     if run.weights:
-        said.append(_("The trained weights fit one placement only, so they are not used here."))
+        said.append(
+            _("The trained weights fit one norm placement only, so they are not used here.")
+        )
     if shared.config.n_layers != run.config.n_layers:
-        said.append(_("The whole model is too large for this: one layer of it runs, on vectors."))
+        said.append(_("The whole model is too large for this: only one layer runs, on vectors."))
     if NormPlacement.PARALLEL not in possible_placements(run.config):
         said.append(_("parallel needs a feed-forward layer, and attention_only removes it."))
     if run.config.norm.norm_kind is NormKind.BATCH_NORM and not run.training:
         said.append(_("In evaluation mode BatchNorm changes next to nothing before training."))
     if run.config.norm.norm_kind is NormKind.NONE:
-        said.append(_("Your model has no norm; the other placements use LayerNorm."))
+        said.append(_("Your model has no norm; the other norm placements use LayerNorm."))
     return " ".join(said)
 
 
@@ -202,7 +204,7 @@ def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
     for name in shown:
         row = measured.in_placement(run, name, layer, head).moments
         rows.append(f"{terms.option(name)} {row['mean']:.2f} ± {row['std']:.2f}")
-    text = _("Values that leave the layer in each placement, mean ± std: {rows}.")
+    text = _("Output values of the layer in each norm placement, mean ± std: {rows}.")
     return text.format(rows="; ".join(row for row in rows if "nan" not in row and "inf" not in row))
 
 

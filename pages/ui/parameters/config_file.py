@@ -12,7 +12,7 @@ from pages.ui.language import _, literal, say
 from pages.ui.parameters import counted
 from pages.ui.weights import FREE_TO_CHANGE
 
-NO_TEXT = Fault(N_("The file is no text: a config.json is written in UTF-8"))
+NO_TEXT = Fault(N_("The file is not text: a config.json is UTF-8"))
 
 
 def text_controls() -> None:
@@ -86,7 +86,7 @@ def sentence(file: ConfigFile) -> str:
     said = [text.format(total=counted.total(file.config), name=literal(file.counted_as))]
     others = [name for name in file.named if name != file.counted_as]
     if others:
-        text = _("The file names {names}: a head of its own is not in this count.")
+        text = _("The file says {names}: its task head is not counted.")
         said.append(text.format(names=", ".join(map(literal, others[:3]))))
     return " ".join(said)
 

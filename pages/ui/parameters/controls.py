@@ -13,7 +13,7 @@ from pages.ui.parameters.fields import VIEWS
 
 def view_choice() -> None:
     """By kind or by layer."""
-    choose("breakdown", _("Taken apart"), VIEWS, label_of=names.view)
+    choose("breakdown", _("Breakdown"), VIEWS, label_of=names.view)
 
 
 def way_back(run: Run, view: str, path: str) -> None:
@@ -94,13 +94,13 @@ def published_choice() -> None:
     titles = {each.name: _(each.title) for each in counted.published()}
     with st.container(horizontal=True, vertical_alignment="bottom", key="published_choice"):
         chosen = st.selectbox(
-            _("Take a published model"),
+            _("Use a published model"),
             [*titles],
             format_func=titles.__getitem__,
             key=f"chosen_published_{current_language()}",
         )
         st.button(
-            _("Take it"),
+            _("Use this model"),
             icon=":material/download_done:",
             on_click=take,
             args=([chosen],),

@@ -58,7 +58,7 @@ WHY = {
     "half_the_heads": N_("n_heads · d_head stays: heads cut the same matrices into fewer pieces."),
     "one_kv_head": N_("k_proj and v_proj shrink to the width of one head; the KV cache with them."),
     "kv_as_many": N_("k_proj and v_proj become as large as q_proj; the KV cache with them."),
-    "tied": N_("The matrix of vocab_size · d_model that writes is gone: the embedding serves."),
+    "tied": N_("The output matrix of vocab_size · d_model is gone: the embedding takes its place."),
     "untied": N_("Another vocab_size · d_model."),
     "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
@@ -73,7 +73,7 @@ WHY = {
     "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
     "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
-    "dense": N_("The experts but one are gone, and the router."),
+    "dense": N_("All experts but one are gone, and the router."),
     "one_more_layer": N_("As much as any other layer holds."),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }

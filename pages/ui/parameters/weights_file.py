@@ -25,7 +25,7 @@ class WeightsFile(NamedTuple):
 def upload() -> None:
     """The control, and what was wrong with the file."""
     st.file_uploader(
-        _("Weights of a file: a .safetensors that was saved on the page Training"),
+        _("Weights from a file: a .safetensors saved on the page Training"),
         ("safetensors",),
         key="uploaded_weights",
         on_change=_read_uploaded,

@@ -59,7 +59,7 @@ def breakdown_sentence(config: ModelConfig) -> str:
     """Where most of it is, and how little the small parts are."""
     found, whole = counted.kinds(config), counted.total(config)
     if not found:
-        return _("This model has no parameter at all.")
+        return _("This model has no parameters at all.")
     largest = max(found, key=found.__getitem__)
     text = _("The largest kind is {kind}: {share} of all.")
     said = [text.format(kind=names.kind(largest), share=amounts.share(found[largest], whole))]
@@ -80,9 +80,9 @@ def breakdown_sentence(config: ModelConfig) -> str:
 def _tables(config: ModelConfig) -> str:
     found, whole = counted.kinds(config), counted.total(config)
     ends = found.get(Kind.EMBEDDING, 0) + found.get(Kind.OUTPUT, 0)
-    text = _("The tables of tokens hold {share}: what reads a token and what writes one.")
+    text = _("Token embedding and output matrix hold {share}.")
     if config.vocabulary.tie_embeddings:
-        text = _("The table of tokens holds {share}; it reads and writes, and counts once.")
+        text = _("The token embedding holds {share}; input and output are tied, so it counts once.")
     return text.format(share=amounts.share(ends, whole))
 
 
@@ -121,7 +121,7 @@ def changes_sentence(config: ModelConfig) -> str:
         said.append(text.format(share=percent(share)))
     for name in ("tied", "untied"):
         if name in delta:
-            text = _("Tying is worth {n:,} parameters: vocab_size · d_model.")
+            text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
             said.append(text.format(n=abs(delta[name])))
     return " ".join(said)
 
@@ -162,7 +162,7 @@ def growth_alt(run: Run, size: str) -> str:
     """The areas in words."""
     table = counted.over(run.config, size)
     first, last = table.iloc[0], table.iloc[-1]
-    text = _("Shares over {size}: from {first} ({before}) to {last} ({after}).")
+    text = _("Shares against {size}: from {first} ({before}) to {last} ({after}).")
     before, after = (
         ", ".join(f"{names.share(name)} {percent(float(row[name]))}" for name in Share)
         for row in (first, last)
@@ -204,7 +204,8 @@ def values_sentence(run: Run, moments) -> str:
     if len(rows) > 1:
         widest, narrowest = rows.loc[rows["std"].idxmax()], rows.loc[rows["std"].idxmin()]
         text = _(
-            "Widest are those of {wide} (σ = {most:.3g}), narrowest of {narrow} ({least:.3g})."
+            "The widest distribution is that of {wide} (σ = {most:.3g}), the narrowest "
+            "that of {narrow} ({least:.3g})."
         )
         ends = {"wide": names.kind(widest["kind"]), "narrow": names.kind(narrowest["kind"])}
         said.append(text.format(**ends, most=widest["std"], least=narrowest["std"]))
@@ -230,16 +231,16 @@ def too_large(run: Run) -> str:
     """Why the weights are not drawn here, with the numbers; nothing where they can be."""
     if not can_build(run.config):
         text = _(
-            "To look at the values the model must be built, and more than {most} layers, each "
-            "expert counted, are not built here. Choose fewer layers."
+            "To inspect the values the model must be built, and more than {most} "
+            "layers, each expert counted, are not built here. Choose fewer layers."
         )
         return text.format(most=MOST_BUILT)
     need, budget = measured.need(run), memory_budget()
     if need <= budget:
         return ""
     text = _(
-        "To look at the values the model must be built, which takes {need}, more than the {budget} "
-        "allowed here. Choose a smaller model, or fewer layers."
+        "To inspect the values the model must be built, which takes {need}, more than "
+        "the {budget} allowed here. Choose a smaller model, or fewer layers."
     )
     return text.format(need=bytes_text(need), budget=bytes_text(budget))
 

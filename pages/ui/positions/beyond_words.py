@@ -134,7 +134,7 @@ def entropy_sentence(
         "encoding differs."
     )
     if run.weights:
-        text += " " + _("Sharp is not better: these weights learned with one of them only.")
+        text += " " + _("Sharper is not better: these weights were trained with one encoding only.")
     return text.format(
         n=longest["seq_len"].iloc[0],
         sharp=sharpest["label"],
@@ -155,7 +155,10 @@ def input_note(run: Run, trained_len: int) -> str:
     ).format(n=measured.N_TEXTS, seed=run.seed)
     own = run.config.position.position_kind
     random = (
-        _("The weights were trained with {own}; with another kind they are lost at first.")
+        _(
+            "These weights were trained with {own}; with another kind the model performs "
+            "badly at first."
+        )
         if run.weights
         else _("The weights are random: this is what each kind does before any training.")
     ).format(own=terms.option(own))

@@ -132,9 +132,9 @@ def _unique(verdict: Verdict) -> str:
     if verdict.measured is None:
         return _("With one position there is nothing to compare.")
     text = (
-        _("The two nearest positions are {x} apart: each can be told from all others.")
+        _("The two nearest positions are {x} apart: every position is distinct.")
         if verdict.holds
-        else _("The two nearest positions are {x} apart: they cannot be told apart.")
+        else _("The two nearest positions are {x} apart: they cannot be distinguished.")
     )
     return text.format(x=number(verdict.measured))
 
@@ -144,9 +144,9 @@ def _bounded(kind: PositionKind, verdict: Verdict) -> str:
         return _("There are no values.")
     most = number(verdict.measured)
     if kind is PositionKind.ALIBI:
-        text = _("The largest bias is −{x}, and it grows with the length: that is its purpose.")
+        text = _("The largest bias is −{x}, and it grows with length: that is its purpose.")
     elif kind is PositionKind.LEARNED:
-        text = _("The largest |value| is {x}, but no formula holds it there: training may move it.")
+        text = _("The largest |value| is {x}, but no formula bounds it: training may change it.")
     else:
         text = _("The largest |value| is {x}, at any length: sines and cosines cannot grow.")
     return text.format(x=most)
@@ -164,24 +164,25 @@ def _shift(kind: PositionKind, verdict: Verdict, shift: int) -> str:
             "up to {x}; its RMS error is {share} of the table's RMS."
         )
     elif verdict.holds:
-        text = _("The matrix of turns for k = {k} moves every position on; it misses by {x}.")
+        text = _("The rotation matrix for k = {k} shifts every position; error {x}.")
     else:
         text = _(
-            "The matrix of turns for k = {k} misses by {x}: of an odd width, the last sine has no "
-            "cosine beside it."
+            "The rotation matrix for k = {k} is off by {x}: with an odd width the last "
+            "sine has no cosine partner."
         )
     return text.format(**said)
 
 
 def _distance(run: Run, kind: PositionKind, verdict: Verdict, token: int) -> str:
     begin = _(
-        "With {token} at every position, first layer, scores of equal distance differ by {x} in "
-        "float32 and {y} in float64 (shares of the largest |q|·|k|/√d_head)."
+        "With {token} at every position, scores at equal distance in the first layer "
+        "differ by {x} in float32 and {y} in float64 (relative to the largest "
+        "|q|·|k|/√d_head)."
     ).format(
         token=token_name(run, token), x=number(verdict.measured), y=number(verdict.extra or 0.0)
     )
     if kind is PositionKind.NONE:
-        return begin + " " + _("They do not know the distance either: all are the same.")
+        return begin + " " + _("They do not depend on distance either: all are equal.")
     if verdict.holds:
         return begin
     return (
@@ -193,15 +194,20 @@ def _distance(run: Run, kind: PositionKind, verdict: Verdict, token: int) -> str
 
 def _permutation(verdict: Verdict) -> str:
     if verdict.measured is None:
-        return _("There is one token, or the table is too short for the text: nothing to permute.")
+        return _(
+            "There is only one token, or the table is too short for the text: nothing to permute."
+        )
     said = {"x": number(verdict.measured), "y": number(verdict.extra or 0.0)}
     text = (
-        _("The whole model on permuted tokens, no mask: outputs permute, the rest moves by {x}.")
+        _(
+            "The whole model on permuted tokens, no mask: outputs are permuted too, "
+            "otherwise they change by {x}."
+        )
         if verdict.holds
         else _("The whole model on permuted tokens, no mask: the outputs change by {x}.")
     )
     knows = (
-        _("Under a causal mask they change by {y}: the mask alone tells order.")
+        _("Under a causal mask they change by {y}: the mask alone conveys order.")
         if verdict.holds and (verdict.extra or 0.0) > verdict.limit
         else _("Under a causal mask they change by {y}.")
     )
@@ -248,18 +254,19 @@ def moved_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> st
     """What permuting does without positions, and with them."""
     table = moved(run, n, shift, token, kinds)
     if table.empty:
-        return _("There is one token: nothing to permute.")
+        return _("There is only one token: nothing to permute.")
     if PositionKind.NONE not in kinds:
-        return _("What no position at all does is not measured yet: go on above.")
+        return _("The case without any positional encoding is not measured yet: continue above.")
     row = table.iloc[0]
     text = _(
-        "Without positions and mask, permuted tokens give permuted outputs up to {free}; under a "
-        "causal mask they differ by {causal}, so even {none} knows order there."
+        "Without positions and mask, permuting tokens permutes the outputs (error up to "
+        "{free}); under a causal mask they differ by {causal}, so even “{none}” conveys "
+        "order there."
     )
     if row["causal"] <= row["free"] * 10:
         text = _(
-            "Without positions and mask, permuted tokens give permuted outputs up to {free}; under "
-            "a causal mask they differ by {causal}."
+            "Without positions and mask, permuting tokens permutes the outputs (error "
+            "up to {free}); under a causal mask they differ by {causal}."
         )
     said = {"free": number(row["free"]), "causal": number(row["causal"]), "none": _("none")}
     return text.format(**said)

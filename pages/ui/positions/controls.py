@@ -69,7 +69,7 @@ def run_with_it(run: Run) -> None:
     if chosen.is_own(run):
         return
     own = terms.option(run.config.position.position_kind)
-    text = _("This model uses {own}; below stands what {kind} would be in its place.")
+    text = _("This model uses {own}; below is what {kind} would be in its place.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(text.format(own=own, kind=terms.option(kind)), width="content")
         if measured.fault_of(run, kind) is None:

@@ -36,8 +36,8 @@ def _waves_sentence(run: Run, kind: PositionKind, n: int) -> str:
         else _("Nothing is added: each feature pair of a query or key is rotated by its own angle.")
     )
     text = _(
-        "The fastest pair turns once in {fast:.1f} positions, the slowest once in {slow:,.0f}: "
-        "{done} of {all} pairs complete a turn within the {n} positions shown."
+        "The fastest pair completes a turn in {fast:.1f} positions, the slowest in "
+        "{slow:,.0f}: {done} of {all} pairs complete one within the {n} positions shown."
     )
     found = text.format(
         fast=waves.iloc[0],
@@ -51,11 +51,13 @@ def _waves_sentence(run: Run, kind: PositionKind, n: int) -> str:
 
 def _learned_source(run: Run) -> str:
     if not measured.is_own_table(run):
-        text = _("This model learned no table: this one is drawn from N(0, 0.02²), seed {seed}.")
+        text = _(
+            "This model has no learned table: this one is drawn from N(0, 0.02²), seed {seed}."
+        )
     elif run.weights:
         text = _("This is the table as it was learned.")
     else:
-        text = _("This is the table before any training: random, N(0, 0.02²), seed {seed}.")
+        text = _("This is the table before training: random, N(0, 0.02²), seed {seed}.")
     return text.format(seed=run.seed)
 
 
@@ -85,7 +87,9 @@ def table_note(run: Run, kind: PositionKind, n: int) -> str:
     """How to read the table, and what of it is shown."""
     notes = [_("Positions count from 0, as in the formula. Click to pin a position and its pair.")]
     if kind is PositionKind.LEARNED and n < link.value("n_positions"):
-        text = _("The table ends after {n} rows (max_seq_len): no position beyond it can be told.")
+        text = _(
+            "The table ends after {n} rows (max_seq_len): it has no vector for later positions."
+        )
         notes.append(text.format(n=n))
     if kind is PositionKind.ALIBI:
         text = _("Darkest color: {bias:g} or lower, a weight divided by {factor:,.0f} or more.")
@@ -197,12 +201,12 @@ def spectrum_sentence(run: Run, n: int) -> str:
     """Whether a learned table is smooth."""
     table = measured.spectrum(run, n)
     if table.empty:
-        return _("Too few positions for a wave.")
+        return _("Too few positions to show a wave.")
     slow = float(table["share"][table["wavelength"] >= n / 4].sum())
     even = float((table["wavelength"] >= n / 4).mean())
     text = _(
-        "Waves of {length:.0f} positions and longer make up {share:.0%} of the table's variance; "
-        "noise would give {even:.0%}. {reading}"
+        "Waves of {length:.0f} positions and longer hold {share:.0%} of the table's "
+        "variance; noise would have {even:.0%}. {reading}"
     )
     reading = (
         _("Neighboring rows are similar: the table is smooth.")

@@ -142,7 +142,7 @@ def row_note(run: Run, row: str) -> str:
 
 def alt(run: Run, layer: int, head: int, row: str, *_pins: object) -> str:
     """The picture in words."""
-    text = _("Target words down, source tokens across; the row that {row}. {sentence}")
+    text = _("Target words down, source tokens across; query row: {row}. {sentence}")
     said = sentence(run, layer, head, row, 0)
     return text.format(row=_(ROW_LABELS[row]), sentence=said)
 

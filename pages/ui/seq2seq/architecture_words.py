@@ -26,11 +26,11 @@ def about(kind: Architecture, run: Run) -> str:
     """What it is, in a short list."""
     known, row = architectures.ABOUT[kind], _row(kind, run)
     rows = (
-        (_("Who sees whom"), _(known.reads)),
+        (_("Who attends to whom"), _(known.reads)),
         (_("Parameters"), f"{int(row['parameters']):,}"),
         (_("FLOPs per output token"), flops_text(row["per_token"])),
         (_("Pre-training objective"), _(known.trained)),
-        (_("Used for"), _(known.used)),
+        (_("Typical use"), _(known.used)),
         (_("Examples"), known.examples),
     )
     return "\n".join(f"- **{name}:** {value}" for name, value in rows)
@@ -46,10 +46,11 @@ def compared_sentence(run: Run) -> str:
     n_source, n_target = architectures.lengths(run)
     gpt, two = _row(Architecture.GPT, run), _row(Architecture.ENCODER_DECODER, run)
     text = _(
-        "To read {n_source} tokens and write {n_target}, at d_model {d_model}: the "
-        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only model and "
-        "takes {work:.2f} times its FLOPs. A source token passes the encoder and the keys and "
-        "values of cross-attention only, a target token the decoder only."
+        "To read {n_source} tokens and generate {n_target}, at d_model {d_model}: the "
+        "encoder–decoder has {parameters:.2f} times the parameters of the decoder-only "
+        "model and takes {work:.2f} times its FLOPs. A source token passes through the "
+        "encoder and the keys and values of cross-attention only, a target token "
+        "through the decoder only."
     )
     total = [row["reading"] + row["writing"] for row in (two, gpt)]
     return text.format(
@@ -126,7 +127,7 @@ def example_sentence(kind: Architecture, example: Example) -> str:
             return text.format(n=n_asked)
         case _:
             text = _(
-                "Spans cut out: {n}. The decoder writes {written} tokens instead of the whole "
-                "sentence."
+                "Spans removed: {n}. The decoder generates {written} tokens instead of "
+                "the whole sentence."
             )
             return text.format(n=len(example.spoilt), written=n_asked)

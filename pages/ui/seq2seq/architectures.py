@@ -58,7 +58,7 @@ ABOUT = {
     ),
     Architecture.ENCODER_DECODER: About(
         N_("Encoder–decoder"),
-        N_("The source is seen whole; the target sees the source and what it has written."),
+        N_("The source is fully visible; the target sees the source and what has been generated."),
         N_("span corruption: write what is missing (T5); or pairs of texts"),
         N_("translation, summaries, speech to text: one text out of another"),
         "Transformer (2017), BART (2019), T5 (2019), NLLB (2022), Whisper (2022)",

@@ -59,7 +59,7 @@ def _sharpest(run: Run, which: Chosen) -> None:
     table = measured.all_heads(run, which.kind)
     found = table.loc[table["entropy_bits"].idxmin()]
     there = int(found["layer"]), int(found["head"])
-    text = _("Sharpest head: {head} (reads from {n:.1f} tokens)")
+    text = _("Sharpest head: {head} (effectively {n:.1f} tokens)")
     st.button(
         text.format(head=head_called(*there), n=found["effective_tokens"]),
         icon=":material/my_location:",
@@ -189,7 +189,7 @@ def sort_choice(options: tuple[str, ...]) -> str:
     shown = chosen if chosen in options else options[0]
     with st.container(key="sort_aligned_by"):
         st.selectbox(
-            _("Sort the heads by"),
+            _("Sort heads by"),
             options,
             format_func=lambda name: _(SORT_LABELS.get(name, name)),
             **link.view("sort_aligned_by", shown, (options, current_language())),

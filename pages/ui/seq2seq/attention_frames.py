@@ -19,8 +19,8 @@ KIND_TITLES = {
     AttentionKind.DECODER: N_("Decoder self-attention: target to target"),
     AttentionKind.CROSS: N_("Cross-attention: target to source"),
 }
-READ = {"source": N_("Source: what it reads there"), "target": N_("Target: what it reads there")}
-READERS = {"source": N_("Source: who reads it"), "target": N_("Target: who reads it")}
+READ = {"source": N_("Source: what it attends to"), "target": N_("Target: what it attends to")}
+READERS = {"source": N_("Source: what attends to it"), "target": N_("Target: what attends to it")}
 
 
 def kind_title(kind: AttentionKind) -> str:

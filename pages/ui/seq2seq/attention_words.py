@@ -22,9 +22,9 @@ READS = {
     AttentionKind.CROSS: N_("In {head} of the decoder, {token} attends in the source to {read}."),
 }
 MAP_TITLES = {
-    AttentionKind.ENCODER: N_("Source reads source"),
-    AttentionKind.DECODER: N_("Target reads target so far"),
-    AttentionKind.CROSS: N_("Target reads source"),
+    AttentionKind.ENCODER: N_("Source to source"),
+    AttentionKind.DECODER: N_("Target to target so far"),
+    AttentionKind.CROSS: N_("Target to source"),
 }
 
 
@@ -44,9 +44,9 @@ def padding_note(run: Run) -> str:
     if not run.input.n_padding:
         return ""
     text = _(
-        "The mask hides [PAD]: no token reads from it. Beside the same run without padding, no "
-        "probability of a next token and no weight of cross-attention (each 0 to 1) moves by more "
-        "than {most}. {verdict}"
+        "The mask hides [PAD]. Compared with the same run without padding, next-token "
+        "probabilities and cross-attention weights change by no more than {most}. "
+        "{verdict}"
     )
     most = measured.moved_by_padding(run)
     return text.format(most=readable(most), verdict=_padding_verdict(run, most))
@@ -54,10 +54,10 @@ def padding_note(run: Run) -> str:
 
 def _padding_verdict(run: Run, most: float) -> str:
     if most < NO_MOVE:
-        return _("So the translation and what it reads are the same with and without padding.")
+        return _("So translation and attention are the same with and without padding.")
     if run.input.padding_side is PaddingSide.LEFT:
         return _("Padding is on the left, so every token has moved to a later position.")
-    return _("What still moves is computed over all tokens at once, padding too.")
+    return _("What still changes is computed over all tokens at once, padding included.")
 
 
 def reads_sentence(run: Run, which: Chosen, pins: Pins) -> str:
@@ -81,7 +81,9 @@ def _written_next(run: Run, which: Chosen, pins: Pins) -> str:
     target = run.target_or_start.labels
     if which.kind is not AttentionKind.CROSS or pins.target + 1 >= len(target):
         return ""
-    return _("What it writes next is “{token}”.").format(token=literal(target[pins.target + 1]))
+    return _("The token it writes next is “{token}”.").format(
+        token=literal(target[pins.target + 1])
+    )
 
 
 def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:
@@ -114,7 +116,7 @@ def whose_weights(run: Run) -> str:
     """Trained or random, said where it matters what is seen."""
     if run.weights:
         return _("The weights are trained.")
-    text = _("The weights are random (seed {seed}): what is read has no meaning yet.")
+    text = _("The weights are random (seed {seed}): the attention has no meaning yet.")
     return text.format(seed=run.seed)
 
 
@@ -192,7 +194,7 @@ def map_alt(run: Run, which: Chosen, pins: Pins) -> str:
 
 def lines_alt(run: Run, which: Chosen, pins: Pins, *_drawn: object) -> str:
     """The lines in words."""
-    text = _("Tokens left and right, a line from each token to those that it reads. {sentence}")
+    text = _("Tokens left and right, a line from each token to those it attends to. {sentence}")
     return text.format(sentence=reads_sentence(run, which, pins))
 
 

@@ -33,7 +33,7 @@ def step_controls(here: Standing) -> None:
     """Back, on, to both ends; and what was forced can be taken back."""
     n = here.n
     with st.container(horizontal=True, vertical_alignment="bottom", key="decoding_steps"):
-        _go("target_start", _("Start"), ":material/first_page:", 0, here.step > 0)
+        _go("target_start", _("To the start"), ":material/first_page:", 0, here.step > 0)
         _go("target_back", _("Back"), ":material/undo:", here.step - 1, here.step > 0)
         _go("target_on", _("One step"), ":material/skip_next:", here.step + 1, here.step < n)
         _go("target_end", _("To the end"), ":material/last_page:", None, here.step < n)
@@ -46,7 +46,7 @@ def step_controls(here: Standing) -> None:
             args=("forced_ids", ""),
         )
     if n > 1:
-        slider("target_step", _("Tokens written"), here.step, most=n)
+        slider("target_step", _("Tokens generated"), here.step, most=n)
 
 
 def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) -> None:

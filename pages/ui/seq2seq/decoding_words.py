@@ -83,7 +83,7 @@ def sentence(here: Standing) -> str:
 def _fate(row: pd.Series) -> str:
     match row["fate"]:
         case "dropped":
-            return _("The search dropped it: others were likelier.")
+            return _("Pruned by the search: other candidates were more probable.")
         case "finished":
             return _("It is complete: {token} was written.").format(token=literal(row["label"]))
         case _:
@@ -125,7 +125,7 @@ def _limit(here: Standing) -> str:
     if n < search.n_steps or decoding.is_ended(here) or here.step < n:
         return ""
     if search.how.stop_id < 0:
-        text = _("With random weights nothing ends a target: it ends at {n} tokens.")
+        text = _("With random weights nothing ends a target: it stops at {n} tokens.")
         return text.format(n=n)
     name = "max_seq_len" if search.n_steps < search.how.max_new_tokens else "max_new_tokens"
     text = _("It did not end: {name} limits it to {n} tokens.")
@@ -188,12 +188,12 @@ def against_grammar(here: Standing) -> str:
     true = grammar.translation(run.input.token_ids, run.input.vocabulary)
     if true is None:
         return _(
-            "The grammar that the translator learned from cannot say this source: what it writes "
-            "is a guess."
+            "The grammar behind the training data cannot produce this source: the "
+            "translation is a guess."
         )
     reader = tokens.tokenizer_of(run.input.vocabulary)
     if decoding.is_ended(here) and list(decoding.token_ids(here)[:-1]) == reader.ids(true):
-        return _("Word for word the grammar's own translation.")
+        return _("Identical to the grammar's own translation.")
     text = _("The grammar's own translation is: {text}")
     return text.format(text=literal(reader.decode(reader.ids(true))))
 
@@ -226,7 +226,7 @@ def _smoothed(here: Standing) -> str:
 def tree_alt(here: Standing) -> str:
     """The tree in words."""
     labels = " ".join(decoding.nodes(here)["label"].loc[list(decoding.path(decoding.result(here)))])
-    text = _("Tree of the search over {n} steps; the path to the result: {labels}.")
+    text = _("Search tree over {n} steps; path to the result: {labels}.")
     return text.format(n=here.n, labels=labels)
 
 
@@ -234,7 +234,7 @@ def choices_alt(here: Standing) -> str:
     """The next tokens in words."""
     rows = decoding.next_choices(here).itertuples()
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
-    return _("What could come next: {listed}.").format(listed=listed)
+    return _("Candidates for the next token: {listed}.").format(listed=listed)
 
 
 def mask_note(here: Standing) -> str:
@@ -248,16 +248,16 @@ def mask_note(here: Standing) -> str:
 
 def _unmasked() -> str:
     return _(
-        "Without a mask the target is written as it was, with the same probabilities: each token "
-        "is computed while none stands after it, so there is no future to hide. The mask matters "
-        "only where a whole target is read at once, as in the pictures below and in training."
+        "Without a mask the generated target and its probabilities stay the same: when "
+        "a token is predicted, later ones do not exist yet. The mask matters only where "
+        "a whole target is read at once, as in the pictures below and in training."
     )
 
 
 def _other_mask(run: Run) -> str:
     text = _(
-        "The mask among the target is {mask}: the pictures show it, but what is written comes "
-        "after what it reads, so the search is causal."
+        "The target's mask is {mask}: the pictures show it, but generation is "
+        "autoregressive, so the search is always causal."
     )
     return text.format(mask=terms.option(run.mask.mask_kind))
 

@@ -68,7 +68,7 @@ def source_notes(run: Run) -> list[str]:
         text = _("There is no token in the source: {empty} stands for the empty text.")
         notes.append(text.format(empty=tokens.EMPTY))
     elif found.total > len(found.pieces):
-        text = _("The source has {total:,} tokens; the first {shown:,} are read.")
+        text = _("The source has {total:,} tokens; the first {shown:,} are used.")
         notes.append(text.format(total=found.total, shown=len(found.pieces)))
     if found.left_out:
         notes.append(_unknown(run, found.left_out))
@@ -83,11 +83,11 @@ def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
     reader = tokens.tokenizer()
     if isinstance(reader, SentenceTokenizer):
         text = _(
-            "The translator knows {n:,} words, and not {words}: these are left out, so it "
-            "translates what remains."
+            "The translator knows {n:,} words, but not {words}: these are left out, and "
+            "the rest is translated."
         )
         return text.format(n=len(reader.english) + len(reader.chinese), words=words)
-    return _("This model has no token for {signs}: they are left out.").format(signs=words)
+    return _("This model has no token for {signs}: left out.").format(signs=words)
 
 
 def seen(word: str) -> str:
@@ -102,7 +102,7 @@ def link_to_training() -> None:
     kept = {name: text for name, text in link.as_query().items() if name == "lang"}
     learner = {"learner": str(Architecture.ENCODER_DECODER)}
     with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
-        st.caption(_("Trained on the page Training, it opens on this page."))
+        st.caption(_("Train it on the page Training, and it opens on this page."))
         for task, label in TASKS.items():
             query = {**kept, "task": str(task), **learner}
             st.page_link("pages/training.py", label=_(label), query_params=query)

@@ -15,8 +15,8 @@ def sentence(run: Run) -> str:
     before, after = measured.mean_cosine(run, 0), measured.mean_cosine(run, -1)
     if measured.is_source(run).sum() > 1:
         text = _(
-            "Two source tokens have a mean cosine of {before:.2f} before the first layer and of "
-            "{after:.2f} as they are handed over: {how}."
+            "Two source tokens have a mean cosine of {before:.2f} before the first "
+            "layer and of {after:.2f} at the encoder's output: {how}."
         )
         said = text.format(before=before, after=after, how=_how(after - before))
     else:

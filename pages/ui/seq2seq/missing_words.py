@@ -18,8 +18,9 @@ def ways_sentence(run: Run, bits: np.ndarray) -> str:
     labels, off = missing.next_labels(run), bits[0]
     most, least = int(off.argmax()), int(off.argmin())
     text = _(
-        "Without cross-attention the next token moves by {mean:.2f} bits on average; most at "
-        "{most} ({bits:.1f} bits), least at {least} ({few:.2f} bits)."
+        "Without cross-attention the next-token prediction changes by {mean:.2f} bits "
+        "(KL) on average; most at {most} ({bits:.1f} bits), least at {least} ({few:.2f} "
+        "bits)."
     )
     said = text.format(
         mean=float(off.mean()),
@@ -33,7 +34,9 @@ def ways_sentence(run: Run, bits: np.ndarray) -> str:
 
 def _meaning(run: Run, off: np.ndarray) -> str:
     if not run.weights:
-        text = _("The weights are random (seed {seed}): what the source is worth is learned.")
+        text = _(
+            "The weights are random (seed {seed}): what the source is good for has to be learned."
+        )
         return text.format(seed=run.seed)
     n_little, n = int((off < LITTLE).sum()), len(off)
     if not n_little:
@@ -57,13 +60,13 @@ def hidden_sentence(run: Run, bits: np.ndarray) -> str:
         f"({bits[most[column], column]:.1f})"
         for column in strong
     )
-    text = _("What moves each token most (bits): {pairs}.")
+    text = _("Largest effects on the prediction (bits): {pairs}.")
     return text.format(pairs=", ".join(pairs))
 
 
 def blind_sentence(texts: list[str]) -> str:
     """What kind of text comes of it."""
-    said = _("The same search, written anew: without a source the decoder is a language model.")
+    said = _("The same search again, without the source: the decoder becomes a language model.")
     if not any(is_chinese(text) and LATIN.search(text) for text in texts):
         return said
     return said + " " + _("It does not even know which language to write, and mixes the two.")
