@@ -43,7 +43,7 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
 
 def unknown_field(name: str) -> Fault:
     """What to say of a name that no configuration has."""
-    text = N_("{name} is no field of a configuration: leave it out")
+    text = N_("{name} is not a field of a configuration: remove it")
     return Fault(text, {"name": name})
 
 
@@ -95,7 +95,7 @@ def _share_faults(
     dropout: float, norm_eps: float, rope_base: float, rotary_share: float, expert_capacity: float
 ) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
-        text = N_("dropout ({value}) is the share that is dropped, 0 to 0.99: use {mend}")
+        text = N_("dropout ({value}) is the share dropped, 0 to 0.99: use {mend}")
         mend = 0.0 if dropout < 0 else 0.99
         yield Fault(text, {"value": dropout, "mend": mend}, {"dropout": mend})
     if not 0 < norm_eps <= 1:
@@ -105,7 +105,9 @@ def _share_faults(
         text = N_("rope_base ({value}) must be above 1 and at most 1e9: use {mend}")
         yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
     if not 0 < rotary_share <= 1:
-        text = N_("rotary_share ({value}) is the share of a head that turns, up to 1: use {mend}")
+        text = N_(
+            "rotary_share ({value}) is the share of a head that is rotated, at most 1: use {mend}"
+        )
         yield Fault(text, {"value": rotary_share, "mend": 1.0}, {"rotary_share": 1.0})
     if not 0 <= expert_capacity <= LARGEST_CAPACITY:
         text = N_("expert_capacity ({value}) is 0 (no limit) or a factor up to {most}: use {mend}")
@@ -174,16 +176,16 @@ def _odd_rotation(d_model: int, n_heads: int) -> Fault:
     even = [n for n in divisors(d_model) if d_model // n % 2 == 0]
     values = {"d_head": d_model // n_heads}
     if not even:
-        text = N_("rope turns pairs, and d_head ({d_head}) is odd: use sinusoidal positions")
+        text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use sinusoidal positions")
         return Fault(text, values, {"position_kind": PositionKind.SINUSOIDAL})
     mend = min(even, key=lambda n: abs(n - n_heads))
-    text = N_("rope turns pairs, and d_head ({d_head}) is odd: use n_heads {mend}")
+    text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use n_heads {mend}")
     return Fault(text, {**values, "mend": mend}, {"n_heads": mend})
 
 
 def _odd_head(d_head: int) -> Fault:
     mend = d_head + 1
-    text = N_("rope turns pairs, and d_head ({d_head}) is odd: use d_head {mend}")
+    text = N_("RoPE rotates pairs, and d_head ({d_head}) is odd: use d_head {mend}")
     return Fault(text, {"d_head": d_head, "mend": mend}, {"d_head": mend})
 
 

@@ -46,7 +46,7 @@ def _texts_fault(vocab_size: int, x: object, *, reads_two: bool) -> Fault | None
 
 def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
     if not isinstance(ids, Tensor):
-        text = N_("{value} is no tensor: use torch.tensor([[1, 2, 3]]), token ids (batch, seq)")
+        text = N_("{value} is not a tensor: use torch.tensor([[1, 2, 3]]), token ids (batch, seq)")
         return Fault(text, {"value": reprlib.repr(ids)})
     if ids.is_floating_point() or ids.is_complex() or ids.dtype is torch.bool:
         text = N_("Token ids are whole numbers, and these are {dtype}: use x.long()")
@@ -66,7 +66,7 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
 
 def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
     if not isinstance(x, Tensor):
-        text = N_("{value} is no tensor: use torch.randn(1, 8, {d_model}), vectors of a block")
+        text = N_("{value} is not a tensor: use torch.randn(1, 8, {d_model}), vectors for a block")
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:
         text = N_("A block takes vectors (batch, seq, {d_model}), and these are {shape}")

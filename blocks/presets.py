@@ -61,7 +61,7 @@ PRESET_TABLE: dict[str, Preset] = {
     "course": Preset(
         N_("Course block"),
         _model("block", (1, 256, 8, 8, 1024, 1024), _COURSE),
-        MaskKind.CAUSAL, N_("the small block that courses build")),
+        MaskKind.CAUSAL, N_("the small block built in courses")),
     "transformer-base": Preset(
         N_("Transformer base (encoder)"),
         _model("encoder", (6, 512, 8, 8, 2048, 37000), _PAPER, attention_bias=False),

@@ -125,7 +125,8 @@ def stack_memory_fault(
         narrower = [n for n in WIDTHS if n < config.d_model and need(1, n) <= budget]
         mend |= {"depth_width": max(narrower, default=WIDTHS[0])}
     text = N_(
-        "{depth} layers need about {need} forward and back, and {budget} are allowed: use {choice}"
+        "{depth} layers need about {need} for forward and backward, and {budget} are "
+        "allowed: use {choice}"
     )
     values = {
         "depth": config.n_layers,

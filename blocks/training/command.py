@@ -107,7 +107,7 @@ def begun(options: argparse.Namespace) -> Training:
         raise ConfigError([Fault(text, {"folder": folder})])
     values = dict(map(assignment, options.set))
     if unknown := values.keys() - DEFAULTS.keys() - FIELDS.keys():
-        text = N_("{name} is no field of a model or a recipe: leave it out")
+        text = N_("{name} is not a field of a model or a recipe: remove it")
         raise ConfigError([Fault(text, {"name": name}) for name in sorted(unknown)])
     steps = {} if options.steps is None else {"n_steps": options.steps}
     recipe, mended = RECIPES[options.preset].nearest(**steps)
@@ -166,7 +166,7 @@ def assignment(text: str) -> tuple[str, Any]:
     """`name=value`; numbers, true and false are what they look like."""
     name, equals, value = text.partition("=")
     if not equals:
-        said = N_("{text} sets nothing: write NAME=VALUE")
+        said = N_("{text} is not a setting: write NAME=VALUE")
         raise ConfigError([Fault(said, {"text": text})])
     return name, as_value(value)
 

@@ -67,7 +67,7 @@ def queue_fault(n_queued: int, n_of_owner: int, limits: Limits) -> Fault | None:
         text = N_("You have {value} runs waiting, {most} are allowed: wait or stop one")
         return _fault(text, n_of_owner, limits.max_queued_per_owner, {})
     if n_queued >= limits.max_queued:
-        text = N_("{value} runs are waiting, {most} are allowed: try again in some minutes")
+        text = N_("{value} runs are waiting, {most} are allowed: try again in a few minutes")
         return _fault(text, n_queued, limits.max_queued, {})
     return None
 

@@ -48,7 +48,7 @@ def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
     """Where a model does not fit its task."""
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
-        text = N_("{architecture} cannot learn this task: use {mend}")
+        text = N_("{architecture} cannot be trained on this task: use {mend}")
         yield _fault(text, config, "architecture", expected)
     if config.vocab_size != task.vocab_size:
         text = N_("vocab_size ({vocab_size}) is not that of the task's tokens: use {mend}")

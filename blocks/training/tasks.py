@@ -177,6 +177,6 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         yield Fault(text, {"name": "seq_len", "value": config.seq_len, **bounds}, {"seq_len": mend})
     usual, *_ = choices = config.kind.architectures
     if config.architecture not in (None, *choices):
-        text = N_("{value} cannot learn the task {kind}: use {mend}")
+        text = N_("{value} cannot be trained on the task {kind}: use {mend}")
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})

@@ -93,7 +93,7 @@ class Keys:
         if is_of(float, found):
             return float(found)
         is_large = type(found) in (int, float)
-        text = N_("{name} is {value}, and no number here is so large")
+        text = N_("{name} is {value}, larger than any number allowed here")
         self._say(text if is_large else N_("{name} must be a number, and is {value}"), name)
         return default
 
@@ -132,13 +132,15 @@ class Keys:
         """Refuse another value than these; the first is what absence means."""
         found = self.values.get(name, allowed[0])
         if not any(found == value and type(found) is type(value) for value in allowed):
-            text = N_("{name} is {value}, which no configuration here can say; it can say {known}")
+            text = N_(
+                "{name} is {value}, which no configuration here supports; supported are {known}"
+            )
             self._say(text, name, known=" / ".join(_brief(value) for value in allowed))
 
     def equal(self, name: str, other: str) -> None:
         """Refuse two sizes that a configuration has only once."""
         if self.values.get(name) != self.values.get(other):
-            text = N_("{name} is {value} and {other} is {theirs}: here both must be equal")
+            text = N_("{name} is {value} and {other} is {theirs}: here they must be equal")
             self._say(text, name, other=other, theirs=_brief(self.values.get(other)))
 
     def _assume(self, name: str, default: object) -> None:
@@ -480,10 +482,12 @@ def _object(pairs: list[tuple[str, Any]]) -> Values:
     if len(values) < len(pairs):
         names = [name for name, _value in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _refusal(N_("{name} stands twice in one object: which one holds?"), name=_cut(twice))
+        raise _refusal(
+            N_("{name} appears twice in one object: which one is meant?"), name=_cut(twice)
+        )
     for name, value in pairs:
         if wrong := _no_number_in(value):
-            text = N_("{name} is {value}, and that is no number")
+            text = N_("{name} is {value}, which is not a number")
             raise _refusal(text, name=_cut(name), value=_cut(wrong))
     return values
 

@@ -56,7 +56,7 @@ def bends(
         margin=(TITLE_AND_LEGEND + 18, BOTTOM),
         bargap=0,
         **legend(),
-        xaxis={**x, "anchor": "y3", "title": {"text": _("z, what goes into the activation")}},
+        xaxis={**x, "anchor": "y3", "title": {"text": _("z, the input of the activation")}},
         yaxis=_rows("value", "φ(z)", range=[-0.7, max(2.0, 0.7 * reach)]),
         yaxis2=_rows("slope", "φ′(z)", range=[-0.25, 2.1], dtick=1),
         yaxis3=_rows("share", _("share"), tickformat=".0%", rangemode="tozero", nticks=3),

@@ -152,7 +152,7 @@ def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translat
                 "y": 0,
                 "yref": "paper",
                 "yanchor": "top",
-                "text": _("rows read, columns are read"),
+                "text": _("rows: queries; columns: keys"),
                 "showarrow": False,
             }
         ],
@@ -167,7 +167,7 @@ def flops(table: pd.DataFrame, *, _: Translate) -> Picture:
     labels = [plain(label) for label in table["label"]]
     bars = [
         _cost(table["reading"], labels, _("reading the source"), PART_COLORS["attention"]),
-        _cost(table["writing"], labels, _("writing the target"), EMBEDDING),
+        _cost(table["writing"], labels, _("generating the target"), EMBEDDING),
     ]
     most = float((table["reading"] + table["writing"]).max())
     return figure(

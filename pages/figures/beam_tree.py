@@ -57,7 +57,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
         xaxis={
-            "title": {"text": _("rank at its step, the likeliest at the left")},
+            "title": {"text": _("rank at its step, most probable on the left")},
             "tickvals": list(range(columns)),
             "ticktext": _ranks(placed, columns),
             "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],
@@ -159,7 +159,7 @@ def _short(log_prob: float) -> str:
 
 def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
     text = _(
-        "{token}: ln p {token_log_prob} after what stands above, {log_prob} in all, "
+        "{token}: ln p {token_log_prob} given the tokens above, {log_prob} in total, "
         "score {score}; rank {rank} at its step; {fate}"
     )
     fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
@@ -180,7 +180,7 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
                 log_prob=f"{row.log_prob:.3f}",
                 score=f"{row.score:.3f}",
                 rank=row.step_rank,
-                fate=_("put there by you") if row.is_put else fates[row.fate],
+                fate=_("your choice") if row.is_put else fates[row.fate],
             )
             for row in nodes.itertuples()
         ],

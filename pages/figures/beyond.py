@@ -67,7 +67,7 @@ def by_distance(curves: Sequence[Curve], *, trained_len: int, title: str, _: Tra
 
 def _curve(curve: Curve, alpha: float, dash: str, _: Translate) -> dict[str, Any]:
     seen = curve.bands[curve.bands["weight"] > 0]
-    hover = _("{least} to {most} tokens back: {weight} a key").format(
+    hover = _("{least} to {most} tokens back: {weight} per key").format(
         least="%{customdata[0]:.0f}", most="%{customdata[1]:.0f}", weight="%{y:.4f}"
     )
     return {
@@ -156,7 +156,7 @@ def loss(bands: pd.DataFrame, *, trained_len: int, title: str, _: Translate) -> 
         "x": x,
         "y": bands["bits"].tolist(),
         "customdata": bands[["first", "last", "count"]].to_numpy(np.float32),
-        "name": _("held out"),
+        "name": _("validation"),
         "line": {"color": HELD_OUT, "width": 2.5},
         "marker": {"size": 6, "color": HELD_OUT},
         "hovertemplate": f"{hover}<extra></extra>",
@@ -172,7 +172,7 @@ def loss(bands: pd.DataFrame, *, trained_len: int, title: str, _: Translate) -> 
             "fixedrange": True,
         },
         yaxis={
-            "title": {"text": _("bits a token")},
+            "title": {"text": _("bits per token")},
             "range": [0, 1.08 * float(high.max())],
             "fixedrange": True,
         },

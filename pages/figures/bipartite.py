@@ -89,8 +89,8 @@ def lines(
             *_levels(weights, found[is_pinned], PINNED, _shift(len(tokens), len(keys.tokens))),
         ],
         annotations=[
-            _column(_("query: reads"), 0, "left"),
-            _column(_("key: is read"), 1, "right"),
+            _column(_("query: attends"), 0, "left"),
+            _column(_("key: attended to"), 1, "right"),
         ],
     )
 
@@ -147,7 +147,7 @@ def _ends(
     found = np.nan_to_num(weights)
     most, received = found.argmax(axis=1), found.sum(axis=0)
     names, key_names = (token_ticks(each, len(each))["ticktext"] for each in (tokens, keys.tokens))
-    reads = _("reads most from {key}: {weight:.3f}")
+    reads = _("attends most to {key}: {weight:.3f}")
     left = [
         f"{names[i]}<br>{reads.format(key=key_names[most[i]], weight=found[i, most[i]])}"
         for i in range(n)
@@ -163,8 +163,8 @@ def _ends(
 
 def _is_read(found: np.ndarray, pinned: int | None, key: int, total: float, _: Translate) -> str:
     if pinned is None:
-        return _("from all together {total:.2f}").format(total=total)
-    text = _("from the pinned token {weight:.3f}, from all together {total:.2f}")
+        return _("{total:.2f} from all together").format(total=total)
+    text = _("{weight:.3f} from the pinned token, {total:.2f} from all together")
     return text.format(weight=found[pinned, key], total=total)
 
 

@@ -54,7 +54,7 @@ def times(steps: pd.DataFrame, *, _: Translate) -> Picture:
         _points(x, steps["without"], _("without the cache"), BEFORE, "diamond"),
         _points(x, steps["with_cache"], _("with the cache"), ATTENTION, "circle"),
     ]
-    return _over_tokens(traces, _("What the cache saves"), _("milliseconds a token"), ".3~f", _)
+    return _over_tokens(traces, _("What the cache saves"), _("milliseconds per token"), ".3~f", _)
 
 
 def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def sinks(
         height=360,
         margin=(46, 48),
         xaxis={
-            "title": {"text": _("‖v·W_O‖ of the first token, by the mean of the others")},
+            "title": {"text": _("‖v·W_O‖ of the first token, relative to the mean of the others")},
             "range": [0, most],
             "fixedrange": True,
             "automargin": False,
@@ -225,8 +225,8 @@ def sinks(
             },
         ],
         annotations=[
-            _note(_("sinks"), 0.02 * most, 1.0, "left", "top"),
-            _note(_("if all keys had the same"), most, even, "right", "bottom"),
+            _note(_("heads with an attention sink"), 0.02 * most, 1.0, "left", "top"),
+            _note(_("if all keys weighed the same"), most, even, "right", "bottom"),
         ],
     )
 

@@ -49,13 +49,13 @@ class Steps(NamedTuple):
 def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> Picture:
     """Loss of each step, smoothed, and held out; `guess` is that of guessing all tokens alike."""
     traces = [trace for i, run in enumerate(runs) for trace in _losses(run, i, len(runs), _)]
-    label = _("guessing: {nats:.2f}").format(nats=guess)
+    label = _("random guess: {nats:.2f}").format(nats=guess)
     return _picture(
         traces,
         steps,
         title=_("Loss"),
         height=TALL,
-        yaxis={"title": {"text": _("nats a token")}, "range": [0, _top(runs, guess)]},
+        yaxis={"title": {"text": _("nats per token")}, "range": [0, _top(runs, guess)]},
         shapes=[_level(guess)],
         annotations=[_level_name(guess, label)],
         is_named=True,
@@ -103,7 +103,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
         for layer, of_layer in run.layer_gradients.groupby("layer")
     ]
     whole = _line(
-        run.curves, "gradient_norm", _("whole"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_
+        run.curves, "gradient_norm", _("total"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_
     )
     axis = {
         "title": {"text": _("size of the gradient")},
@@ -117,7 +117,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
 
 def speed(run: Told, steps: Steps, _: Translate) -> Picture:
     """How many tokens pass a second."""
-    name = _("tokens a second")
+    name = _("tokens per second")
     line = _line(run.curves, "tokens_per_second", name, color=LEARNED, shown="%{y:,.0f}", _=_)
     axis = {"title": {"text": name}, "rangemode": "tozero"}
     return _picture([line], steps, title=_("Speed"), height=LOW, yaxis=axis, _=_)
@@ -140,7 +140,7 @@ def _losses(run: Told, index: int, n_runs: int, _: Translate) -> list[dict[str, 
         _line(
             run.evaluations,
             "held_out_loss",
-            _named(_("held out"), run, n_runs),
+            _named(_("validation"), run, n_runs),
             color=HELD_OUT,
             dash=dash,
             width=2.5,

@@ -284,7 +284,7 @@ def last_gradients(
         margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={
-            "title": {"text": _("layers in the stack")},
+            "title": {"text": _("number of layers")},
             "type": "log",
             "tickvals": depths,
             "ticktext": [str(depth) for depth in depths],
@@ -308,7 +308,7 @@ def _expected(found: pd.DataFrame, placement: str, _: Translate) -> list[dict[st
         return []
     x = found["n_layers"].to_numpy(float)
     y = found["median"].iloc[0] * (x / x[0]) ** EXPECTED_POWERS[placement]
-    text = {"pre": _("theory for pre: 1/√depth"), "post": _("theory for post: constant")}
+    text = {"pre": _("theory for pre-norm: 1/√depth"), "post": _("theory for post-norm: constant")}
     return [
         {
             "type": "scatter",

@@ -39,7 +39,9 @@ def rates(
     `products`: size, gflops; `moved`: traffic, mib, gigabytes; `best`: what the roof is made of,
     in the same units, as dashed lines; None where not all is measured yet.
     """
-    lines = [_line(products, "size", "gflops", (ATTENTION, "circle"), _("product"), "", "GFLOP/s")]
+    lines = [
+        _line(products, "size", "gflops", (ATTENTION, "circle"), _("matrix product"), "", "GFLOP/s")
+    ]
     lines += [
         _line(moved[moved["traffic"] == kind], "mib", "gigabytes", LOOKS[kind], name, "2", "GB/s")
         for kind, name in names.items()
@@ -53,7 +55,7 @@ def rates(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
         legend2={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
-        xaxis={**_axis(products["size"], _("side of the squares")), "domain": [0, 0.41]},
+        xaxis={**_axis(products["size"], _("matrix size")), "domain": [0, 0.41]},
         xaxis2={
             **_axis(moved["mib"], _("size of an array (MiB)")),
             "domain": [0.59, 1],

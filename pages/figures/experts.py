@@ -73,7 +73,11 @@ def routes(
         marks.append(outline(-0.5, selected - 0.5, n_tokens, 1))
     kept, dropped = chosen[chosen["is_kept"]], chosen[~chosen["is_kept"]]
     return figure(
-        [cells, _chosen(kept, n_tokens, _("chosen, larger = more weight")), *_dropped(dropped, _)],
+        [
+            cells,
+            _chosen(kept, n_tokens, _("shown head: larger = more weight")),
+            *_dropped(dropped, _),
+        ],
         title=_("Routing: the experts of each token"),
         height=TOP + room + max(150, ROW * n_experts),
         margin=(TOP, room),
@@ -136,7 +140,7 @@ def _dropped(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
             "mode": "markers",
             "x": table["token"].tolist(),
             "y": table["expert"].tolist(),
-            "name": _("dropped: no room"),
+            "name": _("dropped: over capacity"),
             "customdata": table[["expert", "token"]].astype(int).to_numpy().tolist(),
             "hovertext": table["hover"].tolist(),
             "hoverinfo": "text",
@@ -165,7 +169,7 @@ def load(table: pd.DataFrame, *, even: float, room: int, _: Translate) -> Pictur
         "orientation": "h",
         "x": table["kept"].tolist(),
         "y": list(range(n)),
-        "name": _("taken"),
+        "name": _("processed"),
         "marker": {"color": [color_of(expert) for expert in table["expert"]]},
         "showlegend": False,
         "customdata": [[int(expert)] for expert in table["expert"]],
@@ -179,7 +183,7 @@ def load(table: pd.DataFrame, *, even: float, room: int, _: Translate) -> Pictur
         "orientation": "h",
         "x": [count or None for count in table["dropped"]],
         "y": list(range(n)),
-        "name": _("dropped: no room"),
+        "name": _("dropped: over capacity"),
         "marker": {
             "color": faint(PINNED, 0.25),
             "line": {"color": PINNED, "width": 1.5},
@@ -190,7 +194,7 @@ def load(table: pd.DataFrame, *, even: float, room: int, _: Translate) -> Pictur
     }
     lines = [_level(even, BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
     if room:
-        lines.append(_level(room, PINNED, _("room: {n}").format(n=room), "solid"))
+        lines.append(_level(room, PINNED, _("capacity: {n}").format(n=room), "solid"))
     most = max(table[["kept", "dropped"]].sum(axis=1).max(), even, room, 1)
     return figure(
         [kept, dropped, *lines],
@@ -200,7 +204,7 @@ def load(table: pd.DataFrame, *, even: float, room: int, _: Translate) -> Pictur
         barmode="stack",
         **legend(),
         xaxis={
-            "title": {"text": _("choices of tokens")},
+            "title": {"text": _("routed tokens (token × expert)")},
             "range": [0, 1.08 * most],
             "fixedrange": True,
         },
@@ -242,7 +246,7 @@ def totals(table: pd.DataFrame, *, _: Translate) -> Picture:
         }
         for column, name, color in (
             ("total", _("total"), faint(FEED_FORWARD, 0.45)),
-            ("active", _("active for a token"), FEED_FORWARD),
+            ("active", _("active for one token"), FEED_FORWARD),
         )
     ]
     return figure(

@@ -28,8 +28,8 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     """
     names = {
         "forward": _("forward"),
-        "backward": _("back"),
-        "recomputed": _("computed again"),
+        "backward": _("backward"),
+        "recomputed": _("recomputed"),
     }
     ways = [way for way in names if way == "forward" or table[way].any()]
     bars = [_bar(table, way, names[way], _) for way in ways]

@@ -46,7 +46,7 @@ def leak_map(
             marks(~forbidden & is_number, values, value),
             hatching(quiet, values, _("forbidden: exactly 0")),
             alarms(leaks, values, _("LEAK") + f" · {value}"),
-            hatching(~is_number, values, _("not a number")),
+            hatching(~is_number, values, _("NaN")),
         ],
         names,
         pinned=pinned,

@@ -31,7 +31,7 @@ def mask_map(
     return token_matrix(
         weight_map(z, _, showscale=False, xgap=1, ygap=1),
         [
-            marks(is_open, is_open, _("may be read") + to_change),
+            marks(is_open, is_open, _("allowed") + to_change),
             hatching(~is_open, is_open, _("forbidden") + to_change),
         ],
         _names(_("The mask: allowed or forbidden"), rows, columns, _),
@@ -81,7 +81,7 @@ def pattern_map(
         [
             marks(shown, pattern, _said(_("weight {x}"), ".4f")),
             hatching(is_number & ~shown, pattern, _("forbidden: weight 0")),
-            hatching(~is_number, pattern, _("not a number")),
+            hatching(~is_number, pattern, _("NaN")),
         ],
         _names(title or _("Attention weights after the mask"), rows, columns, _),
         is_clicked=False,
@@ -90,7 +90,7 @@ def pattern_map(
 
 
 def _names(title: str, rows: Sequence[str], columns: Sequence[str], _: Translate) -> Names:
-    return Names(title, _("query: reads"), _("key: read from"), rows, columns, NAMED)
+    return Names(title, _("query: attends"), _("key: attended to"), rows, columns, NAMED)
 
 
 def _said(template: str, digits: str) -> str:
@@ -143,7 +143,7 @@ def _hovers(
     weights: np.ndarray, names: Sequence[str], tokens: Sequence[str], _: Translate
 ) -> list[list[str]]:
     labels = token_ticks(tokens, len(tokens))["ticktext"]
-    no_number = _("not a number")
+    no_number = _("NaN")
     return [
         [
             f"{name}<br>{label}: {x:.4f}" if np.isfinite(x) else f"{name}<br>{label}: {no_number}"
@@ -155,5 +155,5 @@ def _hovers(
 
 def _no_number(row: int, n: int, _: Translate) -> dict[str, Any]:
     place = {"x": (n - 1) / 2, "y": int(row), "showarrow": False}
-    no_number = _("not a number")
+    no_number = _("NaN")
     return {**place, "text": f"<b>{no_number}</b>", "font": {"size": 14}}

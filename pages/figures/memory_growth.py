@@ -41,7 +41,7 @@ def growth(
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
         *(_line(table, part, name) for part, name in names.items()),
-        {**_line(table, "total", _("all together")), "line": {"color": PINNED, "width": 3}},
+        {**_line(table, "total", _("together")), "line": {"color": PINNED, "width": 3}},
         {
             "type": "scatter",
             "mode": "markers",

@@ -26,7 +26,7 @@ def moved(
 
     `bits`: (rows, columns); `columns`: the tokens that were written, each after those before it.
     """
-    across = _("next token of the target, as it was written")
+    across = _("target tokens as generated")
     names = Names(title, down, across, rows, columns)
     most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")

@@ -38,7 +38,7 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
     return figure(
         [
             _before(kept, _("the model's own"), "", _),
-            _before(dropped, _("the model's own, dropped"), "/", _),
+            _before(dropped, _("the model's own, excluded"), "/", _),
             _drawn_from(kept, max(2, digits + 1), _),
             _in_words(others),
         ],
@@ -136,7 +136,7 @@ def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[s
 def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]:
     text = [f"{share:.{digits}%}" for share in rows["probability"]]
     bar = _bar(rows, "probability", _)
-    return {**bar, "name": _("drawn with"), "marker": {"color": EMBEDDING}, "text": text}
+    return {**bar, "name": _("sampling probability"), "marker": {"color": EMBEDDING}, "text": text}
 
 
 def _in_words(rows: pd.DataFrame) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def of_tokens(
 
 def of_features(table: pd.DataFrame, names: Mapping[str, str], *, _: Translate) -> Picture:
     """Over all tokens, for each feature; features stand in the order of the input's own values."""
-    title = _("feature, in the order of the input's")
+    title = _("feature, in the order of the input values")
     label = _("feature {n}")
     found = [label.format(n=i + 1) for i in range(table["feature"].max() + 1)]
     return _panels(

@@ -49,7 +49,7 @@ def head_map(
         },
         yaxis={
             **token_ticks(tokens, QUERY_LABELS),
-            "title": {"text": _("query: reads")},
+            "title": {"text": _("query: attends")},
             "range": height,
         },
         xaxis2={**hover_names(tokens), "overlaying": "x", "range": width},
@@ -62,7 +62,7 @@ def head_map(
 def _key_title(_: Translate) -> dict[str, Any]:
     """Below the map, since the tokens stand above it."""
     place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
-    return {**place, "text": _("key: read from"), "showarrow": False}
+    return {**place, "text": _("key: attended to"), "showarrow": False}
 
 
 def _cells(weights: np.ndarray, first: int, _: Translate) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ def spreads(
     ]
     plain_axis = {"title": {"text": _("value")}}
     log_axis = {
-        "title": {"text": _("size of the value, without its sign")},
+        "title": {"text": _("magnitude of the value")},
         "type": "log",
         "exponentformat": "power",
         "dtick": 1,

@@ -101,4 +101,4 @@ def _dots(rows: pd.DataFrame, column: str, kind: str, name: str) -> dict:
 
 def _active(rows: pd.DataFrame, _: Translate) -> dict:
     marker = {"size": 10, "color": BEFORE, "symbol": "circle-open", "line": {"width": 2}}
-    return {**_dots(rows, "active", "gpt", _("of them a token meets")), "marker": marker}
+    return {**_dots(rows, "active", "gpt", _("active per token")), "marker": marker}

@@ -28,7 +28,7 @@ def losses(
                 "name": names[str(placement)],
                 "line": placement_line(str(placement)),
                 "hovertemplate": f"{plain(names[str(placement)])}<br>"
-                + _("update {n}: {loss} nats").format(n="%{x}", loss="%{y:.2f}")
+                + _("step {n}: {loss} nats").format(n="%{x}", loss="%{y:.2f}")
                 + "<extra></extra>",
             }
             for placement, found in curves.groupby("placement", sort=False)
@@ -37,7 +37,7 @@ def losses(
         height=HEIGHT,
         margin=(legend_room(names), EDGE),
         **legend(),
-        xaxis={"title": {"text": _("update")}, "range": [0, n_updates], "fixedrange": True},
+        xaxis={"title": {"text": _("step")}, "range": [0, n_updates], "fixedrange": True},
         yaxis={
             "title": {"text": _("loss (nats)")},
             "range": [0, 1.25 * guess],
@@ -50,7 +50,7 @@ def losses(
                 "xanchor": "right",
                 "y": guess,
                 "yanchor": "bottom",
-                "text": plain(_("guessing")),
+                "text": plain(_("random guess")),
                 "showarrow": False,
             }
         ],

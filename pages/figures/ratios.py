@@ -57,7 +57,7 @@ def written(table: pd.DataFrame, *, own: float, own_rms: float, _: Translate) ->
         "marker": {"symbol": "star", "size": 14, "color": PINNED},
         "hovertemplate": "%{y:.4f}<extra></extra>",
     }
-    line = _line(table, "write_rms", _("from the seed"), FEED_FORWARD, "%{y:.4f}")
+    line = _line(table, "write_rms", _("random, from the seed"), FEED_FORWARD, "%{y:.4f}")
     values = [*table["write_rms"], own_rms]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
     frame = _frame(_("RMS of feed_forward_out"), own, _, type="log" if is_wide else "linear")

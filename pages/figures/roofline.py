@@ -60,7 +60,7 @@ def roofline(
         margin=(TITLE, BOTTOM),
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": -0.17, "yanchor": "top"},
-        xaxis=_log(_("arithmetic intensity (FLOPs a byte)"), edges),
+        xaxis=_log(_("arithmetic intensity (FLOPs per byte)"), edges),
         yaxis=_log("FLOP/s", _speeds(table, roof)),
         shapes=[_ridge_line(roof)],
         annotations=[*_labels(table), _ridge(roof, _)],
@@ -129,7 +129,7 @@ def _roof_line(edges: Sequence[float], roof: Roof, _: Translate) -> dict[str, An
         "mode": "lines",
         "x": x,
         "y": [min(roof.flops_per_s, each * roof.bytes_per_s) for each in x],
-        "name": _("the roof, measured here"),
+        "name": _("the roofline, measured here"),
         "line": {"color": RESIDUAL, "width": 3},
         "hoverinfo": "skip",
     }
@@ -150,7 +150,7 @@ def _ridge_line(roof: Roof) -> dict[str, Any]:
 
 
 def _ridge(roof: Roof, _: Translate) -> dict[str, Any]:
-    text = _("ridge: {ridge} FLOPs a byte").format(
+    text = _("ridge point: {ridge} FLOPs per byte").format(
         ridge=f"{roof.ridge:,.0f}" if roof.ridge >= 100 else f"{roof.ridge:.3g}"
     )
     return {

@@ -139,7 +139,7 @@ def row(
         "mode": "markers",
         "x": places,
         "y": others.tolist(),
-        "name": _("the other way"),
+        "name": _("the other setting"),
         "marker": {
             "symbol": "line-ew",
             "size": max(4, min(22, 420 // max(1, len(tokens)))),

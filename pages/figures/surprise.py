@@ -55,7 +55,7 @@ def bars(tokens: pd.DataFrame, *, guess_bits: float, pinned: int, _: Translate) 
         annotations=[
             _line_names(
                 _("line: mean {bits:.2f} bits").format(bits=mean),
-                _("dots: even guess {bits:.2f} bits").format(bits=guess_bits),
+                _("dots: uniform guess {bits:.2f} bits").format(bits=guess_bits),
             )
         ],
     )

@@ -51,7 +51,7 @@ def sweep(
         for trace in (_theory(rows, look[0]), _line(rows, name, look, unit))
     ]
     if table["theory"].notna().any():
-        lines.append(_key(_("theory, through the last")))
+        lines.append(_key(_("theory, through the last point")))
     return figure(
         lines,
         title=title,

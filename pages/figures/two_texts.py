@@ -73,7 +73,7 @@ def alignment_map(
 def legend_of_links(_: Translate, *, is_known: bool) -> str:
     """What stands in the title: a frame is a true link, a dot one that was found."""
     true = f"<span style='color:{TRUE}'>▢</span> " + _("true link")
-    found = "● " + _("found link")
+    found = "● " + _("predicted link")
     return " · ".join((true, found) if is_known else (found,))
 
 
@@ -115,7 +115,7 @@ def _dots(weights: np.ndarray, found: Collection[Link], _: Translate) -> list[di
     for row, column in found:
         where[row, column] = True
     size = max(4, min(9, 200 // max(weights.shape)))
-    said = _("found: the largest weight of the row")
+    said = _("predicted link: the largest weight of its row")
     dots = marks(where, weights, said, symbol="circle", color="#ffffff", opacity=1, size=size)
     line = {"width": 1.5, "color": RESIDUAL}
     return [{**dots, "marker": {**dots["marker"], "line": line}, "hoverinfo": "skip"}]

@@ -35,7 +35,7 @@ def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
         "type": "bar",
         "x": numbers,
         "y": tokens["probability"].tolist(),
-        "name": _("drawn with"),
+        "name": _("sampling probability"),
         "marker": {"color": EMBEDDING},
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
@@ -70,7 +70,7 @@ def chances(tokens: pd.DataFrame, *, chosen: int, _: Translate) -> Picture:
 
 
 def _chance(row: Any, _: Translate) -> str:
-    text = _("{number} · {token}: drawn with {chance:.2%}, the model's own {own:.2%}")
+    text = _("{number} · {token}: sampled with {chance:.2%}, the model's own {own:.2%}")
     return text.format(
         number=row.Index + 1,
         token=token_label(row.label),

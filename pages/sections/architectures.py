@@ -50,7 +50,7 @@ def what_they_learn_from() -> None:
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")
-        slider("corrupted_share", _("share that is spoilt"), shown, step=0.05)
+        slider("corrupted_share", _("share corrupted"), shown, step=0.05)
     with middle:
         shown = link.value("mean_span_len")
         slider("mean_span_len", _("mean length of a span"), shown, step=0.5)
@@ -61,9 +61,9 @@ def what_they_learn_from() -> None:
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):
             example = examples[kind]
             st.markdown(f"**{_(architectures.ABOUT[kind].name)}**")
-            st.caption(_("reads"))
+            st.caption(_("Input"))
             st.markdown(architecture_words.reads_chips(example))
-            st.caption(_("should answer"))
+            st.caption(_("has to answer"))
             st.markdown(architecture_words.asked_chips(example))
             st.caption(architecture_words.example_sentence(kind, example))
 

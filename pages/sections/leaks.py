@@ -79,7 +79,7 @@ def _verdict(found: Leaks, title: str, key: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{title}**", width="content")
             if is_clean is None:
-                st.badge(_("cannot say"), color="gray", icon=":material/help:")
+                st.badge(_("inconclusive"), color="gray", icon=":material/help:")
             elif is_clean and found.test.fault is not MaskFault.NONE:
                 label = _("does not show with this input")
                 st.badge(label, color="orange", icon=":material/visibility_off:")

@@ -137,8 +137,8 @@ def draw_own(run: Run, targets: tuple[int, ...]):
 def panels(curves, even_bits: float) -> list[Panel]:
     """The measures that this setting has, with what each may be compared with."""
     levels = {
-        "entropy_bits": (even_bits, _("even weights")),
-        "similarity": (1.0, _("all tokens alike")),
+        "entropy_bits": (even_bits, _("uniform weights")),
+        "similarity": (1.0, _("uniform over tokens")),
     }
     known = set(curves.dropna(subset="median")["measure"])
     return [

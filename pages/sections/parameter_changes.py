@@ -38,7 +38,7 @@ def where_it_goes(run: Run) -> None:
         show(draw_growth, run, "d_model", key="over_width", alt=words.growth_alt)
     with right:
         show(draw_growth, run, "n_layers", key="over_depth", alt=words.growth_alt)
-    st.caption(_("d_ff and heads of a width of their own grow with d_model; the vocabulary stays."))
+    st.caption(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
 
 
 def draw_changes(run: Run):

@@ -129,7 +129,7 @@ def draw_entropies(run: Run, kind: PositionKind, layer: int, head: int, length: 
     """How spread the last query is, by kind and length."""
     table = beyond_words.entropies(run, kind, layer, head, length, done)
     title = _("Entropy of the last query, head {head}").format(head=head)
-    return beyond.by_length(table, title=title, y=_("share of even weights"), _=_)
+    return beyond.by_length(table, title=title, y=_("normalized entropy (H / log n)"), _=_)
 
 
 def draw_loss(run: Run, n: int, n_steps: int, length: int):

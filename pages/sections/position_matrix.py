@@ -139,11 +139,11 @@ def draw_scale(run: Run, kind: PositionKind, n: int, pair: int):
     if kind is PositionKind.ALIBI:
         found = measured.half_distances(run)
         table = found.rename(columns={"head": "number", "half_distance": "length"})
-        axes = Axes(_("How far each head attends"), _("head"), _("tokens that halve a weight"))
+        axes = Axes(_("How far each head attends"), _("head"), _("tokens until a weight halves"))
     else:
         found = measured.wavelengths(run, kind)
         table = found.rename(columns={"pair": "number", "wavelength": "length"})
-        axes = Axes(_("Wavelength of each pair"), _("pair"), _("positions for one turn"))
+        axes = Axes(_("Wavelength of each pair"), _("pair"), _("positions per turn"))
     name = _("{n} positions shown").format(n=n)
     return position_curves.scale(table, axes, chosen=pair, length=n, length_name=name, _=_)
 

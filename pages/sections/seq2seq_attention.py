@@ -116,8 +116,8 @@ def draw_map(run: Run, which: Chosen, pins: Pins):
     cut = measured.cut(run, which.kind, pins)
     names = Names(
         words.map_title(which),
-        _("query: reads"),
-        _("key: read from"),
+        _("query: attends"),
+        _("key: attended to"),
         measured.queries(run, which.kind)[cut.rows],
         measured.keys(run, which.kind)[cut.columns],
     )

@@ -102,7 +102,7 @@ def what_is_written_blind(here: Standing) -> None:
     texts = in_steps(steps, what=here, key="blind").found
     st.caption(missing_words.blind_sentence(texts))
     written = zip(map(_, missing.WAYS.values()), texts, strict=False)
-    table = pd.DataFrame(written, columns=[_("without"), _("what it writes")])
+    table = pd.DataFrame(written, columns=[_("without"), _("its output")])
     st.dataframe(table, hide_index=True, key="blind_table", height="content")
 
 

@@ -71,7 +71,7 @@ def _shape(config: ModelConfig, is_counted: bool = False) -> None:
     _sizes(config, is_counted)
     choose("norm_placement", _("Norm placement"), _placements(config))
     choose("norm_kind", _("Norm"), NormKind)
-    switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) goes on."))
+    switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) is passed on."))
     if not config.attention_only:
         pick("activation", _("Activation"), Activation)
     choose("position_kind", _("Position"), PositionKind)
@@ -147,8 +147,8 @@ def _which_weights(shown: str, can_be_trained: bool) -> None:
 def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) -> None:
     layers = LAYERS + MORE_LAYERS if is_counted else LAYERS
     if _has_target(config):
-        slide("n_layers", _("n_layers · layers of the encoder"), layers, config.n_layers)
-        label = _("n_decoder_layers · layers of the decoder")
+        slide("n_layers", _("n_layers · encoder layers"), layers, config.n_layers)
+        label = _("n_decoder_layers · decoder layers")
         slide("n_decoder_layers", label, layers, config.n_decoder_layers)
         _followed("n_decoder_layers", config)
         switch("share_embeddings", _("Share one embedding table between source and target"))
@@ -160,7 +160,7 @@ def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) ->
 
 def _sizes(config: ModelConfig, is_counted: bool) -> None:
     widths = WIDTHS + MORE_WIDTHS if is_counted else WIDTHS
-    slide("d_model", _("d_model · width of the stream"), widths, config.d_model)
+    slide("d_model", _("d_model · hidden size"), widths, config.d_model)
     heads = [n for n in divisors(config.d_model) if _turns(config, n)]
     slide("n_heads", _("n_heads · query heads"), heads, config.n_heads)
     kv_heads = divisors(config.n_heads)
@@ -171,10 +171,10 @@ def _sizes(config: ModelConfig, is_counted: bool) -> None:
     if config.attention_only:
         return
     wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
-    slide("d_ff", _("d_ff · width of the feed-forward layer"), wide, config.d_ff)
+    slide("d_ff", _("d_ff · width of the feed-forward hidden layer"), wide, config.d_ff)
     _followed("d_ff", config)
     if config.n_experts > 1:
-        text = _("d_ff of each of {n} experts; a token passes {active} of them.")
+        text = _("d_ff of each of {n} experts; a token passes through {active} of them.")
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
 
 
@@ -210,7 +210,7 @@ def _details(config: ModelConfig) -> None:
     _details_of_ends(config)
     if config.norm.norm_placement is NormPlacement.PARALLEL:
         n_norms = config.norm.parallel_norms
-        slide("parallel_norms", _("parallel_norms · norms of a layer"), (1, 2), n_norms)
+        slide("parallel_norms", _("parallel_norms · norms per layer"), (1, 2), n_norms)
     else:
         switch("attention_only", _("Attention only, no feed-forward"))
     if not config.attention_only:
@@ -252,7 +252,7 @@ def experts(config: ModelConfig) -> None:
     slide("n_experts", _("n_experts · feed-forward layers side by side"), EXPERTS, config.n_experts)
     if config.n_experts > 1:
         active = range(1, min(config.n_experts, max(EXPERTS)) + 1)
-        label = _("n_active_experts · experts that a token passes")
+        label = _("n_active_experts · experts per token")
         slide("n_active_experts", label, active, config.n_active_experts)
         shown = config.feed_forward.expert_capacity
         label = _("expert_capacity · times the even share (0: no limit)")

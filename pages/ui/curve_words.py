@@ -8,11 +8,11 @@ from pages.ui.training_words import score_name, score_text
 def curve_alt(what: str, view: RunView) -> str:
     """A curve in words."""
     if view.evaluations.empty:
-        return _("{what}: nothing measured yet.").format(what=what)
+        return _("{what}: not measured yet.").format(what=what)
     first, newest = view.evaluations.iloc[0], view.evaluations.iloc[-1]
     text = _(
-        "{what}. Held-out loss {first:.2f} at step {start:,}, {loss:.2f} at step {step:,}; "
-        "{score_name} {score}."
+        "{what}. Validation loss {first:.2f} at step {start:,}, {loss:.2f} at step "
+        "{step:,}; {score_name} {score}."
     )
     return text.format(
         what=what,
@@ -28,7 +28,7 @@ def curve_alt(what: str, view: RunView) -> str:
 def gradient_alt(view: RunView) -> str:
     """The size of the gradient in words."""
     if view.curves.empty:
-        return _("{what}: nothing measured yet.").format(what=_("Gradient"))
+        return _("{what}: not measured yet.").format(what=_("Gradient"))
     norms = view.curves["gradient_norm"]
     text = _("Gradient norm: {first:.3g} at the first step, {last:.3g} at the last.")
     return text.format(first=norms.iloc[0], last=norms.iloc[-1])
@@ -37,6 +37,6 @@ def gradient_alt(view: RunView) -> str:
 def speed_alt(view: RunView) -> str:
     """The speed in words."""
     if view.curves.empty:
-        return _("{what}: nothing measured yet.").format(what=_("Speed"))
-    text = _("{n:,.0f} tokens a second in the median of the steps.")
+        return _("{what}: not measured yet.").format(what=_("Speed"))
+    text = _("Median speed over the steps: {n:,.0f} tokens per second.")
     return text.format(n=view.curves["tokens_per_second"].median())

@@ -30,7 +30,7 @@ def guesses(run: Run) -> None:
     shown = pd.DataFrame(
         {
             _("position"): range(1, len(table) + 1),
-            _("token read"): table["token"],
+            _("token it read"): table["token"],
             _("likeliest token"): table["guess"],
             _("probability"): table["probability"].map("{:.1%}".format),
         }

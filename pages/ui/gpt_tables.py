@@ -73,7 +73,7 @@ def next_tokens(run: Run, position: int, sampling: SamplingConfig) -> None:
         "scaled": _("÷ temperature"),
         "kept": _("kept"),
         "model_probability": _("the model's own"),
-        "probability": _("drawn with"),
+        "probability": _("sampling probability"),
     }
     percent = st.column_config.NumberColumn(format="%.4f %%")
     shown = table.assign(

@@ -32,7 +32,7 @@ OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
 DEFAULTED = N_("{name}={value} in the link cannot be used here: the default is used instead")
 FORGOTTEN = N_("The training run {name} is no longer kept: another model is shown")
-UNKNOWN = N_("{name} in the link is no setting of Blockscope and was left out")
+UNKNOWN = N_("{name} in the link is not a Blockscope setting and was ignored")
 
 
 class Mended(NamedTuple):

@@ -16,8 +16,8 @@ def count_sentence(run: Run) -> str:
     n = len(run.input.token_ids)
     read = link.value("text")[: pieces[-1].end]
     text = _(
-        "{characters:,} characters = {bytes:,} bytes are read as {n:,} tokens, "
-        "{ratio:.1f} characters a token. The tokenizer knows {known:,} tokens, the model "
+        "{characters:,} characters = {bytes:,} bytes become {n:,} tokens, {ratio:.1f} "
+        "characters per token. The tokenizer has {known:,} tokens, the model "
         "{vocab_size:,}."
     )
     counted = text.format(

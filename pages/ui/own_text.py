@@ -39,7 +39,7 @@ def _summary() -> None:
     if corpus is None:
         st.caption(_("Your text stays in this session; a link does not carry it."))
         return
-    text = _("{n:,} characters to learn from, of which the last tenth is held out.")
+    text = _("{n:,} characters to train on, of which the last tenth is held out for validation.")
     st.caption(text.format(n=len(corpus.text)))
     for note in corpus.notes:
         st.caption(say(note))

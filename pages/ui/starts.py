@@ -74,7 +74,7 @@ def is_known(name: str) -> bool:
 def start(name: str, step: int | None = None) -> Start:
     """What has this name; of a run, the weights kept nearest to this step, or the newest."""
     if name == FAST:
-        source = N_("modded-nanogpt (Jordan et al. 2024), made small")
+        source = N_("modded-nanogpt (Jordan et al. 2024), scaled down")
         return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
     published = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
     if name in published:
@@ -82,7 +82,7 @@ def start(name: str, step: int | None = None) -> Start:
         return Start(preset.title, preset.config, preset.mask_kind, preset.source)
     if name in pocket_names():
         config = pocket(name).config
-        source = N_("trained by us; `make pocket` trains it anew")
+        source = N_("trained by us; `make pocket` retrains it")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
     return _start_of_run(_run(name), step)
 

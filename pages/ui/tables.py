@@ -57,9 +57,9 @@ def heads(run: Run, layer: int) -> None:
             _("effective tokens"): table["effective_tokens"],
             _("distance (tokens)"): table["distance_tokens"],
             _("first token"): table["first_token"],
-            _("same token"): table["same_token"],
+            _("itself"): table["same_token"],
             _("previous token"): table["previous_token"],
-            _("after the same token"): table["induction"],
+            _("token after an earlier copy (induction)"): table["induction"],
             _("row sum"): table["row_sum_min"].map("{:.3f}".format),
             _("name"): [terms.head_name(name) for name in table["name"]],
         }

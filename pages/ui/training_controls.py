@@ -44,7 +44,7 @@ def task_controls() -> None:
     least, most = row_bounds(kind)
     lengths = [n for n in (least, *LENGTHS, most) if least <= n <= most]
     shown = min(max(link.value("task_seq_len"), least), most)
-    slide("task_seq_len", _("seq_len · tokens in a row"), lengths, shown)
+    slide("task_seq_len", _("seq_len · tokens per example"), lengths, shown)
 
 
 def _text_choice() -> None:
@@ -59,11 +59,11 @@ def recipe_controls(recipe: Recipe) -> None:
     choose("recipe", _("Start from recipe"), RECIPES)
     left, right = st.columns(2)
     with left:
-        slide("n_steps", _("n_steps · updates"), N_STEPS, link.value("n_steps"))
+        slide("n_steps", _("n_steps · training steps"), N_STEPS, link.value("n_steps"))
         choose("optimizer", _("Optimizer"), OptimizerKind)
         _rates(recipe)
     with right:
-        slide("batch_size", _("batch_size · rows an update"), BATCHES, link.value("batch_size"))
+        slide("batch_size", _("batch_size · examples per step"), BATCHES, link.value("batch_size"))
         choose("schedule", _("Schedule"), ScheduleKind)
         warmups = [n for n in WARMUPS if n <= link.value("n_steps")]
         slide("warmup_steps", _("warmup_steps"), warmups, link.value("warmup_steps"))
@@ -73,19 +73,21 @@ def recipe_controls(recipe: Recipe) -> None:
 
 def _rates(recipe: Recipe) -> None:
     is_muon = recipe.optimizer is OptimizerKind.MUON
-    label = _("learning_rate · of the tables") if is_muon else _("learning_rate")
+    label = _("learning_rate · for the embedding tables") if is_muon else _("learning_rate")
     if recipe.schedule is ScheduleKind.PAPER:
         label = _("learning_rate · factor before the formula")
     slide("learning_rate", label, RATES, link.value("learning_rate"))
     if is_muon:
-        label = _("muon_learning_rate · of the matrices")
+        label = _("muon_learning_rate · for the matrices")
         slide("muon_learning_rate", label, RATES, link.value("muon_learning_rate"))
 
 
 def _more(recipe: Recipe) -> None:
     if recipe.optimizer is not OptimizerKind.SGD:
-        slide("beta1", _("beta1 · memory of the mean gradient"), BETAS, link.value("beta1"))
-        slide("beta2", _("beta2 · memory of its square"), BETAS, link.value("beta2"))
+        slide("beta1", _("beta1 · decay of the gradient average"), BETAS, link.value("beta1"))
+        slide(
+            "beta2", _("beta2 · decay of the squared-gradient average"), BETAS, link.value("beta2")
+        )
     if recipe.optimizer is not OptimizerKind.ADAMW:
         slide("momentum", _("momentum"), MOMENTA, link.value("momentum"))
     slide("weight_decay", _("weight_decay"), DECAYS, link.value("weight_decay"))
@@ -94,10 +96,10 @@ def _more(recipe: Recipe) -> None:
     slide("clip_norm", _("clip_norm · 0 clips nothing"), CLIPS, link.value("clip_norm"))
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")
-        slider("final_share", _("final_share · last rate over peak"), share, step=0.05)
+        slider("final_share", _("final_share · final over peak rate"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
         share = link.value("decay_share")
-        slider("decay_share", _("decay_share · part that falls"), share, step=0.05)
+        slider("decay_share", _("decay_share · share of steps with decay"), share, step=0.05)
 
 
 def start_controls(asked: Wanted) -> None:

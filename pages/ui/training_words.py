@@ -53,13 +53,13 @@ TASKS = {
     ),
 }
 SCHEDULES = {
-    ScheduleKind.CONSTANT: N_("{warmup} updates of warm-up, then {peak:g} to the end."),
+    ScheduleKind.CONSTANT: N_("Warm-up over {warmup} steps, then constant at {peak:g}."),
     ScheduleKind.COSINE: N_(
-        "{warmup} updates of warm-up to {peak:g}, then half a cosine down to {last:g}."
+        "Warm-up over {warmup} steps to {peak:g}, then cosine decay to {last:g}."
     ),
     ScheduleKind.TRAPEZOID: N_(
-        "{warmup} updates of warm-up to {peak:g}, level, then straight down to {last:g} in the "
-        "last {share:.0%}."
+        "Warm-up over {warmup} steps to {peak:g}, constant, then linear decay to "
+        "{last:g} over the last {share:.0%}."
     ),
     ScheduleKind.PAPER: N_(
         "Rises for {warmup} steps, then falls with the inverse square root of the step; "
@@ -164,7 +164,7 @@ def _waiting(view: RunView, position: int | None, wait: float | None) -> list[st
     if view.state is RunState.QUEUED and position:
         found.append(_("number {n} in the queue").format(n=position))
         if wait is not None:
-            found.append(_("its turn in about {seconds:.0f} s").format(seconds=wait))
+            found.append(_("starts in about {seconds:.0f} s").format(seconds=wait))
     if view.state is RunState.RUNNING and view.seconds_left is not None:
         found.append(_("about {seconds:.0f} s left").format(seconds=view.seconds_left))
     return found
@@ -232,11 +232,13 @@ def score_text(view: RunView, score: float) -> str:
 
 def sample_sentence(sample: Sample) -> str:
     """When it was written, and how much of it is right where that can be told."""
-    said = _("after {n:,} updates").format(n=sample.step)
+    said = _("after {n:,} steps").format(n=sample.step)
     if not sample.answers:
         return said
     n_right = sum(answer.written == answer.right for answer in sample.answers)
-    text = _("{when}: {right} of {n} held-out rows right, the likeliest token each time")
+    text = _(
+        "{when}: {right} of {n} validation examples right, taking the most probable token each time"
+    )
     return text.format(when=said, right=n_right, n=len(sample.answers))
 
 
@@ -250,7 +252,7 @@ def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
         )
         for answer in answers
     ]
-    return pd.DataFrame(rows, columns=[_("source"), _("written"), _("right answer")])
+    return pd.DataFrame(rows, columns=[_("source"), _("generated"), _("reference answer")])
 
 
 def smoothing_note(view: RunView) -> str:

@@ -31,7 +31,7 @@ CONFIGS = {
     if architecture is not Architecture.ENCODER_DECODER  # see test_training_pairs
 }
 CONFIGS |= {
-    "byte pairs": TaskConfig(kind=TaskKind.TEXT, seq_len=64, token_kind=TokenKind.BYTE_PAIRS),
+    "byte pairs (BPE)": TaskConfig(kind=TaskKind.TEXT, seq_len=64, token_kind=TokenKind.BYTE_PAIRS),
     "Chinese": TaskConfig(kind=TaskKind.STORIES, seq_len=64, language=Language.CHINESE),
     "long": TaskConfig(kind=TaskKind.INDUCTION, seq_len=64),
 }
@@ -256,7 +256,7 @@ def test_words_found_counts_words():
     assert task.score(knowing(task.held_out(64, generator(0))), generator(0)) == 1
 
 
-@pytest.mark.parametrize("name", ["text, gpt", "byte pairs"])
+@pytest.mark.parametrize("name", ["text, gpt", "byte pairs (BPE)"])
 def test_bits_per_character_of_knowing_nothing_and_everything(name: str):
     task = TASKS[name]
     targets = task.held_out(16, generator(0)).targets

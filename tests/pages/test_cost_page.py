@@ -49,7 +49,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
     assert "124,439,808 parameters" in text
     assert "6.00 times d_model" in text
     assert "each weight takes 16 bytes" in text
-    assert frame(at, "a token")["what goes through"].iloc[0] == "training step"
+    assert frame(at, "per token")["computation"].iloc[0] == "training step"
     assert "this one" in frame(at, "largest batch")["device"].iloc[0]
 
 
@@ -123,7 +123,7 @@ def test_each_architecture_as_what_it_is(preset: str):
     at = opened(PAGE, preset=preset)
     assert_works(at)
     config = starts.start(preset).config
-    names = set(frame(at, "a token")["what goes through"])
+    names = set(frame(at, "per token")["computation"])
     assert any("decode" in name for name in names) == bool(
         config.architecture == "gpt" or config.n_decoder_layers
     )
@@ -192,7 +192,7 @@ def test_states_are_shared_among_devices_and_activations_are_not():
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():
     at = opened(PAGE, **LLAMA, checkpointing=True, usable_memory=1)
-    column = "fewest that hold it without activations"
+    column = "devices needed at least, without activations"
     assert fewest(at, column) == 1  # 128.5 of 141 GB
     move(at, "usable_memory", 0.9)
     assert fewest(at, column) == 2  # of 127 GB
@@ -215,5 +215,5 @@ def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
 
 def test_the_moment_on_the_way_back_has_its_formula():
     at = opened(PAGE, checkpointing=True, **LLAMA)
-    terms = frame(at, "kept for the way back").set_index("kept for the way back")["formula"]
-    assert "2 · batch · n · vocab_size · exact_bytes" in terms["for a moment on the way back"]
+    terms = frame(at, "saved for backward").set_index("saved for backward")["formula"]
+    assert "2 · batch · n · vocab_size · exact_bytes" in terms["temporary, in the backward pass"]

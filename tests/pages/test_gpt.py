@@ -67,24 +67,24 @@ def test_moving_the_sampling_runs_no_model(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_model_s_own_probabilities_stay_and_the_others_follow_the_temperature():
     at = gpt(n_new_tokens=0)
-    own, drawn = bars(at)["the model's own"]["x"], bars(at)["drawn with"]["x"]
+    own, drawn = bars(at)["the model's own"]["x"], bars(at)["sampling probability"]["x"]
     assert drawn == pytest.approx(own)
     move(at, "temperature", 0.5)
     assert bars(at)["the model's own"]["x"] == own
-    assert bars(at)["drawn with"]["x"][0] > own[0]
+    assert bars(at)["sampling probability"]["x"][0] > own[0]
 
 
 def test_top_k_drops_all_but_k():
     at = gpt(n_new_tokens=0, top_k=3)
-    assert len(bars(at)["drawn with"]["x"]) == 3
-    assert sum(bars(at)["drawn with"]["x"]) == pytest.approx(1)
-    assert set(bars(at)["the model's own, dropped"]["text"]) == {"dropped"}
+    assert len(bars(at)["sampling probability"]["x"]) == 3
+    assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
+    assert set(bars(at)["the model's own, excluded"]["text"]) == {"dropped"}
     assert "3 of 1,100 tokens can be drawn" in said(at)
 
 
 def test_greedy_leaves_one():
     at = gpt(n_new_tokens=3, temperature=0)
-    assert bars(at)["drawn with"]["x"] == [1]
+    assert bars(at)["sampling probability"]["x"] == [1]
     assert chances(at) == [1, 1, 1]
     assert "greedy" in said(at)
 

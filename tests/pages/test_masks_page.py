@@ -212,7 +212,7 @@ def test_a_painted_text_that_is_none_is_told():
 
 def test_a_query_without_a_key_becomes_no_number_by_minus_infinity():
     at = small()
-    assert "not a number" in words_in_pictures(at)
+    assert "NaN" in words_in_pictures(at)
     assert "Suppose query" in said(at)
     blind = small(**{**NO_KEY, "n_padding": 3})
     assert "may see no key in this run" in said(blind)

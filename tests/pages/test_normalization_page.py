@@ -31,7 +31,10 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     assert "The trained weights fit one placement only" in text
     assert "nats trained" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}
-    assert column(at, "in a batch")[:2] == ["0", "0"] and column(at, "in a batch")[2] != "0"
+    assert (
+        column(at, "as part of a batch")[:2] == ["0", "0"]
+        and column(at, "as part of a batch")[2] != "0"
+    )
 
 
 def test_every_placement_has_its_row_its_curve_and_its_tile():

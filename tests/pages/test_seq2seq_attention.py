@@ -18,7 +18,7 @@ def told(at) -> str:
 
 
 def alignment_table(at):
-    return next(t.value for t in at.dataframe if "error, held-out" in t.value)
+    return next(t.value for t in at.dataframe if "error, validation" in t.value)
 
 
 def tokens_of(at, key: str) -> tuple[list[str], list[str]]:
@@ -35,7 +35,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     assert f"of {len(pair.links)} true links" in told(at)
     assert "held-out sentences" in told(at)
     table = alignment_table(at)
-    assert table["error, held-out"].min() < 0.35 < table["held-out, row later"].min()
+    assert table["error, validation"].min() < 0.35 < table["validation, row later"].min()
     rows, columns = tokens_of(at, "alignment_map")
     assert columns == list(pair.english) and rows == list(pair.chinese)
 
@@ -97,7 +97,7 @@ def test_random_weights_say_that_they_are_chance():
     at = opened(PAGE, preset=None, weights="random", forced_ids="70.80.90", max_new_tokens=4)
     assert_works(at)
     assert "The weights are random (seed 0)" in told(at)
-    assert alignment_table(at)["error, held-out"].min() > 0.5
+    assert alignment_table(at)["error, validation"].min() > 0.5
 
 
 @pytest.mark.parametrize(

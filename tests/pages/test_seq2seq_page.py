@@ -201,8 +201,8 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
 
 def test_without_its_source_the_target_is_another_one():
     at = translated()
-    blind = next(t.value for t in at.dataframe if "what it writes" in t.value)
-    assert target(at) not in set(blind["what it writes"])
+    blind = next(t.value for t in at.dataframe if "its output" in t.value)
+    assert target(at) not in set(blind["its output"])
     ways = figure(at, "missing_ways")
     assert len(ways["layout"]["yaxis"]["ticktext"]) == 5
     assert "Without cross-attention the next token moves by" in said(at)

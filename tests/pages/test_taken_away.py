@@ -245,7 +245,7 @@ def memory(it: Taken, name: str) -> None:
 def fits(it: Taken, name: str) -> None:
     table = it.table(name)
     assert {"NVIDIA A100 SXM 80GB"} < {*table["device"]} and {*table["it fits"]} == {"yes"}
-    use = table.set_index("device")["memory to use"]
+    use = table.set_index("device")["usable memory"]
     assert use["NVIDIA A100 SXM 80GB"] == "72 GB"  # 90 % of it
 
 

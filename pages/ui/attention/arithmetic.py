@@ -35,7 +35,7 @@ def written_out(
 def _projected(run: Run, one: HeadSteps, head: int, query: int) -> str:
     first = ", ".join(number(x) for x in one.q[query, :4])
     more = _more(max(0, one.d_head - 4))
-    text = _("q({token}) = ({first}{more}), k and v alike: d_head = {d_head} numbers each.")
+    text = _("q({token}) = ({first}{more}), likewise k and v: d_head = {d_head} numbers each.")
     said = text.format(
         token=literal(run.input.labels[query]), first=first, more=more, d_head=one.d_head
     )
@@ -46,12 +46,12 @@ def _of_this_model(run: Run, head: int) -> list[str]:
     """What this model does to queries and keys before they meet."""
     config, said = run.config, []
     if config.n_kv_heads < config.n_heads:
-        text = _("{kind}: this head reads key and value head {kv_head} of {n}.")
+        text = _("{kind}: this head uses key and value head {kv_head} of {n}.")
         kv_head = head * config.n_kv_heads // config.n_heads
         kind = terms.attention_kind(config)
         said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
     if config.attention.qk_norm:
-        said.append(_("q and k are brought to RMS 1."))
+        said.append(_("q and k are scaled to RMS 1."))
     if config.position.position_kind is PositionKind.ROPE:
         said.append(_("RoPE has turned q and k by their positions."))
     return said
@@ -97,8 +97,8 @@ def _softmax(one: HeadSteps, query: int, key: int) -> str:
     if found is None:
         return _("exp(−∞) = 0: a masked key gets no weight at all.")
     text = _(
-        "exp({score} − {largest}) / Σ = {exp} / {total} = **{weight:.3f}** "
-        "(the largest score of the row is taken off first)"
+        "exp({score} − {largest}) / Σ = {exp} / {total} = **{weight:.3f}** (the largest "
+        "score of the row is subtracted first)"
     )
     return text.format(
         score=number(found.score),

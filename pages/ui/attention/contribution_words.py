@@ -28,11 +28,15 @@ def _largest(run: Run, found: Contribution, weight: int, norm: int) -> str:
         "norm": percent(float(share[weight])),
     }
     if weight == norm:
-        text = _("{token} has the largest weight ({weight}) and adds most ({norm} of all lengths).")
+        text = _(
+            "{token} has the largest weight ({weight}) and contributes most ({norm} of the "
+            "total length)."
+        )
         return text.format(**values)
     text = _(
-        "{token} has the largest weight ({weight}), but {other} adds most: {other_norm} of all "
-        "lengths with a weight of {other_weight}, against {norm} of {token}."
+        "{token} has the largest weight ({weight}), but {other} contributes most: "
+        "{other_norm} of the total length with a weight of {other_weight}; {token} "
+        "contributes {norm}."
     )
     return text.format(
         **values,

@@ -17,9 +17,9 @@ SORT_LABELS = {
     "entropy_bits": N_("entropy (bits)"),
     "distance_tokens": N_("distance (tokens)"),
     "first_token": N_("first token"),
-    "same_token": N_("same token"),
+    "same_token": N_("itself"),
     "previous_token": N_("previous token"),
-    "induction": N_("after the same token"),
+    "induction": N_("token after an earlier copy (induction)"),
 }
 COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the layer")}
 

@@ -94,11 +94,11 @@ def all_heads(run: Run) -> None:
             _("entropy (bits)"): table["entropy_bits"],
             _("distance (tokens)"): table["distance_tokens"],
             _("previous token"): table["previous_token"],
-            _("same token"): table["same_token"],
+            _("itself"): table["same_token"],
             _("first token"): table["first_token"],
-            _("after the same token"): table["induction"],
+            _("token after an earlier copy (induction)"): table["induction"],
             _("value of the first token"): first["value_ratio"],
-            _("sink"): first["is_sink"],
+            _("attention sink"): first["is_sink"],
             _("name"): [_named(row) for row in table.itertuples()],
         }
     )

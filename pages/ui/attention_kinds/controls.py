@@ -20,8 +20,8 @@ def reach_controls(run: Run) -> None:
     """The window, and the stride."""
     n, shown = run.input.shape[1], reach(run)
     if n > 1:
-        slider("kinds_window", _("window · tokens back"), shown.window, most=n)
-        label = _("stride · every so many-th token before")
+        slider("kinds_window", _("window · earlier tokens"), shown.window, most=n)
+        label = _("stride · every n-th earlier token")
         slider("kinds_stride", label, shown.stride, most=n)
 
 

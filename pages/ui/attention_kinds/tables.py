@@ -18,8 +18,8 @@ def errors(run: Run, layer: int, head: int, reach: Reach) -> None:
     table = measured.errors(run, layer, head, reach)
     shown = pd.DataFrame(
         {
-            _("way to attend"): table["kind"].map(words.kind),
-            _("error against full"): table["error"].map("{:.2%}".format),
+            _("attention variant"): table["kind"].map(words.kind),
+            _("error against full attention"): table["error"].map("{:.2%}".format),
             _("weight on other keys"): table["moved"].map("{:.2%}".format),
             _("pairs scored"): table["pairs"],
         }
@@ -32,7 +32,7 @@ def growth(found: tuple[Measured, ...]) -> None:
     time, memory = (measured.exponents(found, of) for of in ("milliseconds", "peak_bytes"))
     rows = [
         {
-            _("way to attend"): words.kind(kind),
+            _("attention variant"): words.kind(kind),
             _("time, theory"): words.IN_THEORY[kind][0],
             _("time, measured"): _power(time.get(kind)),
             _("memory, theory"): words.IN_THEORY[kind][1],
@@ -51,17 +51,17 @@ def sharing(run: Run, layer: int) -> None:
     """What each costs."""
     shared = measured.shared(run)
     rows = [measured.sharing_row(run, n, layer) for n in shared]
-    moved = _("KL of the output (bits)") if reads_tokens(run) else _("output moved")
+    moved = _("KL of the output (bits)") if reads_tokens(run) else _("change of the output")
     shown = pd.DataFrame(
         {
             _("kind"): [terms.attention_kind(measured.with_shared(run, n)) for n in shared],
             "n_kv_heads": [row["n_kv_heads"] for row in rows],
             _("k_proj + v_proj"): [f"{row['kv_parameters']:,}" for row in rows],
             _("parameters"): [f"{row['parameters']:,}" for row in rows],
-            _("cache a token (bytes)"): [f"{row['cache_bytes']:,}" for row in rows],
+            _("cache per token (bytes)"): [f"{row['cache_bytes']:,}" for row in rows],
             _("cache at max_seq_len"): [bytes_text(row["cache_bytes_full"]) for row in rows],
             _("cosine within a group"): [_cosine(row["within"]) for row in rows],
-            _("across groups"): [_cosine(row["across"]) for row in rows],
+            _("cosine across groups"): [_cosine(row["across"]) for row in rows],
             moved: [f"{row['moved']:.3g}" for row in rows],
         }
     )

@@ -13,7 +13,7 @@ from pages.ui.changes.measured import reads_tokens
 from pages.ui.language import _
 
 KINDS = {
-    AttentionKind.FULL: N_("full"),
+    AttentionKind.FULL: N_("full attention"),
     AttentionKind.FUSED: N_("fused"),
     AttentionKind.WINDOW: N_("window"),
     AttentionKind.STRIDED: N_("strided"),
@@ -187,7 +187,7 @@ def shared_tiles(run: Run) -> pd.DataFrame:
             kind, kv = terms.attention_kind(measured.with_shared(run, n)), head // group
             starts_a_group = head % group == 0
             label = f"<b>{kind}</b>" if head == 0 else f"kv {kv}" if starts_a_group else ""
-            text = _("{kind}, head {head}: reads with key and value head {kv}")
+            text = _("{kind}, head {head}: uses key and value head {kv}")
             rows.append({"label": label, "hover": text.format(kind=kind, head=head, kv=kv)})
     return pd.DataFrame(rows).assign(head=range(len(rows)))
 

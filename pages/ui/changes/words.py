@@ -19,7 +19,7 @@ PARTS = {
 KINDS = {
     InterventionKind.ZERO: N_("nothing (switched off)"),
     InterventionKind.MEAN: N_("its mean over the tokens"),
-    InterventionKind.PATCH: N_("what it was for another text"),
+    InterventionKind.PATCH: N_("its value for another text"),
 }
 NOTHING = 1e-6
 
@@ -61,7 +61,7 @@ def unit(run: Run) -> str:
 def left_out(run: Run) -> str:
     """Which changes this model has no place for; nothing where all fit."""
     n = len(state.asked()) - len(run.interventions)
-    text = _("{n} changes name a layer, head or token that is not here: they are left out.")
+    text = _("{n} changes refer to a layer, head or token that does not exist here: ignored.")
     return text.format(n=n) if n else ""
 
 

@@ -105,14 +105,14 @@ def from_toml(found: bytes) -> list[Kept]:
 
 def _entry(name: str, table: Any) -> Kept:
     if not name.strip() or len(name) > LONGEST_NAME or any(map(_is_control, name)):
-        text = N_("{name} is no name: 1 to {most} characters, none of them a control character")
+        text = N_("{name} is not a valid name: use 1 to {most} characters, no control characters")
         raise UnreadableFileError(text, name=name, most=LONGEST_NAME)
     if not isinstance(table, dict):
-        text = N_("{name} is no table: each configuration is one, as [my name]")
+        text = N_("{name} is not a table: each configuration is one, as [my name]")
         raise UnreadableFileError(text, name=name)
     for key in table:
         if key not in (*CONFIG, *BESIDE, "architecture"):
-            raise UnreadableFileError(N_("{name}: {key} is no setting"), name=name, key=key)
+            raise UnreadableFileError(N_("{name}: {key} is not a setting"), name=name, key=key)
     values = {key: _value(name, key, value) for key, value in table.items()}
     preset = _start(name, values)
     config = starts.start(preset).config

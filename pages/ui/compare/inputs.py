@@ -30,7 +30,7 @@ def counted_with() -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:
-        label = _("n · tokens of a text that is counted with")
+        label = _("n · tokens of the text counted with")
         slide("context_len", label, LENGTHS, link.value("context_len"))
     with right:
         pick("weight_format", _("Number format of the weights"), WEIGHT_FORMATS, label_of=str)

@@ -71,7 +71,7 @@ def _counts(entry: kept.Kept, n: int) -> str:
 
 def _buttons(i: int, *, is_a: bool) -> None:
     st.button(
-        _("is A") if is_a else _("make it A"),
+        _("is A") if is_a else _("set as A"),
         key=f"kept_a_{i}",
         on_click=kept.choose,
         args=(i,),

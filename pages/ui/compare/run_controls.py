@@ -25,7 +25,7 @@ def flow_controls(pair: Pair) -> None:
         options = measured.stages(pair)
         pick("compared_stage", label, options, label_of=run_words.stage, shown=stage)
     with right:
-        label = _("by its")
+        label = _("Statistic")
         pick("compared_moment", label, COMPARED_MOMENTS, label_of=run_words.moment, shown=moment)
 
 

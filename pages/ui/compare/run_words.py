@@ -14,8 +14,8 @@ from pages.ui.numbers import percent, readable
 
 STAGES = {
     "resid_post": N_("the stream after the layer"),
-    "attention_out": N_("what attention writes"),
-    "feed_forward_out": N_("what the feed-forward layer writes"),
+    "attention_out": N_("attention output"),
+    "feed_forward_out": N_("feed-forward output"),
 }
 MOMENTS = {
     "rms": "RMS",
@@ -39,7 +39,7 @@ def moment(name: str) -> str:
 
 def cannot_run(name: str, why: str) -> str:
     """Why one of them is counted only."""
-    text = _("{name} is counted and not run here. {why}. What needs a run of both is left out.")
+    text = _("{name} is only counted here, not run. {why}. What needs a run of both is left out.")
     return text.format(name=literal(name), why=why.rstrip("."))
 
 
@@ -68,7 +68,7 @@ def flow_sentence(pair: Pair, stage_name: str, moment_name: str) -> str:
     start, last = both.iloc[0], both.iloc[-1]
     text = _(
         "{stage}, {moment}: A goes from {a_start} to {a_end}, B from {b_start} to "
-        "{b_end} (layers {first} to {last}). They lie furthest apart at layer {apart}."
+        "{b_end} (layers {first} to {last}). They are furthest apart at layer {apart}."
     )
     apart = both["layer"][(both["value_b"] - both["value_a"]).abs().idxmax()]
     said = text.format(
@@ -176,8 +176,8 @@ def head_sentence(pair: Pair, layer: int, head: int, token: int) -> str:
     labels_a, labels_b = pair.a.input.labels, pair.b.input.labels
     key_a, key_b = int(np.nanargmax(a)), int(np.nanargmax(b))
     text = _(
-        "{token} (token {place}) reads most from {key_a} in A ({weight_a:.2f}) and from {key_b} in "
-        "B ({weight_b:.2f})."
+        "{token} (token {place}) attends most to {key_a} in A ({weight_a:.2f}) and to "
+        "{key_b} in B ({weight_b:.2f})."
     )
     if not pair.reads_the_same:
         text = _(
@@ -202,7 +202,7 @@ def _moved(pair: Pair, layer: int, head: int, token: int) -> str:
     if not pair.reads_the_same:
         return ""
     difference = measured.difference(pair, layer, head)[token]
-    text = _("{share} of its weight lies on other keys; of the whole head, {mean} on average.")
+    text = _("{share} of its weight lies on other keys; {mean} on average over the head's queries.")
     share, mean = np.abs(np.nan_to_num(difference)).sum() / 2, measured.distances(pair)[layer, head]
     return text.format(share=percent(float(share)), mean=percent(float(mean)))
 

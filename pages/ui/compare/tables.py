@@ -72,7 +72,7 @@ def _used(run: Run) -> dict[str, Any]:
     mask = run.mask
     title = starts.POCKET_TITLES.get(run.weights, run.weights)
     found = {
-        "weights": _(title) if run.weights else _("random (seed)"),
+        "weights": _(title) if run.weights else _("random (from the seed)"),
         "dtype": run.dtype,
         "mask_kind": str(mask.mask_kind),
     }
@@ -112,12 +112,12 @@ def run_rows(pair: Pair) -> list[Row]:
     entropy = [measured.mean_entropy(run) for run in pair.both]
     rows = [
         Row(_("RMS of the stream after the last layer"), *ends, readable),
-        Row(_("growth of the stream through the layers"), *growth, _times),
-        Row(_("entropy of a head, mean (bits)"), *entropy, "{:.2f}".format),
+        Row(_("growth of the stream over the layers"), *growth, _times),
+        Row(_("entropy of the heads, mean (bits)"), *entropy, "{:.2f}".format),
     ]
     if pair.reads_the_same:
         apart = float(measured.distances(pair).mean())
-        label = _("distance of heads of one number, mean (0 to 1)")
+        label = _("distance of heads with the same number, mean (0 to 1)")
         rows.append(Row(label, 0.0, apart, "{:.3f}".format, is_between=True))
     return rows
 
@@ -135,7 +135,7 @@ def numbers_frame(rows: list[Row]) -> pd.DataFrame:
     """Both, their ratio, and their difference, which is as long as they are."""
     return pd.DataFrame(
         {
-            _("what"): [row.label for row in rows],
+            _("quantity"): [row.label for row in rows],
             "A": [_said(row, row.a) for row in rows],
             "B": [NOTHING if row.is_between else _said(row, row.b) for row in rows],
             _("B ÷ A"): [_ratio(row) for row in rows],

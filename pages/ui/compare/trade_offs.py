@@ -22,7 +22,7 @@ MEASURES = {
     "decode_flops": N_("FLOPs per token generated"),
     "weight_bytes": N_("bytes of the weights"),
     "cache_bytes": N_("KV cache, bytes per token"),
-    "memory": N_("memory to use it, bytes"),
+    "memory": N_("memory for inference, bytes"),
     "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
     "d_model": "d_model",
     "n_layers": "n_layers",

@@ -253,13 +253,13 @@ def _left_out(found: tuple[Candidate, ...], table: pd.DataFrame) -> str:
     n = len(found) - len(table)
     if not n:
         return ""
-    text = _("{n} are not drawn: they have no such number (who does not write has no cache).")
+    text = _("{n} are not drawn: the number does not apply to them (an encoder has no cache).")
     return text.format(n=n)
 
 
 def front_alt(found: tuple[Candidate, ...], axes: Axes, n: int) -> str:
     """The dots in words."""
-    text = _("{x} against {y}, a dot a configuration. {sentence}")
+    text = _("{x} and {y}, one dot per configuration. {sentence}")
     return text.format(
         x=trade_offs.title(axes.x, n, axes.weight_format),
         y=trade_offs.title(axes.y, n, axes.weight_format),
@@ -294,5 +294,5 @@ def front_note() -> str:
 
 def list_note(n: int) -> str:
     """How many are kept, and where."""
-    text = _("{n} of {most} kept, all of them in the link of this page.")
+    text = _("{n} of {most} kept, all in the link of this page.")
     return text.format(n=n, most=MOST_KEPT)

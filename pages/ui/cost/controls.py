@@ -23,7 +23,7 @@ def shape_controls() -> None:
     """How long a text is, and how many go through at once: the same for the whole page."""
     left, right = st.columns(2)
     with left:
-        slide("context_len", _("n · tokens of a text"), LENGTHS, link.value("context_len"))
+        slide("context_len", _("n · tokens per text"), LENGTHS, link.value("context_len"))
     with right:
         slide("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
 

@@ -22,8 +22,10 @@ def flops_sentence(config: ModelConfig, kind: PassKind, shape: Shape, setup: Set
         return said
     text = _("In addition, {again} are recomputed in the backward pass: {why}.")
     why = [
-        _("fused attention does not keep the scores") if setup.fused else "",
-        _("with checkpointing each layer goes forward twice") if setup.checkpointing else "",
+        _("fused attention does not store the scores") if setup.fused else "",
+        _("with activation checkpointing each layer runs forward twice")
+        if setup.checkpointing
+        else "",
     ]
     return f"{said} " + text.format(again=amounts.flops(again), why="; ".join(filter(None, why)))
 
@@ -34,13 +36,14 @@ def _flops_of_the_step(config: ModelConfig, kind: PassKind, shape: Shape) -> str
     times = 6 if kind is PassKind.TRAINING else 2
     pairs = sum(each.flops for each in found if each.name.endswith(crossover.PAIRS))
     text = _(
-        "{total} in all: {each} for each of {tokens:,} tokens, {share:.2f} times the rule of "
-        "{rule}. Between tokens (scores, pattern · V): {pairs} of it."
+        "{total} in total: {each} for each of {tokens:,} tokens, {share:.2f} times the "
+        "estimate {rule}. Attention between tokens (scores and weighted sum) is {pairs} "
+        "of it."
     )
     if tokens == 1:
         text = _(
-            "{total} for one token, {share:.2f} times the rule of {rule}. Between tokens (scores, "
-            "pattern · V): {pairs} of it."
+            "{total} per token, {share:.2f} times the estimate {rule}. Attention "
+            "between tokens (scores and weighted sum) is {pairs} of it."
         )
     return text.format(
         total=amounts.flops(flops),
@@ -55,9 +58,9 @@ def _flops_of_the_step(config: ModelConfig, kind: PassKind, shape: Shape) -> str
 def _rule(config: ModelConfig, times: int) -> str:
     """So many FLOPs for every parameter that a token meets."""
     active = active_parameters(config)
-    text = _("{times} FLOP a parameter")
+    text = _("{times} FLOPs per parameter")
     if active < fit.n_parameters(config):
-        text = _("{times} FLOP for each of the {active:,} parameters that a token meets")
+        text = _("{times} FLOPs per active parameter ({active:,} per token)")
     return text.format(times=times, active=active)
 
 

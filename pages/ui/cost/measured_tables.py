@@ -28,7 +28,7 @@ def timed(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> pd.DataFrame:
         _("at best"): rows["estimated_s"].map(duration),
         _("measured"): rows["measured_s"].map(_or_dash(duration)),
         _("share reached"): rows["share"].map(_or_dash(percent)),
-        _("bound by"): rows["bound"].map(lambda name: _(measured_words.BOUNDS[name])),
+        _("limited by"): rows["bound"].map(lambda name: _(measured_words.BOUNDS[name])),
     }
     return pd.DataFrame(_counted(rows) | times | _formulas(rows))
 
@@ -41,7 +41,7 @@ def show(table: pd.DataFrame) -> None:
 def _counted(rows: pd.DataFrame) -> dict[str, pd.Series]:
     return {
         _("operation"): rows["operation"].map(measured_words.operation),
-        _("times a layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
+        _("times per layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(lambda n: f"{n:,}"),
         _("bytes"): rows["bytes"].map(lambda n: f"{n:,}"),
         _("FLOPs per byte"): rows["intensity"].map(amounts.rounded),
@@ -83,7 +83,7 @@ def _hover(row) -> str:
         f"<b>{measured_words.operation(row.operation)}</b>",
         f"{amounts.flops(row.flops)} = {row.flops_formula}",
         f"{amounts.in_bytes(row.bytes)} = {row.bytes_formula}",
-        _("{intensity} FLOPs a byte").format(intensity=amounts.rounded(row.intensity)),
+        _("{intensity} FLOPs per byte").format(intensity=amounts.rounded(row.intensity)),
         _("at best {time}: {rate}").format(
             time=duration(row.estimated_s), rate=flop_rate(row.roof_flops_per_s)
         ),

@@ -19,9 +19,9 @@ from pages.ui.cost.units import byte_rate, duration, flop_rate
 from pages.ui.language import _
 from pages.ui.numbers import percent
 
-PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one token more")}
+PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one more token")}
 TRAFFICS = {"triad": N_("triad a = b + s·c"), "copy": N_("copy"), "read": N_("read")}
-BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("its start")}
+BOUNDS = {"compute": N_("arithmetic"), "memory": N_("memory"), "start": N_("launch time")}
 GROUPS = {
     "norm": N_("norms"),
     "attention": N_("attention"),
@@ -34,10 +34,10 @@ OPERATIONS = {
     "norm": N_("norm"),
     "scores": N_("scores"),
     "softmax": N_("softmax"),
-    "values": N_("values"),
+    "values": N_("weighted sum"),
     "fused": N_("fused attention"),
     "activation": N_("activation"),
-    "residual": N_("add to stream"),
+    "residual": N_("residual addition"),
 }
 CROSS = "cross_"
 BUSY = 1.5
@@ -160,7 +160,7 @@ def device_alt(place: Place, speed: Speed) -> str:
 
 def so_far_alt(place: Place, speed: Speed) -> str:
     """The same of what was measured before a stop."""
-    text = _("{product} products and {moved} arrays were measured.")
+    text = _("{product} matrix products and {moved} arrays were measured.")
     said = text.format(product=len(speed.products), moved=len(speed.moved))
     return f"{_both_panels()} {said}"
 
@@ -174,9 +174,9 @@ def bound_sentence(case: Case, peak: DevicePeak) -> str:
     rows = measured.table(case, peak, ())
     parts = []
     for bound, text in (
-        ("compute", N_("bound by arithmetic: {names}")),
-        ("memory", N_("bound by memory: {names}")),
-        ("start", N_("so small that starting them takes longer: {names}")),
+        ("compute", N_("limited by arithmetic: {names}")),
+        ("memory", N_("limited by memory: {names}")),
+        ("start", N_("so small that launching them takes longer: {names}")),
     ):
         found = rows["operation"][rows["bound"] == bound]
         if len(found):

@@ -18,7 +18,7 @@ def memory_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
     need = counted.need(config, setup, shape, is_training=is_training)
     parts = {part: getattr(need, part) for part in frames.NEEDS[is_training]}
     largest = max(parts, key=parts.__getitem__)
-    text = _("{total} in all; the largest part is {part}: {bytes}, {share}.")
+    text = _("{total} in total; the largest part is {part}: {bytes}, {share}.")
     if setup.n_devices > 1:
         text = _("{total} on each device; the largest part is {part}: {bytes}, {share}.")
     said = text.format(
@@ -122,7 +122,10 @@ def fits_sentence(found: tuple[counted.Fits, ...], n_devices: int) -> str:
     own = next((each for each in found if each.device == HERE), None)
     needed = amounts.in_bytes(found[0].needed)
     if not enough:
-        text = _("{needed} fit into none of these: share it among several, or ask for less.")
+        text = _(
+            "{needed} fit into none of these: shard over several devices, or reduce batch "
+            "or length."
+        )
         return text.format(needed=needed)
     least = min(enough, key=lambda each: each.memory)
     text = _("{needed} fit into {n} of {all} devices; the smallest is {device}.")
@@ -141,13 +144,13 @@ def _fits_shared(found: tuple[counted.Fits, ...], n_devices: int) -> str:
     needed = amounts.in_bytes(found[0].needed)
     if not enough:
         text = _(
-            "{needed} on each of {n:,} devices: none of these kinds has that much. Take more of "
-            "them, or ask for less."
+            "{needed} on each of {n:,} devices: none of these kinds has that much. Use "
+            "more devices, or reduce batch or length."
         )
         return text.format(needed=needed, n=n_devices)
     text = _(
-        "{needed} on each of {n:,} devices: enough room on {enough} of {all} kinds; the smallest "
-        "is {device}."
+        "{needed} on each of {n:,} devices: {enough} of {all} kinds have enough memory; "
+        "the smallest is {device}."
     )
     least = min(enough, key=lambda each: each.memory)
     said = text.format(

@@ -13,7 +13,7 @@ PASSES = {
     "training": N_("training step"),
     "forward": N_("forward"),
     "prefill": N_("prefill · read a prompt"),
-    "decode": N_("decode · one more token"),
+    "decode": N_("decode · generate one more token"),
 }
 USES = {"training": N_("train"), "inference": N_("use")}
 OPTIMIZERS = {
@@ -24,7 +24,7 @@ OPTIMIZERS = {
 }
 OPERATIONS = {
     "scores": N_("scores Q·Kᵀ"),
-    "values": N_("pattern · V"),
+    "values": N_("attention weights · V"),
 }
 CROSS = N_("cross: {part}")
 NEEDS = {
@@ -37,25 +37,25 @@ NEEDS = {
 }
 KEPT = {
     "layer_input": N_("inputs of the layers"),
-    "norms": N_("norms, what they need"),
-    "attention_in": N_("what q, k and v are made of"),
+    "norms": N_("norms: saved inputs"),
+    "attention_in": N_("input of q, k and v"),
     "q_k_v": N_("queries, keys, values"),
     "qk_norm": N_("norms of queries and keys"),
     "rotation": N_("cosines and sines of RoPE"),
-    "pattern": N_("attention patterns"),
+    "pattern": N_("attention weights"),
     "distances": N_("distances of the learned bias"),
-    "mask": N_("mask, as it is added"),
-    "head_out": N_("what the heads read"),
+    "mask": N_("additive mask"),
+    "head_out": N_("outputs of the heads"),
     "dropout": N_("masks of dropout"),
     "feed_forward_in": N_("input of the feed-forward layer"),
-    "routed": N_("what goes to experts and comes back"),
+    "routed": N_("inputs and outputs of the experts"),
     "hidden": N_("hidden values"),
     "token_ids": N_("token ids"),
     "embedding_norm": N_("embedding norm"),
     "final_norm": N_("final norm"),
-    "unembed_in": N_("what is scored"),
+    "unembed_in": N_("input of the output matrix"),
     "log_probs": N_("log-probabilities"),
-    "working": N_("for a moment on the way back"),
+    "working": N_("temporary, in the backward pass"),
 }
 VARIANTS = {
     "chosen": N_("as you chose"),
@@ -67,13 +67,13 @@ VARIANTS = {
 }
 TERMS = {
     "rule": N_("6·N·D"),
-    "tables": N_("tables: looked up"),
-    "vectors": N_("biases, norms: no products"),
+    "tables": N_("tables: looked up, not multiplied"),
+    "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens"),
-    "rest": N_("the other half: not passed"),
+    "rest": N_("the other half: left out"),
     "exact": N_("exact"),
-    "recomputed": N_("computed again"),
+    "recomputed": N_("recomputed"),
 }
 
 
@@ -137,9 +137,13 @@ def variant(name: str, setup) -> str:
     """What is different in a bar; `setup` is what it is drawn for."""
     match name:
         case "checkpointing":
-            return _("with checkpointing") if setup.checkpointing else _("without checkpointing")
+            return (
+                _("with activation checkpointing")
+                if setup.checkpointing
+                else _("without activation checkpointing")
+            )
         case "fused":
-            return _("fused attention") if setup.fused else _("attention step by step")
+            return _("fused attention") if setup.fused else _("attention, eager")
         case "format":
             return str(setup.weight_format)
         case _:

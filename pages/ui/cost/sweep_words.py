@@ -19,7 +19,7 @@ SWEPT = {
     "n_heads": "n_heads",
     "batch": N_("batch"),
 }
-DIRECTIONS = {"forward": N_("forward"), "forward_backward": N_("forward and back")}
+DIRECTIONS = {"forward": N_("forward"), "forward_backward": N_("forward and backward")}
 LEVEL, ALIKE = 0.15, 0.1
 
 
@@ -95,11 +95,11 @@ def dtypes_sentence(all_wanted: tuple[Sweep, ...], found: Found) -> str:
 
 def _compared(name: str, ratio: float) -> str:
     if abs(ratio - 1) < ALIKE:
-        return _("{dtype} is as fast here.").format(dtype=name)
+        return _("{dtype} is equally fast here.").format(dtype=name)
     if ratio > 1:
-        text = _("{dtype} pays here: {ratio} times as fast.")
+        text = _("{dtype} pays off here: {ratio} times as fast.")
         return text.format(dtype=name, ratio=rounded(ratio))
-    text = _("{dtype} does not pay here: {ratio} times as slow.")
+    text = _("{dtype} is slower here: {ratio} times the time.")
     return text.format(dtype=name, ratio=rounded(1 / ratio))
 
 
@@ -108,10 +108,15 @@ def skipped_note(found: Found) -> str:
     said = []
     for series, each in sweeps.skipped(found):
         if each.fault:
-            text = _("{dtype}: from {size:,} on it needs about {need}, more than one run may take.")
+            text = _(
+                "{dtype}: from size {size:,} on it needs about {need}, more than one run is "
+                "allowed."
+            )
             said.append(text.format(dtype=series, size=each.size, need=each.fault))
         else:
-            text = _("{dtype}: from {size:,} on a pass would take about {time}, more than {most}.")
+            text = _(
+                "{dtype}: from size {size:,} on a pass would take about {time}, more than {most}."
+            )
             times = {"time": duration(each.seconds), "most": duration(LONGEST_PASS)}
             said.append(text.format(dtype=series, size=each.size, **times))
     return " ".join([_("Not measured."), *said]) if said else ""

@@ -24,9 +24,9 @@ def operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) 
         _("in numbers"): table["numbers"],
     }
     if table["backward"].any():
-        columns[_("back")] = table["backward"].map(amounts.flops)
+        columns[_("backward")] = table["backward"].map(amounts.flops)
     if table["recomputed"].any():
-        columns[_("computed again")] = table["recomputed"].map(amounts.flops)
+        columns[_("recomputed")] = table["recomputed"].map(amounts.flops)
     shown = pd.DataFrame(columns)
     st.dataframe(shown, hide_index=True, key="operation_table", height="content")
 
@@ -39,9 +39,9 @@ def passes(config: ModelConfig, shape: Shape) -> None:
         tokens = flop_words.n_tokens(config, kind, shape)
         rows.append(
             {
-                _("what goes through"): names.pass_kind(kind),
-                _("in all"): amounts.flops(flops),
-                _("a token"): amounts.flops(flops / tokens),
+                _("computation"): names.pass_kind(kind),
+                _("total"): amounts.flops(flops),
+                _("per token"): amounts.flops(flops / tokens),
                 _("tokens computed"): f"{tokens:,}",
             }
         )
@@ -53,7 +53,7 @@ def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
     found = counted.kept(config, setup, shape)
     rows = [
         {
-            _("kept for the way back"): names.kept(part.name),
+            _("saved for backward"): names.kept(part.name),
             _("bytes"): amounts.in_bytes(part.count(found.sizes)),
             _("share"): percent(part.count(found.sizes) / found.peak),
             _("formula"): part.formula(),
@@ -62,7 +62,7 @@ def kept(config: ModelConfig, setup: Setup, shape: Shape) -> None:
     ]
     rows.append(
         {
-            _("kept for the way back"): names.kept("working"),
+            _("saved for backward"): names.kept("working"),
             _("bytes"): amounts.in_bytes(found.working),
             _("share"): percent(max(0, found.working) / found.peak),
             _("formula"): found.working_formula,
@@ -86,8 +86,8 @@ def fits_frame(found: tuple[counted.Fits, ...]) -> pd.DataFrame:
             _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
             batch: [_most(each.batch, counted.LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, counted.LONGEST) for each in found],
-            _("share taken"): [f"{each.needed / each.memory:,.0%}" for each in found],
-            _("memory to use"): [amounts.in_bytes(each.memory) for each in found],
+            _("share of memory"): [f"{each.needed / each.memory:,.0%}" for each in found],
+            _("usable memory"): [amounts.in_bytes(each.memory) for each in found],
         }
     )
 
@@ -107,8 +107,8 @@ def hours(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> None:
             _("device"): [HARDWARE[each.device].title for each in found],
             _("peak, dense"): [f"{amounts.flops(each.peak)}/s" for each in found],
             _("on one device"): [amounts.duration(each.device_hours) for each in found],
-            _("on all of them"): [amounts.duration(each.hours) for each in found],
-            _("fewest that hold it without activations"): [each.fewest for each in found],
+            _("on all devices"): [amounts.duration(each.hours) for each in found],
+            _("devices needed at least, without activations"): [each.fewest for each in found],
         }
     )
     st.dataframe(shown, hide_index=True, key="hours_table", height="content")

@@ -31,8 +31,9 @@ def optimal_sentence(config: ModelConfig, plan: Plan) -> str:
     """How far from twenty tokens a parameter."""
     ratio = plan.n_tokens / active_parameters(config)
     text = _(
-        "{ratio} tokens for each parameter. Hoffmann et al. (2022) found about 20 to be best "
-        "for a fixed number of FLOPs: {optimal} here. Who uses a model much trains it longer."
+        "{ratio} tokens per parameter. Hoffmann et al. (2022) found about 20 to be best "
+        "for a fixed number of FLOPs: {optimal} here. A model that will be used a lot "
+        "is trained longer."
     )
     return text.format(
         ratio=amounts.rounded(ratio), optimal=amounts.tokens(compute_optimal_tokens(config))
@@ -48,7 +49,7 @@ def hours_sentence(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str
         return text.format(device=title, dtype=setup.weight_format)
     found = rows[plan.device]
     text = _(
-        "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} of one device."
+        "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} on one device."
     )
     said = text.format(
         count=plan.n_devices,

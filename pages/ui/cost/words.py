@@ -11,10 +11,10 @@ def counted_model(config: ModelConfig) -> str:
     """The model in one line, and how long counting took nothing."""
     n, active = fit.n_parameters(config), active_parameters(config)
     if active == n:
-        return _("{n:,} parameters. Nothing is built for what is counted here.").format(n=n)
+        return _("{n:,} parameters. Counted by formula, nothing is built.").format(n=n)
     text = _(
-        "{n:,} parameters, of which a token meets {active:,}. Nothing is built for what is "
-        "counted here."
+        "{n:,} parameters, of which each token uses {active:,}. Counted by formula, "
+        "nothing is built."
     )
     return text.format(n=n, active=active)
 

@@ -51,7 +51,7 @@ def load(run: Run, layer: int) -> None:
         {
             _("expert"): table["expert"],
             _("asked"): table["asked"],
-            _("taken"): table["kept"],
+            _("processed"): table["kept"],
             _("dropped"): table["dropped"],
             _("mean probability"): table["mean_prob"].round(4),
         }

@@ -22,7 +22,9 @@ def where(run: Run, layer: int, expert: int) -> str:
     text = _("Layer {layer}").format(layer=layer + 1)
     if run.config.n_experts > 1:
         n = measured.n_given(run, layer, expert)
-        text += ", " + _("expert {expert} at the {n} tokens sent to it").format(expert=expert, n=n)
+        text += ", " + _("expert {expert} with the {n} tokens routed to it").format(
+            expert=expert, n=n
+        )
     return f"{text}, {weights(run)}"
 
 
@@ -66,9 +68,9 @@ def bend_sentence(run: Run, layer: int, expert: int) -> str:
     """Where the units of this run live on the bend."""
     found = measured.standing(run, layer, expert)
     text = _(
-        "{where}: {below} of the pre-activations lie below 0, their median is {median:.2f}. At "
-        "{off} of all pairs of a token and a unit the activation is off, at {flat} its slope is "
-        "below 0.01."
+        "{where}: {below} of the pre-activations are below 0, the median is "
+        "{median:.2f}. In {off} of all token–unit pairs the activation is off, in "
+        "{flat} its slope is below 0.01."
     )
     said = text.format(
         where=where(run, layer, expert),
@@ -94,7 +96,9 @@ def gate_sentence(run: Run, layer: int, expert: int, token: int) -> str:
     """What multiplies at the pinned token, and how often the gate is shut."""
     table = measured.strongest(run, layer, expert, token)
     if table.empty:
-        text = _("{token} was not sent to expert {expert}: pin another token or choose its expert.")
+        text = _(
+            "{token} was not routed to expert {expert}: pin another token or choose its expert."
+        )
         return text.format(token=literal(run.input.labels[token]), expert=expert)
     first = table.iloc[0]
     off = measured.standing(run, layer, expert).off
@@ -134,8 +138,8 @@ def units_sentence(run: Run, layer: int, expert: int) -> str:
     n, n_dead = len(table), int(table["is_dead"].sum())
     n_saturated = int(table["is_saturated"].sum())
     text = _(
-        "{where}: {dead:,} of {n:,} units are dead ({share}), {saturated:,} saturated at every "
-        "token, {silent:,} never active. The unit in the middle of the order is active at {median} "
+        "{where}: {dead:,} of {n:,} units are dead ({share}), {saturated:,} saturated "
+        "at every token, {silent:,} never active. The median unit is active at {median} "
         "of the tokens."
     )
     return text.format(
@@ -260,7 +264,7 @@ def route_sentence(run: Run, layer: int, token: int) -> str:
     """Where the pinned token goes, how even the load is, and who was dropped."""
     found, config = measured.routes(run, layer), measured.mixture(run)
     experts = [int(expert) for expert in found.index[token]]
-    no_room = _("no room")
+    no_room = _("over capacity")
     listed = ", ".join(
         f"{expert} ({weight:.0%})" if is_kept else f"{expert} ({no_room})"
         for expert, weight, is_kept in zip(
@@ -268,8 +272,9 @@ def route_sentence(run: Run, layer: int, token: int) -> str:
         )
     )
     text = _(
-        "{token} goes to {listed} of {n} experts. The busiest expert is asked {most} times, an "
-        "even share is {even:.1f}; Switch's load measure is {balance:.2f} (1: all alike)."
+        "{token} is routed to {listed} of {n} experts. The busiest expert is chosen "
+        "{most} times, an even share is {even:.1f}; the load-balancing loss of Switch "
+        "is {balance:.2f} (1: perfectly balanced)."
     )
     table = measured.loads(run, layer)
     said = text.format(
@@ -300,7 +305,7 @@ def hovering(run: Run, layer: int) -> pd.DataFrame:
     """The choices of the first sequence, with what is said under the cursor."""
     table = measured.chosen(run, layer)
     text = _("{number} · {token} → expert {expert}: choice {rank}, probability {share:.3f}, {fate}")
-    taken, dropped = _("weight {weight:.2f}"), _("dropped: no room")
+    taken, dropped = _("weight {weight:.2f}"), _("dropped: over capacity")
     hovers = [
         text.format(
             number=row.token + 1,
@@ -432,7 +437,7 @@ def shuffle_sentence(run: Run, layer: int) -> str:
     )
     own = found["feed_forward"]
     is_same = is_rounding(run, own)
-    verdict = _("float rounding") if own.difference else _("not a bit")
+    verdict = _("rounding only") if own.difference else _("exactly 0")
     verdict = verdict if is_same else _("more than rounding: with a capacity limit, order decides")
     difference = f"{own.difference:.1e}" if own.difference else "0"
     tried = {"n": run.input.shape[1], "orders": measured.N_ORDERS}

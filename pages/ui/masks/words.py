@@ -24,7 +24,7 @@ FAULTS = {
     MaskFault.ADDITIVE: N_("−10,000 instead of −∞"),
     MaskFault.AFTER_SOFTMAX: N_("mask after the softmax"),
     MaskFault.OFF_BY_ONE: N_("off by one"),
-    MaskFault.PADDING_ATTENDED: N_("padding attended"),
+    MaskFault.PADDING_ATTENDED: N_("padding attended to"),
 }
 WHAT_IT_DOES = {
     MaskFault.WRONG_AXIS: N_(
@@ -32,8 +32,9 @@ WHAT_IT_DOES = {
         "rows, so a weight depends on later queries."
     ),
     MaskFault.ADDITIVE: N_(
-        "−10,000 is added to forbidden scores: enough while scores are small, too little where a "
-        "forbidden score is far above the allowed ones or where a query may see no key."
+        "−10,000 is added to forbidden scores: enough while scores are small, too "
+        "little where a forbidden score far exceeds the allowed ones or where a query "
+        "cannot attend to any key."
     ),
     MaskFault.AFTER_SOFTMAX: N_(
         "Softmax sees all keys and the mask zeroes forbidden weights afterwards: they "
@@ -64,7 +65,7 @@ LEAKS = {
 TREATMENTS = {
     Treatment.ZEROS: N_("zeros (here)"),
     Treatment.MINUS_1E9: N_("−10⁹ added"),
-    Treatment.LEAST: N_("least number put in"),
+    Treatment.LEAST: N_("filled with the smallest number"),
     Treatment.MINUS_INFINITY: N_("−∞ added"),
 }
 
@@ -122,7 +123,7 @@ def reach(run: Run) -> str:
     cells = measured.forbidden(run)
     n_one, n_all = int((~measured.open_cells(run)).sum()), int(cells.sum())
     if n_one == n_all:
-        text = _("{n_all:,} of {cells:,} pairs of output and token are forbidden in all layers.")
+        text = _("{n_all:,} of {cells:,} output–token pairs are forbidden through all layers.")
     else:
         text = _(
             "One layer forbids {n_one:,} of {cells:,} cells. Across {n_layers} layers "
@@ -138,7 +139,7 @@ def verdict(found: Leaks) -> str:
     if not change.n_forbidden:
         return _("Nothing is forbidden here, so nothing can leak: choose a mask to test.")
     if unknown := change.n_unknown + (gradient.n_unknown if gradient else 0):
-        text = _("{n:,} forbidden cells are not a number, so the test cannot say: {why}")
+        text = _("{n:,} forbidden cells are NaN, so the test is inconclusive: {why}")
         return text.format(n=unknown, why=_("the model itself overflows."))
     if change.is_clean and (gradient is None or gradient.is_clean):
         return _no_leak(change, gradient)
@@ -296,9 +297,9 @@ def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -
         text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
     spoiled = measured.spoiled_outputs(run, layer, head, query)
     rest = _(
-        "−∞ in the whole row makes 0/0, which is not a number; from this one row of head {head} "
-        "in layer {layer} it spreads to {n} of {all} outputs, because 0 times it is not a number "
-        "either: a mask in a later layer does not stop it."
+        "A row of −∞ gives 0/0 = NaN; from this row of head {head} in layer {layer} NaN "
+        "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer "
+        "does not stop it."
     )
     rest = rest.format(head=head, layer=layer + 1, n=spoiled, all=len(run.input.labels))
     return f"{text.format(query=token(run, query))} {_by_1e9(run, layer, head, query)} {rest}"
@@ -324,9 +325,10 @@ def _by_1e9(run: Run, layer: int, head: int, query: int) -> str:
 def cross_sentence(n_queries: int, n_tokens: int, n_padding: int, seed: int) -> str:
     """What the rectangle shows."""
     text = _(
-        "{n_queries} queries of this input ask {n_keys} keys of another sequence, {n_padding} of "
-        "them padding: those columns are closed for every query, and each row shares its weight "
-        "among the {n_tokens} tokens. Queries and keys are random here (seed {seed})."
+        "{n_queries} queries of this input attend to {n_keys} keys of another sequence, "
+        "{n_padding} of them padding: those columns are masked for every query, and "
+        "each row spreads its weight over the {n_tokens} tokens. Queries and keys are "
+        "random here (seed {seed})."
     )
     return text.format(
         n_queries=n_queries,
@@ -393,7 +395,7 @@ def blind_alt(run: Run, layer: int, head: int, query: int) -> str:
         + (
             _("{least:.3f} to {most:.3f}").format(least=float(row.min()), most=float(row.max()))
             if np.isfinite(row).all()
-            else _("not a number")
+            else _("NaN")
         )
         for treatment, row in zip(Treatment, rows, strict=True)
     ]

@@ -36,10 +36,10 @@ def setting(passes: tuple[Depth, ...]) -> str:
     depth, config = passes[0], passes[0].config
     run, loss = depth.run, measured.depth_pass(depth).loss
     text = _(
-        "{n} layers of d_model {d_model}, {heads} heads, d_ff {d_ff}, {tokens} tokens, {dtype}. "
-        "Weights random ({drawn}, seeds {seeds}), dropout off. They read {read}. Loss: cross "
-        "entropy of a linear probe that guesses one of {classes} random classes at each token "
-        "({loss} in the first stack)."
+        "{n} layers, d_model {d_model}, {heads} heads, d_ff {d_ff}, {tokens} tokens, "
+        "{dtype}. Random weights ({drawn}, seeds {seeds}), dropout off. Input: {read}. "
+        "Loss: cross entropy of a linear probe that predicts one of {classes} random "
+        "classes at each token ({loss} in the first stack)."
     )
     seeds = ", ".join(map(str, dict.fromkeys(each.seed for each in passes)))
     said = text.format(
@@ -60,8 +60,8 @@ def setting(passes: tuple[Depth, ...]) -> str:
 
 def _read(depth: Depth) -> str:
     if measured.reads_own_stream(depth.run, depth.width):
-        return _("what enters this run's first layer")
-    return _("random vectors of its words, since this run's own are wider")
+        return _("the input of this run's first layer")
+    return _("random vectors for its words, since this run's own are wider")
 
 
 def _modes(run: Run) -> str:
@@ -96,7 +96,7 @@ def _way_back(first: float, last: float, passes: tuple[Depth, ...]) -> str:
         return _("0 in the last layer")
     ratio = first / last
     if ratio < VANISHED:
-        return _("vanishes to {ratio:.1e} of it").format(ratio=ratio)
+        return _("vanishes to {ratio:.1e} times its size").format(ratio=ratio)
     if ratio > 1 / VANISHED:
         return _("explodes to {ratio:.1e} times").format(ratio=ratio)
     return _("{ratio:.2g} times as large").format(ratio=ratio)
@@ -110,8 +110,8 @@ def _drawn(passes: tuple[Depth, ...]) -> list[str]:
 def not_finite(passes: tuple[Depth, ...]) -> str:
     """Where numbers left the number format: which placements, from which layer on."""
     said = []
-    text = _("{placement}: from layer {layer} on the stream is no finite number in {dtype}.")
-    back = _("{placement}: the stream stays finite, the gradients do not, in {dtype}.")
+    text = _("{placement}: from layer {layer} on the stream overflows {dtype}.")
+    back = _("{placement}: the stream stays finite in {dtype}, its gradients do not.")
     for placement in _drawn(passes):
         layers = [measured.depth_pass(d).layers for d in passes if d.placement == placement]
         values = {"placement": terms.option(placement), "dtype": passes[0].run.dtype}
@@ -161,7 +161,9 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
         )
         alike = [terms.option(name) for name, value in ends.items() if value > ALIKE]
         listed = ", ".join(alike)
-        verdict = _("they nearly do all the same: {listed}") if alike else _("they do not")
+        verdict = (
+            _("they become nearly identical all the same: {listed}") if alike else _("they do not")
+        )
         return f"{said} {theory.format(verdict=verdict.format(listed=listed))}"
     text = _("Dong et al. 2021 predict rank collapse without the residual connection: {verdict}.")
     is_alike = ends[own] > ALIKE

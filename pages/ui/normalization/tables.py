@@ -18,7 +18,7 @@ def dependence(run: Run, layer: int, stage: str) -> None:
     shown = pd.DataFrame(
         {
             _("norm"): [words.norm_name(name) for name in found["norm"]],
-            _("in a batch"): found["batch"].map(change),
+            _("as part of a batch"): found["batch"].map(change),
             _("with padding"): found["padding"].map(change),
             _("in the other mode"): found["mode"].map(change),
         }
@@ -32,7 +32,7 @@ def running(run: Run, layer: int, stage: str) -> None:
     shown = pd.DataFrame(
         {
             _("training passes before"): found["updates"],
-            _("evaluation differs by"): found["change"].map(change),
+            _("difference in evaluation mode"): found["change"].map(change),
         }
     )
     st.dataframe(shown, hide_index=True, key="running_table", height="content")
@@ -47,7 +47,7 @@ def placements(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> None:
     """What leaves the layer in each placement, and how far that is from the reader's own."""
     rows = {name: measured.in_placement(run, name, layer, head).moments for name in shown}
     own = rows.get(own_placement(run.config))
-    table = pd.DataFrame({_("placement"): [terms.option(name) for name in rows]})
+    table = pd.DataFrame({_("norm placement"): [terms.option(name) for name in rows]})
     for moment in MOMENTS:
         label = moment_name(moment)
         table[label] = [number(row[moment]) for row in rows.values()]

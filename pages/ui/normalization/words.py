@@ -42,7 +42,7 @@ def axes_sentence(run: Run) -> str:
     if batch == 1:
         said.append(_("With batch size 1 these are the tokens of this one sequence."))
     if run.input.n_padding:
-        padding = _("{n} of them are padding, and BatchNorm counts them in.")
+        padding = _("{n} of them are padding, and BatchNorm includes them.")
         said.append(padding.format(n=batch * run.input.n_padding))
     return " ".join(said)
 

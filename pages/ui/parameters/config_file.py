@@ -28,7 +28,7 @@ def text_controls() -> None:
         )
     with right:
         st.file_uploader(
-            _("… or a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
+            _("… or upload a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
         )
         known = _("Known families: {names}.")
         st.caption(known.format(names=", ".join(FAMILIES)))
@@ -82,7 +82,7 @@ def _differences(base: ModelConfig, config: ModelConfig) -> dict[str, Any]:
 
 def sentence(file: ConfigFile) -> str:
     """How many, and as which class."""
-    text = _("{total:,} parameters, counted as {name} of transformers has them.")
+    text = _("{total:,} parameters, counted as in transformers' {name}.")
     said = [text.format(total=counted.total(file.config), name=literal(file.counted_as))]
     others = [name for name in file.named if name != file.counted_as]
     if others:

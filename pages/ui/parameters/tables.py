@@ -46,10 +46,10 @@ def size_frame(config: ModelConfig) -> pd.DataFrame:
     """One row a number format."""
     columns = {_("weights"): counted.total(config)}
     if counted.active(config) < counted.total(config):
-        columns[_("that a token meets")] = counted.active(config)
+        columns[_("active per token")] = counted.active(config)
     if config.architecture.reads_tokens:
         is_tied = config.vocabulary.tie_embeddings
-        label = _("if not tied") if is_tied else _("if tied")
+        label = _("if untied") if is_tied else _("if tied")
         columns[label] = counted.total(config.replace(tie_embeddings=not is_tied))
     table = pd.DataFrame(
         {
@@ -69,11 +69,11 @@ def change_frame(config: ModelConfig) -> pd.DataFrame:
         {
             _("change"): [names.change(change.name) for change in found],
             "Δ": [amounts.signed(change.total - whole) for change in found],
-            _("then"): [f"{change.total:,}" for change in found],
+            _("after"): [f"{change.total:,}" for change in found],
         }
     )
     if any(change.active < change.total for change in found):
-        table[_("that a token meets")] = [f"{change.active:,}" for change in found]
+        table[_("active per token")] = [f"{change.active:,}" for change in found]
     return table.assign(**{_("why"): [names.why(change.name) for change in found]})
 
 
@@ -89,7 +89,7 @@ def published_frame() -> pd.DataFrame:
         {
             _("model"): [_(each.title) for each in found],
             _("parameters"): [each.total for each in found],
-            _("a token meets"): [each.active for each in found],
+            _("active per token"): [each.active for each in found],
             "bfloat16": [bytes_text(counted.bytes_in(each.total, "bfloat16")) for each in found],
             _("architecture"): [terms.option(each.config.architecture) for each in found],
             "d_model": [each.config.d_model for each in found],
@@ -101,7 +101,7 @@ def published_frame() -> pd.DataFrame:
 
 def published() -> None:
     """The same, shown."""
-    _shown(published_frame(), "published_table", _("parameters"), _("a token meets"))
+    _shown(published_frame(), "published_table", _("parameters"), _("active per token"))
 
 
 def moments(found: pd.DataFrame, *, key: str) -> None:

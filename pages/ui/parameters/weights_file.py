@@ -41,7 +41,7 @@ def found() -> WeightsFile | None:
 
 def sentence(file: WeightsFile) -> str:
     """What the file holds, as it says itself."""
-    text = _("{name}: {n:,} weights, trained on {task} for {steps:,} updates, seed {seed}.")
+    text = _("{name}: {n:,} weights, trained on {task} for {steps:,} steps, seed {seed}.")
     return text.format(
         name=literal(file.name),
         n=counted.total(file.config),

@@ -39,7 +39,7 @@ def _in_brief(config: ModelConfig) -> list[str]:
     found, active = counted.total(config), counted.active(config)
     said = [_("parameters")]
     if active < found:
-        text = _("a token meets **{active:,}** of them ({share})")
+        text = _("each token uses **{active:,}** of them ({share})")
         said.append(text.format(active=active, share=amounts.share(active, found)))
     if config.architecture.reads_tokens:
         said.append(_tied(config))
@@ -102,7 +102,7 @@ def breakdown_alt(run: Run, view: str, path: str) -> str:
     top, *rest = pieces.levels(run, view, path)
     below = rest[0] if rest else top
     rows = "; ".join(f"{label} {said}" for _start, _count, _short, label, said, *_more in below)
-    return _("{whole} taken apart: {rows}.").format(whole=top[0][3], rows=rows)
+    return _("Breakdown of {whole}: {rows}.").format(whole=top[0][3], rows=rows)
 
 
 def changes_sentence(config: ModelConfig) -> str:

@@ -92,17 +92,18 @@ def spread_sentence(
     table = worked(run, layer, trained_len, done)
     rows = table[table["kind"] == kind]
     if rows.empty:
-        return _("{kind} gives nothing to see here.").format(kind=terms.option(kind))
+        return _("{kind} has nothing to show here.").format(kind=terms.option(kind))
     first, last = rows.iloc[0], rows.iloc[-1]
     text = _(
-        "{kind}, head {head}: the last query looks {d0:.1f} tokens back on average in a text of "
-        "{n0}, and {d1:.1f} in one of {n1}, where {far:.0%} of its weight lies {length} tokens "
-        "back or more; its entropy goes from {e0:.0%} to {e1:.0%} of that of even weights."
+        "{kind}, head {head}: in a text of {n0} tokens the last query looks back "
+        "{d0:.1f} tokens on average, in one of {n1} tokens {d1:.1f}, with {far:.0%} of "
+        "its weight {length} or more tokens back; its normalized entropy goes from "
+        "{e0:.0%} to {e1:.0%}."
     )
     if len(rows) == 1:
         text = _(
-            "{kind}, head {head}: the last query looks {d0:.1f} tokens back on average in a text "
-            "of {n0}; longer texts are refused."
+            "{kind}, head {head}: in a text of {n0} tokens the last query looks back "
+            "{d0:.1f} tokens on average; longer texts are refused."
         )
     return text.format(
         kind=terms.option(kind),
@@ -149,9 +150,9 @@ def input_note(run: Run, trained_len: int) -> str:
     n = FACTORS[-1] * trained_len
     memory = bytes_text(measured.memory_needed(run, trained_len))
     begin = (
-        _("{n} random inputs of each length, seed {seed}.")
+        _("{n} random inputs per length, seed {seed}.")
         if measured.task_of(run, n) is None
-        else _("{n} held-out rows of what it was trained on, of each length, seed {seed}.")
+        else _("{n} validation examples of its training task per length, seed {seed}.")
     ).format(n=measured.N_TEXTS, seed=run.seed)
     own = run.config.position.position_kind
     random = (
@@ -178,7 +179,7 @@ def spread_table(run: Run, layer: int, head: int, trained_len: int, done: Done) 
             _("position"): [terms.option(kind) for kind in table["kind"]],
             _("tokens"): table["seq_len"].to_numpy(),
             _("keys seen"): [found.n_visible for found in table["found"]],
-            _("entropy / even"): column("entropy_share"),
+            _("normalized entropy (H / log n)"): column("entropy_share"),
             _("distance (tokens)"): column("distance"),
             _("weight beyond L"): column("far_share"),
             _("score mean"): column("score_mean"),
@@ -270,7 +271,7 @@ def table_end(run: Run, n: int, trained_len: int) -> str:
 
 def loss_note(run: Run, n_steps: int) -> str:
     """On what it was measured."""
-    text = _("{n} held-out rows, cut at random places, seed {seed}.")
+    text = _("{n} validation examples, cut at random places, seed {seed}.")
     return text.format(n=n_steps * measured.ROWS_A_STEP, seed=run.seed)
 
 

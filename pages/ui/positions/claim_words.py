@@ -26,7 +26,7 @@ MEASURES = {
     Claim.UNIQUE: N_("smallest distance between two positions"),
     Claim.BOUNDED: N_("largest |value|"),
     Claim.SHIFT: N_("max |M·PE(p) − PE(p + k)|"),
-    Claim.DISTANCE: N_("spread at equal distance / largest |q|·|k|/√d_head"),
+    Claim.DISTANCE: N_("range at equal distance / largest |q|·|k|/√d_head"),
     Claim.PERMUTATION: N_("change / largest output"),
 }
 SIGNS = {True: "✓", False: "✗", None: "–"}
@@ -79,7 +79,7 @@ def _cell(verdict: Verdict) -> str:
 def _hover(claim: Claim, kind: PositionKind, verdict: Verdict) -> str:
     begin = f"{terms.option(kind)}: {_(NAMES[claim])}"
     if verdict.measured is None:
-        return f"{begin}<br>" + _("says nothing of this kind, or of so few positions")
+        return f"{begin}<br>" + _("not applicable to this encoding, or too few positions")
     sign = ">" if verdict.must_exceed else "≤"
     told = f"{_(MEASURES[claim])}: {number(verdict.measured)}"
     needed = _("true if {sign} {limit}").format(sign=sign, limit=number(verdict.limit))
@@ -108,7 +108,7 @@ def _badge(holds: bool | None) -> str:
     word, color = {
         True: (_("true"), "green"),
         False: (_("false"), "orange"),
-        None: (_("not said"), "gray"),
+        None: (_("not applicable"), "gray"),
     }[holds]
     return f":{color}-badge[{SIGNS[holds]} {word}]"
 
@@ -287,7 +287,7 @@ def matrix_sentence(run: Run, kind: PositionKind, n: int, shift: int) -> str:
     found = measured.shift_matrix(run, kind, n, shift)
     if found is None:
         return _(
-            "{kind} gives no position a vector, or too few positions are shown: there is no matrix."
+            "{kind} gives positions no vector, or too few positions are shown: there is no matrix."
         ).format(kind=terms.option(kind))
     if found.is_fitted:
         text = _(

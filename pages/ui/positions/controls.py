@@ -53,7 +53,7 @@ def shift_choice(run: Run) -> None:
     """By how many positions PE is moved on."""
     most = min(MOST_SHIFT, chosen.n_positions(run) - 1)
     if most > 1:
-        label = _("k · positions to move on")
+        label = _("k · positions to shift by")
         slider("position_shift", label, chosen.shift(run), most=most)
 
 

@@ -24,8 +24,8 @@ IS_BETTER_BELOW = {
     "recall": False,
 }
 COLUMNS = {
-    "held_out": N_("error, held-out"),
-    "held_out_reads": N_("held-out, row later"),
+    "held_out": N_("error, validation"),
+    "held_out_reads": N_("validation, row later"),
     "error": N_("error, here"),
     "error_reads": N_("here, row later"),
     "precision": N_("precision, here"),

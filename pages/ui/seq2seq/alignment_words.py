@@ -113,7 +113,7 @@ def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
     source, target = run.input.labels, run.target_or_start.labels
     pairs = [f"{literal(target[b])} ← {literal(source[a])}" for a, b in links[:most]]
     if not pairs:
-        return _("{head} links nothing.").format(head=links_title(layer, head))
+        return _("{head} predicts no link.").format(head=links_title(layer, head))
     if len(links) > most:
         text = _("From the largest weights of {head}, among others: {pairs}.")
     else:

@@ -45,21 +45,21 @@ ABOUT = {
     Architecture.ENCODER: About(
         N_("Encoder-only"),
         N_("Every token attends to all tokens, before and after it and itself."),
-        N_("masked tokens: guess what is hidden"),
-        N_("labels, search, sentence vectors: reading, not writing"),
+        N_("masked language modeling (MLM): predict the masked tokens"),
+        N_("labels, search, sentence embeddings: reading, not generating"),
         "BERT (2018), RoBERTa (2019), DeBERTa (2020), ModernBERT (2024)",
     ),
     Architecture.GPT: About(
         N_("Decoder-only"),
         N_("Every token attends to itself and those before it; the source is the prompt."),
-        N_("next token: guess what comes"),
-        N_("writing on, chat, code; any task that can be put into a prompt"),
+        N_("next token (autoregressive language modeling)"),
+        N_("text continuation, chat, code; any task that can be put into a prompt"),
         "GPT-2 (2019), GPT-3 (2020), Llama (2023), Qwen (2023), DeepSeek (2024)",
     ),
     Architecture.ENCODER_DECODER: About(
         N_("Encoder–decoder"),
         N_("The source is fully visible; the target sees the source and what has been generated."),
-        N_("span corruption: write what is missing (T5); or pairs of texts"),
+        N_("span corruption: restore the missing spans (T5); or parallel texts"),
         N_("translation, summaries, speech to text: one text out of another"),
         "Transformer (2017), BART (2019), T5 (2019), NLLB (2022), Whisper (2022)",
     ),
@@ -79,17 +79,17 @@ def lengths(run: Run) -> tuple[int, int]:
 
 def stacks(kind: Architecture, config: ModelConfig) -> list[Stack]:
     """What is drawn."""
-    both = (_("self-attention, both ways"), "attention")
+    both = (_("bidirectional self-attention"), "attention")
     masked = (_("masked self-attention"), "attention")
     cross = (_("cross-attention"), "cross_attention")
     wide = [] if config.attention_only else [(_("feed-forward"), "feed_forward")]
     n_layers, n_decoder_layers = config.n_layers, config.n_decoder_layers
     match kind:
         case Architecture.ENCODER:
-            return [Stack(_("source"), (both, *wide), n_layers, _("scores at every token"))]
+            return [Stack(_("source"), (both, *wide), n_layers, _("logits at every token"))]
         case Architecture.GPT:
             text = _("source, then target")
-            return [Stack(text, (masked, *wide), n_layers, _("scores of the next token"))]
+            return [Stack(text, (masked, *wide), n_layers, _("logits of the next token"))]
         case _:
             return [
                 Stack(_("source"), (both, *wide), n_layers, ""),
@@ -97,7 +97,7 @@ def stacks(kind: Architecture, config: ModelConfig) -> list[Stack]:
                     _("target so far"),
                     (masked, cross, *wide),
                     n_decoder_layers,
-                    _("scores of the next token"),
+                    _("logits of the next token"),
                 ),
             ]
 

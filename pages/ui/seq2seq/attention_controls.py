@@ -24,14 +24,14 @@ KIND_LABELS = {
 }
 TEXT_LABELS = {"target": N_("target token"), "source": N_("source token")}
 ALIGNED_LABELS = {
-    "best_head": N_("the best of all"),
+    "best_head": N_("best head"),
     "one_head": N_("the chosen head"),
     "layer_mean": N_("mean of the layer"),
 }
-ROW_LABELS = {"writes": N_("writes the word"), "reads": N_("has read the word")}
+ROW_LABELS = {"writes": N_("predicts the word"), "reads": N_("has read the word")}
 SORT_LABELS = {
-    "held_out": N_("error rate on held-out sentences"),
-    "held_out_reads": N_("error rate on held-out sentences, one row later"),
+    "held_out": N_("error rate on validation sentences"),
+    "held_out_reads": N_("error rate on validation sentences, one row later"),
     "error": N_("error rate on this sentence"),
     "error_reads": N_("error rate on this sentence, one row later"),
     "precision": N_("precision on this sentence"),

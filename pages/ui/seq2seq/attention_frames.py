@@ -36,7 +36,7 @@ def labelled_tiles(run: Run, kind: AttentionKind) -> pd.DataFrame:
 @lru_cache(maxsize=32)
 def _labelled_tiles(run: Run, kind: AttentionKind, language: str) -> pd.DataFrame:
     table = measured.all_heads(run, kind)
-    text = _("{head}: entropy {entropy:.2f} bits, as if from {tokens:.1f} tokens")
+    text = _("{head}: entropy {entropy:.2f} bits, effectively {tokens:.1f} tokens")
     hovers = [
         text.format(
             head=head_called(int(row.layer), int(row.head)),

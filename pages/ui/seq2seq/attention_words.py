@@ -230,10 +230,8 @@ def _followed_target(run: Run, head: int, layer: int, pins: Pins) -> str:
     )
     target = run.target_or_start.labels
     if np.isnan(cross).all():
-        return _("{token} may read nothing of the source.").format(
-            token=literal(target[pins.target])
-        )
-    text = _("{token} reads in the source from {source}, and in the target so far from {target}.")
+        return _("{token} cannot attend to the source.").format(token=literal(target[pins.target]))
+    text = _("{token} attends in the source to {source}, and in the target so far to {target}.")
     return text.format(
         token=literal(target[pins.target]),
         source=most_read(cross, run.input.labels),
@@ -249,10 +247,12 @@ def _followed_source(run: Run, head: int, layer: int, pins: Pins) -> str:
     source = run.input.labels
     own = np.where(measured.is_source(run), own, np.nan)
     if np.isnan(readers).all():
-        return _("{token} is masked: no one reads it.").format(token=literal(source[pins.source]))
+        return _("{token} is masked: nothing attends to it.").format(
+            token=literal(source[pins.source])
+        )
     text = _(
-        "{token} is read most by {target} in the target and by {source} in the source; all target "
-        "tokens together give it {total:.2f} of {all}."
+        "{token} gets most attention from {target} in the target and from {source} in "
+        "the source; all target tokens together give it {total:.2f} of {all}."
     )
     return text.format(
         token=literal(source[pins.source]),

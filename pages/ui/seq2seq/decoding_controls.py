@@ -20,7 +20,7 @@ def search_controls(search: Search) -> None:
         label = _("beam_width · hypotheses kept (1: greedy)")
         slider("beam_width", label, search.how.beam_width)
     with columns[1]:
-        label = _("max_new_tokens · the longest target")
+        label = _("max_new_tokens · longest target")
         slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
     with columns[2]:
         if search.how.beam_width > 1:

@@ -112,7 +112,7 @@ def target_mask_controls() -> None:
     """The mask among the target; padding of the source is hidden whatever it is."""
     kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
     choose("mask_kind", _("Mask of the target's self-attention"), kinds)
-    label = _("n_padding · padding tokens in the source, hidden")
+    label = _("n_padding · padding tokens in the source, masked")
     slider("n_padding", label, link.value("n_padding"), most=16)
     if link.value("n_padding"):
         choose("padding_side", _("Padding side"), PaddingSide)

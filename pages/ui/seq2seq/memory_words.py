@@ -26,8 +26,8 @@ def sentence(run: Run) -> str:
 
 def _how(change: float) -> str:
     if abs(change) < NO_CHANGE:
-        return _("they are about as alike as before")
-    return _("they have become more alike") if change > 0 else _("they have moved apart")
+        return _("about as similar as before")
+    return _("they have become more similar") if change > 0 else _("they have moved apart")
 
 
 def _random(run: Run) -> str:
@@ -118,8 +118,8 @@ def _kept(table: pd.DataFrame) -> str:
     """Which token is most what it was."""
     kept = table.loc[table["cosine"].idxmax()]
     text = _(
-        "{kept} has kept its direction most: cosine {cosine:.2f} with what it was before the "
-        "first layer."
+        "{kept} has kept its direction best: cosine {cosine:.2f} with its vector before "
+        "the first layer."
     )
     return text.format(kept=literal(kept["token"]), cosine=kept["cosine"])
 

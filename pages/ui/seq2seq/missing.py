@@ -19,7 +19,7 @@ from pages.ui.seq2seq import decoding
 from pages.ui.seq2seq.decoding import Search, Standing
 
 WAYS = {
-    Missing.CROSS_OFF: N_("all cross off"),
+    Missing.CROSS_OFF: N_("all cross-attention off"),
     Missing.HIDDEN: N_("source hidden"),
     Missing.EMPTY: N_("source empty"),
 }

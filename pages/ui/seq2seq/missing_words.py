@@ -42,7 +42,8 @@ def _meaning(run: Run, off: np.ndarray) -> str:
     if not n_little:
         return _("No token can be predicted from the target alone.")
     text = _(
-        "{n_little} of {n} tokens follow from the target alone: they move by less than {bits} bits."
+        "{n_little} of {n} tokens follow from the target alone: without the source "
+        "their prediction changes by less than {bits} bits."
     )
     return text.format(n_little=n_little, n=n, bits=LITTLE)
 
