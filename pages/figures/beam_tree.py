@@ -126,7 +126,7 @@ def _edges(
 
 def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str, Any]]:
     """One trace a fate, so that the legend says what the marks mean."""
-    names = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
+    names = {"kept": _("kept"), "finished": _("finished"), "dropped": _("pruned")}
     for fate, (symbol, color) in LOOKS.items():
         rows = nodes[nodes["fate"] == fate]
         yield {
@@ -162,7 +162,7 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
         "{token}: ln p {token_log_prob} given the tokens above, {log_prob} in total, "
         "score {score}; rank {rank} at its step; {fate}"
     )
-    fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("dropped")}
+    fates = {"kept": _("kept"), "finished": _("finished"), "dropped": _("pruned")}
     unseen = {"marker": {"opacity": 0}}
     return {
         "type": "scatter",

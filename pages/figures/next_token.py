@@ -128,7 +128,7 @@ def _ranked(row: Any) -> str:
 
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
     """Hatched where top-k or top-p drop the token."""
-    text = [_("dropped")] * len(rows) if pattern else None
+    text = [_("excluded")] * len(rows) if pattern else None
     look = {"color": BEFORE, "pattern": {"shape": pattern, "size": 5}}
     return {**_bar(rows, "model_probability", _), "name": name, "marker": look, "text": text}
 

@@ -58,7 +58,7 @@ def names(one: TrainingSpec, other: TrainingSpec) -> tuple[str, str]:
     """What the two are called in a legend: what they differ in."""
     found = list(differences(one, other).items())[:MOST_NAMED]
     if not found:
-        return _("this run"), _("repeat of the same run")
+        return _("this training run"), _("repeat of the same run")
     return tuple(", ".join(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
 
 

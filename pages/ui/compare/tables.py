@@ -22,7 +22,7 @@ from pages.ui.terms import NOTHING
 
 KINDS = {
     "embedding": N_("token embedding"),
-    "position": N_("position"),
+    "position": N_("positional encoding"),
     "attention": N_("attention"),
     "cross_attention": N_("cross-attention"),
     "feed_forward": N_("feed-forward"),

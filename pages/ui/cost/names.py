@@ -15,7 +15,7 @@ PASSES = {
     "prefill": N_("prefill · read a prompt"),
     "decode": N_("decode · generate one more token"),
 }
-USES = {"training": N_("train"), "inference": N_("use")}
+USES = {"training": N_("training"), "inference": N_("inference")}
 OPTIMIZERS = {
     "adam": "Adam",
     "sgd": "SGD",

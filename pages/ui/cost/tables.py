@@ -125,7 +125,7 @@ def hardware() -> None:
                 dtype: [_rate(each.peak.get(dtype)) for each in HARDWARE.values()]
                 for dtype in ("float32", "bfloat16", "float16")
             },
-            _("source"): [each.source for each in HARDWARE.values()],
+            _("stated in"): [each.source for each in HARDWARE.values()],
         }
     )
     st.dataframe(shown, hide_index=True, key="hardware_table", height="content")

@@ -62,7 +62,7 @@ def load(run: Run, layer: int) -> None:
 def totals(run: Run) -> None:
     """The compared layouts, exactly."""
     table = measured.totals(run)
-    names = [_("layers"), _("total parameters"), _("active parameters"), _("FLOPs per token")]
+    names = [_("feed-forward"), _("total parameters"), _("active parameters"), _("FLOPs per token")]
     labels = [words.layout(name, run) for name in table["layout"]]
     shown = pd.DataFrame(
         dict(zip(names, (labels, table["total"], table["active"], table["flops"]), strict=True))

@@ -8,7 +8,7 @@ from pages.ui.language import _
 
 KINDS = {
     Kind.EMBEDDING: N_("embedding"),
-    Kind.POSITION: N_("positions"),
+    Kind.POSITION: N_("positional encoding"),
     Kind.ATTENTION: N_("attention"),
     Kind.CROSS_ATTENTION: N_("cross-attention"),
     Kind.FEED_FORWARD: N_("feed-forward"),

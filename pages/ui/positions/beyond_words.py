@@ -176,7 +176,7 @@ def spread_table(run: Run, layer: int, head: int, trained_len: int, done: Done) 
 
     shown = pd.DataFrame(
         {
-            _("position"): [terms.option(kind) for kind in table["kind"]],
+            _("positional encoding"): [terms.option(kind) for kind in table["kind"]],
             _("tokens"): table["seq_len"].to_numpy(),
             _("keys seen"): [found.n_visible for found in table["found"]],
             _("normalized entropy (H / log n)"): column("entropy_share"),

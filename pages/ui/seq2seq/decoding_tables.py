@@ -28,5 +28,5 @@ def results(here: Standing) -> None:
         )
         for each in found
     ]
-    columns = [_("target"), _("tokens"), _("log-probability"), _("probability"), _("score")]
+    columns = [_("target"), _("tokens"), _("log-probability"), _("probability"), _("beam score")]
     st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="beam_results")
