@@ -166,8 +166,8 @@ def test_every_field_is_mended_alone(name: str, value: object):
             "norm_kind cannot be 'l2': use layernorm",
             {"norm_kind": "layernorm"},
         ),
-        ({"dropout": 1.0}, "dropout (1.0) is the share that is dropped", {"dropout": 0.99}),
-        ({"dropout": -0.5}, "dropout (-0.5) is the share that is dropped", {"dropout": 0.0}),
+        ({"dropout": 1.0}, "dropout (1.0) is the share dropped", {"dropout": 0.99}),
+        ({"dropout": -0.5}, "dropout (-0.5) is the share dropped", {"dropout": 0.0}),
         ({"norm_eps": 0.0}, "norm_eps (0.0) must be above 0", {"norm_eps": 1e-5}),
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
         (
@@ -188,12 +188,12 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"position_kind": "rope", "d_model": 24, "n_heads": 8},
-            "rope turns pairs, and d_head (3) is odd: use n_heads 6",
+            "RoPE rotates pairs, and d_head (3) is odd: use n_heads 6",
             {"n_heads": 6},
         ),
         (
             {"position_kind": "rope", "d_model": 9, "n_heads": 3},
-            "rope turns pairs, and d_head (3) is odd: use sinusoidal positions",
+            "RoPE rotates pairs, and d_head (3) is odd: use sinusoidal positions",
             {"position_kind": "sinusoidal"},
         ),
     ],
@@ -228,7 +228,7 @@ def test_every_fault_is_listed_at_once():
 @pytest.mark.parametrize("field", ["n_layers_", "attention", "flat", ""])
 def test_an_unknown_field_is_refused(field: str):
     for refuse in (ModelConfig().replace, ModelConfig().nearest):
-        with pytest.raises(ConfigError, match=f"{field} is no field of a configuration"):
+        with pytest.raises(ConfigError, match=f"{field} is not a field of a configuration"):
             refuse(**{field: 1})
 
 

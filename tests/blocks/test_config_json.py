@@ -328,9 +328,9 @@ def test_options_that_no_configuration_can_say_are_refused(config: Any, named: s
     ("text", "says"),
     [
         ("", "line 1"),
-        ("import os; os.system('true')", "no JSON"),
-        ("{'model_type': 'gpt2'}", "no JSON"),
-        ('{"model_type": "gpt2",}', "no JSON"),
+        ("import os; os.system('true')", "not JSON"),
+        ("{'model_type': 'gpt2'}", "not JSON"),
+        ('{"model_type": "gpt2",}', "not JSON"),
         ("[]", "braces"),
         ("3", "braces"),
         ("null", "braces"),
@@ -346,7 +346,7 @@ def test_options_that_no_configuration_can_say_are_refused(config: Any, named: s
         ("x" * (MOST_CHARACTERS + 1), "characters"),
         ('{"model_type": "<script>alert(1)</script>"}', "not known"),
         ('{"model_type": "' + "x" * 5000 + '"}', "not known"),
-        ("\x00", "no JSON"),
+        ("\x00", "not JSON"),
         ('{"model_type": "\\ud800"}', "not known"),
     ],
 )

@@ -78,7 +78,7 @@ def test_any_bytes_are_a_text_or_refused(mark: bytes, whole: bytes, odd: bytes, 
 
 @pytest.mark.parametrize("raw", [b"", b"short", b" \n" * LEAST_CHARACTERS])
 def test_too_little_is_refused_with_what_would_do(raw: bytes):
-    with pytest.raises(ConfigError, match=f"bring at least {LEAST_CHARACTERS}"):
+    with pytest.raises(ConfigError, match=f"provide at least {LEAST_CHARACTERS}"):
         corpus_from_bytes(raw, most_characters=MOST)
 
 

@@ -329,7 +329,7 @@ def test_the_oldest_ended_runs_are_forgotten_but_none_that_waits():
     until_state(found[-1], RunState.FINISHED)
     wait(lambda: len(runs.kept) == 2)
     assert [run.id for run in runs.kept] == [run.id for run in found[-2:]]
-    with pytest.raises(ConfigError, match="no run"):
+    with pytest.raises(ConfigError, match="no training run"):
         runs.get(found[0].id)
     assert runs.get(found[4].id) is found[4]
     runs.close()

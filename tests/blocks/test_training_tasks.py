@@ -349,5 +349,5 @@ def test_a_text_too_short_for_its_window_names_the_largest_that_fits():
 
 
 def test_a_text_too_short_to_learn_from_is_refused():
-    with pytest.raises(ConfigError, match="bring at least"):
+    with pytest.raises(ConfigError, match="provide at least"):
         task_of(TaskKind.TEXT, text="the fox")

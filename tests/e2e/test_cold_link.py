@@ -19,7 +19,7 @@ def test_a_deep_link_into_a_cold_server_shows_what_it_says(cold_reader: Reader):
     page = cold_reader.open(
         "/block?preset=course&d_model=512&n_heads=4&norm_placement=post&lang=zh"
     )
-    expect(page.locator("h1")).to_have_text("一个 Transformer 模块")
+    expect(page.locator("h1")).to_have_text("一个 Transformer 块")
     expect(at(page, "d_model").get_by_test_id("stSliderThumbValue")).to_have_text("512")
     expect(at(page, "n_heads").get_by_test_id("stSliderThumbValue")).to_have_text("4")
     expect(at(page, "norm_placement").locator("[aria-checked=true]")).to_have_count(1)

@@ -18,7 +18,7 @@ def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: 
 
     click_mark(page, "claim_grid", 4, 1)
     expect_query(page, shown_position="alibi")
-    expect(page.get_by_text("What is added to the scores of query")).to_be_visible()
+    expect(page.get_by_text("Bias added to the scores of query")).to_be_visible()
     at(page, "use_position").get_by_role("button").click()
     expect_query(page, position_kind="alibi")
     assert plot(page, "claim_grid", "chart.layout.shapes[0].x0") == 3.5

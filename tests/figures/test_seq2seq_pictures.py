@@ -81,7 +81,7 @@ def test_what_was_put_there_has_its_own_rank():
     put = NODES.assign(step_rank=[1, 2, 9, 2, 1])
     picture = beam_tree.tree(put, result={0, 4}, chosen=3, _=drawn.same)
     assert list(picture.layout["xaxis"]["ticktext"]) == ["1", "2", "> 2"]
-    dropped = next(trace for trace in picture.data if trace["name"] == "dropped")
+    dropped = next(trace for trace in picture.data if trace["name"] == "pruned")
     assert dropped["text"] == (" given #9 −3.00",)
     said = picture.data[-1]["hovertext"]
     assert "rank 9 at its step; put there by you" in said[2]

@@ -47,7 +47,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
     first = opened(ATTENTION, preset=None)
     assert_works(first)
     assert settings(first) == {}
-    assert "reads mostly from" in said(first) and "The weights are trained" in said(first)
+    assert "attends mostly to" in said(first) and "The weights are trained" in said(first)
     headings = [heading.value for heading in first.subheader]
     assert headings == [
         "One head, step by step",
@@ -112,7 +112,7 @@ def test_the_numbers_of_a_cell_hang_together(at, changes: dict):
 def test_a_masked_cell_is_named_and_not_0(at):
     visit(at, **SMALL, mask_kind="causal", token=1, key=4)
     assert_works(at)
-    assert "may not see this key: the score becomes −∞" in said(at)
+    assert "may not attend to this key: the score becomes −∞" in said(at)
     assert "a masked key gets no weight at all" in said(at)
 
 

@@ -53,7 +53,7 @@ def dots(at) -> tuple[int, int]:
 def test_nothing_is_measured_unasked_but_counted():
     at = opened(COST, **SMALL)
     assert_works(at)
-    assert "this device is asked first" in said(at)
+    assert "this device is measured first" in said(at)
     assert "measured" not in next(t.value for t in at.dataframe if "FLOPs per byte" in t.value)
     assert "q_proj" in column(at, "operation")
 
@@ -63,10 +63,10 @@ def test_a_press_measures_the_device_and_every_operation(at):
     press(at, "measure_device_button")
     assert_works(at)
     assert settings(at)["measure_device"] == "1"
-    assert "products of matrices run at up to" in said(at)
+    assert "matrix products reach" in said(at)
     assert dots(at) == (14 - 1, 14 - 1)  # a block has no logits
     assert "–" not in column(at, "measured")
-    assert "measured whole" in said(at)
+    assert "measured as a whole" in said(at)
     press(at, "measure_device_button")
     assert settings(at)["measure_device"] == "2"
 
@@ -81,8 +81,8 @@ def test_what_was_measured_is_in_the_links_to_other_pages(at):
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
     monkeypatch.setattr(device_speed, "load", lambda place: 3.0)
     visit(at, **MEASURED)
-    sentence = next(each.value for each in at.info if "products of matrices" in each.value)
-    assert sentence.startswith("The machine was busy: 3.0 programs for each CPU")
+    sentence = next(each.value for each in at.info if "matrix products" in each.value)
+    assert sentence.startswith("The machine was busy: 3.0 runnable programs per CPU")
     assert "may be too low" in sentence
 
 
@@ -161,7 +161,7 @@ def test_a_sweep_refuses_what_does_not_fit(at, monkeypatch):
     monkeypatch.setattr(sweeps, "memory_budget", lambda: 2**20)
     visit(at, **{**SMALL, "measure_sweep": 3})
     assert_works(at)
-    assert "more than one run may take" in said(at)
+    assert "more than one run is allowed" in said(at)
 
 
 def test_number_formats_are_compared(at, monkeypatch):
@@ -186,7 +186,7 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     assert "q_proj" in column(at, "operation")
     press(at, "device_steps_go_on")
     assert_works(at)
-    assert "products of matrices run at up to" in said(at)
+    assert "matrix products reach" in said(at)
 
 
 def test_controls_go_to_both_ends(at):

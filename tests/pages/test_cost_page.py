@@ -48,7 +48,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
     text = said(at)
     assert "124,439,808 parameters" in text
     assert "6.00 times d_model" in text
-    assert "each weight takes 16 bytes" in text
+    assert "take 16 bytes per parameter" in text
     assert frame(at, "per token")["computation"].iloc[0] == "training step"
     assert "this one" in frame(at, "largest batch")["device"].iloc[0]
 
@@ -56,9 +56,7 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
 def test_a_limit_of_experts_is_said_not_to_be_counted():
     mixture = {"preset": "course", "n_experts": 8, "n_active_experts": 2}
     assert "expert_capacity" not in said(opened(PAGE, **mixture))
-    assert "those that expert_capacity drops too" in said(
-        opened(PAGE, **mixture, expert_capacity=0.5)
-    )
+    assert "dropped by expert_capacity" in said(opened(PAGE, **mixture, expert_capacity=0.5))
 
 
 def test_what_goes_through_changes_the_bars():
@@ -102,7 +100,7 @@ def test_both_ends_of_each_control():
 def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     at = opened(PAGE, preset="tinyllama-1.1b", memory_use="inference", weight_format="int4")
     assert_works(at)
-    assert "The cache takes 22.5 kB for each token" in info(at, "in all; the largest part is")
+    assert "The cache takes 22.5 kB for each token" in info(at, "in total; the largest part is")
     labels = list(figure(at, "memory_bars")["layout"]["yaxis"]["tickvals"])
     assert labels == ["as you chose", "float32", "bfloat16", "int8", "one key and value head"]
     move(at, "memory_use", "training")
@@ -115,7 +113,7 @@ def test_a_model_too_large_to_run_here_is_counted_all_the_same():
     assert_works(at)
     assert "405,853,388,800 parameters" in said(at)
     assert "fit into none of these" in info(at, "fit into")
-    assert "optimizer states, even without activations, need" in info(at, "of one device")
+    assert "optimizer states alone, without activations, need" in info(at, "on one device")
 
 
 @pytest.mark.parametrize("preset", ["course", "bert-base", "t5-small", "gpt2-small"])
@@ -177,15 +175,17 @@ def test_states_are_shared_among_devices_and_activations_are_not():
     assert verdict(at, "NVIDIA H200 SXM") == verdict(at, "AMD Instinct MI300X") == "no"
     move(at, "n_training_devices", 8)
     assert "94.6 GB on each of 8 devices" in info(at, "on each of 8 devices: ")
-    assert "These 128 GB are shared among 8 devices" in info(at, "each weight takes 16 bytes")
+    assert "These 128 GB are shared among 8 devices" in info(at, "take 16 bytes per parameter")
     assert verdict(at, "NVIDIA H100 SXM") == "no"
-    assert "Not shared: activations" in said(at)
+    assert "Not sharded: activations" in said(at)
     assert "on each of 8 devices" in figure(at, "memory_bars")["layout"]["title"]["text"]
     table = frame(at, "largest batch per device").set_index("device")
     n = int(table.loc["NVIDIA H200 SXM", "largest batch per device"])
     assert n == 1
-    assert f"largest batch there: {n} per device, {8 * n} in all" in info(at, "largest batch there")
-    assert "8 × NVIDIA H100 SXM" in info(at, "of one device")
+    assert f"Largest batch there: {n} per device, {8 * n} in total" in info(
+        at, "Largest batch there"
+    )
+    assert "8 × NVIDIA H100 SXM" in info(at, "on one device")
     move(at, "checkpointing", True)
     assert verdict(at, "NVIDIA H100 SXM") == "yes"
 
@@ -196,7 +196,7 @@ def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_
     assert fewest(at, column) == 1  # 128.5 of 141 GB
     move(at, "usable_memory", 0.9)
     assert fewest(at, column) == 2  # of 127 GB
-    assert "90% of the memory used" in info(at, "of one device")
+    assert "using 90% of the memory" in info(at, "on one device")
 
 
 def fewest(at, column: str) -> int:

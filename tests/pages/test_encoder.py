@@ -30,7 +30,7 @@ def test_the_first_view_guesses_a_hidden_word():
     assert_works(at)
     tokens = column(at, "token it read")
     assert tokens[13] == "[MASK]" and tokens.count("[MASK]") == 1
-    assert "It reads [MASK] there; hidden is" in said(at)
+    assert "The input there is [MASK]; the masked word is" in said(at)
     assert "on unseen data" in said(at)
 
 
@@ -41,7 +41,7 @@ def test_a_trained_model_copies_what_it_reads_and_a_random_one_does_not():
     assert sum(agree) > 0.8 * len(agree)
     move(at, "weights", "random")
     assert settings(at)["weights"] == "random"
-    assert "these guesses mean nothing yet" in said(at)
+    assert "these predictions mean nothing yet" in said(at)
 
 
 def test_the_sorting_model_sorts():

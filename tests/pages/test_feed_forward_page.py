@@ -85,7 +85,7 @@ def test_a_gated_layer_shows_gate_value_and_product():
     press(at, "with_gate")
     assert settings(at)["activation"] == "swiglu"
     assert len(figure(at, "factors")["data"]) == 3
-    assert "the gate is closed at" in said(at)
+    assert "the gate is closed in" in said(at)
     rows = table(at, "gate")
     assert (rows["gate"] * rows["value"]).to_numpy() == pytest.approx(rows["hidden"], abs=2e-4)
     press(at, "without_gate")
@@ -134,8 +134,8 @@ def test_experts_are_tried_limited_and_left_again():
     assert settings(at)["n_experts"] == "8"
     assert "Router: linear without bias" in said(at) and "There is no capacity limit" in said(at)
     press(at, "with_capacity")
-    assert settings(at)["expert_capacity"] == "1.0" and "Choices dropped:" in said(at)
-    assert "those that expert_capacity drops too" in said(at)
+    assert settings(at)["expert_capacity"] == "1.0" and "choices dropped:" in said(at)
+    assert "dropped by expert_capacity" in said(at)
     load = table(at, "mean probability")
     assert load["taken"].max() <= 3 and load["asked"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")
@@ -166,7 +166,7 @@ def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
     at = page(n_experts=16, n_active_experts=1, text="a", expert=0, **SMALL)
     for expert in range(16):
         visit(at, n_experts=16, n_active_experts=1, text="a", expert=expert, **SMALL)
-        if "No token of this input was sent" in said(at):
+        if "No token of this input was routed" in said(at):
             break
     assert_works(at)
     press(at, "busiest_expert")
@@ -178,14 +178,14 @@ def test_position_by_position_is_measured():
     at = page(position_kind="none", **SMALL)
     rows = table(at, "tokens shuffled")["tokens shuffled"].tolist()
     assert rows == ["same outputs", "same outputs", "changes"]
-    assert "it sees a set" in said(at)
+    assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that moved: 1 of 12" in said(at)
     visit(at, mask_kind="none", position_kind="rope", **SMALL)
     assert "since RoPE tells it the positions" in said(at)
 
 
 def test_one_token_has_no_other_order():
-    assert "One token has no other order" in said(page(text="a", **SMALL))
+    assert "A single token has no other order" in said(page(text="a", **SMALL))
 
 
 def test_the_text_with_its_experts_is_text():

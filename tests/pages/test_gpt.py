@@ -116,7 +116,7 @@ def test_step_play_and_start_again_count_in_the_link():
     press(at, "start_again")
     assert_works(at)
     assert at.query_params["n_new_tokens"] == "0"
-    assert "press Step or Play" in said(at)
+    assert "press Generate" in said(at)
 
 
 def test_stop_keeps_what_is_there():
@@ -177,7 +177,7 @@ def test_the_cache_is_timed_when_it_is_asked_for():
     assert "ms without" not in said(at)
     press(at, "measure")
     assert_works(at)
-    assert re.search(r"Measured on .+: [\d.]+ ms a token with the cache", said(at))
+    assert re.search(r"Measured on .+: [\d.]+ ms per token with the cache", said(at))
     assert [len(trace["y"]) for trace in figure(at, "times")["data"]] == [32, 32]
     move(at, "temperature", 0.5)
     assert "ms without" not in said(at)
@@ -230,7 +230,7 @@ def test_markup_is_text():
 def test_every_mask(kind: MaskKind, side: str):
     at = gpt(mask_kind=kind, n_padding=2, padding_side=side, n_new_tokens=3)
     is_causal = kind in (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.SLIDING_WINDOW)
-    assert ("text that grows is causal" in said(at)) != is_causal
+    assert ("generation is autoregressive" in said(at)) != is_causal
     assert len(chances(at)) == 3
 
 
@@ -281,6 +281,6 @@ def test_running_out_of_memory_while_it_writes_is_said(monkeypatch: pytest.Monke
 
 
 def test_the_cache_says_how_it_grows():
-    assert "in a straight line" in said(gpt(n_new_tokens=3))
+    assert "it grows linearly" in said(gpt(n_new_tokens=3))
     assert "The window of 4" in said(gpt(n_new_tokens=3, mask_kind="sliding_window"))
     assert "fills again" in said(gpt(n_new_tokens=30, max_seq_len=32))

@@ -152,8 +152,8 @@ def test_long_texts_are_tested_at_some_tokens():
 
 def test_batch_norm_in_training_is_named():
     at = small(norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5)
-    assert "BatchNorm in training mode takes its mean" in said(at)
-    assert "Another sequence of the same batch moves too" in said(at)
+    assert "In training mode BatchNorm takes mean" in said(at)
+    assert "Another sequence of the same batch changes too" in said(at)
 
 
 def test_links_out_of_bounds_are_mended():
@@ -215,9 +215,9 @@ def test_a_query_without_a_key_becomes_no_number_by_minus_infinity():
     assert "NaN" in words_in_pictures(at)
     assert "Suppose query" in said(at)
     blind = small(**{**NO_KEY, "n_padding": 3})
-    assert "may see no key in this run" in said(blind)
+    assert "cannot attend to any key in this run" in said(blind)
     half = small(dtype="float16")
-    assert "beyond the largest number and becomes −∞" in said(half)
+    assert "out of range and becomes −∞" in said(half)
 
 
 def test_in_chinese():

@@ -28,7 +28,7 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     assert_works(at)
     text = said(at)
     assert "the change is 0" in text and "Xiong et al. 2020" in text
-    assert "The trained weights fit one placement only" in text
+    assert "The trained weights fit one norm placement only" in text
     assert "nats trained" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}
     assert (
@@ -69,7 +69,7 @@ def test_the_reader_chooses_how_deep_how_wide_and_what_is_drawn_together():
 def test_a_narrower_stack_reads_words_and_says_so():
     at = opened(PAGE, preset="course", text="a b", depth=1, n_depth_seeds=1, depth_width=32)
     assert_works(at)
-    assert "random vectors of its words" in said(at)
+    assert "random vectors for its words" in said(at)
 
 
 def test_residual_and_norm_off_are_one_press_away_and_leave_a_ghost():
@@ -95,7 +95,7 @@ def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
     at = opened(PAGE, **BLOCK, attention_only=True)
     assert_works(at)
     assert "parallel" not in column(at, "placement")
-    assert "Parallel needs a feed-forward layer" in said(at)
+    assert "parallel needs a feed-forward layer" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["gpt2-small", "bert-base"])
@@ -115,7 +115,7 @@ def test_other_trained_models_have_their_own_loss(preset: str):
 def test_a_text_without_a_right_answer_is_said_to_have_none():
     at = opened(PAGE, preset="masked-words", hide_token=False, depth=1, n_depth_seeds=1)
     assert_works(at)
-    assert "no right answer" in said(at)
+    assert "no known answer" in said(at)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_extremes(extreme: dict):
 
 def test_what_leaves_the_number_format_is_said_in_words():
     at = opened(PAGE, **{**BLOCK, "depth": 32}, dtype="float16", norm_kind="none")
-    assert "no finite number in float16" in said(at) or "the gradients do not" in said(at)
+    assert "overflows float16" in said(at) or "its gradients do not" in said(at)
 
 
 def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
@@ -160,9 +160,9 @@ def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
 def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
     monkeypatch.setattr(race, "N_UPDATES", 10)
     at = opened(PAGE, **BLOCK, race_depth=2)
-    assert not any("Guessing gives" in info.value for info in at.info)
+    assert not any("Guessing at random gives" in info.value for info in at.info)
     move(at, "race", True)
-    (found,) = (info.value for info in at.info if "Guessing gives" in info.value)
+    (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
     assert found.startswith("After 10 updates")
     drawn = figure(at, "race_curves")["data"]
     assert [trace["name"] for trace in drawn] == ["pre", "post"]

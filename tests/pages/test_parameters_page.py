@@ -176,7 +176,7 @@ def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
     ("text", "says"),
     [
         ('{"model_type": "mamba"}', "mamba"),
-        ("import os", "no JSON"),
+        ("import os", "not JSON"),
         ('{"model_type": "<b>**x**</b>"}', '`"<b>**x**</b>"`'),
         (json.dumps({**QWEN, "hidden_size": None}), "hidden_size"),
     ],
@@ -201,7 +201,7 @@ def test_every_model_can_be_said_from_another_preset(name: str):
 
 def test_large_models_are_built_when_asked(at: AppTest):
     visit(at, preset="gpt2-small", n_layers=1)
-    assert "drawn first" in said(at)
+    assert "This first samples" in said(at)
     assert table_with(at, "σ") is None
     move(at, "spread_of_weights", True)
     assert "GPT-2" in said(at)

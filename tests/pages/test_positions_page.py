@@ -37,7 +37,7 @@ def test_the_first_view_tests_the_trained_model():
     assert_works(at)
     assert control(at, "shown_position").value == "rope"
     assert verdicts(at) == ["✗✓✓✓✓", "–✓✓✓✗", "–✓✗✓–", "✓✗✗✓✓", "✓✗✗✗✗"]
-    assert "does worse: running is not generalising" in said(at)
+    assert "does worse: running is not generalizing" in said(at)
     assert "learned at 256, 512 tokens is refused" in said(at)
 
 
@@ -108,7 +108,7 @@ def test_hard_inputs(changes: dict):
 def test_heads_of_odd_width_are_refused_and_mended():
     at = opened(POSITIONS, **(QUICK | {"n_heads": 16, "shown_position": "rope"}))
     assert_works(at, warnings=1)
-    assert "rope turns pairs" in at.warning[0].value
+    assert "RoPE rotates pairs" in at.warning[0].value
     press(at, "mend_position")
     assert_works(at)
 
@@ -137,7 +137,7 @@ def test_the_kind_that_is_looked_at_is_measured_first(monkeypatch):
 
 def test_random_weights_lead_to_trained_ones():
     at = opened(POSITIONS, **QUICK)
-    assert "no loss means anything yet" in said(at)
+    assert "losses mean nothing yet" in said(at)
     press(at, "open_trained")
     assert control(at, "preset").value == "stories-en-zh"
 

@@ -43,7 +43,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
 def test_one_row_later_the_same_page_says_so():
     at = opened(PAGE, preset=None, aligned_row="reads")
     assert_works(at)
-    assert "the decoder has read this word" in said(at)
+    assert "the decoder has read it" in said(at)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,9 +72,9 @@ def test_the_sharpest_head_is_a_click_away():
 
 def test_a_source_token_is_followed_as_well_as_a_target_token():
     at = opened(PAGE, preset=None, token=0)
-    assert "reads in the source from" in said(at)
+    assert "attends in the source to" in said(at)
     move(at, "pinned_in", "source")
-    assert "is read most by" in said(at)
+    assert "gets most attention from" in said(at)
     strips = figure(at, "strips")
     outlined = [s for s in strips["layout"]["shapes"] if s["xref"] == "x"]
     assert [(s["x0"], s["x1"]) for s in outlined] == [(-0.5, 0.5)]
@@ -83,10 +83,10 @@ def test_a_source_token_is_followed_as_well_as_a_target_token():
 def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known():
     at = opened(PAGE, preset=None, text="dog the the reads.")
     assert_works(at)
-    assert "the grammar cannot say this source" in told(at)
+    assert "the grammar cannot produce this source" in told(at)
     assert "error, here" not in alignment_table(at)
     own = opened(PAGE, **OWN)
-    assert "no words of the translator's grammar" in told(own)
+    assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
         "the chosen head",
         "mean of the layer",
@@ -149,8 +149,8 @@ def test_both_directions_are_told_apart():
 
 
 def test_whether_both_languages_meet_is_said_of_a_translator_only():
-    assert "Do both languages meet here?" in said(opened(PAGE, preset=None))
-    assert "Do both languages meet here?" not in said(opened(PAGE, **OWN))
+    assert "Do the two languages share meaning here?" in said(opened(PAGE, preset=None))
+    assert "Do the two languages share meaning here?" not in said(opened(PAGE, **OWN))
 
 
 def test_padding_enters_no_average_over_source_tokens():
@@ -164,7 +164,7 @@ def test_padding_enters_no_average_over_source_tokens():
 
 def _averages(at) -> list[str]:
     """The sentences that average over source tokens."""
-    about = ("changes them most", "reads in effect from", "has kept its direction")
+    about = ("changes them most", "effectively attends to", "has kept its direction")
     return [next(line for line in said(at).splitlines() if each in line) for each in about]
 
 

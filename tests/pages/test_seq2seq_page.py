@@ -67,7 +67,7 @@ def test_any_source_is_read(text: str):
     assert_works(at)
     n_tokens = len(control(at, "token").options)
     assert n_tokens == min(32, max(1, text.count("milk")))
-    assert (f"has 400 tokens; the first {n_tokens} are read" in said(at)) is (len(text) > 999)
+    assert (f"has 400 tokens; the first {n_tokens} are used" in said(at)) is (len(text) > 999)
 
 
 def test_a_long_source_is_read_by_a_model_with_room_for_it():
@@ -96,7 +96,7 @@ def test_steps_go_on_and_back():
     press(at, "target_back")
     assert len(control(at, "target_token").options) == 2
     press(at, "target_start")
-    assert "Only the start token stands" in said(at)
+    assert "Only the start token:" in said(at)
     press(at, "target_end")
     assert_works(at)
     assert "target_step" not in settings(at)
@@ -186,7 +186,7 @@ def test_what_is_switched_off_holds_for_what_is_written():
     off = "decoder.cross_attention_out.0:zero,decoder.cross_attention_out.1:zero"
     assert settings(at)["interventions"] == off
     assert "Changed inside" in said(at) and target(at) != first
-    assert "Where nothing else is said, every picture shows the changed model." in said(at)
+    assert "Unless noted otherwise, every picture shows the changed model." in said(at)
 
 
 def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
@@ -195,7 +195,7 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
     visit(at, preset="translator", mask_kind="none", target_step=4)
     assert_works(at)
     assert figure(at, "beam_tree")["data"] == first
-    assert "there is no future to hide" in said(at)
+    assert "later ones do not exist yet" in said(at)
     assert "Scores on validation sentences use the causal mask." in said(at)
 
 
@@ -205,7 +205,7 @@ def test_without_its_source_the_target_is_another_one():
     assert target(at) not in set(blind["its output"])
     ways = figure(at, "missing_ways")
     assert len(ways["layout"]["yaxis"]["ticktext"]) == 5
-    assert "Without cross-attention the next token moves by" in said(at)
+    assert "Without cross-attention the next-token prediction changes by" in said(at)
 
 
 def spoilt(at) -> tuple[str, str]:
@@ -233,22 +233,22 @@ def test_halves_are_not_called_equal_where_they_are_not():
     at = opened(PAGE, **SMALL, n_layers=3, n_decoder_layers=1, max_new_tokens=2)
     assert_works(at)
     words = said(at)
-    assert "one of its halves" not in words and "a target token the decoder only" in words
-    assert "sees every other" not in words and "itself too" in words
+    assert "one of its halves" not in words and "a target token through the decoder only" in words
+    assert "sees every other" not in words and "and itself" in words
 
 
 def test_cross_attention_takes_half_of_a_decoder_layer():
     at = translated()
-    assert "attention has 33% in an encoder layer and 50% in a decoder layer" in said(at)
+    assert "attention holds 33% in an encoder layer and 50% in a decoder layer" in said(at)
     visit(at, **SMALL, attention_only=True, max_new_tokens=2)
-    assert "in a decoder layer, which has" not in said(at)
+    assert "in a decoder layer, which also has" not in said(at)
 
 
 def test_nothing_is_spoilt_in_an_empty_source():
     at = translated(text="")
     assert_works(at)
     assert "The source is empty: there is no token to corrupt." in said(at)
-    assert "Asked for" not in said(at)
+    assert "Targets:" not in said(at)
 
 
 def test_an_empty_sequence_is_seen_as_one():

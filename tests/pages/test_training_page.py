@@ -66,7 +66,7 @@ def finished(**query: object) -> AppTest:
 def test_the_first_screen_says_what_is_learned_and_with_what():
     at = opened(PAGE, **SHORT)
     assert_works(at)
-    assert "in the order of the alphabet" in said(at)
+    assert "Sort the letters alphabetically" in said(at)
     assert "vocab_size 27 and max_seq_len 8" in said(at)
     assert not at.button(key="start_training").disabled
 
@@ -131,14 +131,14 @@ def test_pause_go_on_and_stop():
     wait_for(run_of(at), RunState.STOPPED)
     assert_works(run(at))
     assert "stopped" in at.get("progress")[0].proto.text
-    assert "Open it as it was" in said(at)
+    assert "Open the model after" in said(at)
 
 
 def test_a_rate_of_a_million_ends_the_run_names_it_and_offers_a_smaller_one():
     at = started(learning_rate=1e6, muon_learning_rate=1e6, n_steps=50)
     wait_for(run_of(at), RunState.FAILED)
     assert not run(at).exception
-    assert "The loss left all bounds" in at.warning[0].value
+    assert "The loss diverged" in at.warning[0].value
     before = run_of(at).id
     press(at, "start_again_mended")
     assert not at.exception
@@ -174,7 +174,7 @@ def test_a_run_that_is_forgotten_is_said(monkeypatch: pytest.MonkeyPatch):
     forgetful = Runs(Limits(max_kept=0))
     monkeypatch.setattr(runs, "runs", lambda: forgetful)
     assert_works(run(at))
-    assert any("not kept (any more)" in info.value for info in at.info)
+    assert any("no longer kept" in info.value for info in at.info)
     monkeypatch.undo()
 
 
@@ -205,7 +205,7 @@ def test_heads_with_a_habit_are_named_and_none_without():
     seen = layers.heads(watched.looked_at(run_of(at), 0))
     habits = seen[seen["name"] != ""]
     if habits.empty:
-        assert "No head has a habit" in said(at)
+        assert "No head has a clear role" in said(at)
     for row in habits.itertuples():
         assert f"layer {row.layer + 1}, head {row.head}:" in said(at)
 
@@ -225,9 +225,9 @@ def test_a_text_of_the_readers_stays_in_the_session():
 
 
 BAD = {
-    "one character": (b"a", "too few to learn from"),
+    "one character": (b"a", "too few to train on"),
     "binary": (bytes(range(256)) * 100, "not text"),
-    "white": (b" \n" * 5000, "too few to learn from"),
+    "white": (b" \n" * 5000, "too few to train on"),
 }
 
 
