@@ -30,7 +30,7 @@ from pages.ui.seq2seq.architectures import compared, lengths
 from pages.ui.seq2seq.decoding import Standing
 from pages.ui.words import take_away_caption
 
-TITLE = N_("Encoder–decoder: a translator")
+TITLE = N_("Encoder and decoder: a translator")
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ def test_a_click_in_the_tree_shows_what_stands_there(reader: Reader):
     page.reload()
     settle(page)
     assert query(page)["beam_node"] == str(place[0])
-    dropped = "chart.data.find(trace => trace.name == 'dropped')"
+    dropped = "chart.data.find(trace => trace.name == 'pruned')"
     x, y = plot(page, "beam_tree", f"[{dropped}.x[0], {dropped}.y[0]]")
     click_mark(page, "beam_tree", x, y)
     expect_query(page, target_step=str(y))

@@ -21,7 +21,7 @@ PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").
 START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 SAME_IN_CHINESE = ("Dropout", "config.json", "English")
-NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|NaN|inf|Infinity|None|null|undefined)(?![A-Za-z])")
+NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 
 def opened(page: str = BLOCK, locale: str = "en", **query: object) -> AppTest:

@@ -66,7 +66,7 @@ def test_both_are_measured_in_turn():
     at = opened(PAGE, **SMALL, kept=kept_text(SMALL | {"n_layers": "4"}))
     press(at, "measure_pair_button")
     assert_works(at)
-    assert "7 rounds in turn" in said(at)
+    assert "7 alternating rounds" in said(at)
     assert "fastest round" in at.table[2].value.to_string()
 
 
@@ -90,7 +90,7 @@ def test_a_and_b_alike_lie_nowhere_apart():
     assert_works(at)
     assert "A and B are the same" in said(at)
     assert not any("setting" in table.value for table in at.table)
-    assert "lie 0.000 apart on average" in said(at)
+    assert "are 0.000 apart on average" in said(at)
     difference = figure(at, "pair_flow_lines")["data"][2]["y"]
     assert set(difference) == {0}
 
@@ -98,7 +98,7 @@ def test_a_and_b_alike_lie_nowhere_apart():
 def test_the_difference_column_is_b_minus_a():
     at = opened(PAGE, preset="gpt2-xl", kept=kept_text({"preset": "gpt2-large"}))
     assert_works(at)
-    numbers = at.table[1].value.set_index("what")
+    numbers = at.table[1].value.set_index("quantity")
     assert numbers.loc["parameters", "B − A"] == f"+{1_557_611_200 - 774_030_080:,}"
     assert numbers.loc["parameters", "B ÷ A"].split() == ["2.01", "×"]
     assert list(numbers) == ["A", "B", "B ÷ A", "B − A"]
@@ -120,7 +120,7 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     at = opened(PAGE, **llama, kept=kept_text({"preset": "mixtral-8x7b"}))
     assert f"Each token takes {each} of KV cache in both ({weight_format})" in said(at)
     label = f"KV cache, bytes a token, {weight_format}"
-    assert set(at.table[1].value.set_index("what").loc[label][1:2]) == {each}
+    assert set(at.table[1].value.set_index("quantity").loc[label][1:2]) == {each}
     assert figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"] == label
     move(at, "weight_format", "int4")
     assert "KV cache, bytes a token, 16 bits" in words_in_pictures(at)
@@ -165,7 +165,7 @@ def test_values_that_overflow_are_said_to():
     wild = deep | {"norm_kind": "none", "dtype": "float16", "activation": "relu_squared"}
     at = opened(PAGE, **wild, initialization="xavier_uniform", kept=kept_text(deep))
     assert_works(at)
-    assert "grew beyond what float16 can hold" in said(at)
+    assert "overflowed float16" in said(at)
     assert "pair_difference" not in charts(at)
 
 
@@ -202,7 +202,7 @@ def test_axes_on_which_nothing_stands():
     alone = {"with_presets": False, "tradeoff_x": "cache_bytes"}
     at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
     assert_works(at)
-    assert "None of them has both numbers" in said(at)
+    assert "No configuration has both numbers" in said(at)
     assert "trade_off_dots" not in charts(at)
 
 

@@ -91,7 +91,7 @@ def test_prefill_and_decode_are_apart(at):
     before = column(at, "FLOPs")
     move(at, "phase", "decode")
     assert settings(at)["phase"] == "decode"
-    assert "Decode of one token that meets 16 in the cache" in said(at)
+    assert "Decoding one token with 16 in the cache" in said(at)
     assert "Why: out_proj reads" in said(at)
     assert column(at, "FLOPs") != before
 
@@ -180,7 +180,7 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     at.session_state["device_steps_stopped"] = (place, 2)
     at.run()
     assert_works(at)
-    assert "Stopped by you: 2 of" in said(at)
+    assert "You stopped it: 2 of" in said(at)
     assert "No roof yet" in said(at)
     assert [len(line["x"]) for line in figure(at, "device_rates")["data"]] == [2]
     assert "q_proj" in column(at, "operation")

@@ -61,17 +61,17 @@ def test_a_limit_of_experts_is_said_not_to_be_counted():
 
 def test_what_goes_through_changes_the_bars():
     at = opened(PAGE, preset="gpt2-small")
-    assert "875 GFLOP in all" in info(at, "the rule of 6")
+    assert "875 GFLOP in total" in info(at, "the estimate 6")
     move(at, "counted_pass", "forward")
-    assert "292 GFLOP in all" in info(at, "the rule of 2")
+    assert "292 GFLOP in total" in info(at, "the estimate 2")
     assert len([t for t in figure(at, "operation_bars")["data"] if t["type"] == "bar"]) == 1
     move(at, "counted_pass", "decode")
-    assert "for one token" in info(at, "the rule of 2")
+    assert "per token" in info(at, "the estimate 2")
 
 
 def test_a_mixture_says_which_parameters_the_rule_counts():
     at = opened(PAGE, preset="mixtral-8x7b")
-    assert re.search(r"6 FLOP for each of the 1\d,\d{3},\d{3},\d{3} parameters", said(at))
+    assert re.search(r"6 FLOPs per active parameter \(1\d,\d{3},\d{3},\d{3} per token\)", said(at))
     assert "Time on one device" in figure(at, "hours_bars")["layout"]["title"]["text"]
     assert "could do 591 FLOP" in said(at)
 
@@ -210,7 +210,7 @@ def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
     assert {"15 T", "123 M"} <= set(slider.options)
     move(at, "n_training_tokens", 15 * 10**12)
     assert control(at, "n_training_tokens").key == slider.key  # else keys pressed fast are lost
-    assert "120,540 tokens for each parameter" in said(at)
+    assert "120,540 tokens per parameter" in said(at)
 
 
 def test_the_moment_on_the_way_back_has_its_formula():

@@ -78,7 +78,7 @@ def test_top_k_drops_all_but_k():
     at = gpt(n_new_tokens=0, top_k=3)
     assert len(bars(at)["sampling probability"]["x"]) == 3
     assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
-    assert set(bars(at)["the model's own, excluded"]["text"]) == {"dropped"}
+    assert set(bars(at)["the model's own, excluded"]["text"]) == {"excluded"}
     assert "3 of 1,100 tokens can be drawn" in said(at)
 
 

@@ -53,7 +53,7 @@ def test_the_reader_chooses_how_deep_how_wide_and_what_is_drawn_together():
     at = opened(PAGE, **BLOCK)
     for depth in (1, 6):
         move(at, "depth", depth)
-        assert f"{depth} layers of d_model 32" in said(at)
+        assert f"{depth} layers, d_model 32" in said(at)
     move(at, "n_depth_seeds", 2)
     assert "seeds 0, 1)" in said(at)
     move(at, "depth_initialization", "pytorch")
@@ -163,7 +163,7 @@ def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
     assert not any("Guessing at random gives" in info.value for info in at.info)
     move(at, "race", True)
     (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
-    assert found.startswith("After 10 updates")
+    assert found.startswith("Loss after 10 steps")
     drawn = figure(at, "race_curves")["data"]
     assert [trace["name"] for trace in drawn] == ["pre", "post"]
     assert [len(trace["x"]) for trace in drawn] == [10, 10]

@@ -57,7 +57,7 @@ def test_what_cannot_be_seen_is_named_by_its_code():
     at = translated(text="I like 👨\u200d👩 milk \ufe0f.")
     assert_works(at)
     assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: these" in said(at)
-    assert "What it writes next is “`" in said(at)
+    assert "The token it writes next is “`" in said(at)
     assert [seen(each) for each in (" ", "\n", "\u3000", "a b")] == ["␣", "↵", "U+3000", "a␣b"]
 
 
@@ -79,11 +79,11 @@ def test_a_long_source_is_read_by_a_model_with_room_for_it():
 def test_a_target_longer_than_the_limit_is_cut_and_said():
     at = translated(max_new_tokens=3)
     assert_works(at)
-    assert "It did not end: max_new_tokens lets it have no more than 3 tokens." in said(at)
+    assert "It did not end: max_new_tokens limits it to 3 tokens." in said(at)
     forced = ".".join(["40"] * 40)
     visit(at, preset="translator", max_new_tokens=40, forced_ids=forced)
     assert_works(at)
-    assert "max_seq_len lets it have no more than 32 tokens" in said(at)
+    assert "max_seq_len limits it to 32 tokens" in said(at)
     assert len(control(at, "target_token").options) == 32
 
 

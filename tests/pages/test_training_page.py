@@ -85,7 +85,7 @@ def test_a_training_runs_to_its_end_and_all_is_shown():
     assert [len(t["x"]) for t in figure(at, "loss")["data"][:2]] == [3, 3]
     assert figure(at, "score")["data"][0]["y"][-1] == run_of(at).log.scores()["score"].iloc[-1]
     assert len(figure(at, "gradients")["data"]) == 2
-    assert "After 3 updates the held-out loss is" in said(at)
+    assert "After 3 steps the validation loss is" in said(at)
     assert {"trained_tiles", "head_map", "head_births"} <= keys(at)
 
 

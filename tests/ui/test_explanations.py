@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import read_po
 
 from pages.ui.explain import TITLES
-from pages.ui.language import LANGUAGES
+from pages.ui.language import LANGUAGES, LOCALE
+from pages.ui.terms import OPTIONS
 
 TEXT = Path(__file__).parent.parent.parent / "assets" / "text"
 PARTS = {
@@ -60,3 +62,32 @@ def test_what_is_opened_is_closed(concept: str):
             assert formula.count(r"\left") == formula.count(r"\right")
             assert formula.count(r"\begin") == formula.count(r"\end")
             assert formula.count("[^") == 0
+
+
+def on_screen(lang: str) -> set[str]:
+    """All texts of the catalogue, as this language shows them."""
+    with (LOCALE / "zh" / "LC_MESSAGES" / "blockscope.po").open("rb") as file:
+        catalogue = [message for message in read_po(file) if message.id]
+    return {message.id if lang == "en" else message.string for message in catalogue}
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_is_quoted_is_on_the_screen(lang: str):
+    """Curly quotes name a button or a label; other words are set in italics."""
+    shown = on_screen(lang)
+    quoted = {
+        (concept, name) for concept in TITLES for name in re.findall("“(.*?)”", text(lang, concept))
+    }
+    assert len(quoted) > 40
+    assert {(concept, name) for concept, name in quoted if name not in shown} == set()
+    assert [concept for concept in TITLES if '"' in text(lang, concept)] == []
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_options_are_named_as_their_buttons_are(lang: str):
+    codes = {code for concept in TITLES for code in re.findall(r"`(\w+)`", text(lang, concept))} | {
+        code.replace("\\", "")
+        for concept in TITLES
+        for code in re.findall(r"\\texttt\{([\w\\]+)\}", text(lang, concept))
+    }
+    assert codes & OPTIONS.keys() == set()

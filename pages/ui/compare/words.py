@@ -228,7 +228,7 @@ def front_sentence(found: tuple[Candidate, ...], axes: Axes, n: int) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     table = trade_offs.points(found, axes, n)
     if table.empty:
-        return _("None of them has both numbers.")
+        return _("No configuration has both numbers.")
     front = table[table["on_front"]].sort_values("x")
     names = [literal(name) for name in front["name"]]
     more = "" if len(names) <= MOST_NAMED else " …"

@@ -93,7 +93,9 @@ def published_frame() -> pd.DataFrame:
             "bfloat16": [bytes_text(counted.bytes_in(each.total, "bfloat16")) for each in found],
             _("architecture"): [terms.option(each.config.architecture) for each in found],
             "d_model": [each.config.d_model for each in found],
-            _("number of layers"): [each.config.n_layers + each.config.n_decoder_layers for each in found],
+            _("number of layers"): [
+                each.config.n_layers + each.config.n_decoder_layers for each in found
+            ],
             _("stated in"): [_(each.source) for each in found],
         }
     )
