@@ -51,7 +51,7 @@ def part_fault(name: str, default: Any) -> Fault:
     """What to say of a plain value in the place of a part, which has several fields."""
     first, value = next(iter(vars(default).items()))
     plain = str(value) if isinstance(value, StrEnum) else value
-    text = N_("{name} is a part with several fields: give each by its own name, as {example}")
+    text = N_("{name} has several fields: give each by its own name, for example {example}")
     return Fault(text, {"name": name, "example": f"{first}={plain!r}"})
 
 

@@ -20,7 +20,7 @@ def check_input(model: object, x: object) -> None:
 
 def vocabulary_fault(token_id: int, vocab_size: int) -> Fault:
     """What to say where the text has tokens that the model does not know."""
-    text = N_("The text has token {token_id}, and vocab_size is {vocab_size}: use {mend}")
+    text = N_("The text has token {token_id}, but vocab_size is {vocab_size}: use {mend}")
     values = {"token_id": token_id, "vocab_size": vocab_size, "mend": token_id + 1}
     return Fault(text, values, {"vocab_size": token_id + 1})
 
@@ -49,17 +49,19 @@ def _ids_fault(ids: object, vocab_size: int) -> Fault | None:
         text = N_("{value} is not a tensor: use torch.tensor([[1, 2, 3]]), token ids (batch, seq)")
         return Fault(text, {"value": reprlib.repr(ids)})
     if ids.is_floating_point() or ids.is_complex() or ids.dtype is torch.bool:
-        text = N_("Token ids are whole numbers, and these are {dtype}: use x.long()")
+        text = N_("Token ids are whole numbers, but these are {dtype}: use x.long()")
         return Fault(text, {"dtype": _name(ids.dtype)})
     if ids.dim() != 2:
-        text = N_("Token ids are (batch, seq), and these are {shape}: use x.reshape({rows}, -1)")
+        text = N_(
+            "Token ids have shape (batch, seq), but these have {shape}: use x.reshape({rows}, -1)"
+        )
         rows = ids.shape[0] if ids.dim() > 2 else 1
         return Fault(text, {"shape": _shape(ids), "rows": rows})
     if ids.numel() == 0:
         return _nothing_fault(ids)
     least, most = (int(each) for each in ids.aminmax())
     if least < 0:
-        text = N_("Token ids go from 0 to {last}, and here is {least}")
+        text = N_("Token ids range from 0 to {last}, but {least} was given")
         return Fault(text, {"last": vocab_size - 1, "least": least})
     return vocabulary_fault(most, vocab_size) if most >= vocab_size else None
 
@@ -69,10 +71,10 @@ def _vectors_fault(d_model: int, dtype: torch.dtype, x: object) -> Fault | None:
         text = N_("{value} is not a tensor: use torch.randn(1, 8, {d_model}), vectors for a block")
         return Fault(text, {"value": reprlib.repr(x), "d_model": d_model})
     if x.dim() != 3 or x.shape[-1] != d_model:
-        text = N_("A block takes vectors (batch, seq, {d_model}), and these are {shape}")
+        text = N_("A block takes vectors (batch, seq, {d_model}), but these are {shape}")
         return Fault(text, {"d_model": d_model, "shape": _shape(x)})
     if x.dtype is not dtype:
-        text = N_("The weights are {dtype}, and these vectors are {found}: use x.to(torch.{dtype})")
+        text = N_("The weights are {dtype}, but these vectors are {found}: use x.to(torch.{dtype})")
         return Fault(text, {"dtype": _name(dtype), "found": _name(x.dtype)})
     return _nothing_fault(x) if x.numel() == 0 else None
 

@@ -38,7 +38,7 @@ class Limits:
 def limit_faults(spec: TrainingSpec, limits: Limits) -> Iterator[Fault]:
     """Where a spec asks for more than is allowed."""
     if spec.recipe.n_steps > limits.max_steps:
-        text = N_("n_steps ({value}) are more than the {most} allowed here: use {most}")
+        text = N_("n_steps ({value}) exceeds the {most} allowed here: use {most}")
         mend = {"n_steps": limits.max_steps}
         yield _fault(text, spec.recipe.n_steps, limits.max_steps, mend)
     if fault := mended(spec, lambda smaller: _size_fault(smaller, limits)):
@@ -57,7 +57,7 @@ def _size_fault(spec: TrainingSpec, limits: Limits) -> Fault | None:
 def _parameter_fault(n_parameters: int, most: int) -> Fault | None:
     if n_parameters <= most:
         return None
-    text = N_("{value} parameters are more than the {most} allowed here: use {choice}")
+    text = N_("{value} parameters exceed the {most} allowed here: use {choice}")
     return _fault(text, n_parameters, most, {})
 
 

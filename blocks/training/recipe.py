@@ -136,7 +136,7 @@ def _pair_faults(recipe: Recipe) -> Iterator[Fault]:
     never_warm = recipe.warmup_steps > recipe.n_steps
     if never_warm and recipe.schedule is not ScheduleKind.PAPER:
         mend = recipe.n_steps // 10
-        text = N_("warmup_steps ({value}) are more than n_steps ({n_steps}): use {mend}")
+        text = N_("warmup_steps ({value}) exceeds n_steps ({n_steps}): use {mend}")
         values = {"value": recipe.warmup_steps, "n_steps": recipe.n_steps, "mend": mend}
         yield Fault(text, values, {"warmup_steps": mend})
 

@@ -73,7 +73,7 @@ class Keys:
         if found is None:
             self._say(N_("The file has no {name}, which is needed for counting"), name)
         elif type(found) is not int:
-            self._say(N_("{name} must be a whole number, and is {value}"), name)
+            self._say(N_("{name} must be a whole number, but is {value}"), name)
         elif not least <= found <= LARGEST_SIZE:
             bounds = {"least": least, "most": f"{LARGEST_SIZE:,}"}
             self._say(N_("{name} is {value}; sizes here go from {least} to {most}"), name, **bounds)
@@ -94,7 +94,7 @@ class Keys:
             return float(found)
         is_large = type(found) in (int, float)
         text = N_("{name} is {value}, larger than any number allowed here")
-        self._say(text if is_large else N_("{name} must be a number, and is {value}"), name)
+        self._say(text if is_large else N_("{name} must be a number, but is {value}"), name)
         return default
 
     def flag(self, name: str, default: bool) -> bool:
@@ -104,7 +104,7 @@ class Keys:
             self._assume(name, default)
             return default
         if type(found) is not bool:
-            self._say(N_("{name} must be true or false, and is {value}"), name)
+            self._say(N_("{name} must be true or false, but is {value}"), name)
         return found is True
 
     def choice(self, name: str, options: Mapping[str, Activation], default: str) -> Activation:
@@ -123,7 +123,7 @@ class Keys:
         """The keys of an object inside the file, none where it has no such object."""
         found = self.values.get(name)
         if found is not None and type(found) is not dict:
-            self._say(N_("{name} must be an object, and is {value}"), name)
+            self._say(N_("{name} must be an object, but is {value}"), name)
         inner = Keys(found if type(found) is dict else {})
         inner.faults = self.faults
         return inner
@@ -472,7 +472,7 @@ def _parsed(text: str) -> Values:
     except ValueError:
         raise _refusal(N_("A number in the text is too long for a size")) from None
     if type(values) is not dict:
-        text_ = N_("A config.json is a single JSON object in braces, and this is {value}")
+        text_ = N_("A config.json is a single JSON object in braces, but this is {value}")
         raise _refusal(text_, value=_brief(values))
     return values
 

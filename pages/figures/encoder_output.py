@@ -40,7 +40,7 @@ def changes(
     """How much each step changes each token, ‖after − before‖ / ‖before‖: (step, source)."""
     title = _("How much each step changes a token")
     names = Names(title, _("step of the encoder"), _("source token"), steps, tokens)
-    said = _("changed by {change} of its length").format(change="%{customdata[2]:.2f}")
+    said = _("changed by {change} times its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)
     most = largest(relative)
     heat = weight_map(codes(relative / most), _)

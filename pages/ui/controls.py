@@ -74,7 +74,7 @@ def _shape(config: ModelConfig, is_counted: bool = False) -> None:
     switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) is passed on."))
     if not config.attention_only:
         pick("activation", _("Activation"), Activation)
-    choose("position_kind", _("Position"), PositionKind)
+    choose("position_kind", _("Positional encoding"), PositionKind)
 
 
 def _has_target(config: ModelConfig) -> bool:
@@ -230,7 +230,7 @@ def _details_of_ends(config: ModelConfig) -> None:
         switch("relative_bias", _("Learned bias for each distance (T5)"))
     if config.architecture is Architecture.ENCODER:
         slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), config.n_segments)
-        switch("pooler", _("Positional encoding"))
+        switch("pooler", _("Pooler: one vector of the first token"))
 
 
 def _details_of_attention(config: ModelConfig) -> None:

@@ -31,7 +31,7 @@ def guesses(run: Run) -> None:
         {
             _("position"): range(1, len(table) + 1),
             _("token it read"): table["token"],
-            _("likeliest token"): table["guess"],
+            _("most probable token"): table["guess"],
             _("probability"): table["probability"].map("{:.1%}".format),
         }
     )

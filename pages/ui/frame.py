@@ -190,7 +190,7 @@ def _share() -> None:
         query = urlencode(link.as_query(), errors="replace")
         st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
         st.button(
-            _("Reset everything"),
+            _("Back to the start"),
             icon=":material/restart_alt:",
             on_click=_back_to_the_start,
             key="reset",

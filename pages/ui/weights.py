@@ -66,7 +66,7 @@ def why_random(architecture: Architecture | None) -> str:
         text = _("The trained model is {kind}: this page shows another architecture.")
         return text.format(kind=terms.option(start.config.architecture))
     if link.value("weights") == "random":
-        return _("You asked for random weights.")
+        return _("You chose random weights.")
     if changed:
         text = _("Trained weights fit one configuration; yours differs in {names}.")
         return text.format(names=", ".join(changed))

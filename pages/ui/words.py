@@ -265,9 +265,9 @@ def parameter_sentence(run: Run) -> str:
     config = run.config
     if config.n_kv_heads == config.n_heads:
         text = _(
-            "n_heads changes no parameter and no FLOP of the projections: {n} heads of width "
-            "{d_head} share d_model = {d_model}. n_kv_heads does: the fewer, the smaller keys and "
-            "values."
+            "n_heads changes neither the parameters nor the FLOPs of the projections: "
+            "{n} heads of width {d_head} share d_model = {d_model}. n_kv_heads does: "
+            "the fewer, the smaller keys and values."
         )
     else:
         text = _(

@@ -63,8 +63,8 @@ def _context(run: Run, start: int) -> str:
     if not start:
         return ""
     text = _(
-        "The context is full (max_seq_len {most}): it moved on, and the first {n} tokens of the "
-        "text are forgotten."
+        "The context is full (max_seq_len {most}): it has been shifted, and the first "
+        "{n} tokens of the text are no longer visible."
     )
     return text.format(most=run.config.max_seq_len, n=start)
 

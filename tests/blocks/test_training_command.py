@@ -63,7 +63,7 @@ def test_a_training_finishes_with_a_checkpoint_and_a_log(
     out, err = capsys.readouterr()
     assert "held-out loss" in out
     assert "exact answers" in out
-    assert "warmup_steps (10) are more than n_steps (6): use 0" in err
+    assert "warmup_steps (10) exceeds n_steps (6): use 0" in err
 
 
 @pytest.mark.usefixtures("process_state_kept")

@@ -248,8 +248,8 @@ def test_a_run_that_nobody_started_is_not_found(runs: Runs):
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ({"max_steps": 9}, "n_steps (10) are more than the 9"),
-        ({"max_parameters": 1000}, "parameters are more than the 1,000"),
+        ({"max_steps": 9}, "n_steps (10) exceeds the 9"),
+        ({"max_parameters": 1000}, "parameters exceed the 1,000"),
         ({"max_bytes": 1000}, "more than the 0.0 MiB"),
     ],
 )

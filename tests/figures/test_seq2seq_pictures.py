@@ -84,7 +84,7 @@ def test_what_was_put_there_has_its_own_rank():
     dropped = next(trace for trace in picture.data if trace["name"] == "pruned")
     assert dropped["text"] == (" given #9 −3.00",)
     said = picture.data[-1]["hovertext"]
-    assert "rank 9 at its step; put there by you" in said[2]
+    assert "rank 9 at its step; your choice" in said[2]
     assert "rank 2 at its step; kept" in said[1]
 
 

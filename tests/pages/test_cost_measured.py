@@ -181,7 +181,7 @@ def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     at.run()
     assert_works(at)
     assert "You stopped it: 2 of" in said(at)
-    assert "No roof yet" in said(at)
+    assert "No roofline yet" in said(at)
     assert [len(line["x"]) for line in figure(at, "device_rates")["data"]] == [2]
     assert "q_proj" in column(at, "operation")
     press(at, "device_steps_go_on")

@@ -22,7 +22,7 @@ def column(at, name: str) -> list:
 
 
 def guesses(at) -> list[str]:
-    return column(at, "likeliest token")
+    return column(at, "most probable token")
 
 
 def test_the_first_view_guesses_a_hidden_word():

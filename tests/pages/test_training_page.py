@@ -271,7 +271,7 @@ def test_a_warm_up_longer_than_the_run_is_said_and_mended():
 def test_a_model_that_is_too_large_is_said_before_it_starts():
     at = opened(PAGE, preset="gpt2-small")
     assert_works(at)
-    assert any("parameters are more than" in info.value for info in at.info)
+    assert any("parameters exceed" in info.value for info in at.info)
     assert at.button(key="start_training").disabled
 
 

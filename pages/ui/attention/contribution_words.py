@@ -12,7 +12,7 @@ def contribution_sentence(run: Run, layer: int, head: int | None, query: int) ->
     """Which key has the most weight, and which one adds most."""
     found = measured.contribution(run, layer, head, query)
     if found.out_norm == 0:
-        return _("Attention writes nothing at this token: the vector has length 0.")
+        return _("Attention adds nothing at this token: the vector has length 0.")
     if found.keys["weight"].max() == 0:
         return _("This token cannot attend to any key: attention adds its output bias alone.")
     weight, norm = (int(found.keys[name].argmax()) for name in ("weight", "norm"))
@@ -67,9 +67,9 @@ def contribution_alt(run: Run, layer: int, head: int | None, query: int) -> str:
 def sinks_sentence(run: Run) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
-        "Some heads park their attention on the first token, an attention sink. A head "
-        "counts where its mean weight on that token is above {above:.0%} although the "
-        "token's ‖v·W_O‖ is below {below} of the others' mean."
+        "Some heads park their attention on the first token, an attention sink. Marked "
+        "are heads whose mean weight on that token is above {above:.0%} although its "
+        "‖v·W_O‖ is below {below} of the others' mean."
     ).format(above=SINK_ABOVE, below=SMALL_BELOW)
     table = measured.sinks(run)
     found = table[table["is_sink"]].sort_values("weight", ascending=False)

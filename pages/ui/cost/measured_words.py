@@ -44,11 +44,12 @@ BUSY = 1.5
 ABOUT = 1.1  # nearer to the roof than one measurement is to the next
 ABOVE = {
     "memory": N_(
-        "Above the roof: {names}. Their operands come from a cache, or the device was "
-        "busy when its bandwidth was measured."
+        "Above the roofline: {names}. Their operands come from a cache, or the device "
+        "was busy when its bandwidth was measured."
     ),
     "compute": N_(
-        "Above the roof: {names}. The device was busy when its peak was measured: measure again."
+        "Above the roofline: {names}. The device was busy when its peak was measured: "
+        "measure again."
     ),
 }
 
@@ -107,17 +108,17 @@ def _too_low(load: float) -> str:
     """What others who computed at the same time do to the roof."""
     if not load > BUSY:
         return ""
-    more = _("So the roof may be too low: measure again when the machine is idle.")
+    more = _("So the roofline may be too low: measure again when the machine is idle.")
     return f"{busy(load)} {more}"
 
 
 def no_roof_sentence() -> str:
     """Why nothing is estimated after a stop."""
     return _(
-        "No roof yet, so no operation is estimated or timed: the roof needs the speed "
-        "of matrix products, of memory and of a launch, and the measurement stopped "
-        "before all three were known. What was measured is drawn; FLOPs and bytes in "
-        "the table are exact all the same."
+        "No roofline yet, so no operation is estimated or timed: it needs the speed of "
+        "matrix products, of memory and of a launch, and the measurement stopped before "
+        "all three were known. What was measured is drawn; FLOPs and bytes in the table "
+        "are exact all the same."
     )
 
 
@@ -229,8 +230,8 @@ def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> s
     if len(below):
         best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
         text = _(
-            "Of the operations bound by arithmetic or memory, nearest to the roof is "
-            "{best} ({high} of it), furthest {worst} ({low})."
+            "Of the operations bound by arithmetic or memory, nearest to the roofline "
+            "is {best} ({high} of it), furthest {worst} ({low})."
         )
         said.append(
             text.format(

@@ -311,7 +311,7 @@ def _by_1e9(run: Run, layer: int, head: int, query: int) -> str:
         return _("In {dtype} −10⁹ is out of range and becomes −∞.").format(dtype=run.dtype)
     if np.ptp(row) < 1e-3 / len(row):
         text = _(
-            "Adding −10⁹ swallows the scores in {dtype}: all {n} keys get {weight:.4f} "
+            "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get {weight:.4f} "
             "each, padding and later tokens included."
         )
     else:

@@ -141,7 +141,7 @@ def dependence_note(run: Run, layer: int, stage: str) -> str:
         if others_own
         else _("the second half of the tokens, twice")
     )
-    padding = _("this run's own") if padding_own else _("four padding tokens, read alone")
+    padding = _("this run's own") if padding_own else _("four padding tokens alone")
     text = _(
         "Largest change of any value of the first sequence, compared with the sequence "
         "alone, on the inputs that really enter the norm. Others: {others}. Padding: "

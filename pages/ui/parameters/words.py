@@ -61,7 +61,7 @@ def breakdown_sentence(config: ModelConfig) -> str:
     if not found:
         return _("This model has no parameters at all.")
     largest = max(found, key=found.__getitem__)
-    text = _("The largest kind is {kind}: {share} of all.")
+    text = _("The largest part is {kind}: {share} of all.")
     said = [text.format(kind=names.kind(largest), share=amounts.share(found[largest], whole))]
     rows = counted.rows(config)
     biases = sum(row.count for row in rows if row.part.endswith("bias") and row.kind != "position")
@@ -181,7 +181,7 @@ def published_sentence(config: ModelConfig) -> str:
         text = _("As large as {title}, down to the last parameter.")
         return text.format(title=_(same[0].title))
     if below and above:
-        text = _("Yours, {own:,}, stands between {below} and {above}.")
+        text = _("Yours, {own:,}, lies between {below} and {above}.")
         return text.format(own=own, below=_(below[-1].title), above=_(above[0].title))
     text = _("Yours, {own:,}, is {times} times {title}, the largest here.")
     if not below:

@@ -15,11 +15,11 @@ from pages.ui.seq2seq.measured import Chosen, Cut, Pins
 
 BLANK_BELOW, NO_MOVE = 0.1, 1e-4
 READS = {
-    AttentionKind.ENCODER: N_("In {head} of the encoder, {token} attends in the source to {read}."),
+    AttentionKind.ENCODER: N_("In {head} of the encoder, {token} attends to {read} in the source."),
     AttentionKind.DECODER: N_(
-        "In {head} of the decoder, {token} attends in the target so far to {read}."
+        "In {head} of the decoder, {token} attends to {read} in the target so far."
     ),
-    AttentionKind.CROSS: N_("In {head} of the decoder, {token} attends in the source to {read}."),
+    AttentionKind.CROSS: N_("In {head} of the decoder, {token} attends to {read} in the source."),
 }
 MAP_TITLES = {
     AttentionKind.ENCODER: N_("Source to source"),

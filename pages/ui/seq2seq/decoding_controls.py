@@ -24,7 +24,7 @@ def search_controls(search: Search) -> None:
         slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
     with columns[2]:
         if search.how.beam_width > 1:
-            label = _("length_penalty · above 0 favours longer targets")
+            label = _("length_penalty · above 0 favors longer targets")
             shown = search.how.length_penalty
             slider("length_penalty", label, shown, step=0.1)
 
