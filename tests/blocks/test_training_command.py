@@ -131,7 +131,7 @@ def test_a_full_disk_is_a_sentence(
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (["--set", "speed=3"], "speed is no field"),
+        (["--set", "speed=3"], "speed is not a field"),
         (["--set", "speed"], "NAME=VALUE"),
         (["--set", "n_heads=3"], "n_heads (3) does not divide"),
         (["--set", "optimizer=lion"], "optimizer cannot be 'lion'"),

@@ -241,7 +241,7 @@ def test_before_the_first_step_no_wait_is_known(runs: Runs, monkeypatch: pytest.
 
 def test_a_run_that_nobody_started_is_not_found(runs: Runs):
     for ask in (runs.get, runs.pause, runs.resume, runs.stop, runs.position, runs.expected_wait):
-        with pytest.raises(ConfigError, match="no run nobody"):
+        with pytest.raises(ConfigError, match="no training run nobody"):
             ask("nobody")
 
 
@@ -365,7 +365,7 @@ def test_a_run_that_nobody_watches_gives_way_where_others_wait_and_says_so(
     clock.now = 100.5
     until_state(left, RunState.PAUSED)
     until_state(next_, RunState.FINISHED)
-    assert "nobody watched for 100 seconds, and others waited" in str(left.view().fault)
+    assert "nobody watched for 100 seconds while others waited" in str(left.view().fault)
     step = left.step
     timed.resume(left.id)
     wait(lambda: left.step > step + 5)

@@ -119,11 +119,11 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     assert f" {each} " in said(opened("pages/cost.py", **llama, memory_use="inference"))
     at = opened(PAGE, **llama, kept=kept_text({"preset": "mixtral-8x7b"}))
     assert f"Each token takes {each} of KV cache in both ({weight_format})" in said(at)
-    label = f"KV cache, bytes a token, {weight_format}"
+    label = f"KV cache, bytes per token, {weight_format}"
     assert set(at.table[1].value.set_index("quantity").loc[label][1:2]) == {each}
     assert figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"] == label
     move(at, "weight_format", "int4")
-    assert "KV cache, bytes a token, 16 bits" in words_in_pictures(at)
+    assert "KV cache, bytes per token, 16 bits" in words_in_pictures(at)
 
 
 UNLIKE = {

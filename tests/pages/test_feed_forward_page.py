@@ -137,9 +137,9 @@ def test_experts_are_tried_limited_and_left_again():
     assert settings(at)["expert_capacity"] == "1.0" and "choices dropped:" in said(at)
     assert "dropped by expert_capacity" in said(at)
     load = table(at, "mean probability")
-    assert load["processed"].max() <= 3 and load["asked"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
+    assert load["processed"].max() <= 3 and load["times chosen"].sum() == 2 * 12  # ⌈2 · 12 / 8⌉
     press(at, "one_active")
-    assert table(at, "mean probability")["asked"].sum() == 12
+    assert table(at, "mean probability")["times chosen"].sum() == 12
     press(at, "dense_again")
     assert_works(at)
     assert "n_experts" not in settings(at)
@@ -181,7 +181,7 @@ def test_position_by_position_is_measured():
     assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that changed: 1 of 12" in said(at)
     visit(at, mask_kind="none", position_kind="rope", **SMALL)
-    assert "since RoPE tells it the positions" in said(at)
+    assert "since RoPE gives it positions" in said(at)
 
 
 def test_one_token_has_no_other_order():

@@ -79,7 +79,7 @@ def test_top_k_drops_all_but_k():
     assert len(bars(at)["sampling probability"]["x"]) == 3
     assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
     assert set(bars(at)["the model's own, excluded"]["text"]) == {"excluded"}
-    assert "3 of 1,100 tokens can be drawn" in said(at)
+    assert "3 of 1,100 tokens can be sampled" in said(at)
 
 
 def test_greedy_leaves_one():

@@ -146,7 +146,7 @@ def test_extremes():
 def test_long_texts_are_tested_at_some_tokens():
     at = small(input_kind="random", seq_len=256)
     assert "Tested so far: 24 of 256 tokens" in said(at)
-    assert "A mask of up to 64 tokens can be painted" in said(at)
+    assert "Masks of up to 64 tokens can be painted" in said(at)
     assert "No leak" in said(at)
 
 

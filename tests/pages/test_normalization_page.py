@@ -41,7 +41,7 @@ def test_every_placement_has_its_row_its_curve_and_its_tile():
     at = opened(PAGE, **BLOCK)
     assert_works(at)
     names = ["pre", "post", "sandwich", "parallel", "none"]
-    assert column(at, "placement") == names
+    assert column(at, "norm placement") == names
     own = names.index("pre")
     assert column(at, "Δ RMS")[own] == "0" and column(at, "Δ RMS")[1] != "0"
     tiles = [note["text"] for note in figure(at, "placement_patterns")["layout"]["annotations"]]
@@ -94,7 +94,7 @@ def test_every_norm_in_every_place(norm_kind: str, norm_placement: str):
 def test_without_feed_forward_parallel_is_left_out_with_a_sentence():
     at = opened(PAGE, **BLOCK, attention_only=True)
     assert_works(at)
-    assert "parallel" not in column(at, "placement")
+    assert "parallel" not in column(at, "norm placement")
     assert "parallel needs a feed-forward layer" in said(at)
 
 

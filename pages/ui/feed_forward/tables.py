@@ -50,7 +50,7 @@ def load(run: Run, layer: int) -> None:
     shown = pd.DataFrame(
         {
             _("expert"): table["expert"],
-            _("chosen"): table["asked"],
+            _("times chosen"): table["asked"],
             _("processed"): table["kept"],
             _("dropped"): table["dropped"],
             _("mean probability"): table["mean_prob"].round(4),
