@@ -14,10 +14,16 @@ CATALOGUES = sorted((ROOT / "assets/locale").glob("*/LC_MESSAGES/blockscope.po")
 METHODS = [("app.py", "python"), ("pages/**.py", "python"), ("blocks/**.py", "python")]
 
 
-def source_texts() -> set[str]:
+def source_texts() -> set[str | tuple[str, ...]]:
+    """What is translated; what is counted is a pair, for one and for many."""
     keywords = {**DEFAULT_KEYWORDS, "N_": None}
     found = extract_from_dir(str(ROOT), method_map=METHODS, keywords=keywords)
     return {text for _file, _line, text, _comments, _context in found if text}
+
+
+def forms(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """One text, or those for one and for many."""
+    return (text,) if isinstance(text, str) else tuple(text)
 
 
 def fields(text: str) -> set[str]:
@@ -29,7 +35,9 @@ def texts_in_f_strings(path: Path) -> Iterator[str]:
     for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         for inner in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
             match inner:
-                case ast.Call(func=ast.Name("_" | "N_"), args=[ast.Constant(str() as text), *_]):
+                case ast.Call(
+                    func=ast.Name("_" | "N_" | "ngettext"), args=[ast.Constant(str() as text), *_]
+                ):
                     yield text
 
 
@@ -51,7 +59,9 @@ def messages(path: Path) -> list:
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
 def test_catalogue_is_complete(path):
     known = {message.id: message for message in messages(path)}
-    missing = sorted(text for text in source_texts() if not (text in known and known[text].string))
+    missing = [
+        text for text in source_texts() if not (text in known and all(forms(known[text].string)))
+    ]
     assert not missing
     assert not [message.id for message in known.values() if message.fuzzy]
 
@@ -59,4 +69,5 @@ def test_catalogue_is_complete(path):
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parts[-3])
 def test_translations_fill_in_the_same_values(path):
     for message in messages(path):
-        assert fields(message.string) == fields(message.id), message.id
+        asked = {frozenset(fields(text)) for text in forms(message.id)}
+        assert {frozenset(fields(text)) for text in forms(message.string)} == asked, message.id

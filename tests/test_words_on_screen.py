@@ -38,7 +38,7 @@ NO_SCREEN = ("pages/ui/fields.py: the small robot", "pages/ui/normalization/meas
 def is_no_screen(node: ast.AST) -> bool:
     """What was translated, a docstring, an error for programmers, the name of a random stream."""
     match node:
-        case ast.Call(func=ast.Name("_" | "N_" | "generator")) | ast.Raise():
+        case ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator")) | ast.Raise():
             return True
         case ast.Expr(value=ast.Constant()):
             return True
@@ -139,7 +139,7 @@ def used(function: ast.FunctionDef, module: str, names: dict[str, Function]) -> 
 
 def speaking(uses: dict[Function, set[Function]]) -> set[Function]:
     """The functions whose answer may depend on the language."""
-    found = {("pages.ui.language", name) for name in ("_", "say", "current_language")}
+    found = {("pages.ui.language", name) for name in ("_", "ngettext", "say", "current_language")}
     while more := {name for name, others in uses.items() if others & found} - found:
         found |= more
     return found

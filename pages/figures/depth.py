@@ -271,7 +271,7 @@ def last_gradients(
                 "color": PLACEMENT_COLORS[str(placement)],
             },
             "hovertemplate": f"{names[str(placement)]} · "
-            + _("{n} layers").format(n="%{x}")
+            + _("depth {n}").format(n="%{x}")
             + ": %{y:.4g}<extra></extra>",
         }
         traces += [line, *_expected(kept, str(placement), _)]

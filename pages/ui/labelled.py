@@ -7,7 +7,7 @@ import pandas as pd
 from blocks.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.ui import cached, link, terms
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, ngettext
 
 WINDOW = 192
 
@@ -40,7 +40,8 @@ def _detail(part: str, run: Run) -> str:
             return terms.option(config.norm.norm_kind)
         case "attention":
             inside = () if config.position.position_kind.is_added else (_inside(config),)
-            n_heads = _("{n} heads").format(n=config.n_heads)
+            n = config.n_heads
+            n_heads = ngettext("{n} head", "{n} heads", n).format(n=n)
             return " · ".join((n_heads, terms.option(run.mask.mask_kind), *inside))
         case "feed_forward":
             activation = terms.option(config.feed_forward.activation)

@@ -21,6 +21,11 @@ def _(text: str) -> str:
     return in_language(text, current_language()) if text else ""
 
 
+def ngettext(one: str, many: str, n: int) -> str:
+    """The text for a number of things, in the reader's language."""
+    return _catalogue(current_language()).ngettext(one, many, n)
+
+
 def in_language(text: str, language: str) -> str:
     """The text in a language that need not be the reader's."""
     return _catalogue(language).gettext(text)

@@ -118,9 +118,10 @@ def model_sentence(asked: Wanted) -> str:
     if config.n_decoder_layers:
         n_layers += f" + {config.n_decoder_layers}"
     text = _(
-        "{kind} · {n_layers} layers · d_model {d_model} · {n_heads} heads · {total:,} parameters · "
-        "at most about {memory} of memory. The task fixes architecture, vocab_size {vocab_size} "
-        "and max_seq_len {max_seq_len}; all else is set in the sidebar."
+        "{kind} · n_layers {n_layers} · d_model {d_model} · n_heads {n_heads} · "
+        "{total:,} parameters · at most about {memory} of memory. The task fixes "
+        "architecture, vocab_size {vocab_size} and max_seq_len {max_seq_len}; all else "
+        "is set in the sidebar."
     )
     return text.format(
         kind=terms.option(config.architecture),

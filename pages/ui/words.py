@@ -11,7 +11,7 @@ from blocks.kinds import Architecture, NormKind, NormPlacement
 from blocks.run import Run
 from pages.ui import cached, labelled, link, terms
 from pages.ui.compare import beside, changes
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, ngettext
 
 LINE = 72  # characters of a text that stand on one line
 
@@ -35,9 +35,14 @@ def _block_in_one_line(run: Run) -> str:
 
 
 def _counted_in_one_line(run: Run, counted: ModelConfig) -> str:
-    text = _("{n} tokens × {d_model} features · {parameters} · {kind} · seed {seed}")
+    n = run.input.shape[1]
+    text = ngettext(
+        "{n} token × {d_model} features · {parameters} · {kind} · seed {seed}",
+        "{n} tokens × {d_model} features · {parameters} · {kind} · seed {seed}",
+        n,
+    )
     return text.format(
-        n=run.input.shape[1],
+        n=n,
         d_model=run.config.d_model,
         parameters=parameter_count(counted),
         kind=terms.attention_kind(run.config),

@@ -53,7 +53,7 @@ def test_the_reader_chooses_how_deep_how_wide_and_what_is_drawn_together():
     at = opened(PAGE, **BLOCK)
     for depth in (1, 6):
         move(at, "depth", depth)
-        assert f"{depth} layers, d_model 32" in said(at)
+        assert f"n_layers {depth}, d_model 32" in said(at)
     move(at, "n_depth_seeds", 2)
     assert "seeds 0, 1)" in said(at)
     move(at, "depth_initialization", "pytorch")

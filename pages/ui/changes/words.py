@@ -5,7 +5,7 @@ from blocks.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.run import Run
 from pages.ui import tokens
 from pages.ui.changes import measured, state
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, ngettext
 from pages.ui.terms import STACKS
 
 PARTS = {
@@ -61,7 +61,11 @@ def unit(run: Run) -> str:
 def left_out(run: Run) -> str:
     """Which changes this model has no place for; nothing where all fit."""
     n = len(state.asked()) - len(run.interventions)
-    text = _("{n} changes refer to a layer, head or token that does not exist here: ignored.")
+    text = ngettext(
+        "{n} change refers to a layer, head or token that does not exist here: ignored.",
+        "{n} changes refer to a layer, head or token that does not exist here: ignored.",
+        n,
+    )
     return text.format(n=n) if n else ""
 
 

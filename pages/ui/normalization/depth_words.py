@@ -36,10 +36,10 @@ def setting(passes: tuple[Depth, ...]) -> str:
     depth, config = passes[0], passes[0].config
     run, loss = depth.run, measured.depth_pass(depth).loss
     text = _(
-        "{n} layers, d_model {d_model}, {heads} heads, d_ff {d_ff}, {tokens} tokens, "
-        "{dtype}. Random weights ({drawn}, seeds {seeds}), dropout off. Input: {read}. "
-        "Loss: cross entropy of a linear probe that predicts one of {classes} random "
-        "classes at each token ({loss} in the first stack)."
+        "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, seq_len "
+        "{tokens}, {dtype}. Random weights ({drawn}, seeds {seeds}), dropout off. "
+        "Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
+        "{classes} random classes at each token ({loss} in the first stack)."
     )
     seeds = ", ".join(map(str, dict.fromkeys(each.seed for each in passes)))
     said = text.format(
