@@ -109,7 +109,7 @@ def _of_a_head(name: str, title: str, draw: Callable[[Run, int, int, int], None]
 
 
 PANELS = (
-    _of_a_head("steps", N_("Eager, step by step"), steps_of_a_head),
+    _of_a_head("steps", N_("Step by step"), steps_of_a_head),
     _of_a_head("scaling", N_("Why divide by √d_head"), why_divide),
     _of_a_head("contribution", N_("Weight and contribution"), weight_and_contribution),
     Panel("contribution-graph", N_("Contribution graph"), whole_way),

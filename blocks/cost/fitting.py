@@ -83,7 +83,7 @@ def depth_fault(config: ModelConfig) -> Fault | None:
         return Fault(text, {"value": f"{n_layers:,}", "most": MOST_LAYERS})
     if not can_build(config):
         text = N_(
-            "{value} layers, each expert counted, exceed the {most} that run here: use {choice}"
+            "{value} layers, counting every expert, exceed the {most} that run here: use {choice}"
         )
         return Fault(text, {"value": f"{_n_built(config):,}", "most": MOST_BUILT})
     return None

@@ -51,7 +51,7 @@ def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
         text = N_("{architecture} cannot be trained on this task: use {mend}")
         yield _fault(text, config, "architecture", expected)
     if config.vocab_size != task.vocab_size:
-        text = N_("vocab_size ({vocab_size}) is not that of the task's tokens: use {mend}")
+        text = N_("vocab_size ({vocab_size}) does not match the task's tokens: use {mend}")
         yield _fault(text, config, "vocab_size", task.vocab_size)
     is_learned = config.position.position_kind is PositionKind.LEARNED
     if is_learned and config.max_seq_len < task.seq_len:

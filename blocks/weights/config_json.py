@@ -116,7 +116,7 @@ class Keys:
         if type(found) is str and found in options:
             return options[found]
         known = ", ".join(options)
-        self._say(N_("{name} is {value}; known here are {known}"), name, known=known)
+        self._say(N_("{name} is {value}; known values: {known}"), name, known=known)
         return next(iter(options.values()))
 
     def part(self, name: str) -> "Keys":
@@ -132,9 +132,7 @@ class Keys:
         """Refuse another value than these; the first is what absence means."""
         found = self.values.get(name, allowed[0])
         if not any(found == value and type(found) is type(value) for value in allowed):
-            text = N_(
-                "{name} is {value}, which no configuration here supports; supported are {known}"
-            )
+            text = N_("{name} is {value}, which is not supported here; supported: {known}")
             self._say(text, name, known=" / ".join(_brief(value) for value in allowed))
 
     def equal(self, name: str, other: str) -> None:
@@ -511,9 +509,9 @@ def _no_number_in(value: Any) -> _NoNumber | None:
 def _unknown_family(name: object) -> Fault:
     known = ", ".join(FAMILIES)
     if name is None:
-        text = N_("The file does not name its family (model_type); known are {known}")
+        text = N_("The file does not name its family (model_type); known families: {known}")
         return Fault(text, {"known": known})
-    text = N_("The family {name} (model_type) is not known here; known are {known}")
+    text = N_("Unknown model family {name} (model_type); known families: {known}")
     return Fault(text, {"name": _brief(name), "known": known})
 
 

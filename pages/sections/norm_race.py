@@ -25,7 +25,7 @@ def who_learns(run: Run) -> None:
     heading(_("Which one learns?"), ("placement_depth", "residual"), code, key="race_story")
     left, middle, right = st.columns(3)
     with left:
-        slide("race_depth", _("Layers that are trained"), RACE_DEPTHS, link.value("race_depth"))
+        slide("race_depth", _("Trained layers"), RACE_DEPTHS, link.value("race_depth"))
     with middle:
         choose("race_learning_rate", _("Learning rate"), RACE_RATES, label_of=str)
     with right:

@@ -155,7 +155,7 @@ def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) ->
     else:
         slide("n_layers", _("n_layers · layers"), layers, config.n_layers)
     if reads_tokens:
-        switch("tie_embeddings", _("Weight tying: the embedding is also the output matrix"))
+        switch("tie_embeddings", _("Weight tying (embedding = output)"))
 
 
 def _sizes(config: ModelConfig, is_counted: bool) -> None:

@@ -123,7 +123,7 @@ def cache_formula(run: Run) -> str:
 def cache_sentence(run: Run, steps: pd.DataFrame) -> str:
     """What the cache takes now, and what sharing keys and values saves."""
     last = steps.iloc[-1]
-    text = _("After {n:,} tokens the cache holds {kept:,} of them, measured {bytes:,} bytes.")
+    text = _("After {n:,} tokens the cache holds {kept:,} of them in {bytes:,} bytes (measured).")
     said = text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])
     if last["every_head"] > last["formula"]:
         text = _(

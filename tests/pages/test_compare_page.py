@@ -384,4 +384,4 @@ def test_a_list_is_brought_back_or_refused(text: str):
         assert "`A · mine`** — GPT, 3 × 128" in said(at)
     else:
         assert [error.message for error in at.exception] == []
-        assert "neither its preset nor its architecture" in at.error[0].value
+        assert "unknown preset and architecture" in at.error[0].value

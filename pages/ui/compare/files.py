@@ -157,7 +157,7 @@ def _start(name: str, values: dict[str, Any]) -> str:
     if starts.is_known(preset) and wanted in (None, starts.start(preset).config.architecture):
         return preset
     if wanted not in [*START_OF]:
-        text = N_("{name}: neither its preset nor its architecture is known here")
+        text = N_("{name}: unknown preset and architecture")
         raise UnreadableFileError(text, name=name)
     return START_OF[Architecture(wanted)]
 

@@ -186,7 +186,7 @@ def _verdict(found: PairTimes) -> str:
     low, high = found.b.quartiles
     if high - low <= MOST_SPREAD * found.b.median:
         return said
-    busy = _("Other work keeps this device busy: the fastest rounds say most.")
+    busy = _("Other work keeps this device busy: the fastest rounds are the most reliable.")
     return f"{said} {busy}"
 
 

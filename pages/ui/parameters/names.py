@@ -74,7 +74,7 @@ WHY = {
     "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
     "dense": N_("All experts but one are gone, and the router."),
-    "one_more_layer": N_("As much as any other layer holds."),
+    "one_more_layer": N_("As many parameters as any other layer."),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
 

@@ -232,7 +232,7 @@ def too_large(run: Run) -> str:
     if not can_build(run.config):
         text = _(
             "To inspect the values the model must be built, and more than {most} "
-            "layers, each expert counted, are not built here. Choose fewer layers."
+            "layers, counting every expert, are not built here. Choose fewer layers."
         )
         return text.format(most=MOST_BUILT)
     need, budget = measured.need(run), memory_budget()

@@ -44,7 +44,7 @@ class About(NamedTuple):
 ABOUT = {
     Architecture.ENCODER: About(
         N_("Encoder-only"),
-        N_("Every token attends to all tokens, before and after it and itself."),
+        N_("Every token attends to all tokens, earlier and later ones and itself."),
         N_("masked language modeling (MLM): predict the masked tokens"),
         N_("labels, search, sentence embeddings: reading, not generating"),
         "BERT (2018), RoBERTa (2019), DeBERTa (2020), ModernBERT (2024)",

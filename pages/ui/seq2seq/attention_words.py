@@ -145,7 +145,8 @@ def _what_a_row_is(run: Run, which: Chosen) -> str:
             )
         case AttentionKind.ENCODER:
             said = _(
-                "Every source token attends to all source tokens, before and after it and itself."
+                "Every source token attends to all source tokens, earlier and later "
+                "ones and itself."
             )
         case _ if n_masked:
             said = _("Each target token attends to itself and to the target tokens before it.")
