@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -19,6 +18,7 @@ from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
 from pages.ui.settings import memory_budget
+from pages.ui.share import what_to_share
 
 # Whole models at the left, their parts at the right.
 MENU = (
@@ -184,11 +184,10 @@ def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
 @section
 def _share() -> None:
     """The link, as it is when it is asked for: other sections change it, and rerun alone."""
-    with st.popover(_("Share"), icon=":material/share:", key="share", on_change="rerun"):
-        st.markdown(_("This link opens the page as you see it: settings, input and seed."))
-        address = (st.context.url or "").partition("?")[0]
-        query = urlencode(link.as_query(), errors="replace")
-        st.code(f"{address}?{query}" if query else address, language=None, wrap_lines=True)
+    pop = st.popover(_("Share"), icon=":material/share:", key="share", on_change="rerun")
+    with pop:
+        if pop.open:
+            what_to_share()
         st.button(
             _("Back to the start"),
             icon=":material/restart_alt:",

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import link
+from pages.ui import link, share
 from pages.ui.language import _
 
 ALL = "all"
@@ -33,6 +33,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
         _show_all(panels, values, files)
         return
     shown = panels.index(opened(panels))
+    share.note_panel(panels[shown].name)
     with _tabs(panels)[shown]:
         if choices := panels[shown].choices:
             choices(*values)

@@ -1,0 +1,77 @@
+"""Where this page is reached from: this machine alone, the local network, or anywhere."""
+
+import ipaddress
+import socket
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+import streamlit as st
+
+EVERYWHERE = (None, "", "0.0.0.0", "::")
+NO_ONE = "192.0.2.1"  # an address that no machine has (RFC 5737): nothing is sent to it
+
+
+class Address(NamedTuple):
+    """The address of a page without what it is asked for, and how far it reaches."""
+
+    text: str
+    reach: str  # "machine", "network" or "anywhere"
+
+
+def of_this_page() -> Address:
+    """That of the browser, or the one in the local network where the browser's says nothing."""
+    address = (st.context.url or "").partition("?")[0]
+    return reached(address, in_the_network(st.get_option("server.address")))
+
+
+def reached(address: str, host: str | None) -> Address:
+    """How far an address reaches; `host` is this machine in the local network, if it listens."""
+    parts = urlsplit(address)
+    if not _is_this_machine(parts.hostname or ""):
+        return Address(address, "network" if _is_local(parts.hostname or "") else "anywhere")
+    if host is None:
+        return Address(address, "machine")
+    return Address(_with_host(parts, host), "network")
+
+
+def in_the_network(listens_on: str | None) -> str | None:
+    """The address under which other machines reach this one; None where it does not listen.
+
+    A datagram socket that is connected has an address of its own: nothing is sent for that.
+    """
+    if listens_on not in EVERYWHERE:
+        return None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
+        try:
+            looking.connect((NO_ONE, 9))
+        except OSError:
+            return None
+        found = looking.getsockname()[0]
+    return None if _is_this_machine(found) else found
+
+
+def _with_host(parts: SplitResult, host: str) -> str:
+    port = f":{parts.port}" if parts.port else ""
+    return parts._replace(netloc=f"{host}{port}").geturl()
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    found = _number(host)
+    return found is not None and (found.is_loopback or found.is_unspecified)
+
+
+def _is_local(host: str) -> bool:
+    """A number of a private network, or a name that only such a network knows."""
+    found = _number(host)
+    if found is not None:
+        return not found.is_global
+    return "." not in host or host.endswith((".local", ".lan", ".internal"))
+
+
+def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,61 @@
+"""Share: the link to the open panel, as text and as a code for the camera of a phone."""
+
+import io
+from urllib.parse import urlencode
+
+import segno
+import streamlit as st
+
+from blocks.faults import N_
+from pages.ui import address, link
+from pages.ui.language import _
+
+REACH = {
+    "machine": N_(
+        "It works on this machine only. To let others in, start with "
+        "`--server.address 0.0.0.0` and open this page again."
+    ),
+    "network": N_("It works within the local network, unless a firewall is in the way."),
+    "anywhere": "",
+}
+LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
+SIDE = 420  # pixels, at least
+
+
+def note_panel(name: str) -> None:
+    """The panel that is open now: a link names it, though the page would open it by itself."""
+    st.session_state["open_panel"] = (st.session_state.get("page"), name)
+
+
+def what_to_share() -> None:
+    """The link, the code, and how far both reach."""
+    found = address.of_this_page()
+    query = urlencode(_query(), errors="replace")
+    whole = f"{found.text}?{query}" if query else found.text
+    st.markdown(_("This link opens this panel as you see it: settings, input and seed."))
+    if reach := REACH[found.reach]:
+        st.caption(_(reach))
+    _code_for_a_camera(whole)
+    st.code(whole, language=None, wrap_lines=True)
+
+
+def _query() -> dict[str, str]:
+    page, panel = st.session_state.get("open_panel", (None, ""))
+    named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
+    return {**named, **link.as_query()}
+
+
+def _code_for_a_camera(text: str) -> None:
+    n = len(text.encode())
+    if n > LONGEST:
+        text = _("A link of {n:,} characters is too long for a QR code: at most {most:,}.")
+        st.caption(text.format(n=n, most=LONGEST))
+        return
+    st.image(qr_code(text), width=SIDE, alt=_("QR code of the link below"))
+
+
+def qr_code(text: str) -> str:
+    """Dark on white in both themes, with the quiet margin that cameras need, as SVG."""
+    code, drawn = segno.make(text, error="l", micro=False), io.BytesIO()
+    code.save(drawn, kind="svg", scale=4, border=4, dark="#000", light="#fff", xmldecl=False)
+    return drawn.getvalue().decode()

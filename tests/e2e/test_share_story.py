@@ -1,0 +1,34 @@
+"""Share: the link of the open panel, as text and as a code."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+from served import Reader
+from told import at, settle
+
+
+def shared(page: Page):
+    page.get_by_role("button", name="Share").click()
+    return page.get_by_test_id("stPopoverBody")
+
+
+def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader):
+    page = reader.open("/masks?preset=course&text=a%20b%20c")
+    found = shared(page)
+    code = found.get_by_role("img", name="QR code of the link below")
+    expect(code).to_be_visible()
+    box = code.bounding_box()
+    assert box and box["width"] >= 380 and abs(box["width"] - box["height"]) < 2
+    expect(found).to_contain_text("It works on this machine only.")
+    link = found.get_by_test_id("stCode").inner_text().strip()
+    asked = parse_qs(urlsplit(link).query)
+    assert asked["text"] == ["a b c"] and asked["panel"]
+    page.goto(link)
+    settle(page)
+    expect(page.get_by_role("tab", selected=True)).to_have_count(1)
+    assert at(page, "share").count() == 1
+
+
+def test_a_link_that_is_too_long_for_a_code_says_so(reader: Reader):
+    page = reader.open(f"/masks?preset=course&text={'word%20' * 350}")
+    expect(shared(page)).to_contain_text("too long for a QR code")
