@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from blocks.faults import N_
 from blocks.run import Run
 from pages.sections.attention_contribution import (
@@ -32,7 +30,7 @@ from pages.ui import contribution_graph as graph
 from pages.ui.attention import controls, frames, measured, tables
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
 
 TITLE = N_("Attention: where a token reads from")
@@ -43,7 +41,7 @@ def main() -> None:
     run = open_page(TITLE, None)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

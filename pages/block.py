@@ -20,7 +20,7 @@ from pages.ui import cached, labelled, link, panel, tables, words
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, link_to_part, open_page, recorded, section
+from pages.ui.frame import close_page, link_to_part, open_page, recorded, section, subtitle
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
@@ -42,7 +42,7 @@ def main() -> None:
     run = open_page(TITLE, Architecture.BLOCK)
     what_goes_in(run, vector_controls)
     recorded(run)
-    st.caption(words.summary_of_a_block(run))
+    subtitle(words.summary_of_a_block(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -17,7 +17,7 @@ from pages.sections.cost_memory import draw_growth, draw_memory, where_memory_go
 from pages.sections.cost_roofline import how_fast_here
 from pages.sections.cost_sweeps import how_it_grows, which_attention_pays, which_format_pays
 from pages.sections.cost_training import draw_cost, draw_hours, what_training_takes
-from pages.ui import link, panel
+from pages.ui import link, panel, present
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.cost import chosen, counted, frames, tables, words
@@ -35,7 +35,8 @@ def main() -> None:
     st.caption(
         beside.said_of_both(lambda each: words.counted_model(each.config), run, changes.between)
     )
-    shape_controls()
+    with present.aside():
+        shape_controls()
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -17,7 +17,7 @@ from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, pa
 from pages.ui.chart import drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, section
+from pages.ui.frame import close_page, open_page, recorded, section, subtitle
 from pages.ui.history import run_before
 from pages.ui.language import _
 from pages.ui.panel import Panel
@@ -31,7 +31,7 @@ def main() -> None:
     run = open_page(TITLE, Architecture.ENCODER)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -16,7 +16,7 @@ from pages.sections.inputs import what_goes_in
 from pages.ui import labelled, panel, words
 from pages.ui.feed_forward import controls, measured
 from pages.ui.feed_forward import words as wide_words
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
@@ -28,7 +28,7 @@ def main() -> None:
     run = open_page(TITLE, None)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run)
     close_page(TITLE)
 

@@ -37,7 +37,7 @@ from pages.ui import (
 from pages.ui.chart import drawn
 from pages.ui.explain import heading
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded, section
+from pages.ui.frame import close_page, open_page, recorded, section, subtitle
 from pages.ui.language import _
 from pages.ui.panel import Panel
 from pages.ui.sampling_controls import current_sampling
@@ -50,7 +50,7 @@ def main() -> None:
     run = open_page(TITLE, Architecture.GPT)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -1,7 +1,5 @@
 """Masks: who may see whom, and a test whether it holds."""
 
-import streamlit as st
-
 from blocks.faults import N_
 from blocks.run import Run
 from pages.sections.changes import what_if
@@ -12,7 +10,7 @@ from pages.sections.mask_steps import draw_mask, draw_pattern, draw_scores, what
 from pages.ui import cached, labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.masks import controls, measured
 from pages.ui.masks import words as mask_words
 from pages.ui.panel import Panel
@@ -25,7 +23,7 @@ def main() -> None:
     run = open_page(TITLE, None)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -1,7 +1,5 @@
 """Norm and residual connection: what they do to values, and what they do for depth."""
 
-import streamlit as st
-
 from blocks.faults import N_
 from blocks.inspection.placements import possible_placements
 from blocks.run import Run
@@ -14,7 +12,7 @@ from pages.sections.norm_race import who_learns
 from pages.ui import labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.normalization import measured, tables
 from pages.ui.normalization import words as norm_words
 from pages.ui.normalization.controls import shown_norm_input
@@ -29,7 +27,7 @@ def main() -> None:
     run = open_page(TITLE, None)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 

@@ -1,7 +1,5 @@
 """Positions: how the order gets in."""
 
-import streamlit as st
-
 from blocks.faults import N_
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
@@ -9,7 +7,7 @@ from pages.sections.position_beyond import beyond_the_length, what_it_costs
 from pages.sections.position_claims import claims_tested
 from pages.sections.position_matrix import the_positions
 from pages.ui import panel, words
-from pages.ui.frame import close_page, open_page, recorded
+from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
 
 TITLE = N_("Positions: how word order gets in")
@@ -20,7 +18,7 @@ def main() -> None:
     run = open_page(TITLE, None)
     what_goes_in(run)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run)
     close_page(TITLE)
 

@@ -23,7 +23,7 @@ from pages.sections.seq2seq_missing import when_the_source_is_missing
 from pages.ui import cached, panel
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
-from pages.ui.frame import close_page, must_fit, open_page, recorded
+from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
 from pages.ui.panel import Panel
 from pages.ui.seq2seq import decoding, inputs, words
 from pages.ui.seq2seq.architectures import compared, lengths
@@ -41,7 +41,7 @@ def main() -> None:
     here = written(decoding.current_search(base))
     run = decoding.run_of(here)
     recorded(run)
-    st.caption(words.summary(run))
+    subtitle(words.summary(run))
     panel.show(PANELS, run, here, files=what_to_take)
     close_page(TITLE)
 

@@ -6,6 +6,7 @@ from blocks.inspection import head_steps, source
 from blocks.run import Run
 from pages.figures import filmstrip
 from pages.figures.matrix import Matrix
+from pages.ui import present
 from pages.ui.attention import arithmetic, controls, frames, step_words
 from pages.ui.chart import show
 from pages.ui.explain import heading
@@ -32,6 +33,10 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
     step = frames.current_step(run)
     key = frames.chosen_key(run, layer, head, token)
     feature = frames.chosen_feature(run, step)
+    cell = key, step, feature
+    if present.is_on():
+        _on_one_screen(run, layer, head, token, cell)
+        return
     code = (*source.heads_source(), head_steps.attention_steps)
     heading(_("One head, step by step"), ("attention_steps", "attention"), code, key="filmstrip")
     st.info(step_words.reads_sentence(run, layer, head, token), icon=":material/lightbulb:")
@@ -47,18 +52,30 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
     controls.step_choice(run, step)
     controls.cell_choice(run, key, step, feature)
     st.markdown(step_words.step_sentence(*shown, step))
-    cell = key, step, feature
-    show(
-        draw_step,
-        *shown,
-        *cell,
-        key="step",
-        alt=step_words.step_alt,
-        on_click=controls.open_cell,
-    )
+    _step_large(*shown, cell)
     if note := step_words.window_note(*shown):
         st.caption(note)
     cell_in_numbers(*shown, key, step)
+
+
+def _on_one_screen(run: Run, layer: int, head: int, token: int, cell: tuple[int, str, int]) -> None:
+    """For a projector: one step, and beside it the cell in numbers; keys lead through the steps."""
+    key, step, feature = cell
+    with st.container(horizontal=True, vertical_alignment="center"):
+        controls.step_keys(run, step)
+        st.markdown(step_words.step_sentence(run, layer, head, token, step), width="stretch")
+    left, right = st.columns([7, 5], vertical_alignment="center")
+    with left:
+        _step_large(run, layer, head, token, cell)
+    with right:
+        cell_in_numbers(run, layer, head, token, key, step)
+    with st.sidebar:
+        controls.cell_choice(run, key, step, feature)
+
+
+def _step_large(run: Run, layer: int, head: int, token: int, cell: tuple[int, str, int]) -> None:
+    shown = run, layer, head, token, *cell
+    show(draw_step, *shown, key="step", alt=step_words.step_alt, on_click=controls.open_cell)
 
 
 def cell_in_numbers(run: Run, layer: int, head: int, token: int, key: int, step: str) -> None:

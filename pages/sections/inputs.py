@@ -7,7 +7,7 @@ import streamlit as st
 
 from blocks.run import Run
 from pages.sections.masks import small_mask
-from pages.ui import panel, words
+from pages.ui import panel, present, words
 from pages.ui.inputs import (
     hide_control,
     input_controls,
@@ -29,7 +29,8 @@ def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> Non
 
 def input_fold(run: Run) -> Any:
     """One line that says what goes in; what is in it is drawn where it is open."""
-    return st.expander(
+    place = st.sidebar if present.is_on() else st
+    return place.expander(
         words.input_line(run),
         icon=":material/edit:",
         expanded=panel.is_all(),

@@ -4,12 +4,14 @@ import functools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from blocks import ConfigError
 from pages.figures.beside import are_same, on_one_scale
+from pages.figures.large import enlarged
+from pages.ui import present
 from pages.ui.compare import beside
 from pages.ui.language import _, current_language, literal
 
@@ -57,7 +59,7 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
     """A as it was kept, and below it B, which is set now and can be clicked."""
     name = literal(beside.found().name)
     try:
-        b, a = _two_drawn(_work(draw), values, other, current_language(), _theme())
+        b, a = _two_drawn(_work(draw), values, other, current_language(), _look())
         _described(alt, other, current_language())
     except CANNOT_BE_DRAWN:
         text = _(
@@ -80,17 +82,29 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
 
 def show_now(figure: Any, *, key: str, alt: str) -> None:
     """Show a picture of something that goes on, so that no two are alike: none is kept."""
-    figure.update_layout(font_color=INK[_theme()])
-    st.plotly_chart(figure, key=key, config=_config(key), alt=alt)
+    st.plotly_chart(_look().given_to(figure), key=key, config=_config(key), alt=alt)
 
 
 def drawn(draw: Draw, *values: Hashable) -> Any:
     """The figure that `draw(*values)` draws, in the reader's language and theme."""
-    return _drawn(_work(draw), values, current_language(), _theme())
+    return _drawn(_work(draw), values, current_language(), _look())
 
 
-def _theme() -> str:
-    return st.context.theme.type or "light"
+class Look(NamedTuple):
+    """What the same picture looks like here: light or dark, and large for the back row."""
+
+    theme: str
+    is_large: bool
+
+    def given_to(self, figure: Any) -> Any:
+        """The figure with its ink, and large where it is to be."""
+        figure.update_layout(font_color=INK[self.theme])
+        figure.update_traces(textfont_color=INK[self.theme], selector={"type": "heatmap"})
+        return enlarged(figure) if self.is_large else figure
+
+
+def _look() -> Look:
+    return Look(st.context.theme.type or "light", present.is_on())
 
 
 @dataclass(frozen=True)
@@ -106,18 +120,15 @@ def _work(draw: Draw) -> Work:
 
 
 @functools.lru_cache(maxsize=64)
-def _two_drawn(work: Work, values, other, language: str, theme: str) -> tuple[Any, Any]:
+def _two_drawn(work: Work, values, other, language: str, look: Look) -> tuple[Any, Any]:
     """Of both runs, on the same scales."""
-    both = (_drawn(work, each, language, theme) for each in (values, other))
+    both = (_drawn(work, each, language, look) for each in (values, other))
     return on_one_scale(*both)
 
 
 @functools.lru_cache(maxsize=256)
-def _drawn(work: Work, values: tuple[Hashable, ...], language: str, theme: str) -> Any:
-    figure = work.function(*values)
-    figure.update_layout(font_color=INK[theme])
-    figure.update_traces(textfont_color=INK[theme], selector={"type": "heatmap"})
-    return figure
+def _drawn(work: Work, values: tuple[Hashable, ...], language: str, look: Look) -> Any:
+    return look.given_to(work.function(*values))
 
 
 @functools.lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from blocks.faults import N_
+from pages.ui import present
 from pages.ui.language import _, explanation
 
 TITLES = {
@@ -77,7 +78,12 @@ TITLES = {
 def heading(
     title: str, concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str
 ) -> None:
-    """A section's title with its explanations and its source beside it."""
+    """A section's title with its explanations and its source beside it.
+
+    On a projector the title of the panel stands there already.
+    """
+    if present.is_on():
+        return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_heading"):
         st.subheader(title, width="content", anchor=key)
         _explanations(concepts, key)

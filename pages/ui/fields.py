@@ -152,6 +152,7 @@ SAMPLING = {
 }
 VIEW = {
     "panel": Field(identifier, ""),
+    "present": Field(flag, False),
     "log_steps": Field(flag, False),
     "looked_at": Field(choice(LOOKED_AT), "task"),
     "head_measure": Field(choice(HEAD_MEASURES), telling_measure),

@@ -11,7 +11,7 @@ from blocks.cost.memory import bytes_text
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.ui import cached, controls, link, starts
+from pages.ui import cached, controls, link, present, starts
 from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
@@ -99,26 +99,41 @@ def draw_frame(
     title: str, first_shown: str, sidebar: Callable[[], None], *, is_calm: bool = False
 ) -> None:
     """Menu, language, link and title; `first_shown` is the preset where the link names none."""
+    cached.prepare_process()
+    st.session_state["default_preset"] = first_shown
+    beside.forget()
+    present.forget_panels()
+    faults = link.sync(title)
     st.set_page_config(
         page_title="Blockscope",
         page_icon=ICON,
         layout="wide",
-        initial_sidebar_state="collapsed" if is_calm else 320,
+        initial_sidebar_state="collapsed" if is_calm or present.is_on() else 320,
     )
-    cached.prepare_process()
-    st.session_state["default_preset"] = first_shown
-    beside.forget()
-    faults = link.sync(title)
     with st.sidebar:
         _head()
         sidebar()
-    with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
-        st.title(_(title), width="stretch")
-        keeping()
-        with st.container(width="content"):
-            _share()
+    if present.is_on():
+        present.head(_(title))
+    else:
+        _page_head(_(title))
     for fault in faults:
         st.warning(_adjusted(fault))
+
+
+def _page_head(title: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
+        st.title(title, width="stretch")
+        keeping()
+        present.way_in()
+        with st.container(width="content"):
+            _share()
+
+
+def subtitle(text: str) -> None:
+    """What the page runs, in one line; a projector has no room for it."""
+    if not present.is_on():
+        st.caption(text)
 
 
 def _adjusted(fault: Fault) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import link, share
+from pages.ui import link, present, share
 from pages.ui.language import _
 
 ALL = "all"
@@ -34,6 +34,9 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
         return
     shown = panels.index(opened(panels))
     share.note_panel(panels[shown].name)
+    if present.is_on():
+        _present(panels, shown, values)
+        return
     with _tabs(panels)[shown]:
         if choices := panels[shown].choices:
             choices(*values)
@@ -46,7 +49,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
 
 def is_all() -> bool:
     """Whether all panels stand one below the other."""
-    return link.value("panel") == ALL
+    return link.value("panel") == ALL and not present.is_on()
 
 
 def opened(panels: Sequence[Panel]) -> Panel:
@@ -60,6 +63,17 @@ def open_panel(name: str) -> None:
     if not is_all():
         link.change("panel", name)
     link.redraw_everything()
+
+
+def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None:
+    """One panel and nothing beside it; what is chosen for it waits in the folded sidebar."""
+    panel = panels[shown]
+    present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title))
+    if panel.choices:
+        with st.sidebar:
+            panel.choices(*values)
+    if goes_on := panel.draw(*values):
+        goes_on()
 
 
 def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:

@@ -54,11 +54,8 @@ def _go_to(layer: int, head: int) -> None:
 def step_choice(run: Run, step: str) -> None:
     """Back and on, by button or key, and every step by name."""
     steps = frames.steps(run)
-    i = steps.index(step)
     with st.container(horizontal=True, vertical_alignment="center", key="steps"):
-        _step_button(_("Back"), "step_back", steps[max(0, i - 1)], i == 0, "B")
-        last = i == len(steps) - 1
-        _step_button(_("Continue"), "step_on", steps[min(i + 1, len(steps) - 1)], last, "N")
+        step_keys(run, step)
         st.pills(
             _("Step"),
             steps,
@@ -68,6 +65,14 @@ def step_choice(run: Run, step: str) -> None:
             label_visibility="collapsed",
             **link.view("attention_step", step, (steps, current_language())),
         )
+
+
+def step_keys(run: Run, step: str) -> None:
+    """Back and on, by button or key."""
+    steps = frames.steps(run)
+    i, last = steps.index(step), len(steps) - 1
+    _step_button(_("Back"), "step_back", steps[max(0, i - 1)], i == 0, "B")
+    _step_button(_("Continue"), "step_on", steps[min(i + 1, last)], i == last, "N")
 
 
 def _step_button(label: str, key: str, to: str, is_end: bool, shortcut: str) -> None:

@@ -1,0 +1,154 @@
+"""A picture for the back row: no text below a size, and room for it."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import Picture
+
+LEAST, TITLE = 16, 18  # pixels
+GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
+ONE_SCREEN = 400  # pixels that a panel leaves for its picture at 1280 × 720
+WIDTH, SIGN, BETWEEN, LINE = 600, 9, 6, 18  # pixels of a picture, a sign, two labels, a row
+FEW = 16  # texts that stand freely
+FINE_PRINT = re.compile(r"<br><span style='font-size:\d+px'>[^<]*</span>")
+WRITTEN = ("text", "texttemplate")
+ON_AXES = ("scatter", "scattergl", "bar", "heatmap", "histogram", "box", "violin", "contour")
+
+
+def enlarged(picture: Picture) -> Picture:
+    """The same with every text at least `LEAST` pixels high; what was given stays as it is.
+
+    Numbers that no longer fit into their cells are left out, and so are labels of an axis that
+    would run into each other, and what is fine print in a box: it is there under the cursor.
+    """
+    given = [trace.to_plotly_json() for trace in picture.data]
+    layout = {**_unsaid_axes(given), **picture.layout.to_plotly_json()}
+    if "height" in layout:
+        layout["height"] = _height(given, layout["height"])
+    traces = [_trace(trace, layout) for trace in given]
+    return Picture({"data": traces, "layout": _layout(layout)})
+
+
+def _height(traces: Sequence[dict[str, Any]], height: float) -> int:
+    """As much higher as the texts are, as long as a panel stays on one screen.
+
+    A map may be squeezed for that: its cells are read by colour, and by the cursor.
+    """
+    is_map = any(trace.get("type") == "heatmap" for trace in traces)
+    least = SQUEEZED * height if is_map else height
+    return round(max(least, min(GROWTH * height, ONE_SCREEN)))
+
+
+def _unsaid_axes(traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The axes of the traces, which a layout need not name."""
+    flat = [trace for trace in traces if trace.get("type", "scatter") in ON_AXES]
+    return {
+        f"{letter}axis{trace.get(f'{letter}axis', letter)[1:]}": {}
+        for trace in flat
+        for letter in "xy"
+    }
+
+
+def _layout(layout: dict[str, Any]) -> dict[str, Any]:
+    grown = {
+        **{name: _axis(name, axis, layout) for name, axis in layout.items() if _is_axis(name)},
+        "title": _titled(layout.get("title"), TITLE),
+        "font": _font(layout.get("font")),
+        "legend": _with_font(layout.get("legend")),
+        "hoverlabel": _with_font(layout.get("hoverlabel")),
+        "annotations": [_annotation(each) for each in layout.get("annotations") or ()],
+        "margin": {side: round(GROWTH * n) for side, n in (layout.get("margin") or {}).items()},
+    }
+    if "coloraxis" in layout:
+        grown["coloraxis"] = _barred(layout["coloraxis"])
+    return {**layout, **grown}
+
+
+def _is_axis(name: str) -> bool:
+    return name.startswith(("xaxis", "yaxis"))
+
+
+def _axis(name: str, axis: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    grown = {**axis, "tickfont": _font(axis.get("tickfont")), "title": _titled(axis.get("title"))}
+    ticks = axis.get("tickvals")
+    if ticks is None or not _are_names(axis):
+        return grown
+    step = _step(name, len(ticks), axis, layout)
+    shown = slice((len(ticks) - 1) % step, None, step)  # the last among them: it is often pinned
+    return {**grown, "tickvals": [*ticks][shown], "ticktext": [*axis["ticktext"]][shown]}
+
+
+def _are_names(axis: dict[str, Any]) -> bool:
+    return axis.get("ticktext") is not None and axis.get("showticklabels", True)
+
+
+def _step(name: str, n: int, axis: dict[str, Any], layout: dict[str, Any]) -> int:
+    """Every which label is shown, so that each has a line of its own."""
+    if name.startswith("x"):
+        room = WIDTH
+    else:
+        margin = layout.get("margin") or {}
+        height = layout.get("height")
+        if height is None:
+            return 1
+        room = height - GROWTH * (margin.get("t", 0) + margin.get("b", 0))
+    low, high = axis.get("domain") or (0, 1)
+    return max(1, -(-n * LINE // max(LINE, round(room * (high - low)))))
+
+
+def _annotation(given: dict[str, Any]) -> dict[str, Any]:
+    shifts = {name: GROWTH * given[name] for name in ("xshift", "yshift") if name in given}
+    text = FINE_PRINT.sub("", given.get("text") or "")
+    return {**given, **shifts, "text": text, "font": _font(given.get("font"))}
+
+
+def _trace(trace: dict[str, Any], layout: dict[str, Any]) -> dict[str, Any]:
+    is_scaled = "colorbar" in trace or trace.get("type") == "heatmap"
+    grown = _barred(trace) if is_scaled else {**trace}
+    if "colorbar" in (trace.get("marker") or {}):
+        grown["marker"] = _barred(trace["marker"])
+    if "text" not in trace:
+        return grown
+    if _has_room(trace, layout):
+        return {**grown, "textfont": _font(trace.get("textfont"))}
+    bare = {name: value for name, value in grown.items() if name not in WRITTEN}
+    return {**bare, "x": [], "y": []} if trace.get("mode") == "text" else bare
+
+
+def _has_room(trace: dict[str, Any], layout: dict[str, Any]) -> bool:
+    """Whether its texts fit into the cells of a matrix; all others stand freely."""
+    texts = np.asarray(trace["text"], dtype=object)
+    is_heatmap = trace.get("type") == "heatmap"
+    if not is_heatmap and (trace.get("mode") != "text" or texts.size <= FEW):
+        return True
+    columns = texts.shape[-1] if is_heatmap else len(set(np.asarray(trace["x"]).tolist()))
+    axis = layout.get("xaxis" + trace.get("xaxis", "x")[1:]) or {}
+    low, high = axis.get("domain") or (0, 1)
+    longest = max((len(str(text)) for text in texts.flat), default=0)
+    return columns * (SIGN * longest + BETWEEN) <= WIDTH * (high - low)
+
+
+def _barred(holder: dict[str, Any]) -> dict[str, Any]:
+    """The scale of its colours."""
+    bar = holder.get("colorbar") or {}
+    texts = {"tickfont": _font(bar.get("tickfont")), "title": _titled(bar.get("title"))}
+    return {**holder, "colorbar": {**bar, **texts}}
+
+
+def _titled(title: Any, least: int = LEAST) -> dict[str, Any]:
+    found = {"text": title} if isinstance(title, str) else {**(title or {})}
+    return {**found, "font": _font(found.get("font"), least)}
+
+
+def _with_font(holder: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(holder or {}), "font": _font((holder or {}).get("font"))}
+
+
+def _font(given: dict[str, Any] | None, least: int = LEAST) -> dict[str, Any]:
+    size = (given or {}).get("size", least)
+    several = isinstance(size, (list, tuple, np.ndarray))
+    most = np.maximum(size, least).tolist() if several else max(size, least)
+    return {**(given or {}), "size": most}

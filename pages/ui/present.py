@@ -1,0 +1,83 @@
+"""Present: one panel a screen, large enough for the back row, led by keys."""
+
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+import streamlit as st
+
+from pages.ui import link
+from pages.ui.language import _
+
+BACK, ON, OUT = "PageUp", "PageDown", "esc"  # the first two are sent by remote controls too
+# Where the title of the page stands that this script draws: a panel puts its own there.
+TITLE: ContextVar[Any] = ContextVar("title")
+
+
+def is_on() -> bool:
+    """Whether the link says so."""
+    return link.value("present")
+
+
+def head(title: str) -> None:
+    """The title of the page, until its panel is known, and the keys."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
+        with st.container(width="stretch"):
+            place = st.empty()
+        place.title(title)
+        TITLE.set(place)
+        _keys()
+
+
+def note_panels(names: tuple[str, ...], shown: str, title: str) -> None:
+    """The panels of this page in their order, and the one that stands there: keys lead on."""
+    TITLE.get().title(title)
+    st.session_state["panels"] = (names, shown)
+
+
+def forget_panels() -> None:
+    """A page that has shown none yet leads nowhere."""
+    st.session_state["panels"] = ((), "")
+
+
+def aside() -> AbstractContextManager[Any]:
+    """What is set waits in the folded sidebar; where nothing is presented, it stands in place."""
+    return st.sidebar if is_on() else nullcontext()
+
+
+def way_in() -> None:
+    """The button that begins it."""
+    st.button(
+        _("Present"),
+        icon=":material/slideshow:",
+        help=_("One panel a screen with large text; the keys Page Down and Page Up lead on."),
+        on_click=link.change,
+        args=("present", True),
+        key="present",
+    )
+
+
+def _keys() -> None:
+    """On, back, and out of it: by button, by key, by the remote control of a projector."""
+    _lead(-1, _("Panel before"), ":material/arrow_back:", BACK, "panel_back")
+    _lead(1, _("Panel after"), ":material/arrow_forward:", ON, "panel_on")
+    st.button(
+        _("End"),
+        icon=":material/close:",
+        on_click=link.change,
+        args=("present", False),
+        shortcut=OUT,
+        key="end_present",
+    )
+
+
+def _lead(step: int, label: str, icon: str, shortcut: str, key: str) -> None:
+    st.button(label, icon=icon, on_click=_go, args=(step,), shortcut=shortcut, key=key)
+
+
+def _go(step: int) -> None:
+    """To the panel after or before; beyond the last and the first, it stays."""
+    names, shown = st.session_state.get("panels", ((), ""))
+    place = names.index(shown) + step if shown in names else -1
+    if 0 <= place < len(names):
+        link.change("panel", names[place])

@@ -1,0 +1,63 @@
+"""Present: in by a button, on and back by keys, out by Escape; all of it on one screen."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from served import Reader
+from told import at, expect_query, plot, settle
+
+SCREEN = {"viewport": {"width": 1280, "height": 720}, "locale": "en-GB"}
+LEAST = 16  # pixels
+SIZES = """[...chart.querySelectorAll('text')]
+    .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
+    .map(text => parseFloat(getComputedStyle(text).fontSize))"""
+
+
+@pytest.fixture
+def speaker(browser: Browser, server: str):
+    """Someone at a projector."""
+    with browser.new_context(**SCREEN) as context:
+        reader = Reader(context, server)
+        yield reader
+        reader.leave()
+
+
+def bottom(page: Page, key: str) -> float:
+    box = at(page, key).bounding_box()
+    assert box
+    return box["y"] + box["height"]
+
+
+def test_in_on_back_and_out(speaker: Reader):
+    page = speaker.open("/masks?preset=course&text=a%20b%20c")
+    first = page.get_by_role("tab", selected=True).inner_text()
+    at(page, "present").get_by_role("button").click()
+    expect_query(page, present="true")
+    expect(page.locator("h1")).to_have_text(first)
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
+    expect(page.get_by_role("tab")).to_have_count(0)
+    page.keyboard.press("PageDown")
+    expect(page.locator("h1")).not_to_have_text(first)
+    settle(page)
+    page.reload()
+    settle(page)
+    page.keyboard.press("PageUp")
+    expect(page.locator("h1")).to_have_text(first)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("tab", selected=True)).to_have_text(first)
+    expect(page.get_by_test_id("stExpandSidebarButton")).to_have_count(0)
+    settle(page)
+    assert "present" not in page.url
+
+
+def test_each_step_of_a_head_stands_on_one_screen_with_its_arithmetic(speaker: Reader):
+    page = speaker.open("/attention?preset=stories-en-zh&panel=steps&present=true")
+    on = at(page, "step_on").get_by_role("button")
+    for _step in range(10):
+        assert max(bottom(page, "step"), bottom(page, "in_numbers")) <= 720
+        assert min(plot(page, "step", SIZES)) >= LEAST
+        if on.is_disabled():
+            break
+        page.keyboard.press("n")
+        settle(page)
+    expect(on).to_be_disabled()
+    assert _step == 6

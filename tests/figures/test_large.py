@@ -1,0 +1,80 @@
+"""Pictures for the back row."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from pages.figures.large import LEAST, enlarged
+from pages.figures.theme import figure
+
+NAMES = [f"token {i}" for i in range(40)]
+TICKS = {"tickvals": [*range(40)], "ticktext": NAMES, "tickfont": {"size": 9}}
+
+
+def sizes(node: Any, name: str = "") -> Iterator[float]:
+    """How large every text is."""
+    if isinstance(node, dict):
+        if name.endswith("font"):
+            yield from np.ravel(node.get("size", 0)).tolist()
+        for key, child in node.items():
+            if key == "template":
+                continue
+            yield from sizes(child, key)
+    elif isinstance(node, (list, tuple)):
+        for child in node:
+            yield from sizes(child, name)
+
+
+def matrix(n: int, **layout: Any):
+    z = np.arange(float(n * n)).reshape(n, n)
+    text = [[f"{x:.1f}" for x in row] for row in z]
+    heat = {"type": "heatmap", "z": z, "text": text, "texttemplate": "%{text}"}
+    return figure([heat], title="given", height=300, **layout)
+
+
+def test_no_text_is_small_and_all_have_their_room():
+    note = {"text": "here", "font": {"size": 10}, "yshift": 6}
+    given = figure(
+        [{"type": "scatter", "mode": "markers+text", "text": ["a"], "textfont": {"size": [9]}}],
+        title="given",
+        height=300,
+        annotations=[note],
+    )
+    found = enlarged(given)
+    written = found.to_plotly_json()
+    assert min(sizes(written)) >= LEAST
+    assert found.layout.height == 400 and found.layout.margin.t == 48
+    assert found.layout.annotations[0].yshift == 8
+    assert found.layout.xaxis.tickfont.size == found.layout.yaxis.title.font.size == LEAST
+    assert given.layout.annotations[0].font.size == 10 and given.layout.height == 300
+    go.Figure(written)
+
+
+def test_a_high_picture_is_squeezed_and_labels_that_no_longer_fit_are_left_out():
+    axes = {"yaxis": TICKS, "xaxis": {**TICKS, "domain": [0, 0.5]}}
+    found = enlarged(figure([{"type": "heatmap", "z": np.eye(40)}], height=800, **axes))
+    assert found.layout.height == 600
+    assert found.layout.yaxis.ticktext == (*NAMES[1::2],)
+    assert len(found.layout.xaxis.ticktext) <= 16 and found.layout.xaxis.ticktext[-1] == NAMES[-1]
+
+
+def test_what_is_no_map_keeps_its_height():
+    note = {"text": "<b>a</b><br><span style='font-size:10px'>b</span>"}
+    found = enlarged(figure([], height=800, annotations=[note]))
+    assert found.layout.height == 800
+    assert found.layout.annotations[0].text == "<b>a</b>"
+
+
+def test_numbers_stay_in_cells_that_hold_them():
+    few, many = (enlarged(matrix(n)).data[0] for n in (4, 30))
+    assert few.texttemplate and few.textfont.size == LEAST
+    assert many.texttemplate is None and many.text is None and many.z.shape == (30, 30)
+
+
+def test_numbers_written_over_cells_leave_no_dots_behind():
+    n = np.arange(900)
+    texts = {"type": "scatter", "mode": "text", "x": n % 30, "y": n // 30, "text": ["0.25"] * 900}
+    (found,) = enlarged(figure([texts])).data
+    assert len(found.x) == 0 and found.text is None

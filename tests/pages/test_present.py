@@ -1,0 +1,67 @@
+"""Present: one panel a screen, in the link, led by keys."""
+
+import pytest
+from opened import PAGES, assert_works, figure, opened, press, visit
+from test_panels import WITH_PANELS
+
+
+def presented(page: str, **query: object):
+    return opened(page, **{"preset": None, "panel": None, "present": True, **query})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_can_be_presented_and_left(page: str):
+    at = presented(page)
+    assert_works(at, warnings=None)
+    assert not at.tabs and len(at.title) == 1
+    press(at, "end_present")
+    assert "present" not in at.query_params
+    assert_works(at, warnings=None)
+
+
+@pytest.mark.parametrize("page", WITH_PANELS)
+def test_the_keys_lead_through_all_panels_and_stop_at_the_ends(page: str):
+    at = presented(page)
+    titles = []
+    while titles[-1:] != [at.title[0].value]:
+        titles.append(at.title[0].value)
+        press(at, "panel_on")
+        assert_works(at, warnings=None)
+    for title in reversed(titles[:-1]):
+        press(at, "panel_back")
+        assert at.title[0].value == title
+    press(at, "panel_back")
+    assert at.title[0].value == titles[0]
+    press(at, "end_present")
+    assert len(at.tabs) == len(titles) > 1
+
+
+def test_what_is_set_waits_in_the_sidebar():
+    at = presented("pages/attention.py")
+    assert any(fold.label and "pinned token" in fold.label for fold in at.sidebar.expander)
+    assert not at.main.expander
+
+
+def test_the_step_and_its_arithmetic_stand_alone():
+    at = presented("pages/attention.py", panel="steps", attention_step="softmax")
+    assert {chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")} == {"step"}
+    assert any("▸ **Softmax over each row**" in each.value for each in at.markdown)
+    press(at, "step_on")
+    assert at.query_params["attention_step"] == "mix"
+
+
+def test_the_same_picture_is_large_only_where_it_is_presented():
+    link = {"preset": "course", "panel": "flow", "text": "a b"}
+    at = opened("pages/block.py", **link)
+    small = figure(at, "strip")["layout"]
+    visit(at, **link, present=True)
+    large = figure(at, "strip")["layout"]
+    visit(at, **link)
+    assert small == figure(at, "strip")["layout"] != large
+    assert large["font"]["size"] == 16 and "size" not in small.get("font", {})
+
+
+def test_everything_is_not_presented_at_once():
+    at = presented("pages/masks.py", panel="all")
+    assert len(at.title) == 1
+    assert_works(at, warnings=None)
