@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages.ui import link, present, share
+from pages.ui import everything, link, present, share
 from pages.ui.language import _
 
 ALL = "all"
@@ -105,11 +106,13 @@ def _show_all(panels: Sequence[Panel], values: Sequence[Any], files) -> None:
     _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
     for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
         choices(*values)
-    goes_on = [panel.draw(*values) for panel in panels]
+    goes_on = everything.in_turn(
+        [(_(panel.title), partial(panel.draw, *values)) for panel in panels]
+    )
     if files:
         st.subheader(_("Save the results"))
         files(*values)
-    for each in filter(None, goes_on):
+    for each in goes_on:
         each()
 
 

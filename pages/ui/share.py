@@ -30,13 +30,22 @@ def note_panel(name: str) -> None:
 def what_to_share() -> None:
     """The link, the code, and how far both reach."""
     found = address.of_this_page()
-    query = urlencode(_query(), errors="replace")
-    whole = f"{found.text}?{query}" if query else found.text
+    whole = _asked_for(found)
     st.markdown(_("This link opens this panel as you see it: settings, input and seed."))
     if reach := REACH[found.reach]:
         st.caption(_(reach))
     _code_for_a_camera(whole)
     st.code(whole, language=None, wrap_lines=True)
+
+
+def whole_link() -> str:
+    """The address of what is seen, with all that is set."""
+    return _asked_for(address.of_this_page())
+
+
+def _asked_for(found: address.Address) -> str:
+    query = urlencode(_query(), errors="replace")
+    return f"{found.text}?{query}" if query else found.text
 
 
 def _query() -> dict[str, str]:

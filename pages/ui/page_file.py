@@ -1,0 +1,190 @@
+"""Everything on a page as one file: what was seen, as text, tables and living pictures."""
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+import pandas as pd
+from markdown_it import MarkdownIt
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
+
+from pages.figures.page_file import as_html
+from pages.ui.language import _, current_language
+from pages.ui.seen import Node
+
+INK_ON_DARK, INK = "#e2e8f0", "#1e293b"
+MOST_CHARTS = 30_000_000  # characters of all pictures; the library comes on top
+ICON = re.compile(r":material/\w+:\s*")
+COLORED = re.compile(r":[a-z]+(?:-badge|-background)?\[((?:[^\[\]]|\[[^\]]*\])*)\]")
+TAG = re.compile("<[^>]*>")
+PAGE = Path("assets/page.html")
+
+
+class Head(NamedTuple):
+    """What stands above the panels."""
+
+    title: str
+    link: str
+    made: datetime
+    text: str
+    settings: Sequence[tuple[str, str]]
+
+
+class Panel(NamedTuple):
+    """The title of a panel, and all that was seen of it."""
+
+    title: str
+    seen: Node
+
+
+def page_file(head: Head, panels: Sequence[Panel]) -> str:
+    """One HTML file that needs nothing beside it."""
+    writer = _Writer()
+    parts = [part for panel in panels for part in writer.panel(panel)]
+    whole = Template(PAGE.read_text(encoding="utf-8"))
+    return whole.substitute(
+        language=current_language(),
+        title=html.escape(head.title),
+        body="\n".join((*_head(head), *parts)),
+    )
+
+
+def _head(head: Head) -> Iterator[str]:
+    yield f"<h1>{html.escape(head.title)}</h1>"
+    made = _("Made with Blockscope on {date}").format(date=f"{head.made:%Y-%m-%d %H:%M %z}")
+    link = html.escape(head.link, quote=True)
+    yield f"<p class='caption'>{html.escape(made)} · <a href='{link}'>{link}</a></p>"
+    for title, inside in ((_("Input"), _written(head.text)), (_("All settings"), _set(head))):
+        yield f"<details open><summary>{html.escape(title)}</summary>{inside}</details>"
+
+
+def _set(head: Head) -> str:
+    return _table(pd.DataFrame(head.settings, columns=[_("setting"), _("value")]))
+
+
+class _Writer:
+    """Elements as HTML; the first picture brings the library."""
+
+    def __init__(self) -> None:
+        self.n_charts = 0
+        self.left = MOST_CHARTS
+
+    def panel(self, panel: Panel) -> Iterator[str]:
+        yield f"<h2>{html.escape(panel.title)}</h2>"
+        yield from self.node(panel.seen)
+
+    def node(self, node: Node) -> Iterator[str]:
+        if node.element is not None:
+            yield self.element(node.element)
+        block = node.block
+        kind = block.WhichOneof("type") if block is not None else None
+        if kind == "popover":
+            return
+        before, after = _around(block, kind)
+        yield before
+        for _place, child in sorted(node.inside.items()):
+            yield from self.node(child)
+        yield after
+
+    def element(self, element: Any) -> str:
+        kind = element.WhichOneof("type")
+        if kind == "plotly_chart":
+            return self.chart(element.plotly_chart)
+        write = WRITE.get(kind)
+        return write(getattr(element, kind)) if write else ""
+
+    def chart(self, chart: Any) -> str:
+        alt = html.escape(chart.alt, quote=True)
+        self.left -= len(chart.spec)
+        if self.left < 0:
+            return f"<p class='caption'>{alt}</p>"
+        spec = chart.spec.replace(INK_ON_DARK, INK)
+        drawn = as_html(spec, with_library=self.n_charts == 0)
+        self.n_charts += 1
+        return f"<figure role='img' aria-label='{alt}'>{drawn}</figure>"
+
+
+def _around(block: Any, kind: str | None) -> tuple[str, str]:
+    """What stands before and after all that is inside of a block."""
+    if kind == "expandable":
+        label = _inline(block.expandable.label)
+        return f"<details open><summary>{label}</summary>", "</details>"
+    if kind == "tab":
+        return f"<h4>{_inline(block.tab.label)}</h4>", ""
+    if kind == "column":
+        return "<div>", "</div>"
+    is_row = kind == "horizontal" or (
+        kind == "flex_container"
+        and block.flex_container.direction == block.flex_container.Direction.HORIZONTAL
+    )
+    return ("<div class='beside'>", "</div>") if is_row else ("", "")
+
+
+def _plain_markdown(text: str) -> str:
+    """Without what only Streamlit knows: icons, and the colours of words."""
+    return COLORED.sub(r"\1", ICON.sub("", text))
+
+
+def _marked() -> MarkdownIt:
+    """Markup of the reader's stays text: HTML is off."""
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _inline(text: str) -> str:
+    return _marked().renderInline(_plain_markdown(text))
+
+
+def _markdown(element: Any) -> str:
+    is_caption = element.element_type == element.Type.CAPTION
+    body = _marked().render(_plain_markdown(element.body))
+    return f"<div class='caption'>{body}</div>" if is_caption else body
+
+
+def _heading(element: Any) -> str:
+    return f"<h3>{_inline(element.body)}</h3>"
+
+
+def _alert(element: Any) -> str:
+    return f"<div class='note'>{_marked().render(_plain_markdown(element.body))}</div>"
+
+
+def _code(element: Any) -> str:
+    return _written(element.code_text)
+
+
+def _written(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _html(element: Any) -> str:
+    return f"<p>{html.escape(html.unescape(TAG.sub('', element.body)))}</p>"
+
+
+def _metric(element: Any) -> str:
+    return f"<p>{_inline(element.label)}: <b>{html.escape(element.body)}</b></p>"
+
+
+def _frame(element: Any) -> str:
+    return _table(convert_arrow_bytes_to_pandas_df(element.arrow_data.data))
+
+
+def _table(table: pd.DataFrame) -> str:
+    return table.to_html(
+        index=False, border=0, escape=True, na_rep="", float_format="{:.4g}".format
+    )
+
+
+WRITE: dict[str, Callable[[Any], str]] = {
+    "heading": _heading,
+    "markdown": _markdown,
+    "alert": _alert,
+    "code": _code,
+    "html": _html,
+    "metric": _metric,
+    "dataframe": _frame,
+    "table": _frame,
+}

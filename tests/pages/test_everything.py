@@ -1,0 +1,71 @@
+"""Everything on a page in one file: what is seen, and nothing that the network has."""
+
+import html
+import re
+
+import pytest
+import streamlit as st
+from opened import assert_works, opened, press
+
+from pages.ui import page_file
+
+EVIL = "a </script><b>x</b> `c`"
+LIBRARY = "plotly.js v"
+
+
+def of_panels(at) -> list:
+    """The pictures of the panels: that of the input stands above them."""
+    charts = [chart.proto for chart in at.get("plotly_chart")]
+    return [chart for chart in charts if not chart.id.endswith("-mask")]
+
+
+def one_file(monkeypatch: pytest.MonkeyPatch, page: str, **query: object):
+    """The page with all panels, and the file that is made of it."""
+    found, show = {}, st.download_button
+
+    def note(label: str, data, **how):
+        found[label] = data
+        return show(label, data, **how)
+
+    at = opened(page, preset=None, panel="all", **query)
+    assert "one_file" not in {button.key for button in at.get("download_button")}
+    monkeypatch.setattr(st, "download_button", note)
+    press(at, "one_file_ask")
+    assert_works(at, warnings=None)
+    (written,) = (data for data in found.values() if isinstance(data, bytes))
+    return at, written.decode()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, lang: str):
+    at, written = one_file(monkeypatch, "pages/masks.py", text="a b c", lang=lang, seed=7)
+    assert written.count("<figure") == len(of_panels(at))
+    plain = html.unescape(re.sub("<[^>]*>", "", written))
+    for info in (*at.info, *at.subheader[:-1]):  # the last is about other files
+        start = re.sub(r":[a-z-]+\[|[`*\]]", "", info.value).split("  \n")[0][:30]
+        assert start in plain
+    assert written.count("<table") == len(at.dataframe) + len(at.table) + 1
+    assert f'lang="{lang}"' in written and "<td>seed</td>" in written and "<td>7</td>" in written
+    assert written.count(LIBRARY) == 1
+    assert any("MiB" in each.value for each in at.caption)
+
+
+def test_text_of_a_reader_is_text(monkeypatch: pytest.MonkeyPatch):
+    _at, written = one_file(monkeypatch, "pages/attention.py", text=EVIL)
+    assert "<b>x</b>" not in written and "a </script>" not in written
+    assert html.escape(EVIL) in written
+
+
+def test_it_is_made_of_one_run_only(monkeypatch: pytest.MonkeyPatch):
+    at, _written = one_file(monkeypatch, "pages/masks.py", text="a b")
+    press(at, "one_file_ask")
+    assert "one_file_asked" not in at.session_state
+    at.run()
+    assert "one_file" not in {button.key for button in at.get("download_button")}
+
+
+def test_pictures_beyond_the_bound_are_said_in_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page_file, "MOST_CHARTS", 10)
+    at, written = one_file(monkeypatch, "pages/masks.py", text="a b")
+    assert "<figure" not in written and LIBRARY not in written
+    assert all(html.escape(chart.alt) in written for chart in of_panels(at))
