@@ -17,7 +17,7 @@ from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, panel, tables, words
-from pages.ui.chart import drawn, show
+from pages.ui.chart import columns, drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, link_to_part, open_page, recorded, section, subtitle
@@ -25,6 +25,7 @@ from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.language import _
 from pages.ui.panel import Panel
+from pages.ui.said import say
 from pages.ui.views import (
     dims_choice,
     head_choice,
@@ -58,12 +59,12 @@ def what_flows(run: Run, layer: int) -> None:
     stage = labelled.selected_stage(run, layer)
     code = (*source.layer_source(run.config), flow_measures.moments)
     heading(_("Information flow"), ("block", "flow", "residual"), code, key="flow")
-    left, right = st.columns([5, 7])
+    left, right = columns([5, 7])
     with left:
         show(draw_strip, run, layer, stage, key="strip", alt=words.strip_alt, on_click=open_stage)
     with right:
         show(draw_bands, run, layer, run_before(run), key="bands", alt=words.flow_alt)
-    st.info(words.flow_sentence(run, layer), icon=":material/lightbulb:")
+    say(words.flow_sentence, run, layer)
     tables.flow(run, layer)
 
 
@@ -89,7 +90,7 @@ def what_a_stage_does(run: Run, layer: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         stage_choice(run, layer, name)
         link_to_part(stage["part"])
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         show(draw_spread, run, layer, name, key="spread", alt=words.spread_alt)
     with right:
@@ -104,9 +105,9 @@ def what_heads_see(run: Run, layer: int) -> None:
     head, token = labelled.selected_head(run), labelled.pinned_token(run)
     code = (*source.heads_source(), head_measures.frame)
     heading(_("Attention heads"), ("heads", "attention", "masks"), code, key="heads")
-    st.info(words.head_sentence(run, layer), icon=":material/lightbulb:")
+    say(words.head_sentence, run, layer)
     head_choice(run, head)
-    left, right = st.columns(2)
+    left, right = columns(2)
     shown = run, layer, head, token
     with left:
         show(draw_heads, *shown, key="head_tiles", alt=words.heads_alt, on_click=show_head)

@@ -14,13 +14,14 @@ from pages.sections.heads import draw_one_head, one_head
 from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, panel, tables, words
-from pages.ui.chart import drawn, show
+from pages.ui.chart import columns, drawn, show
 from pages.ui.explain import heading
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section, subtitle
 from pages.ui.history import run_before
 from pages.ui.language import _
 from pages.ui.panel import Panel
+from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, show_head_of_layer
 
 TITLE = N_("A whole encoder")
@@ -41,8 +42,8 @@ def what_it_expects(run: Run) -> None:
     """What the model would write at each token, and its candidates for the pinned one."""
     token = labelled.pinned_token(run)
     heading(_("What the encoder expects"), ("masked_words",), (predictions.candidates,), key="top")
-    st.info(encoder_words.guess_sentence(run, token), icon=":material/lightbulb:")
-    left, right = st.columns([5, 6])
+    say(encoder_words.guess_sentence, run, token)
+    left, right = columns([5, 6])
     with left:
         show(draw_candidates, run, token, key="candidates", alt=encoder_words.candidates_alt)
     with right:
@@ -54,8 +55,8 @@ def what_passes(run: Run) -> None:
     """The stream after the embedding and after every layer."""
     code = (*source.layer_source(run.config), flow_measures.moments)
     heading(_("Layer by layer"), ("flow", "block", "residual"), code, key="layers")
-    st.info(encoder_words.layers_sentence(run), icon=":material/lightbulb:")
-    left, right = st.columns([6, 5])
+    say(encoder_words.layers_sentence, run)
+    left, right = columns([6, 5])
     with left:
         show(draw_layers, run, run_before(run), key="layer_bands", alt=encoder_words.layers_alt)
     with right:
@@ -68,10 +69,10 @@ def what_heads_see(run: Run) -> None:
     layer, head, token = chosen(run)
     code = (*source.heads_source(), head_measures.frame)
     heading(_("All layers, all heads"), ("heads", "attention", "masks"), code, key="heads")
-    st.info(words.head_sentence(run, layer), icon=":material/lightbulb:")
+    say(words.head_sentence, run, layer)
     head_choice(run, head)
     shown = run, layer, head, token
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         show(
             draw_all_heads,

@@ -14,6 +14,7 @@ from pages.ui.controls import enter, slider
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.seq2seq import architecture_words, architectures
 
 
@@ -22,7 +23,7 @@ def three_architectures(run: Run) -> None:
     """Drawing, masks, parameters, FLOPs and use of each, on the reader's own texts."""
     code = (who_sees_whom, count_flops, count_encoder_flops, count_decoder_flops)
     heading(_("Three architectures"), ("architectures", "flops"), code, key="architectures")
-    st.info(architecture_words.compared_sentence(run), icon=":material/lightbulb:")
+    say(architecture_words.compared_sentence, run)
     for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
         with column:
             one_architecture(kind, run)

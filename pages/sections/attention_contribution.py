@@ -9,10 +9,11 @@ from blocks.run import Run
 from pages.figures import contribution as pictures
 from pages.ui.attention import contribution_words, controls, measured, tables
 from pages.ui.attention.words import head_called
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 
@@ -24,9 +25,9 @@ def weight_and_contribution(run: Run, layer: int, head: int, token: int) -> None
     title = _("Attention is not contribution")
     heading(title, ("contribution",), code, key="contribution")
     shown = run, layer, controls.counted_head(head), token
-    st.info(contribution_words.contribution_sentence(*shown), icon=":material/lightbulb:")
+    say(contribution_words.contribution_sentence, *shown)
     controls.counted_choice()
-    left, right = st.columns([7, 5])
+    left, right = columns([7, 5])
     with left:
         show(
             draw_contribution,

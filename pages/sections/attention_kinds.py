@@ -9,11 +9,12 @@ from blocks.run import Run
 from pages.figures import attention_growth, heads
 from pages.ui import labelled, link
 from pages.ui.attention_kinds import controls, measured, tables, words
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.controls import switch
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.steps import in_steps
 
 
@@ -23,9 +24,9 @@ def how_else(run: Run, layer: int, head: int) -> None:
     code = (attention_kinds.window, attention_kinds.strided, attention_kinds.linear)
     heading(_("Other ways to attend"), ("attention_kinds",), code, key="kinds")
     reach, token = controls.reach(run), labelled.pinned_token(run)
-    st.info(words.error_sentence(run, layer, head, reach), icon=":material/lightbulb:")
+    say(words.error_sentence, run, layer, head, reach)
     shown = run, layer, head, reach
-    left, right = st.columns([7, 4])
+    left, right = columns([7, 4])
     with left:
         show(draw_maps, *shown, token, key="kind_maps", alt=words.maps_alt)
         if note := words.alibi_note(run):

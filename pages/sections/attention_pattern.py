@@ -10,10 +10,11 @@ from pages.sections.heads import one_head
 from pages.ui import encoder_words, labelled, layers, words
 from pages.ui.attention import controls, frames, measured, pattern_words, tables
 from pages.ui.attention.words import head_called
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.views import pin_token
 
 
@@ -23,8 +24,8 @@ def lines_and_map(run: Run, layer: int, head: int, token: int) -> None:
     heading(
         _("Who reads whom"), ("attention", "masks"), source.heads_source(), key="who_reads_whom"
     )
-    st.info(pattern_words.edges_sentence(run, layer, head, token), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    say(pattern_words.edges_sentence, run, layer, head, token)
+    left, right = columns(2)
     with left:
         n_edges = controls.edges_choice(run)
         shown = run, layer, head, token, n_edges
@@ -39,8 +40,8 @@ def all_heads(run: Run, layer: int, head: int, token: int) -> None:
     """All heads of all layers: one picture, one table, one order."""
     code = (head_measures.frame,)
     heading(_("All layers, all heads"), ("heads", "head_names", "induction"), code, key="all_heads")
-    st.info(pattern_words.table_sentence(run), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    say(pattern_words.table_sentence, run)
+    left, right = columns(2)
     with left:
         show(
             draw_tiles,

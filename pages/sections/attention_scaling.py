@@ -8,10 +8,11 @@ from pages.figures import scaling as pictures
 from pages.ui import link
 from pages.ui.attention import controls, frames, measured, scaling_words, step_words
 from pages.ui.attention.words import head_called
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -19,10 +20,10 @@ def why_divide(run: Run, layer: int, head: int, token: int) -> None:
     """The switch, the row of the pinned token, and the curves."""
     code = (*source.heads_source(), scaling.sharpness)
     heading(_("Why divide by √d_head"), ("scaling",), code, key="scaling")
-    st.info(scaling_words.scaling_sentence(run, layer, head), icon=":material/lightbulb:")
+    say(scaling_words.scaling_sentence, run, layer, head)
     controls.scaling_switch()
     is_scaled = link.value("is_scaled")
-    left, right = st.columns([5, 7])
+    left, right = columns([5, 7])
     with left:
         shown = run, layer, head, token, is_scaled
         show(draw_row, *shown, key="scaled_row", alt=scaling_words.row_alt)

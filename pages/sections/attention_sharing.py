@@ -12,6 +12,7 @@ from pages.ui.chart import show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -24,7 +25,7 @@ def who_shares(run: Run, layer: int) -> None:
             _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
         )
         return
-    st.info(words.sharing_sentence(run, layer), icon=":material/lightbulb:")
+    say(words.sharing_sentence, run, layer)
     token = labelled.pinned_token(run)
     show(draw_shared, run, layer, token, key="shared_maps", alt=words.sharing_alt)
     st.caption(words.pooled_note(run))

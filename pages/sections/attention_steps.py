@@ -12,6 +12,7 @@ from pages.ui.chart import show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 PRODUCTS = {
     "scores": ("q", "k", "raw"),
@@ -39,7 +40,7 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
         return
     code = (*source.heads_source(), head_steps.attention_steps)
     heading(_("One head, step by step"), ("attention_steps", "attention"), code, key="filmstrip")
-    st.info(step_words.reads_sentence(run, layer, head, token), icon=":material/lightbulb:")
+    say(step_words.reads_sentence, run, layer, head, token)
     shown = run, layer, head, token
     show(
         draw_strip,

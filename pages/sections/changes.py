@@ -10,7 +10,7 @@ from blocks.run import Run
 from pages.figures import changed, part_effects
 from pages.ui import labelled, link
 from pages.ui.changes import controls, measured, words
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.controls import switch
 from pages.ui.explain import heading
 from pages.ui.frame import section
@@ -38,7 +38,7 @@ def what_if(run: Run) -> None:
 def what_moved(run: Run, token: int) -> None:
     """The output against that of the untouched model."""
     st.info(words.sentence(run, token), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         show(draw_moved, run, token, key="moved", alt=words.moved_alt, on_click=pin_token)
     if measured.reads_tokens(run):

@@ -8,12 +8,13 @@ from blocks.cost.fit import Setup
 from blocks.cost.passes import PassKind, operations
 from pages.figures import crossover as crossover_pictures
 from pages.figures import flop_bars
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.cost import chosen, controls, counted, flop_words, frames, names, tables
 from pages.ui.cost.chosen import Shape
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -22,8 +23,8 @@ def how_much_is_computed(config: ModelConfig) -> None:
     heading(_("FLOPs, by operation"), ("flops", "backward_flops"), (operations,), key="operations")
     controls.pass_choice(config)
     shown = config, chosen.pass_kind(config), chosen.shape(), chosen.setup(is_training=True)
-    st.info(flop_words.flops_sentence(*shown), icon=":material/lightbulb:")
-    left, right = st.columns([6, 5])
+    say(flop_words.flops_sentence, *shown)
+    left, right = columns([6, 5])
     with left:
         show(draw_operations, *shown, key="operation_bars", alt=flop_words.flops_alt)
     with right:
@@ -48,7 +49,7 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     code = (crossover.crossover, crossover.layer_flops)
     heading(_("When does attention overtake the rest?"), ("crossover",), code, key="crossover")
     shown = config, chosen.shape().n
-    st.info(flop_words.crossover_sentence(*shown), icon=":material/lightbulb:")
+    say(flop_words.crossover_sentence, *shown)
     show(draw_crossing, *shown, key="crossover_lines", alt=flop_words.crossover_alt)
     st.code(flop_words.crossover_formula(config), language=None, wrap_lines=True)
 

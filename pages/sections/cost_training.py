@@ -6,12 +6,13 @@ from blocks import ModelConfig
 from blocks.cost import training_cost
 from blocks.cost.fit import Setup
 from pages.figures import training_flops
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.cost import chosen, controls, frames, tables, training_words
 from pages.ui.cost.chosen import Plan
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -23,8 +24,8 @@ def what_training_takes(config: ModelConfig) -> None:
     plan = chosen.plan(config)
     controls.plan_controls(plan, training_cost.compute_optimal_tokens(config))
     shown = config, plan, chosen.shape().n, chosen.setup(is_training=True)
-    st.info(training_words.hours_sentence(*shown), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    say(training_words.hours_sentence, *shown)
+    left, right = columns(2)
     with left:
         show(draw_cost, *shown, key="cost_waterfall", alt=training_words.cost_alt)
         st.caption(training_words.cost_sentence(*shown))

@@ -6,11 +6,12 @@ from blocks import experts as parts
 from blocks.cost.parameters import active_parameters
 from blocks.run import Run
 from pages.figures import experts
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.feed_forward import controls, measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -22,13 +23,13 @@ def mixture_of_experts(run: Run, layer: int, expert: int, token: int) -> None:
         st.caption(words.too_many_experts(run))
         return
     is_own = run.config.n_experts > 1
-    st.info(words.route_sentence(run, layer, token), icon=":material/lightbulb:")
+    say(words.route_sentence, run, layer, token)
     st.caption(words.mixture_note(run) if is_own else words.demo_note(run))
     controls.ways_among_experts(run)
     _routes(run, layer, expert if is_own else -1, token)
     _text_and_load(run, layer, token)
-    st.info(words.totals_sentence(run), icon=":material/lightbulb:")
-    left, right = st.columns([5, 6])
+    say(words.totals_sentence, run)
+    left, right = columns([5, 6])
     with left:
         show(draw_totals, run, key="expert_totals", alt=words.totals_alt)
     with right:
@@ -37,7 +38,7 @@ def mixture_of_experts(run: Run, layer: int, expert: int, token: int) -> None:
 
 def _routes(run: Run, layer: int, expert: int, token: int) -> None:
     is_own = run.config.n_experts > 1
-    left, right = st.columns([7, 4])
+    left, right = columns([7, 4])
     with left:
         show(
             draw_routes,

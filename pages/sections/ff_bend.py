@@ -7,11 +7,12 @@ from blocks.inspection import source, units
 from blocks.run import Run
 from pages.figures import activations, gates
 from pages.ui import terms
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.feed_forward import controls, measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.views import pin_token
 
 
@@ -20,7 +21,7 @@ def the_bend(run: Run, layer: int, expert: int) -> None:
     """All activations and their derivatives, over the real pre-activations."""
     code = (measures.slope, measures.is_off, measures.is_saturated)
     heading(_("The activation: where the units live"), ("activations",), code, key="bend")
-    st.info(words.bend_sentence(run, layer, expert), icon=":material/lightbulb:")
+    say(words.bend_sentence, run, layer, expert)
     show(draw_bend, run, layer, expert, key="bend_curves", alt=words.bend_alt)
     st.caption(
         _(
@@ -38,9 +39,9 @@ def the_gate(run: Run, layer: int, expert: int, token: int) -> None:
     title = _("Gate × value = hidden") if is_gated else _("From z to hidden")
     code = (*source.part_source(run.config, "feed_forward"), units.strongest)
     heading(title, ("feed_forward", "activations"), code, key="gate")
-    st.info(words.gate_sentence(run, layer, expert, token), icon=":material/lightbulb:")
+    say(words.gate_sentence, run, layer, expert, token)
     controls.way_to_a_gate(run)
-    left, right = st.columns([6, 5])
+    left, right = columns([6, 5])
     shown = run, layer, expert, token
     with left:
         if token in measured.given(run, layer, expert):

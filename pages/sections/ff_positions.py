@@ -5,11 +5,12 @@ import streamlit as st
 from blocks.inspection import permuted
 from blocks.run import Run
 from pages.figures import reach
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.feed_forward import measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 
 
 @section
@@ -22,8 +23,8 @@ def each_position_alone(run: Run, layer: int, token: int) -> None:
             _("A single token has no other order: type a longer text."), icon=":material/lightbulb:"
         )
         return
-    st.info(words.shuffle_sentence(run, layer), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    say(words.shuffle_sentence, run, layer)
+    left, right = columns(2)
     with left:
         show(draw_reach, run, layer, token, key="reach", alt=words.reach_alt)
     with right:

@@ -8,11 +8,12 @@ from blocks.inspection import activations as measures
 from blocks.inspection import units as unit_measures
 from blocks.run import Run
 from pages.figures import units
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.feed_forward import controls, measured, tabulated, words
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 
@@ -22,9 +23,9 @@ def dead_and_alive(run: Run, layer: int, expert: int, token: int) -> None:
     """Every layer's shares, and the units of this one in the order of their activity."""
     code = (unit_measures.frame, measures.is_off, measures.is_saturated)
     heading(_("Dead and saturated units"), ("activations",), code, key="units")
-    st.info(words.units_sentence(run, layer, expert), icon=":material/lightbulb:")
+    say(words.units_sentence, run, layer, expert)
     st.caption(words.definition(run, layer, expert))
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         _all_layers(run, layer)
     with right:
@@ -61,8 +62,8 @@ def one_unit(run: Run, layer: int, expert: int, token: int) -> None:
     heading(_("What a unit answers to"), ("feed_forward",), code, key="unit_map_part")
     unit = measured.selected_unit(run, layer, expert, token)
     controls.unit_choice(run, unit)
-    st.info(words.unit_sentence(run, layer, expert, unit), icon=":material/lightbulb:")
-    left, right = st.columns([7, 4])
+    say(words.unit_sentence, run, layer, expert, unit)
+    left, right = columns([7, 4])
     with left:
         show(
             draw_map,

@@ -9,7 +9,7 @@ from blocks.run import Run
 from pages.figures import leaks, mask_steps
 from pages.figures.token_matrix import Names
 from pages.ui import link
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -117,7 +117,7 @@ def what_the_fault_does(found: Leaks, layer: int, head: int, token: int) -> None
     if words.is_clean(found) is not False:
         st.markdown(words.no_matter(run, fault))
         controls.where_it_matters(run, fault)
-    left, right = st.columns(2)
+    left, right = columns(2)
     for column, planted in ((left, MaskFault.NONE), (right, fault)):
         with column:
             shown = run, layer, head, planted, scale, token

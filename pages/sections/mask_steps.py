@@ -10,10 +10,11 @@ from blocks.masks import MaskKind
 from blocks.run import Run
 from pages.figures import heads, mask_steps
 from pages.ui import labelled
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.language import _
 from pages.ui.masks import controls, measured, painting, words
+from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
 
 CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attention_pattern)
@@ -22,7 +23,7 @@ CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attenti
 def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
     heading(_("What the mask does"), ("masks", "attention"), CODE, key="mask_steps")
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         click = controls.choose_kind
         show(draw_kinds, run, token, key="mask_kinds", alt=words.kinds_alt, on_click=click)
@@ -36,13 +37,13 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     layer_choice(run)
     head_choice(run, head)
     three_pictures(run, layer, head, token)
-    st.info(words.steps_sentence(run, layer, head, token), icon=":material/lightbulb:")
+    say(words.steps_sentence, run, layer, head, token)
 
 
 def three_pictures(run: Run, layer: int, head: int, token: int) -> None:
     """Mask, scores, pattern on the same axes."""
     shown = run, layer, head, token
-    first, second, third = st.columns(3)
+    first, second, third = columns(3)
     with first:
         paint = painting.cell_painter(run) if painting.can_paint(run) else None
         show(draw_mask, run, token, key="mask_map", alt=words.mask_alt, on_click=paint)

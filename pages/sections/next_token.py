@@ -7,9 +7,10 @@ from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.figures import next_token
 from pages.ui import gpt_tables, next_words, predicted
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.sampling_controls import sampling_controls
 
 
@@ -19,10 +20,10 @@ def what_comes_next(run: Run, position: int, sampling: SamplingConfig) -> None:
     heading(_("The next token"), ("sampling",), code, key="next")
     if note := next_words.sees_ahead(run):
         st.caption(note)
-    left, right = st.columns([4, 7], gap="large")
+    left, right = columns([4, 7], gap="large")
     with left:
         sampling_controls()
-        st.info(next_words.next_sentence(run, position, sampling), icon=":material/lightbulb:")
+        say(next_words.next_sentence, run, position, sampling)
     with right:
         show(draw_next, run, position, sampling, key="next_bars", alt=next_words.next_alt)
     gpt_tables.next_tokens(run, position, sampling)

@@ -7,11 +7,12 @@ from blocks.inspection import norm_compared
 from blocks.run import Run
 from pages.figures import norm_axes, norm_outputs
 from pages.ui import labelled
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.normalization import controls, measured, tables, words
+from pages.ui.said import say
 
 CODE = (
     normalization.LayerNorm,
@@ -27,17 +28,17 @@ def what_norms_see(run: Run, layer: int) -> None:
     title = _("Three norms on the same values")
     heading(title, ("norm_axes", "normalization"), CODE, key="norms")
     stage, token = controls.norm_input(run, layer), labelled.pinned_token(run)
-    st.info(words.axes_sentence(run), icon=":material/lightbulb:")
+    say(words.axes_sentence, run)
     show(draw_axes, run, token, key="norm_axes", alt=words.axes_alt)
-    left, right = st.columns(2)
+    left, right = columns(2)
     shown = run, layer, stage
     with left:
         show(draw_tokens, *shown, token, key="norm_tokens", alt=words.outputs_alt)
     with right:
         show(draw_features, *shown, key="norm_features", alt=words.outputs_alt)
-    st.info(words.outputs_sentence(*shown), icon=":material/lightbulb:")
+    say(words.outputs_sentence, *shown)
     st.markdown("**" + _("What a token's output depends on") + "**")
-    st.info(words.dependence_sentence(*shown), icon=":material/lightbulb:")
+    say(words.dependence_sentence, *shown)
     left, right = st.columns([5, 4])
     with left:
         tables.dependence(*shown)

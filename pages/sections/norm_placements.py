@@ -9,7 +9,7 @@ from blocks.inspection.source import layer_source
 from blocks.run import Run
 from pages.figures import placements
 from pages.ui import labelled, terms
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -34,7 +34,7 @@ def where_it_stands(run: Run) -> None:
     if not shown:
         return
     st.info(words.placements_sentence(run, layer, head, shown), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    left, right = columns(2)
     values = run, layer, head, shown
     with left:
         show(draw_spreads, *values, key="placement_spreads", alt=words.spreads_alt)

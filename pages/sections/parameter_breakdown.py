@@ -12,6 +12,7 @@ from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.parameters import controls, pieces, tables, words
+from pages.ui.said import say
 
 
 @section
@@ -20,7 +21,7 @@ def where_they_are(run: Run) -> None:
     code = (parameters.count_parameters, breakdown.by_kind)
     heading(_("Where the parameters are"), ("parameters",), code, key="breakdown_story")
     words.total(run.config)
-    st.info(words.breakdown_sentence(run.config), icon=":material/lightbulb:")
+    say(words.breakdown_sentence, run.config)
     view, path = link.value("breakdown"), link.value("opened_piece")
     controls.view_choice()
     controls.way_back(run, view, path)

@@ -9,13 +9,14 @@ from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.figures import beyond
 from pages.ui import labelled, link, terms
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import beyond_words, chosen, measured
 from pages.ui.positions.beyond_words import Done
 from pages.ui.positions.controls import KINDS, open_trained_model, trained_length_choice
+from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import head_choice, layer_choice
 
@@ -49,8 +50,8 @@ def beyond_the_length(run: Run) -> None:
 
 def _pictures(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done) -> None:
     shown = run, kind, layer, head, length, done
-    st.info(beyond_words.spread_sentence(*shown), icon=":material/lightbulb:")
-    left, right = st.columns(2)
+    say(beyond_words.spread_sentence, *shown)
+    left, right = columns(2)
     with left:
         if beyond_words.has_spread(run, kind, layer, length, done):
             show(draw_spread, *shown, key="spread_far", alt=beyond_words.by_distance_alt)
@@ -107,7 +108,7 @@ def what_it_costs(run: Run) -> None:
     if not n_steps:
         return
     shown = run, n, n_steps, length
-    st.info(beyond_words.loss_sentence(*shown), icon=":material/lightbulb:")
+    say(beyond_words.loss_sentence, *shown)
     show(draw_loss, *shown, key="loss_far", alt=beyond_words.loss_alt)
     st.caption(f"{beyond_words.loss_note(run, n_steps)} {beyond_words.table_end(run, n, length)}")
 

@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import claims, position_matrix
 from pages.figures.position_matrix import Names
 from pages.ui import labelled
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -58,7 +58,7 @@ def _step(run: Run, kind: PositionKind, n: int, shift: int, token: int):
 
 def _drawn(run: Run, measured_claims: tuple) -> None:
     """Permuted tokens, and the matrix that moves positions on."""
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         if claim_words.moved(*measured_claims).empty:
             st.info(claim_words.moved_sentence(*measured_claims))

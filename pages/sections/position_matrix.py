@@ -9,7 +9,7 @@ from pages.figures import position_curves, position_matrix
 from pages.figures.position_curves import Axes
 from pages.figures.position_matrix import Names
 from pages.ui import terms
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -23,6 +23,7 @@ from pages.ui.positions.controls import (
     refusal,
     run_with_it,
 )
+from pages.ui.said import say
 
 
 @section
@@ -40,14 +41,14 @@ def the_positions(run: Run) -> None:
     if refusal(run):
         return
     n = chosen.n_positions(run)
-    st.info(words.kind_sentence(run, kind, n), icon=":material/lightbulb:")
+    say(words.kind_sentence, run, kind, n)
     if kind is not PositionKind.NONE:
         _four_sides(run, kind, n)
 
 
 def _four_sides(run: Run, kind: PositionKind, n: int) -> None:
     position, pair = chosen.position(run), chosen.pair(run)
-    left, right = st.columns([6, 5])
+    left, right = columns([6, 5])
     with left:
         shown = run, kind, n, position, pair
         show(draw_table, *shown, key="position_table", alt=words.table_alt, on_click=pin_and_choose)

@@ -12,6 +12,7 @@ from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.parameters import config_file, controls, counted, frames, tables, words
+from pages.ui.said import say
 
 
 @section
@@ -19,7 +20,7 @@ def what_others_have(run: Run) -> None:
     """A dot a model, the table with sources; a click takes the model."""
     code = (count_parameters, Preset)
     heading(_("Published models"), ("published_models",), code, key="published_story")
-    st.info(words.published_sentence(run.config), icon=":material/lightbulb:")
+    say(words.published_sentence, run.config)
     alt = words.published_alt
     show(draw_published, run, key="published", alt=alt, on_click=controls.take)
     controls.published_choice()

@@ -7,10 +7,11 @@ from blocks.inspection import predictions
 from blocks.run import Run
 from pages.figures import lens, surprise
 from pages.ui import gpt_tables, next_words, predicted, reading_words
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.sampling_controls import pin_position
 
 
@@ -18,7 +19,7 @@ from pages.ui.sampling_controls import pin_position
 def what_each_layer_says(run: Run, position: int) -> None:
     """The logit lens: what the model would say if it stopped after each layer."""
     heading(_("The logit lens"), ("logit_lens",), (lenses.logit_lens,), key="lens")
-    st.info(reading_words.lens_sentence(run, position), icon=":material/lightbulb:")
+    say(reading_words.lens_sentence, run, position)
     show(
         draw_lens,
         run,
@@ -39,8 +40,8 @@ def what_surprises(run: Run, position: int) -> None:
         return
     if note := next_words.sees_ahead(run):
         st.caption(note)
-    st.info(reading_words.surprise_sentence(run), icon=":material/lightbulb:")
-    left, right = st.columns([7, 4])
+    say(reading_words.surprise_sentence, run)
+    left, right = columns([7, 4])
     with left:
         show(
             draw_surprise,

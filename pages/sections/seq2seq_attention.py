@@ -9,10 +9,11 @@ from blocks.run import Run
 from pages.figures import bipartite, heads
 from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.seq2seq import attention_controls as controls
 from pages.ui.seq2seq import attention_frames as frames
 from pages.ui.seq2seq import attention_words as words
@@ -30,7 +31,7 @@ def three_attentions(run: Run) -> None:
     code = (CrossAttention, *source.heads_source(), two_texts.frame)
     concepts = ("cross_attention", "attention", "masks")
     heading(_("Three kinds of attention"), concepts, code, key="three_attentions")
-    st.info(words.reads_sentence(run, which, pins), icon=":material/lightbulb:")
+    say(words.reads_sentence, run, which, pins)
     note_on_cross_attention(run)
     if note := words.padding_note(run):
         st.info(note, icon=":material/visibility_off:")
@@ -68,7 +69,7 @@ def _all_heads(run: Run, which: Chosen, pins: Pins) -> None:
 
 
 def _one_head(run: Run, which: Chosen, pins: Pins) -> None:
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         on_click = controls.pin_cell(which.kind)
         shown = run, which, pins

@@ -7,7 +7,7 @@ import streamlit as st
 
 from blocks.text.beam import BeamConfig, BeamSearch
 from pages.figures import beam_tree
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, decoding_words
@@ -58,7 +58,7 @@ def _step(search: Search, step: int) -> Callable[[], None]:
 
 def what_was_looked_at(here: Standing) -> None:
     """The tree of the search, and what could come next where the reader stands."""
-    left, right = st.columns([7, 5])
+    left, right = columns([7, 5])
     with left:
         if here.n:
             show(

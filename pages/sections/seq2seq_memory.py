@@ -6,10 +6,11 @@ from blocks.inspection import encoder_output as measures
 from blocks.run import Run
 from pages.figures import encoder_output
 from pages.ui import labelled
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import section
 from pages.ui.language import _
+from pages.ui.said import say
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq import memory_words as words
 
@@ -21,14 +22,14 @@ def memory(run: Run) -> None:
     """How alike the source tokens are before and after, and which layer made them so."""
     code = (measures.tokens, measures.cosines, measures.changes, measures.across_languages)
     heading(_("What the encoder hands over"), ("encoder_output",), code, key="memory")
-    st.info(words.sentence(run), icon=":material/lightbulb:")
+    say(words.sentence, run)
     pinned = labelled.pinned_token(run)
     for step, column in zip((BEFORE, AFTER), st.columns(2), strict=True):
         with column:
             shown = run, step, pinned
             key = "cosines_before" if step == BEFORE else "cosines_after"
             show(draw_similarity, *shown, key=key, alt=words.similarity_alt)
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         show(draw_changes, run, pinned, key="source_changes", alt=words.changes_alt)
         st.caption(_("‖after − before‖ / ‖before‖ of each token: 0 would be no change at all."))

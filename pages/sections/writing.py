@@ -11,7 +11,7 @@ from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 from pages.figures import cache, written
 from pages.ui import chips, generated, link, written_words
-from pages.ui.chart import show
+from pages.ui.chart import columns, show
 from pages.ui.explain import heading
 from pages.ui.frame import refuse
 from pages.ui.language import _
@@ -119,7 +119,7 @@ def one_token(text: Text) -> None:
         ),
         icon=":material/lightbulb:",
     )
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         show(
             draw_chances,
@@ -138,7 +138,7 @@ def what_is_remembered(text: Text) -> None:
     code = (kv_cache_bytes_per_token, KVCache)
     heading(_("The cache of keys and values"), ("kv_cache",), code, key="cache")
     st.markdown(written_words.cache_formula(text.run))
-    left, right = st.columns(2)
+    left, right = columns(2)
     with left:
         if text.n_tokens:
             show(draw_growth, *text, key="growth", alt=written_words.growth_alt)

@@ -1,7 +1,7 @@
 """Put a picture on the page: described for those who cannot see it, and clickable where it is."""
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def show(
     """Show what `draw(*values)` draws; `alt(*values)` says it in words.
 
     Both are kept: equal values give the same picture. `on_click` gets the customdata of the mark
-    that was clicked. Where a configuration is kept as A, its picture stands above on the same
+    that was clicked. Where a configuration is kept as A, its picture stands beside on the same
     scales, if the values name the run of the page.
     """
     other = beside.with_a(values)
@@ -42,6 +42,13 @@ def show(
         _show_two(draw, values, other, key=key, alt=alt, on_click=on_click)
         return
     _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
+
+
+def columns(spec: Any, **more: Any) -> Sequence[Any]:
+    """Columns of pictures; where A stands beside B, each picture needs the whole width for both."""
+    if beside.found() is None:
+        return st.columns(spec, **more)
+    return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 
 
 def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) -> None:
@@ -56,7 +63,7 @@ def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) ->
 
 
 def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -> None:
-    """A as it was kept, and below it B, which is set now and can be clicked."""
+    """A as it was kept, and beside it B, which is set now and can be clicked."""
     name = literal(beside.found().name)
     try:
         b, a = _two_drawn(_work(draw), values, other, current_language(), _look())
@@ -73,11 +80,14 @@ def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -
         _show_one(b, values, key=key, alt=alt, on_click=on_click)
         st.caption(_("A · {name}: this picture is the same.").format(name=name))
         return
-    st.caption(_("A · {name}, as it was kept").format(name=name))
-    _show_one(a, other, key=f"{key}_a", alt=alt)
-    clicked = _("B · current setting: click to choose here")
-    st.caption(clicked if on_click else _("B · current setting"))
-    _show_one(b, values, key=key, alt=alt, on_click=on_click)
+    left, right = st.columns(2)
+    with left:
+        st.caption(_("A · {name}, as it was kept").format(name=name))
+        _show_one(a, other, key=f"{key}_a", alt=alt)
+    with right:
+        clicked = _("B · current setting: click to choose here")
+        st.caption(clicked if on_click else _("B · current setting"))
+        _show_one(b, values, key=key, alt=alt, on_click=on_click)
 
 
 def show_now(figure: Any, *, key: str, alt: str) -> None:

@@ -131,8 +131,8 @@ def _page_head(title: str) -> None:
 
 
 def subtitle(text: str) -> None:
-    """What the page runs, in one line; a projector has no room for it."""
-    if not present.is_on():
+    """What the page runs, in one line; a projector has room for it only where A stands beside B."""
+    if beside.found() or not present.is_on():
         st.caption(text)
 
 

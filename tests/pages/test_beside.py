@@ -1,4 +1,4 @@
-"""Keep as A, change something: on every page with pictures A stands above B."""
+"""Keep as A, change something: on every page with pictures A stands beside B."""
 
 import pytest
 from opened import PAGES, assert_works, figure, opened, press, visit
@@ -31,7 +31,7 @@ def keys(at) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_stands_above_b_on_every_page(page: str):
+def test_a_stands_beside_b_on_every_page(page: str):
     at = opened(page, kept=A)
     assert_works(at)
     doubled = {key for key in keys(at) if key.endswith("_a")}
@@ -42,6 +42,35 @@ def test_a_stands_above_b_on_every_page(page: str):
         assert line.startswith("A · `<b>mine</b>`: ") and line.count("parameters") == 2
     order = in_order(at)
     assert all(order.index(key) == order.index(key.removesuffix("_a")) - 1 for key in doubled)
+
+
+def test_the_sentence_beside_a_picture_speaks_of_both():
+    at = opened("pages/block.py", kept=A)
+    both = [info.value for info in at.info if info.value.startswith("**A** · `<b>mine</b>`: ")]
+    assert both and all("\n\n**B**: " in said for said in both)
+
+
+def changed(**query: object) -> str:
+    """The sentence that says what differs."""
+    at = opened("pages/block.py", kept="A=preset%3Dcourse", **query)
+    (line,) = (each.value for each in at.caption if "  \nB: " in each.value)
+    return line.splitlines()[-1]
+
+
+def test_one_sentence_says_what_differs_and_that_nothing_else_does():
+    line = changed(n_heads=4)
+    assert line.startswith("B has n_heads 4 instead of 8; ") and "d_head 64 instead of 32" in line
+    assert line.endswith("; all else is equal.")
+    assert changed(mask_kind="none") == "B has mask_kind none instead of causal; all else is equal."
+    assert "number" not in changed(dtype="bfloat16") and "dtype bfloat16" in changed(
+        dtype="bfloat16"
+    )
+
+
+def test_who_changes_much_at_once_is_told():
+    few = {"n_heads": 4, "norm_placement": "post", "norm_kind": "rmsnorm"}
+    assert "at once" not in changed(**few)
+    assert "These are 4 changes at once" in changed(**few, mask_kind="none")
 
 
 @pytest.mark.parametrize("page", ["pages/block.py", "pages/encoder.py"])

@@ -65,8 +65,10 @@ def test_the_page_that_compares_counts_the_same_blocks():
 def test_what_moved_along_is_named(page: str):
     at = opened(page, **LINK)
     line = line_of_both(at).splitlines()[-1]
-    assert "d_model 128 → 192" in line and "d_ff follows: 512 → 768" in line
-    assert "trained weights → random weights (seed 0)" in line
+    assert "d_model 192 instead of 128" in line
+    assert "d_ff 768 instead of 512, which follows" in line
+    assert "random weights (seed 0) instead of trained weights" in line
+    assert line.endswith("all else is equal.")
     assert "n_layers" not in line
     assert "d_ff follows d_model: 512 → 768" in said(at)
 

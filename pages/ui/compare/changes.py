@@ -1,18 +1,20 @@
 """What was changed from A to B, and what moved along with it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from blocks import ModelConfig
 from blocks.inspection.settings import differing, moved_along
+from blocks.masks import MaskKind
 from blocks.run import Run
 from pages.ui.language import _
 from pages.ui.terms import value
 
-MOST_NAMED = 8
+MOST_NAMED, MANY = 8, 4
 
 
 def between(a: Run, b: Run) -> str:
-    """All that differs between the models of two runs, in one line."""
+    """All that differs between two runs, in one sentence."""
     return _said(a, b, (a.config, b.config))
 
 
@@ -24,11 +26,21 @@ def between_blocks(a: Run, b: Run) -> str:
 def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
     led = moved_along(*configs)
     parts = [_part(name, *values, is_led=name in led) for name, values in _ordered(configs, led)]
-    more = [" …"] if len(parts) > MOST_NAMED else []
-    named = [*parts[:MOST_NAMED], *more]
-    if bool(a.weights) != bool(b.weights):
-        named.append(f"{_weights(a)} → {_weights(b)}")
-    return _("From A to B: {changes}").format(changes=" · ".join(named)) if named else ""
+    parts += [_part(name, *values) for name, values in _used_otherwise(a, b)]
+    parts += [text for text, differs in _not_set(a, b) if differs]
+    if not parts:
+        return ""
+    shown = parts[:MOST_NAMED]
+    text = _("B has {changes}; all else is equal.")
+    if len(parts) > len(shown):
+        text = _("B has {changes}; and {n} more differences.")
+    said = text.format(changes="; ".join(shown), n=len(parts) - len(shown))
+    n_set = len(parts) - len(led)
+    return f"{said} {_one_at_a_time(n_set)}" if n_set >= MANY else said
+
+
+def _one_at_a_time(n: int) -> str:
+    return _("These are {n} changes at once: change one to see what it does alone.").format(n=n)
 
 
 def _ordered(configs: tuple[ModelConfig, ModelConfig], led: dict) -> list[tuple[str, tuple]]:
@@ -36,8 +48,31 @@ def _ordered(configs: tuple[ModelConfig, ModelConfig], led: dict) -> list[tuple[
     return sorted(differing(*configs).items(), key=lambda item: item[0] in led)
 
 
-def _part(name: str, a: Any, b: Any, *, is_led: bool) -> str:
-    text = _("{name} follows: {a} → {b}") if is_led else "{name} {a} → {b}"
+def _used_otherwise(a: Run, b: Run) -> Iterator[tuple[str, tuple]]:
+    """How two models are used: the mask, and the number format."""
+    kinds = str(a.mask.mask_kind), str(b.mask.mask_kind)
+    pairs = {"mask_kind": kinds, "dtype": (a.dtype, b.dtype)}
+    if set(kinds) == {MaskKind.SLIDING_WINDOW}:
+        pairs["window_size"] = a.mask.window_size, b.mask.window_size
+    if set(kinds) == {MaskKind.PREFIX}:
+        pairs["prefix_len"] = a.mask.prefix_len, b.mask.prefix_len
+    yield from ((name, both) for name, both in pairs.items() if both[0] != both[1])
+
+
+def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
+    """What differs beside the settings, and whether it does."""
+    text = _("{b} instead of {a}")
+    yield text.format(a=_weights(a), b=_weights(b)), bool(a.weights) != bool(b.weights)
+    is_painted = a.mask.mask_kind is b.mask.mask_kind is MaskKind.PAINTED
+    yield _("another painted mask"), is_painted and a.mask.painted != b.mask.painted
+    yield _("the text in other tokens"), a.input.labels != b.input.labels
+    yield _("parts that are changed inside"), bool(b.interventions)
+
+
+def _part(name: str, a: Any, b: Any, *, is_led: bool = False) -> str:
+    text = (
+        _("{name} {b} instead of {a}, which follows") if is_led else _("{name} {b} instead of {a}")
+    )
     return text.format(name=name, a=value(a), b=value(b))
 
 

@@ -26,7 +26,7 @@ def keeping() -> None:
 
 def _what_to_do() -> None:
     which_is_a()
-    switch("beside", _("A's picture above each of B's"))
+    switch("beside", _("A's picture beside each of B's"))
     with st.container(horizontal=True, gap="small"):
         st.button(
             _("Swap A and B"), icon=":material/swap_vert:", on_click=kept.swap, key="swap_a_b"
