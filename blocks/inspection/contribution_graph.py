@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from blocks.attention import Attention, share_among_queries, split_heads
 from blocks.config import ModelConfig
-from blocks.inspection.head_steps import AttentionSteps, attention_steps
+from blocks.inspection.head_steps import out_bias, out_weight, reads
 from blocks.kinds import NormPlacement
 from blocks.models import Model
 from blocks.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
@@ -26,7 +27,6 @@ from blocks.probe import Recording, Replacement
 Array = NDArray[np.float64]
 Split = Callable[[Tensor], Tensor]
 AT_ONCE = 2**24  # numbers that are held at a time
-AS_MADE = 0.03  # relative; above the rounding of bfloat16
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +101,11 @@ def _rows(layer: Any, token: Any, kind: str, source: Any, share: Array) -> pd.Da
     return pd.DataFrame(columns)
 
 
+@torch.no_grad()
 def contribution_graph(
     seen: Recording,
     model: Model,
     config: ModelConfig,
-    mask: Tensor | None,
     *,
     replace: Mapping[str, Replacement] | None = None,
 ) -> ContributionGraph:
@@ -116,9 +116,8 @@ def contribution_graph(
     the stages and patterns of every layer; `replace` as it was in the run.
     """
     rows = []
-    for layer in range(config.n_layers):
-        steps = attention_steps(seen, model, config, layer, mask, replace=replace)
-        parts = Parts(seen, model.layers[layer], config, layer, steps)
+    for number, layer in enumerate(model.layers):
+        parts = Parts(seen, layer, config, number, replace or {})
         rows.append(torch.cat([_shares(*some) for some in parts]))
     shares = torch.stack(rows).cpu().double().numpy()  # (layer, query, key + 2)
     return ContributionGraph(shares[..., :-2], shares[..., -2], shares[..., -1])
@@ -137,13 +136,16 @@ class Parts:
         layer: nn.Module,
         config: ModelConfig,
         number: int,
-        steps: AttentionSteps,
+        replace: Mapping[str, Replacement],
     ):
         def stage(name: str) -> Tensor:
             return at_least_float32(seen.tensor(name, number)[0])
 
-        self.pattern = steps.pattern * _is_as_made(steps, stage("attention_out"))
-        self.moved = torch.einsum("hkd,hdm->hkm", steps.v, steps.out_weight)
+        attention: Attention = layer.attention  # type: ignore[assignment]
+        v = _values(attention, seen.tensor(reads(config, number), number)[:1])
+        pattern = at_least_float32(seen.pattern(number)[0])
+        self.pattern = pattern * _is_handed_on(attention, pattern, v, number, replace)
+        self.moved = v @ out_weight(attention)  # (n_heads, key, d_model)
         self.stream = stage(_stream(config))
         self.own = stage("resid_pre") if config.norm.residual else torch.zeros_like(self.stream)
         self.norm, self.normalized = None, self.stream
@@ -171,18 +173,30 @@ class Parts:
         return torch.cat((sources, own, elsewhere), dim=1)
 
 
-def _is_as_made(steps: AttentionSteps, out: Tensor) -> Tensor:
-    """1 where a head hands on what it read, 0 where that was changed: (n_heads, query, 1).
+def _values(attention: Attention, x: Tensor) -> Tensor:
+    """What the heads hand on of the first sequence: (n_heads, key, d_head)."""
+    v = split_heads(attention.v_proj(x), attention.n_kv_heads)
+    return at_least_float32(share_among_queries(v, attention.n_heads)[0])
 
-    `out`: what the layer wrote in the run, (query, d_model).
-    """
 
-    def is_near(found: Tensor, made: Tensor) -> Tensor:
-        return (found - made).norm(dim=-1) <= AS_MADE * made.norm(dim=-1)
+def _is_handed_on(
+    attention: Attention,
+    pattern: Tensor,
+    v: Tensor,
+    number: int,
+    replace: Mapping[str, Replacement],
+) -> Tensor:
+    """1 where a head hands on what it read, 0 where that was changed: (n_heads, query, 1)."""
+    read = pattern @ v
+    written = torch.einsum("hqd,hdm->qm", read, out_weight(attention)) + out_bias(attention)
+    heads = _is_left(read, replace.get(f"layers.{number}.head_out"))
+    return (heads & _is_left(written, replace.get(f"layers.{number}.attention_out")))[..., None]
 
-    written = torch.einsum("hqd,hdm->qm", steps.head_out, steps.out_weight) + steps.out_bias
-    read = is_near(steps.head_out, steps.pattern @ steps.v)
-    return (read & is_near(out, written))[..., None].to(steps.pattern)
+
+def _is_left(x: Tensor, change: Replacement | None) -> Tensor:
+    """Which vectors of the first sequence a change leaves as they are."""
+    left = torch.ones_like(x, dtype=torch.bool) if change is None else change(x[None])[0] == x
+    return left.all(-1)
 
 
 def _stream(config: ModelConfig) -> str:

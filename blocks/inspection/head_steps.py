@@ -58,7 +58,7 @@ def attention_steps(
     `replace` as it was in the run, where something was changed inside.
     """
     attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
-    x = seen.tensor(_reads(config, layer), layer)[:1]
+    x = seen.tensor(reads(config, layer), layer)[:1]
     first = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
     again = record(_as_model(attention), x, mask=first, keep=KEPT, replace=replace)
     found = {name: at_least_float32(again.tensor(name, layer)[0]) for name in KEPT}
@@ -72,12 +72,12 @@ def attention_steps(
         bias=None if bias is None else at_least_float32(bias),
         mask=everyone if first is None else first[0],
         out=at_least_float32(again.output[0]),
-        out_weight=_out_weight(attention),
-        out_bias=_out_bias(attention),
+        out_weight=out_weight(attention),
+        out_bias=out_bias(attention),
     )
 
 
-def _reads(config: ModelConfig, layer: int) -> str:
+def reads(config: ModelConfig, layer: int) -> str:
     """The stage that the attention of a layer reads: the norm before it, or the stream."""
     return next(step.reads[0] for step in wiring(config, layer) if step.stage == "attention_out")
 
@@ -88,15 +88,17 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
     return lambda x, mask: write(attention(x, mask))
 
 
-def _out_weight(attention: Attention) -> Tensor:
+def out_weight(attention: Attention) -> Tensor:
+    """Each head's part of the output projection: (n_heads, d_head, d_model)."""
     weight = at_least_float32(attention.out_proj.weight.detach())  # (d_model, n_heads · d_head)
     return weight.T.unflatten(0, (attention.n_heads, attention.d_head))
 
 
-def _out_bias(attention: Attention) -> Tensor:
+def out_bias(attention: Attention) -> Tensor:
+    """The bias of the output projection, zeros where it has none: (d_model,)."""
     projection = attention.out_proj
     if projection.bias is None:
-        return torch.zeros_like(_out_weight(attention)[0, 0])
+        return torch.zeros_like(out_weight(attention)[0, 0])
     return at_least_float32(projection.bias.detach())
 
 

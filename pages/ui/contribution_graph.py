@@ -35,8 +35,8 @@ def measured(run: Run) -> ContributionGraph:
     calm = replace(run, training=False)
     seen, model = cached.recording(calm), cached.model(calm)
     with cached.turn(run.device):
-        mask, changed = calm.build_mask(), calm.replacements(model)
-        return graphs.contribution_graph(seen, model, calm.config, mask, replace=changed)
+        changed = calm.replacements(model)
+        return graphs.contribution_graph(seen, model, calm.config, replace=changed)
 
 
 def shown(run: Run, token: int) -> slice:

@@ -14,7 +14,6 @@ from blocks.inspection.contribution_graph import (
     contribution_graph,
     linear,
 )
-from blocks.inspection.head_steps import attention_steps
 from blocks.interventions import Intervention, Part, replacements
 from blocks.kinds import NormKind, NormPlacement
 from blocks.masks import causal, everyone
@@ -42,24 +41,25 @@ CONFIGS = {
 
 
 def whole(architecture: str = "gpt", **changes: Any) -> tuple:
-    """A toy with every weight drawn, its configuration, its recording and its mask."""
+    """A toy with every weight drawn, its configuration and its recording."""
     config = toy(architecture=architecture, n_layers=2, vocab_size=8, **changes)
     model = scramble(build(config))
     mask = everyone(SEQ_LEN, "cpu") if architecture == "encoder" else causal(SEQ_LEN)
     x = TOKENS if config.architecture.reads_tokens else toy_input()
-    return model, config, record(model, x, mask=mask), mask
+    return model, config, record(model, x, mask=mask)
 
 
 def graph(*found) -> ContributionGraph:
-    model, config, seen, mask = found
-    return contribution_graph(seen, model, config, mask)
+    model, config, seen = found
+    return contribution_graph(seen, model, config)
 
 
 def split(layer: int, *found) -> tuple[torch.Tensor, torch.Tensor]:
     """The parts of all queries of a layer, and the stream."""
-    model, config, seen, mask = found
-    steps = attention_steps(seen, model, config, layer, mask)
-    parts, streams = zip(*Parts(seen, model.layers[layer], config, layer, steps), strict=True)
+    model, config, seen = found
+    with torch.no_grad():
+        found = [*Parts(seen, model.layers[layer], config, layer, {})]
+    parts, streams = zip(*found, strict=True)
     return torch.cat(parts), torch.cat(streams)
 
 
@@ -74,7 +74,7 @@ def test_sources_and_own_are_the_stream_where_nothing_is_shifted(changes: dict, 
 @pytest.mark.parametrize("placement", NormPlacement)
 def test_what_comes_from_no_token_is_the_bias_as_the_norm_lets_it_through(norm_kind, placement):
     found = whole(norm_kind=norm_kind, norm_placement=placement)
-    model, _config, seen, _mask = found
+    model, _config, seen = found
     layer, bias = model.layers[0], model.layers[0].attention.out_proj.bias.detach()
     if norm_kind is not NormKind.NONE and placement is NormPlacement.POST:
         bias = moved_by(layer.attention_residual.norm, seen.tensor("attention_sum")[0], bias)
@@ -120,27 +120,27 @@ def test_a_share_is_how_near_a_part_comes():
             projection.weight.copy_(torch.eye(16))
             projection.bias.zero_()
     mask = causal(1)
-    found = contribution_graph(record(model, draw(1, 1, 16), mask=mask), model, config, mask)
+    found = contribution_graph(record(model, draw(1, 1, 16), mask=mask), model, config)
     assert found.sources[0, 0, 0] == pytest.approx(0.5)
     assert found.own[0, 0] == pytest.approx(0.5)
 
 
 def test_what_is_changed_inside_comes_from_no_token():
-    model, config, _seen, mask = whole(**WITHOUT_SHIFT)
+    model, config, _seen = whole(**WITHOUT_SHIFT)
     off = replacements([Intervention(part=Part.ATTENTION, layer=0)])
-    seen = record(model, TOKENS, mask=mask, replace=off)
-    found = contribution_graph(seen, model, config, mask, replace=off)
+    seen = record(model, TOKENS, replace=off)
+    found = contribution_graph(seen, model, config, replace=off)
     assert not found.sources[0].any()
     assert found.own[0] == pytest.approx(np.ones(SEQ_LEN))
     assert found.sources[1].any()
 
 
 def test_a_head_that_is_patched_hands_on_what_comes_from_no_token():
-    model, config, _seen, mask = whole(**WITHOUT_SHIFT)
+    model, config, _seen = whole(**WITHOUT_SHIFT)
     path = Intervention(part=Part.HEAD, layer=0, head=1).path
     patch = {path: lambda x: torch.cat((x[:, :1], x[:, 1:2] + 1, x[:, 2:]), dim=1)}
-    seen = record(model, TOKENS, mask=mask, replace=patch)
-    found = contribution_graph(seen, model, config, mask, replace=patch)
+    seen = record(model, TOKENS, replace=patch)
+    found = contribution_graph(seen, model, config, replace=patch)
     assert found.elsewhere[0].min() > 0.01
     assert found.sources[0].any()
 
@@ -150,7 +150,7 @@ def test_a_stream_of_zeros_has_no_shares():
     config = toy(n_layers=1, **without)
     model = build(config)
     mask = causal(2)
-    found = contribution_graph(record(model, torch.zeros(1, 2, 16), mask=mask), model, config, mask)
+    found = contribution_graph(record(model, torch.zeros(1, 2, 16), mask=mask), model, config)
     assert (found.sources.sum(), found.own.sum(), found.elsewhere.sum()) == (0, 0, 0)
     assert found.carried(0.04) == 0
 

@@ -53,6 +53,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "One head, step by step",
         "Why divide by √d_head",
         "Attention is not contribution",
+        "Contribution graph",
         "Who reads whom",
         "All layers, all heads",
         "Sharing keys and values",
@@ -213,3 +214,41 @@ def test_an_induction_head_is_named(at):
 def test_the_page_speaks_chinese(at):
     visit(at, **SMALL, lang="zh")
     assert_works(at)
+
+
+def n_wires(at) -> int:
+    shapes = figure(at, "graph")["layout"]["shapes"]
+    return sum(shape["path"].count("C") for shape in shapes)
+
+
+def test_thinner_wires_carry_more_and_the_table_says_where_a_token_comes_from(at):
+    link = {"preset": "stories-en-zh", "d_model": None, "panel": "contribution-graph"}
+    carried = []
+    for least in (1, 10):
+        visit(at, **link, least_share=least)
+        assert_works(at)
+        found = re.search(r"from (\d+)% on are drawn: (\d+)% of all", said(at))
+        assert int(found[1]) == least
+        carried.append((int(found[2]), n_wires(at)))
+    assert carried[0] > carried[1] > (0, 0)
+    shares = at.table[0].value["share"]
+    assert len(shares) == 8 and shares.iloc[0].endswith("%")
+    visit(at, **link, token=0)
+    assert "takes nothing from another token" in said(at)
+
+
+def test_a_text_too_long_for_the_graph_is_said(at, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("pages.ui.contribution_graph.MOST_NUMBERS", 1000)
+    visit(at, preset="stories-en-zh", panel="contribution-graph")
+    assert_works(at, warnings=1)
+    assert "shorten it" in at.warning[0].value
+
+
+def test_training_mode_is_off_in_the_graph(at):
+    link = {"panel": "contribution-graph", "n_layers": 2, "dropout": 0.5}
+    shapes = []
+    for training in (False, True):
+        visit(at, **link, training=training)
+        assert_works(at)
+        shapes.append(figure(at, "graph")["layout"]["shapes"])
+    assert shapes[0] == shapes[1] and "training mode off" in said(at)
