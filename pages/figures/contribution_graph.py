@@ -25,7 +25,7 @@ LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)  # the least share of each
 WIDTHS = (0.7, 1.1, 1.7, 2.5, 3.5, 4.6, 5.8, 7.0)
 OPACITIES = (0.3, 0.4, 0.52, 0.64, 0.74, 0.82, 0.88, 0.94)
 LIT = (0.9,) * len(WIDTHS)
-LABELS, LEVEL_LABELS, ROOM, WORD = 40, 13, 620, 8  # of which the last two are pixels
+LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
 SMALL, LARGE = 5, 19
 
@@ -87,7 +87,7 @@ def graph(
             "ticks": "",
             "tickfont": {"size": 12 if n <= CROWDED else 11},
             "automargin": not slanted,
-            **({"tickangle": -45} if slanted else {"autotickangles": [0, 45, 90]}),
+            **_angle(tokens, slanted),
         },
         yaxis={
             **_levels_axis(n_layers, _),
@@ -101,6 +101,13 @@ def graph(
             *_paths(lit, PINNED),
         ],
     )
+
+
+def _angle(tokens: Sequence[str], slanted: bool) -> dict[str, Any]:
+    """Single characters stand upright on a phone, too; words are slanted where they are crowded."""
+    if max(map(label_width, tokens)) <= SHORT:
+        return {"tickangle": 0}
+    return {"tickangle": 45} if slanted else {"autotickangles": [0, 45]}
 
 
 def _marked(text: str) -> str:

@@ -12,10 +12,9 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import heading
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _
 from pages.ui.numbers import percent
 from pages.ui.tables import show_whole
-from pages.ui.tokens import word
 from pages.ui.views import pin_token
 
 ROW, MOST_ROWS = 92, 8
@@ -47,7 +46,7 @@ def how_to_read(run: Run, token: int) -> str:
         "Wire: what a token takes from another. Dot: how much it has gathered so far. "
         "Orange: what reaches {token}. Click a token."
     )
-    return text.format(token=literal(word(run.input.labels[token])))
+    return text.format(token=graph.called(run, token))
 
 
 def where_it_comes_from(run: Run, token: int) -> pd.DataFrame:
@@ -56,7 +55,7 @@ def where_it_comes_from(run: Run, token: int) -> pd.DataFrame:
     largest = origin.argsort()[::-1][:MOST_ROWS]
     return pd.DataFrame(
         {
-            _("from token"): [literal(run.input.labels[i]) for i in largest],
+            _("from token"): [graph.called(run, i) for i in largest],
             _("share"): [percent(origin[i]) for i in largest],
         }
     )

@@ -134,7 +134,8 @@ def openness(run: Run) -> str:
     """How open the choice is, and that a click writes."""
     found = predicted.outlook(run, labelled.last_token(run), AS_IT_IS)
     text = _(
-        "As open as a choice among {n:,.1f} tokens alike. Click a word to write it; "
+        "As open as a choice among {n} tokens alike. Click a word to write it; "
         "“Write on” takes the first."
     )
-    return text.format(n=2**found.bits)
+    n_alike = 2**found.bits
+    return text.format(n=f"{n_alike:.1f}" if n_alike < 10 else f"{n_alike:,.0f}")

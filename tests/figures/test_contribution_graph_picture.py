@@ -94,4 +94,9 @@ def test_the_pinned_token_is_marked_and_spaces_are_left_out_of_names():
 
 def test_a_long_text_is_slanted():
     assert "tickangle" not in raw(drawn(5))["layout"]["xaxis"]
-    assert raw(drawn(40))["layout"]["xaxis"]["tickangle"] == -45
+    assert raw(drawn(40))["layout"]["xaxis"]["tickangle"] == 45
+
+
+def test_single_characters_stand_upright():
+    one = graph(shares(30), "好" * 30, least=0.02, pinned=0, title="given", _=same)
+    assert raw(one)["layout"]["xaxis"]["tickangle"] == 0
