@@ -76,6 +76,7 @@ class RunView:
 
     `curves`, `evaluations` and `layer_gradients`: see `blocks.training.log`. `seconds` on the
     device so far, `seconds_left` (None before the first step) at the pace so far.
+    `is_leaving_off`: asked to pause or stop, it makes its last step.
     """
 
     id: str
@@ -91,6 +92,7 @@ class RunView:
     layer_gradients: pd.DataFrame
     samples: tuple[Sample, ...]
     snapshot_steps: tuple[int, ...]
+    is_leaving_off: bool = False
 
     @property
     def progress(self) -> float:
@@ -181,6 +183,7 @@ class TrainingRun:
             layer_gradients=self.log.layer_gradients(),
             samples=self.log.samples,
             snapshot_steps=self.snapshots.steps,
+            is_leaving_off=self.is_pausing or self.is_stopping,
         )
 
     def weights(self, step: int) -> dict[str, Tensor]:
@@ -198,6 +201,11 @@ class TrainingRun:
     def is_pausing(self) -> bool:
         """Whether it was asked to pause and has not yet."""
         return self.state is RunState.RUNNING and self._wish is Wish.PAUSE
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was asked to stop and is still in a step."""
+        return self.state is RunState.RUNNING and self._wish is Wish.STOP
 
     def train(self, others_wait: Callable[[], bool]) -> Ended:
         """Train until the end, a wish, or until nobody watches while others wait.

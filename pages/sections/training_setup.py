@@ -7,14 +7,20 @@ import streamlit as st
 from blocks.training import optimizers, schedule
 from blocks.training.examples import example
 from blocks.training.recipe import OptimizerKind, Recipe
+from blocks.training.spec import TrainingSpec
 from pages.figures import schedule as schedule_figure
 from pages.figures.curves import Steps
-from pages.ui import chips, link, training_words
+from pages.ui import chips, link, runs, training_words
 from pages.ui.chart import show
 from pages.ui.explain import heading
 from pages.ui.language import _
-from pages.ui.training_controls import recipe_controls, start_controls, task_controls
-from pages.ui.training_spec import Wanted, wanted, wanted_recipe
+from pages.ui.training_controls import (
+    one_minute,
+    recipe_controls,
+    start_controls,
+    task_controls,
+)
+from pages.ui.training_spec import Wanted, expected_pace, wanted, wanted_recipe
 
 MOST_CHIPS = 40
 
@@ -23,6 +29,7 @@ def set_up() -> None:
     """The button that starts, and what it starts: task and recipe side by side."""
     asked = wanted()
     start_controls(asked)
+    place = st.container(horizontal=True, vertical_alignment="center", key="expected")
     if asked.spec is not None:
         st.caption(training_words.model_sentence(asked))
     left, right = st.columns(2, gap="large")
@@ -30,6 +37,21 @@ def set_up() -> None:
         what_is_learned(asked)
     with right:
         how_it_is_learned()
+    if asked.spec is not None and not asked.faults:
+        with place:
+            how_long_it_takes(asked.spec)
+
+
+def how_long_it_takes(spec: TrainingSpec) -> None:
+    """What it will take here, timed once all else stands; and what fits into a minute."""
+    if runs.is_busy(spec.device):
+        return
+    with st.spinner(_("A few updates are timed …")):
+        pace = expected_pace(spec)
+    if pace is None:
+        return
+    st.caption(training_words.seconds_sentence(pace.seconds(spec.recipe), spec.recipe.n_steps))
+    one_minute(pace.n_steps(spec.recipe, training_words.ONE_MINUTE))
 
 
 def what_is_learned(asked: Wanted) -> None:

@@ -46,6 +46,11 @@ def find(run_id: str) -> TrainingRun | None:
     return next((run for run in runs().kept if run.id == run_id), None)
 
 
+def is_busy(device: str) -> bool:
+    """Whether a training has the device, so that nothing else could be timed there."""
+    return any(run.state.is_active and run.spec.device == device for run in runs().kept)
+
+
 def preset_of(run_id: str) -> str:
     """What the link calls the model of a run."""
     return f"{PREFIX}{run_id}"

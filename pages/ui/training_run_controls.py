@@ -47,7 +47,9 @@ def _title(run_id: str) -> str:
 
 
 def run_buttons(view: RunView) -> None:
-    """Pause, go on, stop: what its state allows."""
+    """Pause, go on, stop: what its state allows; nothing while it makes its last step."""
+    if view.is_leaving_off:
+        return
     registry = runs.runs()
     with st.container(horizontal=True, key="run_buttons"):
         if view.state.is_active:

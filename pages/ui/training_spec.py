@@ -1,5 +1,6 @@
 """What the controls of the training page ask for, as plain values, and what is wrong with it."""
 
+import dataclasses
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,15 +11,17 @@ from blocks.training.fast_model import needs
 from blocks.training.limits import Limits, limit_faults
 from blocks.training.memory import TrainingMemory, estimate_training_memory
 from blocks.training.optimizers import weight_dtype
+from blocks.training.pace import Pace, measured_pace
 from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.spec import TrainingSpec
 from blocks.training.stories import Language
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
-from pages.ui import controls, link, runs, starts
+from pages.ui import cached, controls, link, runs, starts
 from pages.ui.own_text import own_text
 from pages.ui.training_fields import KNOBS, LONGEST_ROW
 
 STORY_TASKS = (TaskKind.STORIES, TaskKind.MASKED_WORDS)
+N_TRIED = 1000  # updates of the recipe whose first ones are timed: no look is due among them
 N_EVAL_BATCHES = 8  # fewer than in a terminal, so that one sees the held-out loss more often
 NO_TEXT = N_("There is no text yet: paste or upload one (a link does not carry it)")
 
@@ -107,6 +110,22 @@ def memory(spec: TrainingSpec) -> TrainingMemory:
         seq_len=spec.task.seq_len,
         dtype=weight_dtype(spec.recipe, spec.device),
     )
+
+
+def expected_pace(spec: TrainingSpec) -> Pace | None:
+    """How fast it will be here; None where a moment of it cannot be trained."""
+    recipe = spec.recipe.replace(n_steps=N_TRIED, warmup_steps=0)
+    return _pace(dataclasses.replace(spec, recipe=recipe, seed=0))
+
+
+@lru_cache(maxsize=64)
+def _pace(spec: TrainingSpec) -> Pace | None:
+    """Kept for all that differ in how long they go on alone."""
+    try:
+        with cached.turn(spec.device):
+            return measured_pace(spec)
+    except ConfigError:
+        return None
 
 
 @lru_cache(maxsize=64)

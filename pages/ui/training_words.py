@@ -66,6 +66,7 @@ SCHEDULES = {
         "wider models get smaller rates."
     ),
 }
+ONE_MINUTE = 60.0  # seconds
 STATES = {
     RunState.QUEUED: N_("waiting"),
     RunState.RUNNING: N_("running"),
@@ -135,6 +136,18 @@ def model_sentence(asked: Wanted) -> str:
     )
 
 
+def seconds_sentence(seconds: float, n_steps: int) -> str:
+    """How long it will take here."""
+    text = _("About {time} here for {n:,} updates: a few of them were just timed.")
+    return text.format(time=_duration(seconds), n=n_steps)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < ONE_MINUTE:
+        return _("{n:.0f} s").format(n=max(1, seconds))
+    return _("{n:.0f} min").format(n=seconds / ONE_MINUTE)
+
+
 def recipe_sentence() -> str:
     """Where the recipe comes from."""
     known = RECIPE_TABLE[link.value("recipe")]
@@ -154,9 +167,8 @@ def schedule_sentence(recipe: Recipe) -> str:
 def state_sentence(view: RunView, position: int | None, wait: float | None) -> str:
     """Where the run is, and how long it will take."""
     text = _("{state} · step {step:,} of {n_steps:,} · {seconds:.0f} s on the device")
-    said = text.format(
-        state=_(STATES[view.state]), step=view.step, n_steps=view.n_steps, seconds=view.seconds
-    )
+    state = _("stopping …") if view.is_leaving_off else _(STATES[view.state])
+    said = text.format(state=state, step=view.step, n_steps=view.n_steps, seconds=view.seconds)
     return " · ".join((said, *_waiting(view, position, wait)))
 
 

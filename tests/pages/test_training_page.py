@@ -296,3 +296,22 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
     at = opened(PAGE, recipe=recipe, task=task)
     usual = RECIPES[recipe].n_steps
     assert control(at, "n_steps").value == (1000 if recipe == "fast" else usual)
+
+
+def test_how_long_it_takes_is_said_before_start_and_a_minute_is_one_press_away():
+    at = opened(PAGE, **LONG)
+    assert any("for 20,000 updates: a few of them were just timed" in c.value for c in at.caption)
+    press(at, "one_minute")
+    assert_works(at)
+    n_steps = int(at.query_params["n_steps"])
+    assert n_steps < 20_000 and f"for {n_steps:,} updates" in said(at)
+
+
+def test_a_run_that_was_told_to_stop_says_so_at_once(monkeypatch: pytest.MonkeyPatch):
+    at = started(**LONG)
+    run_ = run_of(at)
+    wait_for(run_, RunState.RUNNING, step=1)
+    monkeypatch.setattr(TrainingRun, "is_stopping", property(lambda self: True))
+    run(at)
+    assert any("stopping …" in bar.proto.text for bar in at.get("progress"))
+    assert "stop_run" not in {button.key for button in at.button}
