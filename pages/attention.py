@@ -38,7 +38,7 @@ TITLE = N_("Attention: where a token reads from")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, None)
+    run = open_page(TITLE, None, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -102,20 +102,58 @@ def whole_way(run: Run) -> None:
     way_through_all_layers(run, labelled.pinned_token(run))
 
 
-def _of_a_head(name: str, title: str, draw: Callable[[Run, int, int, int], None]) -> Panel:
-    return Panel(name, title, lambda run: draw(run, *chosen_head(run)), layer_and_head)
+def _of_a_head(
+    name: str, title: str, draw: Callable[[Run, int, int, int], None], fields: tuple[str, ...]
+) -> Panel:
+    return Panel(name, title, lambda run: draw(run, *chosen_head(run)), layer_and_head, fields)
 
 
 PANELS = (
-    _of_a_head("steps", N_("Step by step"), steps_of_a_head),
-    _of_a_head("scaling", N_("Why divide by √d_head"), why_divide),
-    _of_a_head("contribution", N_("Weight and contribution"), weight_and_contribution),
-    Panel("contribution-graph", N_("Contribution graph"), whole_way),
-    _of_a_head("pattern", N_("Who reads whom"), lines_and_map),
-    _of_a_head("heads", N_("All heads"), all_heads),
-    _of_a_head("kv-heads", N_("Sharing keys and values"), shared_keys),
-    _of_a_head("kinds", N_("Other ways to attend"), other_kinds),
-    Panel("ablation", N_("What if a part were off?"), what_if),
+    _of_a_head(
+        "steps",
+        N_("What does a head do?"),
+        steps_of_a_head,
+        fields=("d_model", "n_heads", "d_head", "position_kind"),
+    ),
+    _of_a_head(
+        "scaling",
+        N_("Why divide by √d?"),
+        why_divide,
+        fields=("d_model", "n_heads", "d_head", "qk_norm"),
+    ),
+    _of_a_head(
+        "contribution",
+        N_("Who is heard?"),
+        weight_and_contribution,
+        fields=("n_heads", "norm_placement", "norm_kind"),
+    ),
+    Panel(
+        "contribution-graph",
+        N_("Through all layers"),
+        whole_way,
+        fields=("n_layers", "n_heads", "norm_placement"),
+    ),
+    _of_a_head(
+        "pattern", N_("Who reads whom?"), lines_and_map, fields=("n_heads", "position_kind")
+    ),
+    _of_a_head(
+        "heads", N_("All heads"), all_heads, fields=("n_layers", "n_heads", "position_kind")
+    ),
+    _of_a_head(
+        "kv-heads",
+        N_("Sharing keys"),
+        shared_keys,
+        fields=("n_heads", "n_kv_heads", "d_head"),
+    ),
+    _of_a_head(
+        "kinds", N_("Other ways to attend"), other_kinds, fields=("d_model", "n_heads", "d_head")
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "n_heads", "residual"),
+    ),
 )
 
 main()

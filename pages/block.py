@@ -18,7 +18,7 @@ from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, panel, tables, words
 from pages.ui.chart import columns, drawn, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, link_to_part, open_page, recorded, section, subtitle
 from pages.ui.history import run_before
@@ -40,7 +40,7 @@ TITLE = N_("One Transformer block")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.BLOCK)
+    run = open_page(TITLE, Architecture.BLOCK, PANELS)
     what_goes_in(run, vector_controls)
     recorded(run)
     subtitle(words.summary_of_a_block(run))
@@ -58,13 +58,14 @@ def what_flows(run: Run, layer: int) -> None:
     """The block drawn, what its values look like beside it, and one stage opened."""
     stage = labelled.selected_stage(run, layer)
     code = (*source.layer_source(run.config), flow_measures.moments)
-    heading(_("Information flow"), ("block", "flow", "residual"), code, key="flow")
+    explained(("block", "flow", "residual"), code, key="flow").info(
+        words.flow_sentence(run, layer), icon=":material/lightbulb:"
+    )
     left, right = columns([5, 7])
     with left:
         show(draw_strip, run, layer, stage, key="strip", alt=words.strip_alt, on_click=open_stage)
     with right:
         show(draw_bands, run, layer, run_before(run), key="bands", alt=words.flow_alt)
-    say(words.flow_sentence, run, layer)
     tables.flow(run, layer)
 
 
@@ -84,10 +85,11 @@ def what_a_stage_does(run: Run, layer: int) -> None:
     """The stage that is open: how its values are spread, and one token through it."""
     name = labelled.selected_stage(run, layer)
     stage = labelled.one_stage(run, layer, name)
-    title = _("Opened: {stage}").format(stage=stage["label"])
     code = source.part_source(run.config, stage["part"])
-    heading(title, CONCEPTS[stage["part"]], code, key="stage")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with (
+        explained(CONCEPTS[stage["part"]], code, key="stage"),
+        st.container(horizontal=True, vertical_alignment="center"),
+    ):
         stage_choice(run, layer, name)
         link_to_part(stage["part"])
     left, right = columns(2)
@@ -104,8 +106,8 @@ def what_heads_see(run: Run, layer: int) -> None:
     """All heads on one scale, and one of them large."""
     head, token = labelled.selected_head(run), labelled.pinned_token(run)
     code = (*source.heads_source(), head_measures.frame)
-    heading(_("Attention heads"), ("heads", "attention", "masks"), code, key="heads")
-    say(words.head_sentence, run, layer)
+    with explained(("heads", "attention", "masks"), code, key="heads"):
+        say(words.head_sentence, run, layer)
     head_choice(run, head)
     left, right = columns(2)
     shown = run, layer, head, token
@@ -185,11 +187,39 @@ def draw_heads(run: Run, layer: int, head: int, token: int):
 
 
 PANELS = (
-    Panel("flow", N_("Information flow"), of_a_layer(what_flows), layer_choice),
-    Panel("stage", N_("One stage"), of_a_layer(what_a_stage_does), layer_choice),
-    Panel("heads", N_("Attention heads"), of_a_layer(what_heads_see), layer_choice),
-    Panel("ablation", N_("What if a part were off?"), what_if),
-    Panel("parameters", N_("Parameters"), partial(what_it_is_made_of, of_one_block=True)),
+    Panel(
+        "flow",
+        N_("What flows through it?"),
+        of_a_layer(what_flows),
+        layer_choice,
+        fields=("d_model", "n_heads", "d_ff", "norm_placement", "norm_kind"),
+    ),
+    Panel(
+        "stage",
+        N_("What does one stage do?"),
+        of_a_layer(what_a_stage_does),
+        layer_choice,
+        fields=("d_model", "d_ff", "activation", "norm_placement", "norm_kind"),
+    ),
+    Panel(
+        "heads",
+        N_("What do its heads read?"),
+        of_a_layer(what_heads_see),
+        layer_choice,
+        fields=("n_heads", "n_kv_heads", "d_model", "position_kind"),
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_heads", "norm_placement", "residual"),
+    ),
+    Panel(
+        "parameters",
+        N_("Parameters"),
+        partial(what_it_is_made_of, of_one_block=True),
+        fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "activation"),
+    ),
 )
 
 main()

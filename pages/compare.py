@@ -56,28 +56,26 @@ def main() -> None:
 def of_all(run: Run) -> tuple[Panel, ...]:
     """About all that are kept."""
     return (
-        Panel(
-            "trade-off", N_("What one pays for what"), lambda _pair: what_one_pays(run, shape().n)
-        ),
-        Panel("kept", N_("What is kept"), lambda _pair: what_is_kept(shape().n)),
+        Panel("trade-off", N_("Is it worth it?"), lambda _pair: what_one_pays(run, shape().n)),
+        Panel("kept", N_("What is kept?"), lambda _pair: what_is_kept(shape().n)),
     )
 
 
 def of_two(pair: Pair) -> tuple[Panel, ...]:
     """About A and B: counted always, run where both can."""
     counted = (
-        Panel("differences", N_("What differs"), differences),
-        Panel("where", N_("Where they differ"), lambda pair: where_it_goes(pair, shape().n)),
+        Panel("differences", N_("What differs?"), differences),
+        Panel("where", N_("Where do they differ?"), lambda pair: where_it_goes(pair, shape().n)),
     )
     if sides.faults(pair):
         return counted
-    expected = (Panel("prediction", N_("What they expect"), of_runs(what_they_expect)),)
+    expected = (Panel("prediction", N_("What do they expect?"), of_runs(what_they_expect)),)
     return (
         *counted,
-        Panel("time", N_("Time here"), of_runs(how_fast_here)),
-        Panel("flow", N_("What passes"), of_runs(what_passes)),
+        Panel("time", N_("Which is faster?"), of_runs(how_fast_here)),
+        Panel("flow", N_("What passes?"), of_runs(what_passes)),
         Panel("heads", N_("All heads"), of_runs(who_reads_whom)),
-        Panel("head", N_("One head: A, B, B − A"), of_runs(one_head_of_each)),
+        Panel("head", N_("One head: B − A"), of_runs(one_head_of_each)),
         *(expected if measured.predicts_alike(pair) else ()),
     )
 

@@ -31,7 +31,7 @@ TITLE = N_("Cost")
 
 def main() -> None:
     """The model that is counted, how it is used, and the questions."""
-    run = open_counting_page(TITLE)
+    run = open_counting_page(TITLE, PANELS)
     st.caption(
         beside.said_of_both(lambda each: words.counted_model(each.config), run, changes.between)
     )
@@ -71,14 +71,54 @@ def what_to_take(run: Run) -> None:
 
 
 PANELS = (
-    Panel("flops", N_("FLOPs, by operation"), of_the_config(how_much_is_computed)),
-    Panel("crossover", N_("n² against n"), of_the_config(where_attention_overtakes)),
-    Panel("memory", N_("Memory"), of_the_config(where_memory_goes)),
-    Panel("roofline", N_("Time here"), how_fast_here),
-    Panel("sweeps", N_("Sweeps"), how_it_grows),
-    Panel("formats", N_("Number formats"), which_format_pays),
-    Panel("attention-growth", N_("Ways to attend"), which_attention_pays),
-    Panel("training", N_("The cost of training"), of_the_config(what_training_takes)),
+    Panel(
+        "flops",
+        N_("How many FLOPs?"),
+        of_the_config(how_much_is_computed),
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    ),
+    Panel(
+        "crossover",
+        N_("When does n² win?"),
+        of_the_config(where_attention_overtakes),
+        fields=("n_layers", "d_model", "d_ff"),
+    ),
+    Panel(
+        "memory",
+        N_("How much memory?"),
+        of_the_config(where_memory_goes),
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    ),
+    Panel(
+        "roofline",
+        N_("How fast here?"),
+        how_fast_here,
+        fields=("d_model", "n_heads", "d_ff", "device", "dtype"),
+    ),
+    Panel(
+        "sweeps",
+        N_("How does it grow?"),
+        how_it_grows,
+        fields=("d_model", "n_heads", "d_ff", "device", "dtype"),
+    ),
+    Panel(
+        "formats",
+        N_("Which format?"),
+        which_format_pays,
+        fields=("d_model", "n_heads", "d_ff", "device"),
+    ),
+    Panel(
+        "attention-growth",
+        N_("Which attention?"),
+        which_attention_pays,
+        fields=("d_model", "n_heads", "d_head", "device"),
+    ),
+    Panel(
+        "training",
+        N_("Cost of training"),
+        of_the_config(what_training_takes),
+        fields=("n_layers", "d_model", "d_ff", "tie_embeddings"),
+    ),
 )
 
 main()

@@ -15,7 +15,7 @@ from pages.sections.inputs import what_goes_in
 from pages.sections.parameters import draw_parameters, what_it_is_made_of
 from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, panel, tables, words
 from pages.ui.chart import columns, drawn, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section, subtitle
 from pages.ui.history import run_before
@@ -29,7 +29,7 @@ TITLE = N_("A whole encoder")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.ENCODER)
+    run = open_page(TITLE, Architecture.ENCODER, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -41,8 +41,8 @@ def main() -> None:
 def what_it_expects(run: Run) -> None:
     """What the model would write at each token, and its candidates for the pinned one."""
     token = labelled.pinned_token(run)
-    heading(_("What the encoder expects"), ("masked_words",), (predictions.candidates,), key="top")
-    say(encoder_words.guess_sentence, run, token)
+    with explained(("masked_words",), (predictions.candidates,), key="top"):
+        say(encoder_words.guess_sentence, run, token)
     left, right = columns([5, 6])
     with left:
         show(draw_candidates, run, token, key="candidates", alt=encoder_words.candidates_alt)
@@ -54,8 +54,8 @@ def what_it_expects(run: Run) -> None:
 def what_passes(run: Run) -> None:
     """The stream after the embedding and after every layer."""
     code = (*source.layer_source(run.config), flow_measures.moments)
-    heading(_("Layer by layer"), ("flow", "block", "residual"), code, key="layers")
-    say(encoder_words.layers_sentence, run)
+    with explained(("flow", "block", "residual"), code, key="layers"):
+        say(encoder_words.layers_sentence, run)
     left, right = columns([6, 5])
     with left:
         show(draw_layers, run, run_before(run), key="layer_bands", alt=encoder_words.layers_alt)
@@ -68,8 +68,8 @@ def what_heads_see(run: Run) -> None:
     """All heads of all layers on one scale, and one of them large."""
     layer, head, token = chosen(run)
     code = (*source.heads_source(), head_measures.frame)
-    heading(_("All layers, all heads"), ("heads", "attention", "masks"), code, key="heads")
-    say(words.head_sentence, run, layer)
+    with explained(("heads", "attention", "masks"), code, key="heads"):
+        say(words.head_sentence, run, layer)
     head_choice(run, head)
     shown = run, layer, head, token
     left, right = columns(2)
@@ -136,11 +136,37 @@ def draw_all_heads(run: Run, layer: int, head: int, token: int):
 
 
 PANELS = (
-    Panel("prediction", N_("What the encoder expects"), what_it_expects),
-    Panel("layers", N_("Layer by layer"), what_passes),
-    Panel("heads", N_("All heads"), what_heads_see, layer_choice),
-    Panel("ablation", N_("What if a part were off?"), what_if),
-    Panel("parameters", N_("Parameters"), what_it_is_made_of),
+    Panel(
+        "prediction",
+        N_("What does it expect?"),
+        what_it_expects,
+        fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "layers",
+        N_("What does each layer do?"),
+        what_passes,
+        fields=("n_layers", "d_model", "norm_placement", "norm_kind", "residual"),
+    ),
+    Panel(
+        "heads",
+        N_("What do its heads read?"),
+        what_heads_see,
+        layer_choice,
+        fields=("n_layers", "n_heads", "position_kind"),
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "n_heads", "residual"),
+    ),
+    Panel(
+        "parameters",
+        N_("Parameters"),
+        what_it_is_made_of,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+    ),
 )
 
 main()

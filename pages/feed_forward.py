@@ -25,7 +25,7 @@ TITLE = N_("Feed-forward: what the hidden layer does")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, None)
+    run = open_page(TITLE, None, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -89,14 +89,56 @@ def positions(run: Run, layer: int, _expert: int, token: int) -> None:
 
 
 PANELS = (
-    Panel("activation", N_("Activation"), of_units(activation), layer_and_expert),
-    Panel("gate", N_("Gate"), of_units(the_gate), layer_and_expert),
-    Panel("dead-units", N_("Dead units"), of_units(dead_and_alive), layer_and_expert),
-    Panel("unit", N_("One unit"), of_units(one_unit), layer_and_expert),
-    Panel("width", "d_ff / d_model", of_a_layer(width), layer_and_expert),
-    Panel("experts", N_("Mixture of experts"), of_a_layer(mixture_of_experts), layer_and_expert),
-    Panel("positions", N_("Each position alone"), of_a_layer(positions), layer_and_expert),
-    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel(
+        "activation",
+        N_("Where do units live?"),
+        of_units(activation),
+        layer_and_expert,
+        fields=("activation", "d_model", "d_ff", "initialization"),
+    ),
+    Panel(
+        "gate",
+        N_("What is a gate?"),
+        of_units(the_gate),
+        layer_and_expert,
+        fields=("activation", "d_ff"),
+    ),
+    Panel(
+        "dead-units",
+        N_("Which units never fire?"),
+        of_units(dead_and_alive),
+        layer_and_expert,
+        fields=("activation", "d_model", "d_ff", "initialization"),
+    ),
+    Panel(
+        "unit",
+        N_("What excites a unit?"),
+        of_units(one_unit),
+        layer_and_expert,
+        fields=("activation", "d_ff"),
+    ),
+    Panel(
+        "width",
+        N_("How wide?"),
+        of_a_layer(width),
+        layer_and_expert,
+        fields=("d_ff", "d_model", "activation"),
+    ),
+    Panel(
+        "experts",
+        N_("Which expert?"),
+        of_a_layer(mixture_of_experts),
+        layer_and_expert,
+        fields=("n_experts", "n_active_experts", "expert_capacity", "d_ff"),
+    ),
+    Panel(
+        "positions",
+        N_("Each token alone?"),
+        of_a_layer(positions),
+        layer_and_expert,
+        fields=("n_layers", "d_ff", "position_kind"),
+    ),
+    Panel("ablation", N_("Switch a part off"), what_if, fields=("n_layers", "d_ff", "residual")),
 )
 
 main()

@@ -35,10 +35,9 @@ from pages.ui import (
     words,
 )
 from pages.ui.chart import drawn
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section, subtitle
-from pages.ui.language import _
 from pages.ui.panel import Panel
 from pages.ui.sampling_controls import current_sampling
 
@@ -47,7 +46,7 @@ TITLE = N_("GPT: the next token")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, Architecture.GPT)
+    run = open_page(TITLE, Architecture.GPT, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -79,11 +78,11 @@ def what_it_keeps(run: Run) -> None:
 @section
 def what_is_read(run: Run, position: int) -> None:
     """The text as tokens with their ids."""
-    heading(_("The tokens it reads"), ("tokenization",), key="tokens")
+    place = explained(("tokenization",), key="tokens")
+    place.info(next_words.count_sentence(run), icon=":material/lightbulb:")
     left, right = st.columns([7, 4], gap="large")
     with left:
         chips.show(next_words.chips(run, position), key="token_chips")
-        st.caption(next_words.count_sentence(run))
     with right:
         gpt_tables.tokens_read(run)
 
@@ -117,18 +116,49 @@ def pictures(text: Text, position: int) -> list:
 
 
 PANELS = (
-    Panel("next", N_("The next token"), what_is_next),
-    Panel("writing", N_("The model writes on"), what_it_writes),
-    Panel("tokens", N_("The tokens it reads"), at_a_position(what_is_read)),
+    Panel("next", N_("What comes next?"), what_is_next, fields=("n_layers", "d_model", "n_heads")),
+    Panel(
+        "writing",
+        N_("How does it write?"),
+        what_it_writes,
+        fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "tokens",
+        N_("What does it read?"),
+        at_a_position(what_is_read),
+        fields=("n_layers", "d_model"),
+    ),
     Panel(
         "kv-cache",
         N_("KV cache"),
         lambda run: what_is_remembered(text_so_far(run, current_sampling())),
+        fields=("n_layers", "n_heads", "n_kv_heads", "d_head", "dtype"),
     ),
-    Panel("logit-lens", N_("The logit lens"), at_a_position(what_each_layer_says)),
-    Panel("surprise", N_("Surprise"), at_a_position(what_surprises)),
-    Panel("ablation", N_("What if a part were off?"), what_if),
-    Panel("parameters", N_("Parameters"), what_it_is_made_of),
+    Panel(
+        "logit-lens",
+        N_("Logit lens"),
+        at_a_position(what_each_layer_says),
+        fields=("n_layers", "norm_placement", "tie_embeddings"),
+    ),
+    Panel(
+        "surprise",
+        N_("What surprises it?"),
+        at_a_position(what_surprises),
+        fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "n_heads", "residual"),
+    ),
+    Panel(
+        "parameters",
+        N_("Parameters"),
+        what_it_is_made_of,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+    ),
 )
 
 main()

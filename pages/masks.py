@@ -20,7 +20,7 @@ TITLE = N_("Masks: who may attend to whom")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, None)
+    run = open_page(TITLE, None, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -54,11 +54,36 @@ def what_to_take(run: Run) -> None:
 
 
 PANELS = (
-    Panel("leaks", N_("Does the mask hold?"), lambda run: does_it_hold(run, *looked_at(run))),
-    Panel("steps", N_("What the mask does"), lambda run: what_the_mask_does(run, *looked_at(run))),
-    Panel("no-key", N_("No key to see"), lambda run: nothing_to_see(run, *looked_at(run))),
-    Panel("cross-padding", N_("Padding of another sequence"), another_sequence),
-    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel(
+        "leaks",
+        N_("Does the mask hold?"),
+        lambda run: does_it_hold(run, *looked_at(run)),
+        fields=("n_layers", "n_heads", "position_kind"),
+    ),
+    Panel(
+        "steps",
+        N_("What does a mask do?"),
+        lambda run: what_the_mask_does(run, *looked_at(run)),
+        fields=("n_heads", "position_kind"),
+    ),
+    Panel(
+        "no-key",
+        N_("What if no key is left?"),
+        lambda run: nothing_to_see(run, *looked_at(run)),
+        fields=("n_heads", "position_kind"),
+    ),
+    Panel(
+        "cross-padding",
+        N_("And in cross-attention?"),
+        another_sequence,
+        fields=("n_heads", "position_kind"),
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "n_heads", "residual"),
+    ),
 )
 
 main()

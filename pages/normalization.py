@@ -5,8 +5,19 @@ from blocks.inspection.placements import possible_placements
 from blocks.run import Run
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
-from pages.sections.norm_axes import draw_axes, draw_features, draw_tokens, what_norms_see
-from pages.sections.norm_depth import the_trained_layers, what_depth_does
+from pages.sections.norm_axes import (
+    draw_axes,
+    draw_features,
+    draw_tokens,
+    what_norms_see,
+    what_they_depend_on,
+)
+from pages.sections.norm_depth import (
+    how_it_scales,
+    the_trained_layers,
+    what_depth_does,
+    which_stacks,
+)
 from pages.sections.norm_placements import draw_patterns, draw_spreads, where_it_stands
 from pages.sections.norm_race import who_learns
 from pages.ui import labelled, panel, words
@@ -15,7 +26,7 @@ from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.normalization import measured, tables
 from pages.ui.normalization import words as norm_words
-from pages.ui.normalization.controls import shown_norm_input
+from pages.ui.normalization.controls import norm_input, shown_norm_input
 from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
@@ -24,7 +35,7 @@ TITLE = N_("Norms: what they do for depth")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, None)
+    run = open_page(TITLE, None, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -35,6 +46,17 @@ def main() -> None:
 def three_norms(run: Run) -> None:
     """What each norm does to the values of one layer."""
     what_norms_see(run, labelled.selected_layer(run))
+
+
+def what_depends(run: Run) -> None:
+    """What the output of a token depends on, in one layer."""
+    what_they_depend_on(run, labelled.selected_layer(run))
+
+
+def layer_and_stage(run: Run) -> None:
+    """Which layer, and which stage of it the norms are given."""
+    layer_choice(run)
+    norm_input(run, labelled.selected_layer(run))
 
 
 def what_to_take(run: Run) -> None:
@@ -61,12 +83,53 @@ def what_to_take(run: Run) -> None:
 
 
 PANELS = (
-    Panel("race", N_("Which one learns?"), who_learns),
-    Panel("norms", N_("Three norms"), three_norms, layer_choice),
-    Panel("placements", N_("Norm placement"), where_it_stands),
-    Panel("depth", N_("Over depth"), what_depth_does),
-    Panel("layers", N_("The layers of this model"), the_trained_layers),
-    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel("race", N_("Which one learns?"), who_learns, fields=("norm_kind", "activation")),
+    Panel(
+        "norms",
+        N_("What does a norm do?"),
+        three_norms,
+        layer_and_stage,
+        fields=("norm_kind", "norm_affine", "d_model", "training"),
+    ),
+    Panel(
+        "dependence",
+        N_("Do others matter?"),
+        what_depends,
+        layer_and_stage,
+        fields=("norm_kind", "training"),
+    ),
+    Panel(
+        "placements",
+        N_("Which placement?"),
+        where_it_stands,
+        fields=("norm_placement", "norm_kind", "residual"),
+    ),
+    Panel(
+        "depth",
+        N_("What does depth do?"),
+        what_depth_does,
+        which_stacks,
+        fields=("norm_placement", "norm_kind", "residual", "initialization"),
+    ),
+    Panel(
+        "theory",
+        N_("Does theory hold?"),
+        how_it_scales,
+        which_stacks,
+        fields=("norm_placement", "norm_kind", "residual"),
+    ),
+    Panel(
+        "layers",
+        N_("Its own layers"),
+        the_trained_layers,
+        fields=("n_layers", "norm_placement", "norm_kind", "residual"),
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "norm_placement", "residual"),
+    ),
 )
 
 main()

@@ -26,7 +26,7 @@ TITLE = N_("Parameters")
 
 def main() -> None:
     """The model that is counted, and the questions."""
-    run = open_counting_page(TITLE)
+    run = open_counting_page(TITLE, PANELS)
     if beside.found():
         st.caption(
             beside.said_of_both(lambda each: words.caption(each.config), run, changes.between)
@@ -65,12 +65,42 @@ def what_to_take(run: Run) -> None:
 
 
 PANELS = (
-    Panel("breakdown", N_("Where the parameters are"), where_they_are),
-    Panel("changes", N_("What changes the number"), what_changes_it),
-    Panel("growth", N_("Where the size goes"), where_it_goes),
-    Panel("published", N_("Published models"), what_others_have),
-    Panel("config-json", N_("Your config.json"), your_own_file),
-    Panel("values", N_("How weights are spread"), how_values_are_spread),
+    Panel(
+        "breakdown",
+        N_("Where are they?"),
+        where_they_are,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+    ),
+    Panel(
+        "changes",
+        N_("What changes the count?"),
+        what_changes_it,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff", "tie_embeddings"),
+    ),
+    Panel(
+        "growth",
+        N_("What grows fastest?"),
+        where_it_goes,
+        fields=("n_layers", "d_model", "d_ff", "tie_embeddings"),
+    ),
+    Panel(
+        "published",
+        N_("How large are others?"),
+        what_others_have,
+        fields=("n_layers", "d_model", "d_ff"),
+    ),
+    Panel(
+        "config-json",
+        N_("Your config.json"),
+        your_own_file,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    ),
+    Panel(
+        "values",
+        N_("How are weights spread?"),
+        how_values_are_spread,
+        fields=("initialization", "n_layers", "seed"),
+    ),
 )
 
 main()

@@ -15,7 +15,7 @@ TITLE = N_("Positions: how word order gets in")
 
 def main() -> None:
     """What goes in, and the questions."""
-    run = open_page(TITLE, None)
+    run = open_page(TITLE, None, PANELS)
     what_goes_in(run)
     recorded(run)
     subtitle(words.summary(run))
@@ -24,11 +24,33 @@ def main() -> None:
 
 
 PANELS = (
-    Panel("kinds", N_("What tells a token where it stands"), the_positions),
-    Panel("claims", N_("Claims, tested"), claims_tested),
-    Panel("beyond", N_("Beyond the trained length"), beyond_the_length),
-    Panel("loss", N_("Loss by position"), what_it_costs),
-    Panel("ablation", N_("What if a part were off?"), what_if),
+    Panel(
+        "kinds",
+        N_("How does order get in?"),
+        the_positions,
+        fields=("position_kind", "d_model", "n_heads", "rotary_share"),
+    ),
+    Panel(
+        "claims",
+        N_("Are the claims true?"),
+        claims_tested,
+        fields=("position_kind", "d_model", "n_heads"),
+    ),
+    Panel(
+        "beyond",
+        N_("Beyond the trained length?"),
+        beyond_the_length,
+        fields=("position_kind", "n_layers"),
+    ),
+    Panel(
+        "loss", N_("What does length cost?"), what_it_costs, fields=("position_kind", "n_layers")
+    ),
+    Panel(
+        "ablation",
+        N_("Switch a part off"),
+        what_if,
+        fields=("n_layers", "n_heads", "position_kind"),
+    ),
 )
 
 main()

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import streamlit as st
-
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
@@ -22,6 +20,7 @@ from pages.sections.seq2seq_memory import memory
 from pages.sections.seq2seq_missing import when_the_source_is_missing
 from pages.ui import cached, panel
 from pages.ui.chart import drawn
+from pages.ui.explain import note
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
 from pages.ui.panel import Panel
@@ -35,7 +34,7 @@ TITLE = N_("Encoder and decoder: a translator")
 
 def main() -> None:
     """The source, and the questions."""
-    base = open_page(TITLE, Architecture.ENCODER_DECODER)
+    base = open_page(TITLE, Architecture.ENCODER_DECODER, PANELS)
     source(base)
     must_fit(decoding.longest(base))
     here = written(decoding.current_search(base))
@@ -72,7 +71,7 @@ def two_tokens(run: Run, _here: Standing) -> None:
 def what_it_is_made_of_here(run: Run) -> None:
     """The parameters, and the share of the three attentions."""
     what_it_is_made_of(run)
-    st.caption(words.attention_share_note(run.config))
+    note(words.attention_share_note(run.config))
 
 
 def what_to_take(run: Run, here: Standing) -> None:
@@ -94,14 +93,64 @@ def what_to_take(run: Run, here: Standing) -> None:
 
 
 PANELS = (
-    Panel("decoding", N_("The target, token by token"), lambda run, here: how_it_is_written(here)),
-    Panel("attention", N_("Three kinds of attention"), of_a_run(three_attentions), two_tokens),
-    Panel("alignment", N_("Alignment"), of_a_run(alignment), two_tokens),
-    Panel("encoder-output", N_("What the encoder hands over"), of_a_run(memory), two_tokens),
-    Panel("without-source", N_("Without the source"), when_the_source_is_missing),
-    Panel("parameters", N_("Parameters"), of_a_run(what_it_is_made_of_here)),
-    Panel("architectures", N_("Three architectures"), of_a_run(three_architectures)),
-    Panel("pretraining", N_("What they are trained on"), lambda *_values: what_they_learn_from()),
+    Panel(
+        "decoding",
+        N_("How is it written?"),
+        lambda run, here: how_it_is_written(here),
+        fields=("n_layers", "n_decoder_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "attention",
+        N_("Three attentions"),
+        of_a_run(three_attentions),
+        two_tokens,
+        fields=("n_layers", "n_decoder_layers", "n_heads", "position_kind"),
+    ),
+    Panel(
+        "alignment",
+        N_("Which word from which?"),
+        of_a_run(alignment),
+        two_tokens,
+        fields=("n_decoder_layers", "n_heads"),
+    ),
+    Panel(
+        "encoder-output",
+        N_("What is handed on?"),
+        of_a_run(memory),
+        two_tokens,
+        fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "without-source",
+        N_("Without the source?"),
+        when_the_source_is_missing,
+        fields=("n_layers", "n_decoder_layers"),
+    ),
+    Panel(
+        "parameters",
+        N_("Parameters"),
+        of_a_run(what_it_is_made_of_here),
+        fields=(
+            "n_layers",
+            "n_decoder_layers",
+            "d_model",
+            "d_ff",
+            "share_embeddings",
+            "tie_embeddings",
+        ),
+    ),
+    Panel(
+        "architectures",
+        N_("Which architecture?"),
+        of_a_run(three_architectures),
+        fields=("n_layers", "d_model", "n_heads", "d_ff"),
+    ),
+    Panel(
+        "pretraining",
+        N_("Trained on what?"),
+        lambda *_values: what_they_learn_from(),
+        fields=("n_layers", "d_model"),
+    ),
 )
 
 main()

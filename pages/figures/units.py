@@ -141,7 +141,7 @@ def _marks(table: pd.DataFrame, place: dict, marked: Sequence[int], selected: in
         "x": [row + 1 for row in rows],
         "y": [float(table["active_share"][row]) for row in rows],
         "customdata": [[int(unit)] for unit in shown],
-        "name": _("those of the panel “One unit”"),
+        "name": _("those of the panel “What excites a unit?”"),
         "marker": {
             "size": [13 if unit == selected else 9 for unit in shown],
             "color": PINNED,

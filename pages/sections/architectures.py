@@ -11,7 +11,7 @@ from pages.figures import architectures as figures
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import enter, slider
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -22,13 +22,13 @@ from pages.ui.seq2seq import architecture_words, architectures
 def three_architectures(run: Run) -> None:
     """Drawing, masks, parameters, FLOPs and use of each, on the reader's own texts."""
     code = (who_sees_whom, count_flops, count_encoder_flops, count_decoder_flops)
-    heading(_("Three architectures"), ("architectures", "flops"), code, key="architectures")
-    say(architecture_words.compared_sentence, run)
+    with explained(("architectures", "flops"), code, key="architectures"):
+        say(architecture_words.compared_sentence, run)
     for column, kind in zip(st.columns(3), architectures.KINDS, strict=True):
         with column:
             one_architecture(kind, run)
     show(draw_flops, run, key="task_flops", alt=architecture_words.flops_alt)
-    st.caption(architecture_words.flops_note(run))
+    note(architecture_words.flops_note(run))
 
 
 def one_architecture(kind: Architecture, run: Run) -> None:
@@ -37,18 +37,18 @@ def one_architecture(kind: Architecture, run: Run) -> None:
     alt = architecture_words.drawing_alt
     show(draw_architecture, kind, run, key=f"drawing_{name}", alt=alt)
     show(draw_sees, kind, run, key=f"sees_{name}", alt=architecture_words.sees_alt)
-    st.markdown(architecture_words.about(kind, run))
+    st.markdown(architecture_words.about(kind, run), help=architecture_words.more_about(kind))
 
 
 @section
 def what_they_learn_from() -> None:
     """The reader's own sentence as each of them meets it in its training."""
     code = (masked_tokens, span_corruption)
-    heading(_("What they are trained on"), ("span_corruption",), code, key="pretraining")
+    place = explained(("span_corruption",), code, key="pretraining")
     if not architectures.reader_words():
-        st.info(_("The source is empty: there is no token to corrupt."))
+        place.info(_("The source is empty: there is no token to corrupt."))
         return
-    left, middle, right = st.columns(3, vertical_alignment="bottom")
+    left, middle, right = place.columns(3, vertical_alignment="bottom")
     with left:
         shown = link.value("corrupted_share")
         slider("corrupted_share", _("share corrupted"), shown, step=0.05)
@@ -62,11 +62,11 @@ def what_they_learn_from() -> None:
         with column, st.container(border=True, key=f"example_{str(kind).replace('-', '_')}"):
             example = examples[kind]
             st.markdown(f"**{_(architectures.ABOUT[kind].name)}**")
-            st.caption(_("Input"))
+            note(_("Input"))
             st.markdown(architecture_words.reads_chips(example))
-            st.caption(_("has to answer"))
+            note(_("has to answer"))
             st.markdown(architecture_words.asked_chips(example))
-            st.caption(architecture_words.example_sentence(kind, example))
+            note(architecture_words.example_sentence(kind, example))
 
 
 def draw_architecture(kind: Architecture, run: Run):

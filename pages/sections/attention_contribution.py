@@ -2,15 +2,13 @@
 
 from functools import partial
 
-import streamlit as st
-
 from blocks.inspection import contribution as measures
 from blocks.run import Run
 from pages.figures import contribution as pictures
 from pages.ui.attention import contribution_words, controls, measured, tables
 from pages.ui.attention.words import head_called
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -22,10 +20,9 @@ from pages.ui.views import pin_token
 def weight_and_contribution(run: Run, layer: int, head: int, token: int) -> None:
     """The keys of the pinned token, by weight and by what they add; then the first token."""
     code = (measures.contribution, measures.value_norms, measures.first_token)
-    title = _("Attention is not contribution")
-    heading(title, ("contribution",), code, key="contribution")
     shown = run, layer, controls.counted_head(head), token
-    say(contribution_words.contribution_sentence, *shown)
+    with explained(("contribution",), code, key="contribution"):
+        say(contribution_words.contribution_sentence, *shown)
     controls.counted_choice()
     left, right = columns([7, 5])
     with left:
@@ -36,7 +33,7 @@ def weight_and_contribution(run: Run, layer: int, head: int, token: int) -> None
             alt=contribution_words.contribution_alt,
             on_click=pin_token,
         )
-        st.caption(tables.contribution_note(*shown))
+        note(tables.contribution_note(*shown))
     with right:
         rests_on_the_first(run, layer, head)
 
@@ -55,7 +52,7 @@ def rests_on_the_first(run: Run, layer: int, head: int) -> None:
         alt=contribution_words.sinks_alt,
         on_click=controls.open_head,
     )
-    st.caption(contribution_words.sinks_sentence(run))
+    note(contribution_words.sinks_sentence(run))
 
 
 def draw_contribution(run: Run, layer: int, head: int | None, token: int):

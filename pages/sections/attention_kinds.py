@@ -11,7 +11,7 @@ from pages.ui import labelled, link
 from pages.ui.attention_kinds import controls, measured, tables, words
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -22,15 +22,15 @@ from pages.ui.steps import in_steps
 def how_else(run: Run, layer: int, head: int) -> None:
     """One head in every way to attend, and how time and memory grow."""
     code = (attention_kinds.window, attention_kinds.strided, attention_kinds.linear)
-    heading(_("Other ways to attend"), ("attention_kinds",), code, key="kinds")
     reach, token = controls.reach(run), labelled.pinned_token(run)
-    say(words.error_sentence, run, layer, head, reach)
+    with explained(("attention_kinds",), code, key="kinds"):
+        say(words.error_sentence, run, layer, head, reach)
     shown = run, layer, head, reach
     left, right = columns([7, 4])
     with left:
         show(draw_maps, *shown, token, key="kind_maps", alt=words.maps_alt)
-        if note := words.alibi_note(run):
-            st.caption(note)
+        if said := words.alibi_note(run):
+            note(said)
     with right:
         controls.reach_controls(run)
     tables.errors(*shown)
@@ -44,7 +44,7 @@ def how_they_grow(run: Run) -> None:
     controls.length_control()
     steps = measured.steps(run, controls.lengths())
     if not steps:
-        st.caption(_("Not measured: heads this wide need more memory than one run is allowed."))
+        note(_("Not measured: heads this wide need more memory than one run is allowed."))
         return
     done = in_steps(steps, what=(run, controls.lengths()), key="growth", is_asked=True)
     found = tuple(done.found)
@@ -56,7 +56,7 @@ def how_they_grow(run: Run) -> None:
         show(draw_growth, found, "milliseconds", key="growth_time", alt=words.growth_alt)
     with right:
         show(draw_growth, found, "peak_bytes", key="growth_memory", alt=words.growth_alt)
-    st.caption(words.measured_note(run))
+    note(words.measured_note(run))
     tables.growth(found)
 
 

@@ -1,7 +1,5 @@
 """Who reads whom: one head as lines and as a map, and all heads of all layers."""
 
-import streamlit as st
-
 from blocks.inspection import heads as head_measures
 from blocks.inspection import source
 from blocks.run import Run
@@ -11,7 +9,7 @@ from pages.ui import encoder_words, labelled, layers, words
 from pages.ui.attention import controls, frames, measured, pattern_words, tables
 from pages.ui.attention.words import head_called
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -21,16 +19,15 @@ from pages.ui.views import pin_token
 @section
 def lines_and_map(run: Run, layer: int, head: int, token: int) -> None:
     """One head, twice."""
-    heading(
-        _("Who reads whom"), ("attention", "masks"), source.heads_source(), key="who_reads_whom"
+    explained(("attention", "masks"), source.heads_source(), key="who_reads_whom").info(
+        pattern_words.edges_sentence(run, layer, head, token), icon=":material/lightbulb:"
     )
-    say(pattern_words.edges_sentence, run, layer, head, token)
     left, right = columns(2)
     with left:
         n_edges = controls.edges_choice(run)
         shown = run, layer, head, token, n_edges
         show(draw_lines, *shown, key="bipartite", alt=pattern_words.edges_alt, on_click=pin_token)
-        st.caption(pattern_words.edges_note(run, layer, head, token, n_edges, bipartite.LEAST))
+        note(pattern_words.edges_note(run, layer, head, token, n_edges, bipartite.LEAST))
     with right:
         one_head(run, layer, head, token)
 
@@ -39,8 +36,8 @@ def lines_and_map(run: Run, layer: int, head: int, token: int) -> None:
 def all_heads(run: Run, layer: int, head: int, token: int) -> None:
     """All heads of all layers: one picture, one table, one order."""
     code = (head_measures.frame,)
-    heading(_("All layers, all heads"), ("heads", "head_names", "induction"), code, key="all_heads")
-    say(pattern_words.table_sentence, run)
+    with explained(("heads", "head_names", "induction"), code, key="all_heads"):
+        say(pattern_words.table_sentence, run)
     left, right = columns(2)
     with left:
         show(
@@ -53,7 +50,7 @@ def all_heads(run: Run, layer: int, head: int, token: int) -> None:
             alt=encoder_words.all_heads_alt,
             on_click=controls.open_tile,
         )
-        st.caption(words.overview_note(run))
+        note(words.overview_note(run))
     with right:
         controls.sort_choice()
         show(
@@ -66,7 +63,7 @@ def all_heads(run: Run, layer: int, head: int, token: int) -> None:
             alt=pattern_words.table_alt,
             on_click=controls.open_head,
         )
-        st.caption(tables.head_rows_note(run))
+        note(tables.head_rows_note(run))
     tables.all_heads(run)
 
 

@@ -1,7 +1,5 @@
 """Why scores are divided by √d_head: with and without, in one head and in random vectors."""
 
-import streamlit as st
-
 from blocks.inspection import scaling, source
 from blocks.run import Run
 from pages.figures import scaling as pictures
@@ -9,7 +7,7 @@ from pages.ui import link
 from pages.ui.attention import controls, frames, measured, scaling_words, step_words
 from pages.ui.attention.words import head_called
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -19,8 +17,8 @@ from pages.ui.said import say
 def why_divide(run: Run, layer: int, head: int, token: int) -> None:
     """The switch, the row of the pinned token, and the curves."""
     code = (*source.heads_source(), scaling.sharpness)
-    heading(_("Why divide by √d_head"), ("scaling",), code, key="scaling")
-    say(scaling_words.scaling_sentence, run, layer, head)
+    with explained(("scaling",), code, key="scaling"):
+        say(scaling_words.scaling_sentence, run, layer, head)
     controls.scaling_switch()
     is_scaled = link.value("is_scaled")
     left, right = columns([5, 7])
@@ -31,9 +29,9 @@ def why_divide(run: Run, layer: int, head: int, token: int) -> None:
         shown = run, layer, head, is_scaled
         show(draw_curves, *shown, key="scaling_curves", alt=scaling_words.scaling_alt)
     shown = frames.window(run, token, frames.MOST_LINES)
-    if note := step_words.drawn_note(run, layer, head, token, shown):
-        st.caption(note)
-    st.caption(scaling_words.random_scaling_note(run))
+    if said := step_words.drawn_note(run, layer, head, token, shown):
+        note(said)
+    note(scaling_words.random_scaling_note(run))
 
 
 def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):

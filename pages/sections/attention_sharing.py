@@ -1,7 +1,5 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
-import streamlit as st
-
 from blocks.attention import share_among_queries
 from blocks.inspection.sharing import likeness, pooled
 from blocks.run import Run
@@ -9,7 +7,7 @@ from pages.figures import heads
 from pages.ui import labelled
 from pages.ui.attention_kinds import measured, tables, words
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -19,16 +17,17 @@ from pages.ui.said import say
 def who_shares(run: Run, layer: int) -> None:
     """The same width and as many query heads, with fewer and fewer keys and values."""
     code = (share_among_queries, pooled, likeness)
-    heading(_("Sharing keys and values"), ("sharing", "kv_cache"), code, key="sharing")
+    place = explained(("sharing", "kv_cache"), code, key="sharing")
     if len(measured.shared(run)) == 1:
-        st.caption(
+        place.caption(
             _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
         )
         return
-    say(words.sharing_sentence, run, layer)
+    with place:
+        say(words.sharing_sentence, run, layer)
     token = labelled.pinned_token(run)
     show(draw_shared, run, layer, token, key="shared_maps", alt=words.sharing_alt)
-    st.caption(words.pooled_note(run))
+    note(words.pooled_note(run))
     tables.sharing(run, layer)
 
 

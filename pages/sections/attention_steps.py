@@ -9,7 +9,7 @@ from pages.figures.matrix import Matrix
 from pages.ui import present
 from pages.ui.attention import arithmetic, controls, frames, step_words
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -39,8 +39,8 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
         _on_one_screen(run, layer, head, token, cell)
         return
     code = (*source.heads_source(), head_steps.attention_steps)
-    heading(_("One head, step by step"), ("attention_steps", "attention"), code, key="filmstrip")
-    say(step_words.reads_sentence, run, layer, head, token)
+    with explained(("attention_steps", "attention"), code, key="filmstrip"):
+        say(step_words.reads_sentence, run, layer, head, token)
     shown = run, layer, head, token
     show(
         draw_strip,
@@ -54,8 +54,8 @@ def steps_of_a_head(run: Run, layer: int, head: int, token: int) -> None:
     controls.cell_choice(run, key, step, feature)
     st.markdown(step_words.step_sentence(*shown, step))
     _step_large(*shown, cell)
-    if note := step_words.window_note(*shown):
-        st.caption(note)
+    if said := step_words.window_note(*shown):
+        note(said)
     cell_in_numbers(*shown, key, step)
 
 

@@ -12,7 +12,7 @@ from pages.ui import labelled, link
 from pages.ui.changes import controls, measured, words
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.steps import in_steps
@@ -23,8 +23,7 @@ from pages.ui.views import pin_token
 def what_if(run: Run) -> None:
     """Switch a part off, or let something else pass there; every picture shows the changed run."""
     code = (Intervention.changed, output_change.output_change)
-    heading(_("What if a part were off?"), ("interventions",), code, key="changes")
-    with st.container(border=True):
+    with explained(("interventions",), code, key="changes"), st.container(border=True):
         controls.change_controls(run)
         controls.other_text(run)
         controls.made(run)

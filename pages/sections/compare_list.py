@@ -9,7 +9,7 @@ from pages.ui.chart import show
 from pages.ui.compare import kept, listed, trade_offs, words
 from pages.ui.compare.trade_offs import Axes, Candidate
 from pages.ui.controls import switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 
@@ -17,8 +17,8 @@ from pages.ui.language import _
 @section
 def what_one_pays(run: Run, n: int) -> None:
     """Every configuration on two axes, and the front."""
-    title, code = _("What one pays for what"), (pareto.pareto_front,)
-    heading(title, ("pareto_front",), code, key="trade_off")
+    code = (pareto.pareto_front,)
+    place = explained(("pareto_front",), code, key="trade_off")
     left, right = st.columns(2)
     with left:
         listed.axis_choice("x", _("x axis"))
@@ -26,11 +26,11 @@ def what_one_pays(run: Run, n: int) -> None:
         listed.axis_choice("y", _("y axis"))
     switch("with_presets", _("Published and trained models too"))
     shown = trade_offs.candidates(run), trade_offs.axes(), n
-    st.info(words.front_sentence(*shown), icon=":material/lightbulb:")
+    place.info(words.front_sentence(*shown), icon=":material/lightbulb:")
     if trade_offs.points(*shown).empty:
         return
     show(draw_front, *shown, key="trade_off_dots", alt=words.front_alt, on_click=trade_offs.take)
-    st.caption(words.front_note())
+    note(words.front_note())
 
 
 def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int):
@@ -45,14 +45,14 @@ def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int):
 
 def what_is_kept(n: int) -> None:
     """Names, which is A, what is B; files out and in."""
-    heading(_("What is kept"), ("comparing",), key="kept_list")
+    place = explained(("comparing",), key="kept_list")
     if kept.all_kept():
-        st.caption(words.list_note(len(kept.all_kept())))
+        place.caption(words.list_note(len(kept.all_kept())))
         listed.rows(n)
         listed.keep_and_swap()
         listed.files_out(n)
     else:
-        st.caption(
+        place.caption(
             _("Nothing is kept yet: “Compare” at the top of any page keeps the current setting.")
         )
     with st.expander(_("Import a saved list"), icon=":material/upload:"):

@@ -9,7 +9,7 @@ from pages.ui.chart import show
 from pages.ui.compare import frames, measured, sides, tables, words
 from pages.ui.compare.sides import Pair
 from pages.ui.cost.measured_controls import measure_button
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link import value
@@ -19,18 +19,19 @@ from pages.ui.steps import in_steps
 def what_differs(pair: Pair, n: int, weight_format: str) -> None:
     """The settings that differ, and what follows from them."""
     code = (settings.differing, summary.summarise)
-    heading(_("What differs"), ("comparing", "flops"), code, key="differs")
-    st.info(words.how_many_differ(pair), icon=":material/compare_arrows:")
+    explained(("comparing", "flops"), code, key="differs").info(
+        words.how_many_differ(pair), icon=":material/compare_arrows:"
+    )
     tables.settings(pair)
     st.info(words.dearer(pair, n, weight_format), icon=":material/lightbulb:")
     tables.numbers(tables.counted_rows(pair, n, weight_format))
-    st.caption(words.numbers_note(n, weight_format))
+    note(words.numbers_note(n, weight_format))
 
 
 @section
 def where_it_goes(pair: Pair, n: int) -> None:
     """Parameters by kind and FLOPs by operation, two by two."""
-    heading(_("Where they differ"), ("parameters", "flops"), key="where")
+    explained(("parameters", "flops"), key="where")
     left, right = st.columns(2)
     with left:
         show(draw_parameters, pair, key="pair_parameters", alt=words.parameters_alt)
@@ -55,10 +56,11 @@ def draw_operations(pair: Pair, n: int):
 @section
 def how_fast_here(pair: Pair) -> None:
     """One forward pass of each, measured in turn."""
-    heading(_("Time here"), ("comparing",), (paired_time.measure_round,), key="pair_time")
     again = _("Measure again")
-    if not measure_button("measure_pair", _("Measure both here"), again=again):
-        st.caption(words.time_note(pair))
+    with explained(("comparing",), (paired_time.measure_round,), key="pair_time"):
+        is_asked = measure_button("measure_pair", _("Measure both here"), again=again)
+    if not is_asked:
+        note(words.time_note(pair))
         return
     attempt = value("measure_pair")
     done = in_steps(
@@ -69,4 +71,4 @@ def how_fast_here(pair: Pair) -> None:
     found = measured.times(done.found)
     st.info(words.time_sentence(pair, found), icon=":material/timer:")
     tables.numbers(tables.time_rows(found))
-    st.caption(words.time_note(pair))
+    note(words.time_note(pair))

@@ -14,7 +14,7 @@ from pages.ui.compare import frames, measured, sides, tables
 from pages.ui.compare import run_controls as controls
 from pages.ui.compare import run_words as words
 from pages.ui.compare.sides import Pair
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.language import _, say
 from pages.ui.views import pin_token
 
@@ -41,10 +41,10 @@ def both_ran(pair: Pair) -> bool:
 
 def what_passes(pair: Pair) -> None:
     """The stream through the layers of both, and the stages of one layer."""
-    heading(_("What passes"), ("flow", "residual"), key="pair_flow")
+    place = explained(("flow", "residual"), key="pair_flow")
     controls.flow_controls(pair)
     shown = controls.flow_shown(pair)
-    st.info(words.flow_sentence(pair, *shown), icon=":material/lightbulb:")
+    place.info(words.flow_sentence(pair, *shown), icon=":material/lightbulb:")
     show(
         draw_flow,
         pair,
@@ -57,7 +57,7 @@ def what_passes(pair: Pair) -> None:
     tables.numbers(tables.run_rows(pair))
     controls.layer_choice(pair)
     if any(run.has_target for run in pair.both):
-        st.caption(words.encoder_only())
+        note(words.encoder_only())
         return
     the_stages(pair, sides.layer(pair))
 
@@ -66,7 +66,7 @@ def the_stages(pair: Pair, layer: int) -> None:
     """One layer, stage by stage, on one scale."""
     for side, column in enumerate(st.columns(2)):
         with column:
-            st.caption(sides.label(pair, side))
+            note(sides.label(pair, side))
             show(draw_stages, pair, layer, side, key=f"pair_bands_{side}", alt=words.stages_alt)
     with st.expander(_("Stages that both models have, in numbers"), icon=":material/table:"):
         tables.stages(pair, layer)
@@ -75,12 +75,12 @@ def the_stages(pair: Pair, layer: int) -> None:
 def who_reads_whom(pair: Pair) -> None:
     """All heads of one layer of both, and how far apart they are."""
     code = (pattern_distance.total_variation, pattern_distance.head_distances)
-    heading(_("All heads"), ("comparing", "heads"), code, key="pair_heads")
+    place = explained(("comparing", "heads"), code, key="pair_heads")
     layer, head, token = sides.layer(pair), sides.head(pair), sides.pinned(pair)
     if pair.reads_the_same:
-        st.info(words.heads_sentence(pair, layer), icon=":material/lightbulb:")
+        place.info(words.heads_sentence(pair, layer), icon=":material/lightbulb:")
     else:
-        st.info(words.tokens_differ(pair), icon=":material/block:")
+        place.info(words.tokens_differ(pair), icon=":material/block:")
     for side, column in enumerate(st.columns(2)):
         with column:
             show(
@@ -109,15 +109,15 @@ def who_reads_whom(pair: Pair) -> None:
         )
     with right:
         show(draw_matrix, pair, layer, key="pair_matrix", alt=words.matrix_alt)
-    st.caption(words.heads_note(pair))
+    note(words.heads_note(pair))
 
 
 def one_head_of_each(pair: Pair) -> None:
     """The same head of both, large, and the difference."""
-    heading(_("One head: A, B, B − A"), ("comparing", "attention"), key="pair_head")
+    place = explained(("comparing", "attention"), key="pair_head")
     controls.head_choice(pair)
     layer, head, token = sides.layer(pair), sides.head(pair), sides.pinned(pair)
-    st.info(words.head_sentence(pair, layer, head, token), icon=":material/lightbulb:")
+    place.info(words.head_sentence(pair, layer, head, token), icon=":material/lightbulb:")
     columns = st.columns(3)
     shown = layer, head, token
     for side in (0, 1):
@@ -133,7 +133,7 @@ def one_head_of_each(pair: Pair) -> None:
             )
     with columns[2]:
         if not pair.reads_the_same:
-            st.caption(words.tokens_differ(pair))
+            note(words.tokens_differ(pair))
             return
         show(
             draw_difference,
@@ -148,11 +148,12 @@ def one_head_of_each(pair: Pair) -> None:
 def what_they_expect(pair: Pair) -> None:
     """The likeliest tokens of both at the pinned token."""
     code = (two_predictions.two_predictions,)
-    heading(_("What they expect"), ("comparing", "surprise"), code, key="pair_expected")
     token = sides.pinned(pair)
-    st.info(words.expected_sentence(pair, token), icon=":material/lightbulb:")
+    explained(("comparing", "surprise"), code, key="pair_expected").info(
+        words.expected_sentence(pair, token), icon=":material/lightbulb:"
+    )
     show(draw_expected, pair, token, key="pair_expected_bars", alt=words.expected_alt)
-    st.caption(words.expected_note(pair))
+    note(words.expected_note(pair))
 
 
 def draw_flow(pair: Pair, stage: str, moment: str, layer: int):

@@ -10,10 +10,11 @@ from pages.ui import contribution_graph as graph
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import slider
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.numbers import percent
+from pages.ui.said import say
 from pages.ui.tables import show_whole
 from pages.ui.views import pin_token
 
@@ -24,11 +25,12 @@ ROW, MOST_ROWS = 92, 8
 def way_through_all_layers(run: Run, token: int) -> None:
     """The graph, the way to the pinned token, and the numbers of its last layers."""
     code = (measures.contribution_graph, measures.Parts.of, measures.linear)
-    heading(_("Contribution graph"), ("contribution_graph",), code, key="contribution_graph")
+    place = explained(("contribution_graph",), code, key="contribution_graph")
     if not graph.fits(run):
         st.warning(graph.too_large())
         return
-    st.info(graph.sentence(run, token), icon=":material/lightbulb:")
+    with place:
+        say(graph.sentence, run, token)
     picture, numbers = st.columns([7, 3], gap="medium")
     with numbers:
         slider("least_share", _("Thinnest wire (%)"), link.value("least_share"), most=20)
@@ -37,7 +39,7 @@ def way_through_all_layers(run: Run, token: int) -> None:
         least = graph.least_share()
         show(draw, run, token, least, ROW, key="graph", alt=graph.alt, on_click=pin_token)
         st.caption(how_to_read(run, token))
-        st.caption(graph.note(run, token, least))
+        note(graph.note(run, token, least))
 
 
 def how_to_read(run: Run, token: int) -> str:

@@ -11,7 +11,7 @@ from pages.figures import flop_bars
 from pages.ui.chart import columns, show
 from pages.ui.cost import chosen, controls, counted, flop_words, frames, names, tables
 from pages.ui.cost.chosen import Shape
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -20,20 +20,21 @@ from pages.ui.said import say
 @section
 def how_much_is_computed(config: ModelConfig) -> None:
     """FLOPs by operation: forward and back, of a prompt, of one more token."""
-    heading(_("FLOPs, by operation"), ("flops", "backward_flops"), (operations,), key="operations")
+    place = explained(("flops", "backward_flops"), (operations,), key="operations")
     controls.pass_choice(config)
     shown = config, chosen.pass_kind(config), chosen.shape(), chosen.setup(is_training=True)
-    say(flop_words.flops_sentence, *shown)
+    with place:
+        say(flop_words.flops_sentence, *shown)
     left, right = columns([6, 5])
     with left:
         show(draw_operations, *shown, key="operation_bars", alt=flop_words.flops_alt)
     with right:
         tables.passes(config, shown[2])
         if said := flop_words.writing_sentence(config, *shown[2:]):
-            st.caption(said)
+            note(said)
     with st.expander(_("Every matrix product with its formula"), icon=":material/functions:"):
         tables.operations(*shown)
-    st.caption(flop_words.flops_note(config))
+    note(flop_words.flops_note(config))
 
 
 def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):
@@ -47,9 +48,9 @@ def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Se
 def where_attention_overtakes(config: ModelConfig) -> None:
     """O(n²·d) against O(n·d²)."""
     code = (crossover.crossover, crossover.layer_flops)
-    heading(_("When does attention overtake the rest?"), ("crossover",), code, key="crossover")
     shown = config, chosen.shape().n
-    say(flop_words.crossover_sentence, *shown)
+    with explained(("crossover",), code, key="crossover"):
+        say(flop_words.crossover_sentence, *shown)
     show(draw_crossing, *shown, key="crossover_lines", alt=flop_words.crossover_alt)
     st.code(flop_words.crossover_formula(config), language=None, wrap_lines=True)
 

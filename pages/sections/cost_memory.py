@@ -10,7 +10,7 @@ from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.cost import chosen, controls, counted, frames, memory_words, tables
 from pages.ui.cost.chosen import Shape
-from pages.ui.explain import heading
+from pages.ui.explain import explained, heading, note
 from pages.ui.frame import section
 from pages.ui.language import _
 
@@ -19,22 +19,22 @@ from pages.ui.language import _
 def where_memory_goes(config: ModelConfig) -> None:
     """Weights, gradients, states, activations, cache; what each choice changes; what it fits."""
     code = (activations.training_activations, fit.training_need, fit.inference_need)
-    heading(_("Memory"), ("training_memory", "kv_cache"), code, key="memory")
     is_training, shape = chosen.is_training(), chosen.shape()
     setup = chosen.setup(is_training=is_training)
-    controls.memory_controls(setup, is_training=is_training)
+    with explained(("training_memory", "kv_cache"), code, key="memory"):
+        controls.memory_controls(setup, is_training=is_training)
     sentence = memory_words.memory_sentence(config, setup, shape, is_training=is_training)
     st.info(sentence, icon=":material/lightbulb:")
     here, usable = link.value("device"), link.value("usable_memory")
     shown = config, setup, shape, is_training, here, usable
     show(draw_memory, *shown, key="memory_bars", alt=memory_words.memory_alt)
-    st.caption(memory_words.bars_note())
+    note(memory_words.bars_note())
     if is_training:
         with st.expander(_("Activation memory, term by term"), icon=":material/functions:"):
             tables.kept(config, setup, shape)
-        st.caption(memory_words.kept_note(config, setup))
+        note(memory_words.kept_note(config, setup))
     else:
-        st.caption(memory_words.use_note())
+        note(memory_words.use_note())
     what_fits(shown)
 
 
@@ -47,9 +47,9 @@ def what_fits(shown: tuple) -> None:
     found = counted.fits(config, setup, shape, here, usable, is_training=is_training)
     st.info(memory_words.fits_sentence(found, setup.n_devices), icon=":material/lightbulb:")
     tables.fits(found)
-    st.caption(memory_words.fits_note(config, shape, setup.n_devices, is_training=is_training))
+    note(memory_words.fits_note(config, shape, setup.n_devices, is_training=is_training))
     show(draw_growth, *shown, key="memory_growth", alt=memory_words.growth_alt)
-    st.caption(memory_words.growth_sentence(config, setup, shape, is_training=is_training))
+    note(memory_words.growth_sentence(config, setup, shape, is_training=is_training))
     with st.expander(_("Vendor specifications"), icon=":material/memory:"):
         tables.hardware()
 

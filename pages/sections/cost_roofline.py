@@ -15,7 +15,7 @@ from pages.ui.cost import device_speed, measured, measured_controls, measured_ta
 from pages.ui.cost import measured_words as words
 from pages.ui.cost.device_speed import Place, Speed
 from pages.ui.cost.measured import Case
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -32,9 +32,8 @@ CODE = (
 @section
 def how_fast_here(run: Run) -> None:
     """The device first, then each operation of a layer, then the layer, then the model."""
-    title = _("Time: the estimate, and the measurement beside it")
-    heading(title, ("roofline",), CODE, key="roofline")
-    measured_controls.phase_control(run)
+    with explained(("roofline",), CODE, key="roofline"):
+        measured_controls.phase_control(run)
     case = measured_controls.case(run)
     is_asked = measured_controls.measure_button(
         "measure_device", _("Measure this device"), again=_("Measure again")
@@ -43,7 +42,7 @@ def how_fast_here(run: Run) -> None:
         text = _(
             "FLOPs and bytes are exact; to know how long they take, this device is measured first."
         )
-        st.caption(text)
+        note(text)
         measured_tables.show(measured_tables.counted(case))
         return
     if speed := measured_device(case.place):
@@ -62,7 +61,7 @@ def measured_device(place: Place) -> Speed | None:
     speed = device_speed.speed(place)
     st.info(words.device_sentence(place, speed), icon=":material/speed:")
     show(draw_device, place, speed, key="device_rates", alt=words.device_alt)
-    st.caption(words.device_note(speed))
+    note(words.device_note(speed))
     return speed
 
 
@@ -84,8 +83,8 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     )
     names = wanted[: len(done.found)]
     st.info(words.bound_sentence(case, peak), icon=":material/lightbulb:")
-    if note := words.too_large(case, peak):
-        st.warning(note, icon=":material/block:")
+    if said := words.too_large(case, peak):
+        st.warning(said, icon=":material/block:")
     left, right = st.columns([6, 5])
     with left:
         show(draw_roofline, case, peak, names, key="roofline_dots", alt=words.roofline_alt)
@@ -94,7 +93,7 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     if said := words.measured_sentence(case, peak, names):
         st.info(said, icon=":material/query_stats:")
     measured_tables.show(measured_tables.timed(case, peak, names))
-    st.caption(words.measured_note(case))
+    note(words.measured_note(case))
     table = measured.table(case, peak, names)
     download("roofline.csv", lambda: table.to_csv(index=False), "text/csv")
     if names == tuple(rows["operation"]):

@@ -12,7 +12,7 @@ from pages.ui.controls import switch
 from pages.ui.cost import measured_controls, sweep_controls, sweeps
 from pages.ui.cost import sweep_words as words
 from pages.ui.cost.sweeps import Point, Sweep
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -25,8 +25,8 @@ Found = tuple[tuple[str, Point], ...]
 @section
 def how_it_grows(run: Run) -> None:
     """One size doubles, and one layer is measured at each."""
-    heading(_("Sweeps: one size doubles"), ("roofline",), CODE, key="sweeps")
-    sweep_controls.sweep_controls(run)
+    with explained(("roofline",), CODE, key="sweeps"):
+        sweep_controls.sweep_controls(run)
     name = "measure_sweep"
     text = _("Measure one layer")
     if not measured_controls.measure_button(name, text, again=_("Measure again")):
@@ -37,16 +37,17 @@ def how_it_grows(run: Run) -> None:
         return
     st.info(words.slope_sentence(wanted[0], found), icon=":material/trending_up:")
     both_pictures(wanted, found, "sweep")
-    st.caption(words.sweep_note(wanted[0]))
+    note(words.sweep_note(wanted[0]))
 
 
 @section
 def which_format_pays(run: Run) -> None:
     """The same layer in each number format, as n doubles."""
-    heading(_("Number formats"), ("roofline",), CODE[1:2], key="formats")
     name = "measure_dtypes"
     text = _("Measure float32, bfloat16 and float16")
-    if not measured_controls.measure_button(name, text, again=_("Measure again")):
+    with explained(("roofline",), CODE[1:2], key="formats"):
+        is_asked = measured_controls.measure_button(name, text, again=_("Measure again"))
+    if not is_asked:
         return
     wanted = sweep_controls.dtype_sweeps(run)
     found = measured_lines(wanted, "dtype_steps")
@@ -55,14 +56,14 @@ def which_format_pays(run: Run) -> None:
     if said := words.dtypes_sentence(wanted, found):
         st.info(said, icon=":material/lightbulb:")
     both_pictures(wanted, found, "formats")
-    st.caption(words.formats_note(wanted))
+    note(words.formats_note(wanted))
 
 
 @section
 def which_attention_pays(run: Run) -> None:
     """Explicit, fused, window, block-sparse and linear attention, as n doubles."""
-    heading(_("Ways to attend, as n doubles"), ("attention_kinds",), key="growth_of_kinds")
-    switch("measure_kinds", _("Measure here how time and memory grow with n"))
+    with explained(("attention_kinds",), key="growth_of_kinds"):
+        switch("measure_kinds", _("Measure here how time and memory grow with n"))
     if link.value("measure_kinds"):
         how_they_grow(run)
 
@@ -71,8 +72,8 @@ def measured_lines(wanted: tuple[Sweep, ...], key: str) -> Found:
     """As far as they are measured."""
     done = in_steps(sweeps.steps(wanted), what=wanted, key=key, is_asked=True)
     found = sweeps.named(wanted, done.found)
-    if note := words.skipped_note(found):
-        st.caption(note)
+    if said := words.skipped_note(found):
+        note(said)
     return found
 
 

@@ -9,7 +9,7 @@ from pages.figures import training_flops
 from pages.ui.chart import columns, show
 from pages.ui.cost import chosen, controls, frames, tables, training_words
 from pages.ui.cost.chosen import Plan
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -20,19 +20,19 @@ def what_training_takes(config: ModelConfig) -> None:
     """Tokens, FLOPs, devices, hours."""
     code = (training_cost.training_cost, training_cost.device_seconds)
     concepts = ("training_cost", "devices")
-    heading(_("What does training take?"), concepts, code, key="training_cost")
     plan = chosen.plan(config)
-    controls.plan_controls(plan, training_cost.compute_optimal_tokens(config))
+    with explained(concepts, code, key="training_cost"):
+        controls.plan_controls(plan, training_cost.compute_optimal_tokens(config))
     shown = config, plan, chosen.shape().n, chosen.setup(is_training=True)
     say(training_words.hours_sentence, *shown)
     left, right = columns(2)
     with left:
         show(draw_cost, *shown, key="cost_waterfall", alt=training_words.cost_alt)
-        st.caption(training_words.cost_sentence(*shown))
-        st.caption(training_words.optimal_sentence(config, plan))
+        note(training_words.cost_sentence(*shown))
+        note(training_words.optimal_sentence(config, plan))
     with right:
         show(draw_hours, *shown, key="hours_bars", alt=training_words.hours_alt)
-        st.caption(training_words.hours_note())
+        note(training_words.hours_note())
     with st.expander(_("Every device in numbers"), icon=":material/table_rows:"):
         tables.hours(*shown)
 

@@ -7,7 +7,7 @@ from blocks.cost.parameters import active_parameters
 from blocks.run import Run
 from pages.figures import experts
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.feed_forward import controls, measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -18,13 +18,14 @@ from pages.ui.said import say
 def mixture_of_experts(run: Run, layer: int, expert: int, token: int) -> None:
     """The run's own experts, or some random ones on the real input of its dense layer."""
     code = (parts.MixtureOfExperts, parts.within_capacity, active_parameters)
-    heading(_("Mixture of experts"), ("experts",), code, key="experts")
+    place = explained(("experts",), code, key="experts")
     if not measured.can_show_mixture(run):
-        st.caption(words.too_many_experts(run))
+        place.caption(words.too_many_experts(run))
         return
     is_own = run.config.n_experts > 1
-    say(words.route_sentence, run, layer, token)
-    st.caption(words.mixture_note(run) if is_own else words.demo_note(run))
+    with place:
+        say(words.route_sentence, run, layer, token)
+    note(words.mixture_note(run) if is_own else words.demo_note(run))
     controls.ways_among_experts(run)
     _routes(run, layer, expert if is_own else -1, token)
     _text_and_load(run, layer, token)
@@ -61,7 +62,7 @@ def _text_and_load(run: Run, layer: int, token: int) -> None:
     left, right = st.columns([6, 5])
     with left:
         tables.routed_text(run, layer, token, experts.color_of)
-        st.caption(
+        note(
             _(
                 "Each token has the color of its first expert, followed by the numbers "
                 "of all its experts, struck through where capacity was exceeded. The "

@@ -1,14 +1,12 @@
 """Where the units of this run stand on the bend, and what multiplies in a gated layer."""
 
-import streamlit as st
-
 from blocks.inspection import activations as measures
 from blocks.inspection import source, units
 from blocks.run import Run
 from pages.figures import activations, gates
 from pages.ui import terms
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.feed_forward import controls, measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -20,10 +18,10 @@ from pages.ui.views import pin_token
 def the_bend(run: Run, layer: int, expert: int) -> None:
     """All activations and their derivatives, over the real pre-activations."""
     code = (measures.slope, measures.is_off, measures.is_saturated)
-    heading(_("The activation: where the units live"), ("activations",), code, key="bend")
-    say(words.bend_sentence, run, layer, expert)
+    with explained(("activations",), code, key="bend"):
+        say(words.bend_sentence, run, layer, expert)
     show(draw_bend, run, layer, expert, key="bend_curves", alt=words.bend_alt)
-    st.caption(
+    note(
         _(
             "Derivatives by autograd. Grey: the chosen activation passes hardly any "
             "gradient there, |φ′(z)| < 0.01. In a gated layer the activation is applied "
@@ -35,11 +33,9 @@ def the_bend(run: Run, layer: int, expert: int) -> None:
 @section
 def the_gate(run: Run, layer: int, expert: int, token: int) -> None:
     """Gate and value apart, for the strongest units of the pinned token."""
-    is_gated = run.config.feed_forward.activation.is_gated
-    title = _("Gate × value = hidden") if is_gated else _("From z to hidden")
     code = (*source.part_source(run.config, "feed_forward"), units.strongest)
-    heading(title, ("feed_forward", "activations"), code, key="gate")
-    say(words.gate_sentence, run, layer, expert, token)
+    with explained(("feed_forward", "activations"), code, key="gate"):
+        say(words.gate_sentence, run, layer, expert, token)
     controls.way_to_a_gate(run)
     left, right = columns([6, 5])
     shown = run, layer, expert, token

@@ -6,7 +6,7 @@ from blocks.inspection import permuted
 from blocks.run import Run
 from pages.figures import reach
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.feed_forward import measured, tables, words
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -17,20 +17,21 @@ from pages.ui.said import say
 def each_position_alone(run: Run, layer: int, token: int) -> None:
     """Shuffle the tokens; change one of them; see what moves."""
     code = (permuted.shuffle_difference, permuted.reach_of)
-    heading(_("Each position alone"), ("feed_forward", "attention"), code, key="positions")
+    place = explained(("feed_forward", "attention"), code, key="positions")
     if run.input.shape[1] == 1:
-        st.info(
+        place.info(
             _("A single token has no other order: type a longer text."), icon=":material/lightbulb:"
         )
         return
-    say(words.shuffle_sentence, run, layer)
+    with place:
+        say(words.shuffle_sentence, run, layer)
     left, right = columns(2)
     with left:
         show(draw_reach, run, layer, token, key="reach", alt=words.reach_alt)
     with right:
         tables.shuffled(run, layer)
         st.markdown(words.reach_sentence(run, layer, token))
-    st.caption(
+    note(
         _(
             "Each part was rerun on its own inputs of this run, in evaluation mode and with "
             "the mask in place."

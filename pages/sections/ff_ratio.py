@@ -8,7 +8,7 @@ from blocks.inspection import ratios as measures
 from blocks.run import Run
 from pages.figures import ratios
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.feed_forward import measured, tables, tabulated, words
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -19,21 +19,21 @@ from pages.ui.steps import in_steps
 def other_widths(run: Run, layer: int) -> None:
     """What the width costs, by formula, and what the layer then writes, by running it."""
     code = (measures.count_wide, measures.flops_per_token, measures.at_width)
-    heading(_("d_ff / d_model from 1 to 8"), ("feed_forward", "parameters"), code, key="ratio")
+    place = explained(("feed_forward", "parameters"), code, key="ratio")
     wanted = measured.affordable_ratios(run)
     if len(wanted) < len(measures.RATIOS):
-        st.caption(words.too_wide(run, wanted))
+        note(words.too_wide(run, wanted))
     steps = [functools.partial(measured.at_ratio, run, layer, ratio) for ratio in wanted]
     done = in_steps(steps, what=("ratios", run, layer), key="ratios")
     if not done.found:
         return
     rows = tabulated.ratio_rows(done.found)
-    st.info(words.ratio_sentence(run, layer, rows), icon=":material/lightbulb:")
+    place.info(words.ratio_sentence(run, layer, rows), icon=":material/lightbulb:")
     pictures = {"cost": draw_cost, "written": draw_written, "changed": draw_changed}
     for column, (name, draw) in zip(st.columns(3), pictures.items(), strict=True):
         with column:
             show(draw, run, layer, rows, key=f"ratio_{name}", alt=words.ratio_alt)
-    st.caption(words.ratio_note(run))
+    note(words.ratio_note(run))
     tables.ratios(rows)
 
 

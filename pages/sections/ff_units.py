@@ -2,14 +2,12 @@
 
 import functools
 
-import streamlit as st
-
 from blocks.inspection import activations as measures
 from blocks.inspection import units as unit_measures
 from blocks.run import Run
 from pages.figures import units
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.feed_forward import controls, measured, tabulated, words
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -22,9 +20,9 @@ from pages.ui.views import pin_token
 def dead_and_alive(run: Run, layer: int, expert: int, token: int) -> None:
     """Every layer's shares, and the units of this one in the order of their activity."""
     code = (unit_measures.frame, measures.is_off, measures.is_saturated)
-    heading(_("Dead and saturated units"), ("activations",), code, key="units")
-    say(words.units_sentence, run, layer, expert)
-    st.caption(words.definition(run, layer, expert))
+    with explained(("activations",), code, key="units"):
+        say(words.units_sentence, run, layer, expert)
+    note(words.definition(run, layer, expert))
     left, right = columns(2)
     with left:
         _all_layers(run, layer)
@@ -59,10 +57,11 @@ def _all_layers(run: Run, layer: int) -> None:
 def one_unit(run: Run, layer: int, expert: int, token: int) -> None:
     """The strongest units at every token, and the tokens that excite one of them."""
     code = (unit_measures.strongest, unit_measures.at_tokens)
-    heading(_("What a unit answers to"), ("feed_forward",), code, key="unit_map_part")
     unit = measured.selected_unit(run, layer, expert, token)
+    place = explained(("feed_forward",), code, key="unit_map_part")
     controls.unit_choice(run, unit)
-    say(words.unit_sentence, run, layer, expert, unit)
+    with place:
+        say(words.unit_sentence, run, layer, expert, unit)
     left, right = columns([7, 4])
     with left:
         show(

@@ -6,6 +6,7 @@ from blocks.run import Run
 from pages.figures import pattern
 from pages.ui import cached, labelled, words
 from pages.ui.chart import show
+from pages.ui.explain import note
 from pages.ui.language import _
 from pages.ui.views import pin_token
 
@@ -14,8 +15,8 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
     """Its map, its measures, and the pinned token outlined."""
     shown = run, layer, head, token
     show(draw_one_head, *shown, key="head_map", alt=words.head_alt, on_click=pin_token)
-    if note := words.window_note(run, token):
-        st.caption(note)
+    if said := words.window_note(run, token):
+        note(said)
     st.markdown(words.head_measures(*shown))
 
 

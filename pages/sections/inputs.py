@@ -7,7 +7,8 @@ import streamlit as st
 
 from blocks.run import Run
 from pages.sections.masks import small_mask
-from pages.ui import panel, present, words
+from pages.ui import present, words
+from pages.ui.fold import fold
 from pages.ui.inputs import (
     hide_control,
     input_controls,
@@ -22,21 +23,15 @@ def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> Non
 
     A whole model reads text unless the page says otherwise.
     """
-    if (fold := input_fold(run)).open:
-        with fold:
+    if (opened := input_fold(run)).open:
+        with opened:
             _change_it(run, input_of)
 
 
 def input_fold(run: Run) -> Any:
     """One line that says what goes in; what is in it is drawn where it is open."""
-    place = st.sidebar if present.is_on() else st
-    return place.expander(
-        words.input_line(run),
-        icon=":material/edit:",
-        expanded=panel.is_all(),
-        key="input",
-        on_change="rerun",
-    )
+    with present.aside():
+        return fold(words.input_line(run), key="input", icon=":material/edit:")
 
 
 def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:

@@ -10,7 +10,7 @@ from pages.figures import leaks, mask_steps
 from pages.figures.token_matrix import Names
 from pages.ui import link
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.masks import controls, measured, words
@@ -29,8 +29,8 @@ CODE = (
 @section
 def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
     """The verdict on this model, and on the same model with a fault in it."""
-    heading(_("Does the mask hold?"), ("leak_test", "mask_faults", "masks"), CODE, key="leaks")
-    controls.fault_controls(run)
+    with explained(("leak_test", "mask_faults", "masks"), CODE, key="leaks"):
+        controls.fault_controls(run)
     fault = MaskFault(link.value("planted_fault"))
     clean = _found(run, MaskFault.NONE)
     if clean is None:
@@ -40,7 +40,7 @@ def does_it_hold(run: Run, layer: int, head: int, token: int) -> None:
         shown = _found(run, fault) or clean
     _verdicts(clean, shown)
     _pictures(shown, token)
-    st.caption(" ".join(filter(None, (words.how(clean.test), words.tested(shown)))))
+    note(" ".join(filter(None, (words.how(clean.test), words.tested(shown)))))
     if shown.test.fault is not MaskFault.NONE:
         what_the_fault_does(shown, layer, head, token)
 
@@ -65,7 +65,7 @@ def _verdicts(clean: Leaks, shown: Leaks) -> None:
         with right:
             title = _("With the fault: {fault}").format(fault=words.fault(fault))
             _verdict(shown, title, "fault_verdict")
-    st.caption(" ".join(filter(None, (words.reach(run), _path_note(run)))))
+    note(" ".join(filter(None, (words.reach(run), _path_note(run)))))
 
 
 def _path_note(run: Run) -> str:
@@ -104,7 +104,7 @@ def _pictures(found: Leaks, token: int) -> None:
             alt = words.gradient_alt
             show(draw_gradient, found, token, key="gradient", alt=alt, on_click=pin_token)
         else:
-            st.caption(_("The gradient was not computed: the test was stopped."))
+            note(_("The gradient was not computed: the test was stopped."))
     st.info(words.what_is_seen(found), icon=":material/lightbulb:")
 
 
@@ -123,7 +123,7 @@ def what_the_fault_does(found: Leaks, layer: int, head: int, token: int) -> None
             shown = run, layer, head, planted, scale, token
             key = "clean_pattern" if planted is MaskFault.NONE else "faulty_pattern"
             show(draw_planted, *shown, key=key, alt=words.pattern_alt)
-            st.caption(words.row_sums(run, layer, head, planted, scale))
+            note(words.row_sums(run, layer, head, planted, scale))
 
 
 def draw_moved(found: Leaks, token: int):

@@ -9,7 +9,7 @@ from blocks.run import Run
 from blocks.text.words import PADDING
 from pages.figures import mask_steps
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.masks import controls, measured, words
@@ -19,18 +19,18 @@ from pages.ui.masks import controls, measured, words
 def nothing_to_see(run: Run, layer: int, head: int, token: int) -> None:
     """A row without an allowed key, by each way of masking."""
     code = (attention_pattern, blind_rows.treated)
-    heading(_("A query that may see no key"), ("masks", "mask_faults"), code, key="blind")
+    place = explained(("masks", "mask_faults"), code, key="blind")
     query, is_real = measured.blind_query(run, token)
     shown = run, layer, head, query
     show(draw_blind, *shown, key="blind_row", alt=words.blind_alt)
-    st.info(words.blind_sentence(*shown, is_real), icon=":material/lightbulb:")
+    place.info(words.blind_sentence(*shown, is_real), icon=":material/lightbulb:")
 
 
 @section
 def another_sequence(run: Run) -> None:
     """Cross attention asks another sequence, and its padding is closed."""
-    heading(_("Padding of another sequence"), ("masks",), (mask_rules.cross_padding,), key="cross")
-    st.caption(
+    place = explained(("masks",), (mask_rules.cross_padding,), key="cross")
+    note(
         _(
             "In cross-attention queries come from one sequence and keys from another, "
             "so the mask is a rectangle. Here one head of random queries and keys shows "
@@ -48,7 +48,7 @@ def another_sequence(run: Run) -> None:
     with third:
         show(draw_cross_pattern, *shown, key="cross_pattern", alt=words.cross_alt)
     sentence = words.cross_sentence(size[0], *other_sequence(), run.seed)
-    st.info(sentence, icon=":material/lightbulb:")
+    place.info(sentence, icon=":material/lightbulb:")
 
 
 def other_sequence() -> tuple[int, int]:

@@ -11,7 +11,7 @@ from blocks.run import Run
 from pages.figures import heads, mask_steps
 from pages.ui import labelled
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.language import _
 from pages.ui.masks import controls, measured, painting, words
 from pages.ui.said import say
@@ -22,22 +22,23 @@ CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attenti
 
 def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
-    heading(_("What the mask does"), ("masks", "attention"), CODE, key="mask_steps")
+    place = explained(("masks", "attention"), CODE, key="mask_steps")
     left, right = columns(2)
     with left:
         click = controls.choose_kind
         show(draw_kinds, run, token, key="mask_kinds", alt=words.kinds_alt, on_click=click)
-        st.caption(words.kinds_note(run))
+        note(words.kinds_note(run))
         controls.padding_button(run)
     with right:
         title = _("Paint a mask by hand")
         st.markdown(f"**{title}**")
-        st.caption(_("Click a cell of the large mask below, or choose one here."))
+        note(_("Click a cell of the large mask below, or choose one here."))
         painting.painting_controls(run)
     layer_choice(run)
     head_choice(run, head)
     three_pictures(run, layer, head, token)
-    say(words.steps_sentence, run, layer, head, token)
+    with place:
+        say(words.steps_sentence, run, layer, head, token)
 
 
 def three_pictures(run: Run, layer: int, head: int, token: int) -> None:

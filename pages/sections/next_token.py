@@ -1,14 +1,12 @@
 """What comes next: the model's own probabilities, and what sampling makes of them."""
 
-import streamlit as st
-
 from blocks.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.figures import next_token
 from pages.ui import gpt_tables, next_words, predicted
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.sampling_controls import sampling_controls
@@ -17,13 +15,14 @@ from pages.ui.sampling_controls import sampling_controls
 def what_comes_next(run: Run, position: int, sampling: SamplingConfig) -> None:
     """The likeliest tokens after the pinned one, before and after sampling."""
     code = (source.filtered, source.choose, source.next_tokens)
-    heading(_("The next token"), ("sampling",), code, key="next")
-    if note := next_words.sees_ahead(run):
-        st.caption(note)
+    place = explained(("sampling",), code, key="next")
+    if said := next_words.sees_ahead(run):
+        note(said)
     left, right = columns([4, 7], gap="large")
     with left:
         sampling_controls()
-        say(next_words.next_sentence, run, position, sampling)
+        with place:
+            say(next_words.next_sentence, run, position, sampling)
     with right:
         show(draw_next, run, position, sampling, key="next_bars", alt=next_words.next_alt)
     gpt_tables.next_tokens(run, position, sampling)

@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import norm_axes, norm_outputs
 from pages.ui import labelled
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.normalization import controls, measured, tables, words
@@ -25,10 +25,9 @@ CODE = (
 @section
 def what_norms_see(run: Run, layer: int) -> None:
     """The three norms on the same values of this run."""
-    title = _("Three norms on the same values")
-    heading(title, ("norm_axes", "normalization"), CODE, key="norms")
-    stage, token = controls.norm_input(run, layer), labelled.pinned_token(run)
-    say(words.axes_sentence, run)
+    stage, token = controls.shown_norm_input(run, layer), labelled.pinned_token(run)
+    with explained(("norm_axes", "normalization"), CODE, key="norms"):
+        say(words.axes_sentence, run)
     show(draw_axes, run, token, key="norm_axes", alt=words.axes_alt)
     left, right = columns(2)
     shown = run, layer, stage
@@ -37,14 +36,20 @@ def what_norms_see(run: Run, layer: int) -> None:
     with right:
         show(draw_features, *shown, key="norm_features", alt=words.outputs_alt)
     say(words.outputs_sentence, *shown)
-    st.markdown("**" + _("What a token's output depends on") + "**")
-    say(words.dependence_sentence, *shown)
+
+
+@section
+def what_they_depend_on(run: Run, layer: int) -> None:
+    """Whether a token leaves a norm otherwise when others stand around it."""
+    shown = run, layer, controls.shown_norm_input(run, layer)
+    with explained(("norm_axes", "normalization"), CODE, key="dependence"):
+        say(words.dependence_sentence, *shown)
     left, right = st.columns([5, 4])
     with left:
         tables.dependence(*shown)
     with right:
         tables.running(*shown)
-    st.caption(words.dependence_note(*shown))
+    note(words.dependence_note(*shown))
 
 
 def draw_axes(run: Run, token: int):

@@ -1,7 +1,5 @@
 """What norm and residual connection do for depth: all layers of a stack, forward and back."""
 
-import streamlit as st
-
 from blocks import ConfigError
 from blocks.inspection import depth as measures
 from blocks.inspection import stack
@@ -11,7 +9,7 @@ from pages.figures import depth
 from pages.figures.depth import Panel
 from pages.ui import link
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
@@ -25,13 +23,9 @@ CODE = (measures.measure_depth, stack.measure_stack, stack.random_probe)
 @section
 def what_depth_does(run: Run) -> None:
     """One stack for each placement and seed: every measure of every layer on one axis."""
-    title = _("Over depth: forward and backward through the stack")
-    heading(title, ("placement_depth", "residual"), CODE, key="depth_story")
-    controls.depth_controls(run)
-    controls.experiments(run)
+    place = explained(("placement_depth", "residual"), CODE, key="depth_story")
     wanted = stacks(run, link.value("depth"))
-    fault = measured.depth_fault(wanted[0])
-    if fault is not None:
+    if fault := measured.depth_fault(wanted[0]):
         controls.refused(fault)
         return
     passes = measured_stacks(wanted, "depth_work")
@@ -39,25 +33,35 @@ def what_depth_does(run: Run) -> None:
         return
     own = own_placement(run.config)
     mine = tuple(each for each in passes if each.placement == own)
-    st.info(depth_words.gradient_sentence(passes, own), icon=":material/lightbulb:")
-    st.info(depth_words.collapse_sentence(passes, own), icon=":material/compress:")
+    place.info(depth_words.gradient_sentence(passes, own), icon=":material/lightbulb:")
+    note(depth_words.collapse_sentence(passes, own))
     ghost = controls.curves_before(mine)
     show(draw_depth, passes, ghost, key="depth_panels", alt=depth_words.panels_alt)
-    st.caption(depth_words.setting(passes))
+    note(depth_words.setting(passes))
     download("depth.csv", lambda: measured.curves(passes).to_csv(index=False), "text/csv")
-    how_it_scales(run)
 
 
+def which_stacks(run: Run) -> None:
+    """How deep and wide the stacks are, and what makes deep ones fail."""
+    controls.depth_controls(run)
+    controls.experiments(run)
+
+
+@section
 def how_it_scales(run: Run) -> None:
     """The gradient of the last matrix in stacks of growing depth, beside theory."""
-    depths = measured.depths_below(link.value("depth"))
+    place = explained(("placement_depth",), CODE, key="scaling_story")
+    depth = link.value("depth")
+    if measured.depth_fault(stacks(run, depth)[0]):
+        return
+    depths = measured.depths_below(depth)
     wanted = tuple(each for n_layers in depths for each in stacks(run, n_layers))
     passes = measured_stacks(wanted, "scaling_work")
     if not passes:
         return
-    st.info(depth_words.xiong_sentence(passes), icon=":material/menu_book:")
+    place.info(depth_words.xiong_sentence(passes), icon=":material/menu_book:")
     show(draw_scaling, passes, key="depth_scaling", alt=depth_words.last_gradients_alt)
-    st.caption(depth_words.xiong_why(passes))
+    note(depth_words.xiong_why(passes))
 
 
 def stacks(run: Run, n_layers: int) -> tuple[Depth, ...]:
@@ -86,17 +90,17 @@ def measured_stacks(wanted: tuple[Depth, ...], key: str) -> tuple[Depth, ...]:
 @section
 def the_trained_layers(run: Run) -> None:
     """The layers of a trained model, on its own loss."""
+    place = explained(("placement_depth",), CODE[:1], key="own_layers")
     if not run.weights:
+        place.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
         return
-    title = _("The trained model's own layers")
-    heading(title, ("placement_depth",), CODE[:1], key="own_layers")
     targets = measured.own_targets(run)
     if targets is None:
-        st.info(depth_words.no_own_loss())
+        place.info(depth_words.no_own_loss())
         return
-    st.info(depth_words.own_sentence(run, targets), icon=":material/lightbulb:")
+    place.info(depth_words.own_sentence(run, targets), icon=":material/lightbulb:")
     show(draw_own, run, targets, key="own_panels", alt=depth_words.own_alt)
-    st.caption(depth_words.own_note(run))
+    note(depth_words.own_note(run))
 
 
 def draw_depth(passes: tuple[Depth, ...], ghost: tuple[Depth, ...] | None):

@@ -1,7 +1,5 @@
 """The norm in every place, with the same weights and the same input."""
 
-import streamlit as st
-
 from blocks import residual
 from blocks.inspection import placements as measures
 from blocks.inspection.placements import own_placement, placement_run, possible_placements
@@ -10,7 +8,7 @@ from blocks.run import Run
 from pages.figures import placements
 from pages.ui import labelled, terms
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.normalization import measured, tables, words
@@ -25,15 +23,14 @@ TILE_COLUMNS = 3
 def where_it_stands(run: Run) -> None:
     """What leaves a layer, and how a head reads, in every placement."""
     code = (*CODE, *layer_source(run.config))
-    title = _("Every norm placement, with the same weights")
-    heading(title, ("residual",), tuple(dict.fromkeys(code)), key="placements")
-    st.caption(words.placements_note(run))
+    place = explained(("residual",), tuple(dict.fromkeys(code)), key="placements")
+    note(words.placements_note(run))
     layer, head = words.shown_layer(run), labelled.selected_head(run)
     head_choice(run, head)
     shown = measured_placements(run, layer, head)
     if not shown:
         return
-    st.info(words.placements_sentence(run, layer, head, shown), icon=":material/lightbulb:")
+    place.info(words.placements_sentence(run, layer, head, shown), icon=":material/lightbulb:")
     left, right = columns(2)
     values = run, layer, head, shown
     with left:

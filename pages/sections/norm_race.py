@@ -9,7 +9,7 @@ from pages.figures import race as pictures
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.normalization import controls, race
@@ -22,7 +22,7 @@ from pages.ui.steps import in_steps
 def who_learns(run: Run) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
     code = (training.race_spec, training.Racer)
-    heading(_("Which one learns?"), ("placement_depth", "residual"), code, key="race_story")
+    place = explained(("placement_depth", "residual"), code, key="race_story")
     left, middle, right = st.columns(3)
     with left:
         slide("race_depth", _("Trained layers"), RACE_DEPTHS, link.value("race_depth"))
@@ -42,9 +42,9 @@ def who_learns(run: Run) -> None:
     n = race.n_updates(wanted, len(done.found))
     if not n:
         return
-    st.info(race.sentence(wanted, n), icon=":material/lightbulb:")
+    place.info(race.sentence(wanted, n), icon=":material/lightbulb:")
     show(draw_race, wanted, n, key="race_curves", alt=race.alt)
-    st.caption(race.note(wanted))
+    note(race.note(wanted))
 
 
 def draw_race(wanted: race.Racers, n: int):

@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import breakdown as pictures
 from pages.ui import link
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.parameters import controls, pieces, tables, words
@@ -19,8 +19,8 @@ from pages.ui.said import say
 def where_they_are(run: Run) -> None:
     """The total, the picture to click through, and the table."""
     code = (parameters.count_parameters, breakdown.by_kind)
-    heading(_("Where the parameters are"), ("parameters",), code, key="breakdown_story")
-    words.total(run.config)
+    with explained(("parameters",), code, key="breakdown_story"):
+        words.total(run.config)
     say(words.breakdown_sentence, run.config)
     view, path = link.value("breakdown"), link.value("opened_piece")
     controls.view_choice()
@@ -30,14 +30,14 @@ def where_they_are(run: Run) -> None:
     show(draw_pieces, *shown, key="pieces", alt=alt, on_click=click)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
-        st.caption(words.opened_sentence(run, view, path))
+        note(words.opened_sentence(run, view, path))
     with right:
         controls.open_choice(run, view, path)
     kind = path.partition("/")[0] if view == "by_kind" else ""
     tables.parts(run.config, kind if kind in list(Kind) else "")
     with st.expander(_("Memory of the weights"), icon=":material/memory:"):
         tables.sizes(run.config)
-        st.caption(_("Weights alone; int8 and int4 also need scales for groups of weights."))
+        note(_("Weights alone; int8 and int4 also need scales for groups of weights."))
 
 
 def draw_pieces(run: Run, view: str, path: str):

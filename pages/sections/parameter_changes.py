@@ -8,7 +8,7 @@ from blocks.cost import growth, variations
 from blocks.run import Run
 from pages.figures import parameter_changes, parameter_growth
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.parameters import controls, frames, tables, words
@@ -18,9 +18,8 @@ from pages.ui.said import say
 @section
 def what_changes_it(run: Run) -> None:
     """Each change counted against the reader's own configuration; a click takes it over."""
-    title = _("What changes the number")
-    heading(title, ("parameter_changes",), (variations.variations,), key="changes_story")
-    say(words.changes_sentence, run.config)
+    with explained(("parameter_changes",), (variations.variations,), key="changes_story"):
+        say(words.changes_sentence, run.config)
     click = functools.partial(controls.apply_clicked, run)
     show(draw_changes, run, key="differences", alt=words.changes_alt, on_click=click)
     controls.change_choice(run)
@@ -32,14 +31,14 @@ def what_changes_it(run: Run) -> None:
 def where_it_goes(run: Run) -> None:
     """Shares of embeddings, attention and feed-forward over width and depth."""
     code = (growth.over_width, growth.over_depth)
-    heading(_("Where the size goes"), ("parameter_growth",), code, key="growth_story")
-    say(words.growth_sentence, run.config)
+    with explained(("parameter_growth",), code, key="growth_story"):
+        say(words.growth_sentence, run.config)
     left, right = columns(2)
     with left:
         show(draw_growth, run, "d_model", key="over_width", alt=words.growth_alt)
     with right:
         show(draw_growth, run, "n_layers", key="over_depth", alt=words.growth_alt)
-    st.caption(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
+    note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
 
 
 def draw_changes(run: Run):

@@ -5,15 +5,15 @@ from blocks.run import Run
 from pages.figures import parameters
 from pages.ui import labelled, tables, words
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.language import _
 from pages.ui.said import say
 
 
 def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     """Every parameter, by formula, and counted; of the whole model, or of one of its blocks."""
-    heading(_("Parameters"), ("parameters",), (count_parameters,), key="parameters")
-    words.parameter_total(run.config.one_block() if of_one_block else run.config)
+    with explained(("parameters",), (count_parameters,), key="parameters"):
+        words.parameter_total(run.config.one_block() if of_one_block else run.config)
     left, right = columns([5, 6])
     with left:
         show(draw_parameters, run, of_one_block, key="parameter_bars", alt=words.parameters_alt)

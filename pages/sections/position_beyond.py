@@ -10,7 +10,7 @@ from blocks.run import Run
 from pages.figures import beyond
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import beyond_words, chosen, measured
@@ -25,9 +25,8 @@ from pages.ui.views import head_choice, layer_choice
 def beyond_the_length(run: Run) -> None:
     """The same weights with every kind, at once, twice and four times the trained length."""
     code = (beyond_length.spread, beyond_length.banded)
-    heading(_("Beyond the trained length"), ("beyond_length",), code, key="beyond")
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
-    left, right = st.columns(2)
+    left, right = explained(("beyond_length",), code, key="beyond").columns(2)
     with left:
         trained_length_choice(run)
     with right:
@@ -44,7 +43,7 @@ def beyond_the_length(run: Run) -> None:
         return
     done = tuple((kind, factor) for kind in KINDS for factor in FACTORS)
     done = tuple(each for each in done if each in work[:n_done])
-    st.caption(beyond_words.input_note(run, length))
+    note(beyond_words.input_note(run, length))
     _pictures(run, chosen.kind(run), layer, head, length, done)
 
 
@@ -88,29 +87,25 @@ def _too_long(run: Run, length: int) -> bool:
 @section
 def what_it_costs(run: Run) -> None:
     """The loss by position, where the weights are trained."""
-    heading(
-        _("What it costs, position by position"),
-        ("beyond_length", "surprise"),
-        (beyond_length.bits_by_position,),
-        key="costs",
-    )
+    place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
     if not run.weights:
-        st.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
+        place.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
         open_trained_model()
         return
     length = chosen.trained_len(run)
     n = measured.longest_measured(run, length)
     if measured.task_of(run, n) is None:
-        st.info(_("The task of this model has no examples of this length: choose another L."))
+        place.info(_("The task of this model has no examples of this length: choose another L."))
         return
     steps = [_bits_step(run, n, step) for step in range(measured.N_STEPS)]
     n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)
     if not n_steps:
         return
     shown = run, n, n_steps, length
-    say(beyond_words.loss_sentence, *shown)
+    with place:
+        say(beyond_words.loss_sentence, *shown)
     show(draw_loss, *shown, key="loss_far", alt=beyond_words.loss_alt)
-    st.caption(f"{beyond_words.loss_note(run, n_steps)} {beyond_words.table_end(run, n, length)}")
+    note(f"{beyond_words.loss_note(run, n_steps)} {beyond_words.table_end(run, n, length)}")
 
 
 def _bits_step(run: Run, n: int, step: int):

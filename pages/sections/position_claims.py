@@ -9,7 +9,7 @@ from pages.figures import claims, position_matrix
 from pages.figures.position_matrix import Names
 from pages.ui import labelled
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import chosen, claim_words, measured
@@ -28,7 +28,7 @@ def claims_tested(run: Run) -> None:
         position_claims.distance_only,
         position_claims.permutation,
     )
-    heading(_("Claims, tested"), ("position_claims",), code, key="claims")
+    place = explained(("position_claims",), code, key="claims")
     asked = chosen.n_asked(), chosen.shift(run), labelled.pinned_token(run)
     order = chosen.order(run)
     steps = [_step(run, kind, *asked) for kind in order]
@@ -36,7 +36,7 @@ def claims_tested(run: Run) -> None:
     if not n_done:
         return
     measured_claims = run, *asked, tuple(kind for kind in KINDS if kind in order[:n_done])
-    st.info(claim_words.grid_sentence(*measured_claims), icon=":material/lightbulb:")
+    place.info(claim_words.grid_sentence(*measured_claims), icon=":material/lightbulb:")
     shown = KINDS.index(chosen.kind(run))
     shift_choice(run)
     show(

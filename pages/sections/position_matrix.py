@@ -10,7 +10,7 @@ from pages.figures.position_curves import Axes
 from pages.figures.position_matrix import Names
 from pages.ui import terms
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.positions import chosen, measured, words
@@ -31,7 +31,7 @@ def the_positions(run: Run) -> None:
     """One kind, looked at from four sides."""
     kind = chosen.kind(run)
     code = (*source.positions_source(kind), position_tables.similarity)
-    heading(_("What tells a token where it stands"), ("positions",), code, key="positions")
+    place = explained(("positions",), code, key="positions")
     left, right = st.columns([7, 4])
     with left:
         kind_choice(run)
@@ -41,7 +41,8 @@ def the_positions(run: Run) -> None:
     if refusal(run):
         return
     n = chosen.n_positions(run)
-    say(words.kind_sentence, run, kind, n)
+    with place:
+        say(words.kind_sentence, run, kind, n)
     if kind is not PositionKind.NONE:
         _four_sides(run, kind, n)
 
@@ -52,7 +53,7 @@ def _four_sides(run: Run, kind: PositionKind, n: int) -> None:
     with left:
         shown = run, kind, n, position, pair
         show(draw_table, *shown, key="position_table", alt=words.table_alt, on_click=pin_and_choose)
-        st.caption(words.table_note(run, kind, n))
+        note(words.table_note(run, kind, n))
     with right:
         pair_choice(run)
         shown = run, kind, n, pair, position

@@ -8,7 +8,7 @@ from blocks.run import Run
 from blocks.weights import config_json
 from pages.figures import published_models
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.parameters import config_file, controls, counted, frames, tables, words
@@ -19,14 +19,14 @@ from pages.ui.said import say
 def what_others_have(run: Run) -> None:
     """A dot a model, the table with sources; a click takes the model."""
     code = (count_parameters, Preset)
-    heading(_("Published models"), ("published_models",), code, key="published_story")
-    say(words.published_sentence, run.config)
+    with explained(("published_models",), code, key="published_story"):
+        say(words.published_sentence, run.config)
     alt = words.published_alt
     show(draw_published, run, key="published", alt=alt, on_click=controls.take)
     controls.published_choice()
     with st.expander(_("Table with sources"), icon=":material/table:"):
         tables.published()
-    st.caption(
+    note(
         _(
             "Counted by formula; where a model's weights are published, tests check the "
             "count against them and against transformers. BERT and BART without a "
@@ -40,9 +40,8 @@ def what_others_have(run: Run) -> None:
 def your_own_file(run: Run) -> None:
     """A config.json, read, counted, and taken over by a button."""
     code = (config_json.read_config_file, config_json.Keys)
-    title = _("Your config.json")
-    heading(title, ("config_json",), code, key="config_file_story")
-    config_file.text_controls()
+    with explained(("config_json",), code, key="config_file_story"):
+        config_file.text_controls()
     file = config_file.found()
     if file is None:
         return
@@ -56,7 +55,7 @@ def your_own_file(run: Run) -> None:
             args=(file,),
             key="use_config_file",
         )
-    st.caption(config_file.note(file))
+    note(config_file.note(file))
     tables.of_file(file.config)
 
 

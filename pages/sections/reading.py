@@ -1,14 +1,12 @@
 """How the model reads the text: what each layer would say, and what surprises it."""
 
-import streamlit as st
-
 from blocks.inspection import lens as lenses
 from blocks.inspection import predictions
 from blocks.run import Run
 from pages.figures import lens, surprise
 from pages.ui import gpt_tables, next_words, predicted, reading_words
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -18,8 +16,8 @@ from pages.ui.sampling_controls import pin_position
 @section
 def what_each_layer_says(run: Run, position: int) -> None:
     """The logit lens: what the model would say if it stopped after each layer."""
-    heading(_("The logit lens"), ("logit_lens",), (lenses.logit_lens,), key="lens")
-    say(reading_words.lens_sentence, run, position)
+    with explained(("logit_lens",), (lenses.logit_lens,), key="lens"):
+        say(reading_words.lens_sentence, run, position)
     show(
         draw_lens,
         run,
@@ -28,19 +26,20 @@ def what_each_layer_says(run: Run, position: int) -> None:
         alt=reading_words.lens_alt,
         on_click=pin_position,
     )
-    st.caption(reading_words.lens_note(run, position))
+    note(reading_words.lens_note(run, position))
 
 
 @section
 def what_surprises(run: Run, position: int) -> None:
     """Loss and surprise at each token of the text."""
-    heading(_("Surprise"), ("surprise",), (predictions.surprise,), key="surprise")
+    place = explained(("surprise",), (predictions.surprise,), key="surprise")
     if predicted.surprise(run).empty:
-        st.info(reading_words.one_token_only(), icon=":material/lightbulb:")
+        place.info(reading_words.one_token_only(), icon=":material/lightbulb:")
         return
-    if note := next_words.sees_ahead(run):
-        st.caption(note)
-    say(reading_words.surprise_sentence, run)
+    if said := next_words.sees_ahead(run):
+        note(said)
+    with place:
+        say(reading_words.surprise_sentence, run)
     left, right = columns([7, 4])
     with left:
         show(

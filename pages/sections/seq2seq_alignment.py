@@ -9,7 +9,7 @@ from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names
 from pages.sections.seq2seq_attention import note_on_cross_attention
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.seq2seq import alignment_frames as frames
@@ -24,12 +24,11 @@ from pages.ui.steps import in_steps
 def alignment(run: Run) -> None:
     """Links read off cross-attention, held against the true ones where they are known."""
     code = (measures.hard_links, measures.score, measures.least_error)
-    heading(_("Alignment"), ("word_alignment", "cross_attention"), code, key="alignment")
+    place = explained(("word_alignment", "cross_attention"), code, key="alignment")
     if not any(measured.target_words(run)):
-        st.info(_("Nothing has been generated, so there is nothing to align."))
+        place.info(_("Nothing has been generated, so there is nothing to align."))
         return
     n_parts = _held_out_parts(run)
-    place = st.container()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = controls.aligned_row()
         has_best = frames.best_by(run, measures.Row(row), n_parts) is not None
@@ -68,7 +67,7 @@ def _links(run: Run, layer: int, head: int, row: str) -> None:
         alt=words.alt,
         on_click=controls.pin_aligned,
     )
-    st.caption(words.row_note(run, row))
+    note(words.row_note(run, row))
 
 
 def _heads(run: Run, layer: int, head: int, n_parts: int) -> None:
@@ -83,7 +82,7 @@ def _heads(run: Run, layer: int, head: int, n_parts: int) -> None:
         alt=words.table_alt,
         on_click=controls.open_aligned,
     )
-    st.caption(words.table_note(run, frames.MOST_HEADS, n_parts))
+    note(words.table_note(run, frames.MOST_HEADS, n_parts))
 
 
 def draw_alignment(run: Run, layer: int, head: int, row: str, pins: Pins):

@@ -10,7 +10,7 @@ from pages.figures import bipartite, heads
 from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -30,11 +30,11 @@ def three_attentions(run: Run) -> None:
     which, pins = measured.chosen(run), measured.pins(run)
     code = (CrossAttention, *source.heads_source(), two_texts.frame)
     concepts = ("cross_attention", "attention", "masks")
-    heading(_("Three kinds of attention"), concepts, code, key="three_attentions")
-    say(words.reads_sentence, run, which, pins)
+    with explained(concepts, code, key="three_attentions"):
+        say(words.reads_sentence, run, which, pins)
     note_on_cross_attention(run)
-    if note := words.padding_note(run):
-        st.info(note, icon=":material/visibility_off:")
+    if said := words.padding_note(run):
+        st.info(said, icon=":material/visibility_off:")
     _all_heads(run, which, pins)
     controls.which_attention(run, which)
     _one_head(run, which, pins)
@@ -43,8 +43,8 @@ def three_attentions(run: Run) -> None:
 
 def note_on_cross_attention(run: Run) -> None:
     """Where what is drawn is read in vain."""
-    if note := words.switched_off(run):
-        st.info(note, icon=":material/link_off:")
+    if said := words.switched_off(run):
+        st.info(said, icon=":material/link_off:")
 
 
 def _all_heads(run: Run, which: Chosen, pins: Pins) -> None:
@@ -60,7 +60,7 @@ def _all_heads(run: Run, which: Chosen, pins: Pins) -> None:
                 alt=words.tiles_alt,
                 on_click=controls.open_tile(kind),
             )
-    st.caption(
+    note(
         _(
             "One row of tiles per layer, one tile per head, all on one scale; grey is "
             "masked. A tick marks a pinned token. Click a tile to choose its head."
@@ -74,13 +74,13 @@ def _one_head(run: Run, which: Chosen, pins: Pins) -> None:
         on_click = controls.pin_cell(which.kind)
         shown = run, which, pins
         show(draw_map, *shown, key="two_text_map", alt=words.map_alt, on_click=on_click)
-        st.caption(words.map_note(run, which, measured.cut(run, which.kind, pins)))
+        note(words.map_note(run, which, measured.cut(run, which.kind, pins)))
     with right:
         n_edges = controls.n_edges(len(measured.keys(run, which.kind)))
         shown = run, which, pins, n_edges, measured.followed_text(which.kind)
         on_click = controls.pin_end(which.kind)
         show(draw_lines, *shown, key="two_text_lines", alt=words.lines_alt, on_click=on_click)
-        st.caption(words.lines_note(n_edges, bipartite.LEAST))
+        note(words.lines_note(n_edges, bipartite.LEAST))
         controls.edges_choice(len(measured.keys(run, which.kind)))
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from blocks.text.beam import BeamConfig, BeamSearch
 from pages.figures import beam_tree
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.language import _
 from pages.ui.seq2seq import decoding, decoding_words
 from pages.ui.seq2seq.decoding import Search, Standing
@@ -26,17 +26,15 @@ from pages.ui.steps import in_steps
 def how_it_is_written(here: Standing) -> None:
     """The target as it stands, what was tried, and what could come next."""
     code = (BeamSearch.advance, BeamConfig.score)
-    heading(_("The target, token by token"), ("beam_search",), code, key="decoding")
-    search_controls(here.search)
+    place = explained(("beam_search",), code, key="decoding")
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
         st.markdown(decoding_words.translation(here))
-        st.markdown(decoding_words.target_chips(here))
-        st.caption(decoding_words.legend())
+        st.markdown(decoding_words.target_chips(here), help=decoding_words.legend())
     notes = (decoding_words.sentence(here), decoding_words.against_grammar(here))
-    st.info(" ".join(filter(None, notes)), icon=":material/lightbulb:")
-    if note := decoding_words.mask_note(here):
-        st.caption(note)
+    place.info(" ".join(filter(None, notes)), icon=":material/lightbulb:")
+    if said := decoding_words.mask_note(here):
+        note(said)
     what_was_looked_at(here)
 
 
@@ -69,10 +67,10 @@ def what_was_looked_at(here: Standing) -> None:
                 on_click=partial(open_hypothesis, here),
             )
             go_on_from(here)
-            st.caption(decoding_words.tree_sentence(here))
+            note(decoding_words.tree_sentence(here))
             results(here)
-            if note := decoding_words.window_note(here):
-                st.caption(note)
+            if said := decoding_words.window_note(here):
+                note(said)
     with right:
         show(
             draw_choices,
@@ -81,7 +79,8 @@ def what_was_looked_at(here: Standing) -> None:
             alt=decoding_words.choices_alt,
             on_click=partial(force, here),
         )
-        st.caption(decoding_words.choices_sentence(here))
+        note(decoding_words.choices_sentence(here))
+        search_controls(here.search)
 
 
 def draw_tree(here: Standing):

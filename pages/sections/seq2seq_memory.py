@@ -7,7 +7,7 @@ from blocks.run import Run
 from pages.figures import encoder_output
 from pages.ui import labelled
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
@@ -21,8 +21,8 @@ BEFORE, AFTER = 0, -1
 def memory(run: Run) -> None:
     """How alike the source tokens are before and after, and which layer made them so."""
     code = (measures.tokens, measures.cosines, measures.changes, measures.across_languages)
-    heading(_("What the encoder hands over"), ("encoder_output",), code, key="memory")
-    say(words.sentence, run)
+    with explained(("encoder_output",), code, key="memory"):
+        say(words.sentence, run)
     pinned = labelled.pinned_token(run)
     for step, column in zip((BEFORE, AFTER), st.columns(2), strict=True):
         with column:
@@ -32,7 +32,7 @@ def memory(run: Run) -> None:
     left, right = columns(2)
     with left:
         show(draw_changes, run, pinned, key="source_changes", alt=words.changes_alt)
-        st.caption(_("‖after − before‖ / ‖before‖ of each token: 0 would be no change at all."))
+        note(_("‖after − before‖ / ‖before‖ of each token: 0 would be no change at all."))
     with right:
         st.markdown(words.lengths_sentence(run))
         words.table(run)

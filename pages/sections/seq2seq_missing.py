@@ -13,7 +13,7 @@ from pages.ui import labelled, link
 from pages.ui.changes import state as changes
 from pages.ui.chart import show
 from pages.ui.controls import switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.seq2seq import missing, missing_words
@@ -27,8 +27,8 @@ Measured = tuple[tuple[float, ...], ...]
 def when_the_source_is_missing(run: Run, here: Standing) -> None:
     """Cross-attention off, the source hidden or empty, and one token of it hidden at a time."""
     code = (without_source, moved_by_hiding)
-    heading(_("When the source goes missing"), ("without_source",), code, key="missing")
-    offer(run)
+    with explained(("without_source",), code, key="missing"):
+        offer(run)
     run = run.untouched
     left, right = st.columns(2)
     with left:
@@ -92,15 +92,15 @@ def token_by_token(run: Run) -> None:
         show(draw_hidden, *values, key="missing_tokens", alt=alt, on_click=missing.pin_both)
         bits = missing.matrix(found)
         st.info(missing_words.hidden_sentence(run, bits), icon=":material/lightbulb:")
-    if note := missing_words.hidden_note(run):
-        st.caption(note)
+    if said := missing_words.hidden_note(run):
+        note(said)
 
 
 def what_is_written_blind(here: Standing) -> None:
     """The target, written anew without the source."""
     steps = [_blind(here, way) for way in missing.WAYS]
     texts = in_steps(steps, what=here, key="blind").found
-    st.caption(missing_words.blind_sentence(texts))
+    note(missing_words.blind_sentence(texts))
     written = zip(map(_, missing.WAYS.values()), texts, strict=False)
     table = pd.DataFrame(written, columns=[_("without"), _("its output")])
     st.dataframe(table, hide_index=True, key="blind_table", height="content")

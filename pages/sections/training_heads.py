@@ -12,7 +12,7 @@ from pages.sections.heads import one_head
 from pages.ui import head_words, labelled, layers, link, runs, watched
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide
-from pages.ui.explain import heading
+from pages.ui.explain import heading, note
 from pages.ui.language import _
 from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT
 
@@ -77,7 +77,7 @@ def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
     row = watched.read_tokens(run.spec.task)
     shown = run.id, kept, row, measure, layer, head, step
     show(draw_births, *shown, key="head_births", alt=births_alt, on_click=open_point)
-    st.caption(births_sentence(*shown))
+    note(births_sentence(*shown))
 
 
 def draw_tiles(run: Run, layer: int, head: int, token: int):

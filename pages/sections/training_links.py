@@ -1,7 +1,5 @@
 """Where a decoder looks in its source, as the model learns."""
 
-import streamlit as st
-
 from blocks.inspection import linked
 from blocks.inspection.two_texts import AttentionKind
 from blocks.training.training_run import TrainingRun
@@ -10,7 +8,7 @@ from pages.sections.seq2seq_attention import three_attentions
 from pages.sections.training_heads import open_point, step_choice
 from pages.ui import head_words, link, watched
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import heading, note
 from pages.ui.language import _
 from pages.ui.seq2seq import measured
 
@@ -28,8 +26,8 @@ def how_links_come_to_be(run: TrainingRun) -> int:
     shown = run.id, run.snapshots.steps, which.layer, which.head, step
     alt, on_click = linked_sentence, _open_point
     show(draw_linked, *shown, key="linked_births", alt=alt, on_click=on_click)
-    note = _("The right tokens are the source tokens that determine the answer there.")
-    st.caption(f"{linked_sentence(*shown)} {note}")
+    right_ones = _("The right tokens are the source tokens that determine the answer there.")
+    note(f"{linked_sentence(*shown)} {right_ones}")
     three_attentions(seen)
     return step
 

@@ -9,6 +9,7 @@ from blocks.training.command_line import command_line
 from blocks.training.examples import openings
 from blocks.training.training_run import TrainingRun
 from pages.ui import link, runs, starts
+from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.language import _, current_language
 
@@ -26,7 +27,7 @@ def what_it_became(run: TrainingRun, step: int) -> None:
     _openings(run, step)
     _files(run, step)
     with st.expander(_("The same in a terminal"), key="terminal"):
-        st.caption(
+        note(
             _(
                 "The same settings give the same losses on the same kind of machine. Save "
                 "your text as text.txt."
@@ -38,8 +39,8 @@ def what_it_became(run: TrainingRun, step: int) -> None:
 
 
 def _openings(run: TrainingRun, step: int) -> None:
-    note = _("Open the model after {step:,} steps on a page that shows all of it:")
-    st.markdown(note.format(step=step))
+    text = _("Open the model after {step:,} steps on a page that shows all of it:")
+    st.markdown(text.format(step=step))
     text = openings(starts.build_task_once(run.spec.task))[current_language()]
     wanted = {"preset": runs.preset_of(run.id), "at_step": str(step), "text": text}
     if language := link.as_query().get("lang"):

@@ -12,7 +12,7 @@ from pages.figures import schedule as schedule_figure
 from pages.figures.curves import Steps
 from pages.ui import chips, link, runs, training_words
 from pages.ui.chart import show
-from pages.ui.explain import heading
+from pages.ui.explain import heading, note
 from pages.ui.language import _
 from pages.ui.training_controls import (
     one_minute,
@@ -31,7 +31,7 @@ def set_up() -> None:
     start_controls(asked)
     place = st.container(horizontal=True, vertical_alignment="center", key="expected")
     if asked.spec is not None:
-        st.caption(training_words.model_sentence(asked))
+        note(training_words.model_sentence(asked))
     left, right = st.columns(2, gap="large")
     with left:
         what_is_learned(asked)
@@ -61,7 +61,7 @@ def what_is_learned(asked: Wanted) -> None:
     st.markdown(training_words.task_sentence())
     if asked.task is not None:
         places = example(asked.task)
-        st.caption(training_words.example_sentence(places))
+        note(training_words.example_sentence(places))
         chips.show(training_words.example_chips(places, MOST_CHIPS), key="example")
 
 
@@ -71,10 +71,10 @@ def how_it_is_learned() -> None:
     heading(_("How it learns"), ("optimizers", "schedule"), code, key="recipe_set")
     recipe, _faults = wanted_recipe()
     recipe_controls(recipe)
-    st.caption(training_words.recipe_sentence())
+    note(training_words.recipe_sentence())
     d_model = link.config().d_model
     show(draw_schedule, recipe, d_model, key="planned_rates", alt=schedule_alt)
-    st.caption(training_words.schedule_sentence(recipe))
+    note(training_words.schedule_sentence(recipe))
 
 
 def draw_schedule(recipe: Recipe, d_model: int):

@@ -9,7 +9,7 @@ from pages.figures.curves import Steps, Told
 from pages.sections.training_setup import rates_picture
 from pages.ui import curve_words, link, runs, training_words, watched
 from pages.ui.chart import show_now
-from pages.ui.explain import heading
+from pages.ui.explain import heading, note
 from pages.ui.frame import live_section
 from pages.ui.language import _
 from pages.ui.training_run_controls import compare_choice, ended_note, run_buttons
@@ -21,7 +21,7 @@ def what_it_is_learning(run: TrainingRun) -> None:
     """Everything that changes while it learns; drawn anew again and again until the end."""
     code = (loss.cross_entropy, loop.Training)
     heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
-    st.caption(watched.title(run))
+    note(watched.title(run))
     is_active = run.state.is_active
     live_section(draw_state, run.id, every=STATE_EVERY if is_active else None)
     live_section(draw_curves, run.id, every=CURVES_EVERY if is_active else None)
@@ -88,7 +88,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     with right:
         alt = curve_words.curve_alt(training_words.score_name(view), view)
         show_now(score_picture(pictures, view, steps), key="score", alt=alt)
-    st.caption(training_words.smoothing_note(view))
+    note(training_words.smoothing_note(view))
     columns = st.columns(3)
     with columns[0]:
         recipe, d_model = view.spec.recipe, view.spec.config.d_model
@@ -97,7 +97,7 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     with columns[1]:
         figure = curves.gradients(pictures[0], steps, _)
         show_now(figure, key="gradients", alt=curve_words.gradient_alt(view))
-        st.caption(_("Grey: the whole gradient. The darker the blue, the later the layer."))
+        note(_("Grey: the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
         figure = curves.speed(pictures[0], steps, _)
         show_now(figure, key="speed", alt=curve_words.speed_alt(view))
@@ -132,7 +132,7 @@ def _samples(view: RunView) -> None:
     st.subheader(_("What it writes"), anchor="samples")
     with st.container(height=340, key="samples"):
         for sample in reversed(view.samples):
-            st.caption(training_words.sample_sentence(sample))
+            note(training_words.sample_sentence(sample))
             if sample.answers:
                 st.table(training_words.answers_table(sample.answers), hide_index=True)
             else:

@@ -8,7 +8,7 @@ from blocks.run import Run
 from pages.figures import weight_values
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, say
 from pages.ui.parameters import frames, measured, tables, weights_file, words
@@ -17,13 +17,12 @@ from pages.ui.parameters import frames, measured, tables, weights_file, words
 @section
 def how_they_are_spread(run: Run) -> None:
     """Histograms of the weights; a large model is built when the reader asks."""
-    title = _("The values: how weights are distributed")
-    heading(title, ("weight_values",), (measures.weight_values,), key="values_story")
+    place = explained(("weight_values",), (measures.weight_values,), key="values_story")
     if too_large := words.too_large(run):
-        st.info(too_large, icon=":material/block:")
+        place.info(too_large, icon=":material/block:")
         return
     if not measured.is_small(run):
-        st.caption(words.building_note(run))
+        note(words.building_note(run))
         switch("spread_of_weights", _("Build it and inspect its weights"))
     if not measured.is_shown(run):
         return
@@ -33,11 +32,11 @@ def how_they_are_spread(run: Run) -> None:
     except ConfigError as error:
         st.warning(say(error.faults[0]), icon=":material/block:")
         return
-    st.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
+    place.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
     if found.is_finite:
         show(draw_values, run, key="weight_values", alt=words.values_alt)
     tables.moments(found.moments, key="moment_table")
-    st.caption(words.values_note(run))
+    note(words.values_note(run))
 
 
 @section

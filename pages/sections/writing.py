@@ -12,7 +12,7 @@ from blocks.text.sampling import SamplingConfig
 from pages.figures import cache, written
 from pages.ui import chips, generated, link, written_words
 from pages.ui.chart import columns, show
-from pages.ui.explain import heading
+from pages.ui.explain import explained, note
 from pages.ui.frame import refuse
 from pages.ui.language import _
 from pages.ui.sampling_controls import (
@@ -47,25 +47,21 @@ class Text(NamedTuple):
 
 def what_is_written(run: Run, sampling: SamplingConfig) -> tuple[Text, Any]:
     """The text so far, and the place where it goes on; what takes long is left to `go_on`."""
-    heading(
-        _("The model writes on"),
-        ("sampling", "kv_cache"),
-        (Generation.advance, context_start),
-        key="writes",
-    )
     writer = generated.writer(run, sampling, link.value("sampling_seed"))
+    said_at = explained(("sampling", "kv_cache"), (Generation.advance, context_start), key="writes")
     writing_controls(writer)
-    if note := written_words.mask_note(run):
-        st.caption(note)
+    if said := written_words.mask_note(run):
+        note(said)
     write(writer, AT_ONCE)
     text = text_so_far(run, sampling)
     with st.container(key="text_so_far"):
         place = st.empty()
     show_text(text, place)
     if text.n_tokens:
+        said_at.info(token_sentence(text), icon=":material/lightbulb:")
         one_token(text)
     else:
-        st.info(written_words.nothing_yet(), icon=":material/lightbulb:")
+        said_at.info(written_words.nothing_yet(), icon=":material/lightbulb:")
     return text, place
 
 
@@ -92,7 +88,7 @@ def show_text(text: Text, place: Any) -> None:
     with place.container(border=True):
         found = written_words.chips(text.run, text.writer, text.n_tokens, text.opened)
         st.markdown(chips.as_markdown(found))
-        st.caption(chips.legend(("read", "written", "pinned")))
+        note(chips.legend(("read", "written", "pinned")))
 
 
 def go_on(text: Text, place: Any) -> None:
@@ -109,16 +105,6 @@ def go_on(text: Text, place: Any) -> None:
 
 def one_token(text: Text) -> None:
     """How probable each new token was, and what was read to make the one that is opened."""
-    new_token_choice(text.run, text.writer, text.n_tokens)
-    st.info(
-        " ".join(
-            (
-                written_words.opened_sentence(text.run, text.writer, text.opened),
-                written_words.most_read(text.run, text.writer, text.opened),
-            )
-        ),
-        icon=":material/lightbulb:",
-    )
     left, right = columns(2)
     with left:
         show(
@@ -131,13 +117,19 @@ def one_token(text: Text) -> None:
         )
     with right:
         show(draw_reads, *text[:3], text.opened, key="reads", alt=written_words.reads_alt)
+    new_token_choice(text.run, text.writer, text.n_tokens)
+
+
+def token_sentence(text: Text) -> str:
+    """With what chance the opened token was drawn, and who looked where to make it."""
+    shown = text.run, text.writer, text.opened
+    return f"{written_words.opened_sentence(*shown)} {written_words.most_read(*shown)}"
 
 
 def what_is_remembered(text: Text) -> None:
     """The cache of keys and values: what it takes, measured and by formula, and what it saves."""
     code = (kv_cache_bytes_per_token, KVCache)
-    heading(_("The cache of keys and values"), ("kv_cache",), code, key="cache")
-    st.markdown(written_words.cache_formula(text.run))
+    explained(("kv_cache",), code, key="cache").markdown(written_words.cache_formula(text.run))
     left, right = columns(2)
     with left:
         if text.n_tokens:
@@ -154,7 +146,7 @@ def what_it_saves(text: Text) -> None:
     """Milliseconds a token with and without the cache, measured when the reader asks for it."""
     attempt = measure_control(*text[:3])
     if attempt is None:
-        st.caption(written_words.what_is_measured())
+        note(written_words.what_is_measured())
         return
     measured = (*text[:3], attempt)
     with st.spinner(_("Measuring …")):

@@ -1,12 +1,13 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from blocks import ModelConfig
 from blocks.devices import available_devices, available_dtypes, device_name
+from blocks.faults import N_
 from blocks.inspection.settings import LEADERS, moved_along
 from blocks.kinds import (
     Activation,
@@ -20,6 +21,7 @@ from blocks.legal import divisors
 from blocks.training.recipe import WeightDtype
 from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS
+from pages.ui.fold import fold
 from pages.ui.language import _, current_language
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
@@ -29,36 +31,51 @@ MORE_WIDTHS, MORE_LAYERS = (5120, 6144, 8192, 12288, 16384), (32, 48, 64, 80, 96
 HEAD_WIDTHS = (4, 8, 16, 32, 64, 96, 128, 192, 256)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
 EXPERTS = (1, 2, 4, 8, 16)
+# What stands first where no panel says what it answers to.
+FIRST = ("n_layers", "d_model", "n_heads", "d_ff", "norm_placement", "norm_kind")
+FOLLOWERS = ("n_decoder_layers", "n_kv_heads", "d_ff")
 
 
-def architecture(shown: Architecture | None, presets: Sequence[str] = ()) -> None:
+class Shown(NamedTuple):
+    """What the sidebar is drawn for: the model of the page, and what becomes of it there."""
+
+    config: ModelConfig
+    kind: Architecture
+    is_counted: bool = False
+    is_to_train: bool = False
+
+    @property
+    def has_target(self) -> bool:
+        """Whether it reads one text and writes another."""
+        return self.config.architecture is Architecture.ENCODER_DECODER
+
+    @property
+    def has_wide_layers(self) -> bool:
+        """Whether there is a feed-forward layer."""
+        return not self.config.attention_only
+
+
+def architecture(
+    shown: Architecture | None, first: Sequence[str] = (), presets: Sequence[str] = ()
+) -> None:
     """Everything that the configuration holds, only legal choices, on a page that shows this.
 
-    None: the page shows each model as what it is. `presets`: what one may start from, where it is
-    not what runs on such a page.
+    None: the page shows each model as what it is. `first`: the fields that stand open; the others
+    are folded. `presets`: what one may start from, where it is not what runs on such a page.
     """
     config = weights.config(shown, "")
-    _preset(presets or (starts.names_of_two() if _has_target(config) else starts.names()))
+    here = Shown(config, shown or config.architecture, is_counted=bool(presets))
+    _preset(presets or (starts.names_of_two() if here.has_target else starts.names()))
     _weights(shown)
-    is_counted = bool(presets)
-    if shown is not Architecture.BLOCK:
-        _whole(config, (shown or config.architecture).reads_tokens, is_counted)
-    _shape(config, is_counted)
-    with st.expander(_("Experts, biases, dropout, initialization, seed, device"), key="more"):
-        _details(config)
-        _evaluation()
-        _place(available_dtypes(link.value("device")), link.value("dtype"))
+    _settings(here, first)
 
 
 def to_train(config: ModelConfig) -> None:
     """The same for a model that is trained from the start."""
-    _preset(starts.names_of_two() if _has_target(config) else starts.names())
+    here = Shown(config, config.architecture, is_to_train=True)
+    _preset(starts.names_of_two() if here.has_target else starts.names())
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))
-    _whole(config, reads_tokens=True)
-    _shape(config)
-    with st.expander(_("Experts, biases, dropout, initialization, seed, device"), key="more"):
-        _details(config)
-        _place([*WeightDtype], trained_dtype())
+    _settings(here)
 
 
 def trained_dtype() -> WeightDtype:
@@ -67,18 +84,46 @@ def trained_dtype() -> WeightDtype:
     return kinds[0] if kinds else WeightDtype.FLOAT32
 
 
-def _shape(config: ModelConfig, is_counted: bool = False) -> None:
-    _sizes(config, is_counted)
-    choose("norm_placement", _("Norm placement"), _placements(config))
-    choose("norm_kind", _("Norm"), NormKind)
-    switch("residual", _("Residual connection"), help=_("x + f(x). Off: only f(x) is passed on."))
-    if not config.attention_only:
-        pick("activation", _("Activation"), Activation)
-    choose("position_kind", _("Positional encoding"), PositionKind)
+def drawable(shown: Shown) -> list[str]:
+    """The fields that this model has, in the order of the table."""
+    return [name for name, control in CONTROLS.items() if control.is_there(shown)]
 
 
-def _has_target(config: ModelConfig) -> bool:
-    return config.architecture is Architecture.ENCODER_DECODER
+def _settings(shown: Shown, first: Sequence[str] = ()) -> None:
+    """What stands first, and all the rest one click away."""
+    fields = drawable(shown)
+    opened = [name for name in first or FIRST if name in fields]
+    for name in opened:
+        CONTROLS[name].draw(shown)
+        _moved_with(name, opened, shown.config)
+    folded = [name for name in fields if name not in opened]
+    more = fold(_more_label(folded), key="more", icon=":material/tune:", type="compact")
+    if more.open:
+        with more:
+            for name in folded:
+                CONTROLS[name].draw(shown)
+                _moved_with(name, folded, shown.config)
+
+
+def _more_label(folded: Sequence[str]) -> str:
+    """How many settings there are, and how many of them the reader has changed."""
+    n, n_changed = len(folded), len(link.state().keys() & {*folded})
+    if not n_changed:
+        return _("More settings · {n}").format(n=n)
+    return _("More settings · {n} · :orange[{changed} changed]").format(n=n, changed=n_changed)
+
+
+def _moved_with(name: str, beside: Sequence[str], config: ModelConfig) -> None:
+    """Where a value has moved along with another from what was started from: said beside it.
+
+    Where its own control is folded, beside the one that it follows.
+    """
+    led = moved_along(starts.start(link.value("preset")).config, config)
+    for follower in [each for each in FOLLOWERS if each in led]:
+        leader, (before, now) = LEADERS[follower], led[follower]
+        if follower == name or (leader == name and follower not in beside):
+            text = _("{name} follows {leader}: {before} → {now}")
+            st.caption(text.format(name=follower, leader=leader, before=before, now=now))
 
 
 def _preset(shipped: Iterable[str]) -> None:
@@ -144,47 +189,46 @@ def _which_weights(shown: str, can_be_trained: bool) -> None:
     )
 
 
-def _whole(config: ModelConfig, reads_tokens: bool, is_counted: bool = False) -> None:
-    layers = LAYERS + MORE_LAYERS if is_counted else LAYERS
-    if _has_target(config):
-        slide("n_layers", _("n_layers · encoder layers"), layers, config.n_layers)
-        label = _("n_decoder_layers · decoder layers")
-        slide("n_decoder_layers", label, layers, config.n_decoder_layers)
-        _followed("n_decoder_layers", config)
-        switch("share_embeddings", _("Share one embedding table between source and target"))
-    else:
-        slide("n_layers", _("n_layers · layers"), layers, config.n_layers)
-    if reads_tokens:
-        switch("tie_embeddings", _("Weight tying (embedding = output)"))
+def _n_layers(shown: Shown) -> None:
+    label = _("n_layers · encoder layers") if shown.has_target else _("n_layers · layers")
+    slide("n_layers", label, _layers(shown), shown.config.n_layers)
 
 
-def _sizes(config: ModelConfig, is_counted: bool) -> None:
-    widths = WIDTHS + MORE_WIDTHS if is_counted else WIDTHS
-    slide("d_model", _("d_model · hidden size"), widths, config.d_model)
+def _n_decoder_layers(shown: Shown) -> None:
+    label = _("n_decoder_layers · decoder layers")
+    slide("n_decoder_layers", label, _layers(shown), shown.config.n_decoder_layers)
+
+
+def _layers(shown: Shown) -> tuple[int, ...]:
+    return LAYERS + MORE_LAYERS if shown.is_counted else LAYERS
+
+
+def _d_model(shown: Shown) -> None:
+    widths = WIDTHS + MORE_WIDTHS if shown.is_counted else WIDTHS
+    slide("d_model", _("d_model · hidden size"), widths, shown.config.d_model)
+
+
+def _n_heads(shown: Shown) -> None:
+    config = shown.config
     heads = [n for n in divisors(config.d_model) if _turns(config, n)]
     slide("n_heads", _("n_heads · query heads"), heads, config.n_heads)
-    kv_heads = divisors(config.n_heads)
-    slide("n_kv_heads", _("n_kv_heads · key and value heads"), kv_heads, config.n_kv_heads)
-    _followed("n_kv_heads", config)
     kind = terms.attention_kind(config)
     st.caption(f"{_width_of_a_head(config)} · {kind}")
-    if config.attention_only:
-        return
+
+
+def _n_kv_heads(shown: Shown) -> None:
+    kv_heads = divisors(shown.config.n_heads)
+    label = _("n_kv_heads · key and value heads")
+    slide("n_kv_heads", label, kv_heads, shown.config.n_kv_heads)
+
+
+def _d_ff(shown: Shown) -> None:
+    config = shown.config
     wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward hidden layer"), wide, config.d_ff)
-    _followed("d_ff", config)
     if config.n_experts > 1:
         text = _("d_ff of each of {n} experts; a token passes through {active} of them.")
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
-
-
-def _followed(name: str, config: ModelConfig) -> None:
-    """Where a value has moved along with another from what was started from: said beside it."""
-    led = moved_along(starts.start(link.value("preset")).config, config)
-    if name in led:
-        before, now = led[name]
-        text = _("{name} follows {leader}: {before} → {now}")
-        st.caption(text.format(name=name, leader=LEADERS[name], before=before, now=now))
 
 
 def _width_of_a_head(config: ModelConfig) -> str:
@@ -193,10 +237,11 @@ def _width_of_a_head(config: ModelConfig) -> str:
     return f"n_heads · d_head = {config.n_heads} · {config.d_head} = {config.width_of_heads}"
 
 
-def _placements(config: ModelConfig) -> list[NormPlacement]:
+def _norm_placement(shown: Shown) -> None:
     """Parallel is about two parts: without feed-forward there is one, in a decoder are three."""
-    has_two = not config.attention_only and not _has_target(config)
-    return [kind for kind in NormPlacement if has_two or kind is not NormPlacement.PARALLEL]
+    has_two = shown.has_wide_layers and not shown.has_target
+    options = [kind for kind in NormPlacement if has_two or kind is not NormPlacement.PARALLEL]
+    choose("norm_placement", _("Norm placement"), options)
 
 
 def _turns(config: ModelConfig, n_heads: int) -> bool:
@@ -206,72 +251,173 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
     return not is_rope or has_own or config.d_model // n_heads % 2 == 0
 
 
-def _details(config: ModelConfig) -> None:
-    _details_of_ends(config)
-    if config.norm.norm_placement is NormPlacement.PARALLEL:
-        n_norms = config.norm.parallel_norms
-        slide("parallel_norms", _("parallel_norms · norms per layer"), (1, 2), n_norms)
-    else:
-        switch("attention_only", _("Attention only, no feed-forward"))
-    if not config.attention_only:
-        experts(config)
-    _details_of_attention(config)
-    switch("norm_affine", _("Norms have learned scales"))
-    switch("feed_forward_bias", _("Biases in the feed-forward layer"))
-    slider("dropout", _("Dropout"), config.dropout, least=0.0, most=0.9, step=0.05)
-    pick("initialization", _("Initialization"), Initialization)
+def _parallel_norms(shown: Shown) -> None:
+    n_norms = shown.config.norm.parallel_norms
+    slide("parallel_norms", _("parallel_norms · norms per layer"), (1, 2), n_norms)
 
 
-def _details_of_ends(config: ModelConfig) -> None:
-    """What stands before the first layer of a whole model, and after the last."""
-    if config.architecture.reads_tokens:
-        switch("embedding_norm", _("Norm after embedding and position (BERT, BART)"))
-    if _has_target(config):
-        switch("relative_bias", _("Learned bias for each distance (T5)"))
-    if config.architecture is Architecture.ENCODER:
-        slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), config.n_segments)
-        switch("pooler", _("Pooler: one vector of the first token"))
+def _n_segments(shown: Shown) -> None:
+    slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), shown.config.n_segments)
 
 
-def _details_of_attention(config: ModelConfig) -> None:
-    widths = {width for width in HEAD_WIDTHS if width <= config.d_model}
-    slide("d_head", _("d_head · width of one head"), widths, config.d_head)
-    if config.position.position_kind is PositionKind.ROPE:
-        shown = config.position.rotary_share
-        label = _("Rotated share of each head")
-        slider("rotary_share", label, shown, least=0.05, most=1.0, step=0.05)
-    switch("qk_norm", _("Normalize queries and keys (QK norm)"))
-    if config.attention.qk_norm:
-        switch("qk_norm_scale", _("QK norms have learned scales"))
-    switch("attention_bias", _("Biases of queries, keys and values"))
-    switch("out_bias", _("Bias of the output projection"), shown=config.has_out_bias)
+def _n_experts(shown: Shown) -> None:
+    label = _("n_experts · feed-forward layers side by side")
+    slide("n_experts", label, EXPERTS, shown.config.n_experts)
 
 
-def experts(config: ModelConfig) -> None:
-    """How many feed-forward layers stand side by side, and how many of them a token passes."""
-    slide("n_experts", _("n_experts · feed-forward layers side by side"), EXPERTS, config.n_experts)
-    if config.n_experts > 1:
-        active = range(1, min(config.n_experts, max(EXPERTS)) + 1)
-        label = _("n_active_experts · experts per token")
-        slide("n_active_experts", label, active, config.n_active_experts)
-        shown = config.feed_forward.expert_capacity
-        label = _("expert_capacity · times the even share (0: no limit)")
-        slider("expert_capacity", label, shown, least=0.0, most=2.0, step=0.25)
+def _n_active_experts(shown: Shown) -> None:
+    active = range(1, min(shown.config.n_experts, max(EXPERTS)) + 1)
+    label = _("n_active_experts · experts per token")
+    slide("n_active_experts", label, active, shown.config.n_active_experts)
 
 
-def _evaluation() -> None:
-    switch(
-        "training",
-        _("Training mode"),
-        help=_("Dropout is on, and BatchNorm uses the statistics of this batch."),
-    )
+def _expert_capacity(shown: Shown) -> None:
+    capacity = shown.config.feed_forward.expert_capacity
+    label = _("expert_capacity · times the even share (0: no limit)")
+    slider("expert_capacity", label, capacity, least=0.0, most=2.0, step=0.25)
 
 
-def _place(dtypes: Sequence[str], dtype: str) -> None:
-    """Seed, device and number format."""
-    enter("seed", _("Seed"), link.value("seed"))
-    pick("device", _("Device"), available_devices(), label_of=device_name)
+def _d_head(shown: Shown) -> None:
+    widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_model}
+    slide("d_head", _("d_head · width of one head"), widths, shown.config.d_head)
+
+
+def _rotary_share(shown: Shown) -> None:
+    share = shown.config.position.rotary_share
+    label = _("Rotated share of each head")
+    slider("rotary_share", label, share, least=0.05, most=1.0, step=0.05)
+
+
+def _out_bias(shown: Shown) -> None:
+    switch("out_bias", _("Bias of the output projection"), shown=shown.config.has_out_bias)
+
+
+def _dropout(shown: Shown) -> None:
+    slider("dropout", _("Dropout"), shown.config.dropout, least=0.0, most=0.9, step=0.05)
+
+
+def _dtype(shown: Shown) -> None:
+    dtypes = [*WeightDtype] if shown.is_to_train else available_dtypes(link.value("device"))
+    dtype = trained_dtype() if shown.is_to_train else link.value("dtype")
     pick("dtype", _("Number format"), dtypes, label_of=str, shown=dtype)
+
+
+def _device(_shown: Shown) -> None:
+    pick("device", _("Device"), available_devices(), label_of=device_name)
+
+
+def _switched(name: str, label: str, help: str = "") -> Callable[[Shown], None]:
+    return lambda _shown: switch(name, _(label), help=_(help) or None)
+
+
+def _chosen(name: str, label: str, options: Iterable[str]) -> Callable[[Shown], None]:
+    return lambda _shown: choose(name, _(label), options)
+
+
+def _picked(name: str, label: str, options: Iterable[str]) -> Callable[[Shown], None]:
+    return lambda _shown: pick(name, _(label), options)
+
+
+def _always(_shown: Shown) -> bool:
+    return True
+
+
+def _is_parallel(shown: Shown) -> bool:
+    return shown.config.norm.norm_placement is NormPlacement.PARALLEL
+
+
+def _has_experts(shown: Shown) -> bool:
+    return shown.has_wide_layers and shown.config.n_experts > 1
+
+
+class Control(NamedTuple):
+    """One setting: what draws it, and which models have it."""
+
+    draw: Callable[[Shown], None]
+    is_there: Callable[[Shown], bool] = _always
+
+
+# By the field that each sets, in the order in which they stand.
+CONTROLS = {
+    "n_layers": Control(_n_layers, lambda shown: shown.kind is not Architecture.BLOCK),
+    "n_decoder_layers": Control(_n_decoder_layers, lambda shown: shown.has_target),
+    "share_embeddings": Control(
+        _switched("share_embeddings", N_("Share one embedding table between source and target")),
+        lambda shown: shown.has_target,
+    ),
+    "tie_embeddings": Control(
+        _switched("tie_embeddings", N_("Weight tying (embedding = output)")),
+        lambda shown: shown.kind.reads_tokens,
+    ),
+    "d_model": Control(_d_model),
+    "n_heads": Control(_n_heads),
+    "n_kv_heads": Control(_n_kv_heads),
+    "d_ff": Control(_d_ff, lambda shown: shown.has_wide_layers),
+    "norm_placement": Control(_norm_placement),
+    "norm_kind": Control(_chosen("norm_kind", N_("Norm"), NormKind)),
+    "residual": Control(
+        _switched(
+            "residual", N_("Residual connection"), N_("x + f(x). Off: only f(x) is passed on.")
+        ),
+    ),
+    "activation": Control(
+        _picked("activation", N_("Activation"), Activation), lambda shown: shown.has_wide_layers
+    ),
+    "position_kind": Control(_chosen("position_kind", N_("Positional encoding"), PositionKind)),
+    "embedding_norm": Control(
+        _switched("embedding_norm", N_("Norm after embedding and position (BERT, BART)")),
+        lambda shown: shown.config.architecture.reads_tokens,
+    ),
+    "relative_bias": Control(
+        _switched("relative_bias", N_("Learned bias for each distance (T5)")),
+        lambda shown: shown.has_target,
+    ),
+    "n_segments": Control(
+        _n_segments, lambda shown: shown.config.architecture is Architecture.ENCODER
+    ),
+    "pooler": Control(
+        _switched("pooler", N_("Pooler: one vector of the first token")),
+        lambda shown: shown.config.architecture is Architecture.ENCODER,
+    ),
+    "parallel_norms": Control(_parallel_norms, _is_parallel),
+    "attention_only": Control(
+        _switched("attention_only", N_("Attention only, no feed-forward")),
+        lambda shown: not _is_parallel(shown),
+    ),
+    "n_experts": Control(_n_experts, lambda shown: shown.has_wide_layers),
+    "n_active_experts": Control(_n_active_experts, _has_experts),
+    "expert_capacity": Control(_expert_capacity, _has_experts),
+    "d_head": Control(_d_head),
+    "rotary_share": Control(
+        _rotary_share, lambda shown: shown.config.position.position_kind is PositionKind.ROPE
+    ),
+    "qk_norm": Control(_switched("qk_norm", N_("Normalize queries and keys (QK norm)"))),
+    "qk_norm_scale": Control(
+        _switched("qk_norm_scale", N_("QK norms have learned scales")),
+        lambda shown: shown.config.attention.qk_norm,
+    ),
+    "attention_bias": Control(
+        _switched("attention_bias", N_("Biases of queries, keys and values"))
+    ),
+    "out_bias": Control(_out_bias),
+    "norm_affine": Control(_switched("norm_affine", N_("Norms have learned scales"))),
+    "feed_forward_bias": Control(
+        _switched("feed_forward_bias", N_("Biases in the feed-forward layer"))
+    ),
+    "dropout": Control(_dropout),
+    "initialization": Control(_picked("initialization", N_("Initialization"), Initialization)),
+    "training": Control(
+        _switched(
+            "training",
+            N_("Training mode"),
+            N_("Dropout is on, and BatchNorm uses the statistics of this batch."),
+        ),
+        lambda shown: not shown.is_to_train,
+    ),
+    "seed": Control(lambda _shown: enter("seed", _("Seed"), link.value("seed"))),
+    "device": Control(_device),
+    "dtype": Control(_dtype),
+}
 
 
 def choose(name: str, label: str, options: Iterable[str], *, label_of=terms.option) -> None:

@@ -1,7 +1,9 @@
 """The explanation of a picture, one click away, and the code that ran."""
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -9,6 +11,13 @@ from blocks.faults import N_
 from pages.ui import present
 from pages.ui.language import _, explanation
 
+# Of a line beside a picture, in words.
+AT_A_GLANCE = 25
+SENTENCE = re.compile(r"(?<=[.!?])(?<!al\.)\s+(?=\S)|(?<=[。！？])")
+CLAUSE = re.compile(r"(?<=[.!?;:])(?<!al\.)\s+(?=\S)|(?<=[。！？；：])")
+WORD, CHARACTER = re.compile(r"[^\W\d_\u4e00-\u9fff]{2,}"), re.compile(r"[\u4e00-\u9fff]")
+# Markup, and what a reader or a model has written.
+NO_WORDS = re.compile(r"`[^`]*`|\u2068[^\u2069]*\u2069|:[a-z]+(-badge)?\[")
 TITLES = {
     "block": N_("The block"),
     "flow": N_("Information flow"),
@@ -75,10 +84,21 @@ TITLES = {
 }
 
 
+def explained(concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str) -> Any:
+    """The explanations and the source of a panel; returned is the place at their left.
+
+    There stands the sentence, or what is chosen first.
+    """
+    place, right = st.columns([6, 1])
+    with right, st.container(horizontal=True, gap="xsmall", key=f"{key}_explained"):
+        _ways_deeper(concepts, code, key)
+    return place
+
+
 def heading(
     title: str, concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str
 ) -> None:
-    """A section's title with its explanations and its source beside it.
+    """The title of a part with its explanations and its source beside it.
 
     On a projector the title of the panel stands there already.
     """
@@ -86,16 +106,45 @@ def heading(
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{key}_heading"):
         st.subheader(title, width="content", anchor=key)
-        _explanations(concepts, key)
-        if code:
-            _source(code, key)
+        _ways_deeper(concepts, code, key)
+
+
+def note(text: str) -> None:
+    """A line beside a picture: as much of it as is read at a glance, the rest at its mark."""
+    shown, rest = at_a_glance(text)
+    st.caption(shown, help=rest or None)
+
+
+def at_a_glance(text: str) -> tuple[str, str]:
+    """The first sentences, and what comes after them where all are more than a few words."""
+    ends = _ends(SENTENCE, text)
+    if n_words(text[: ends[0]]) > AT_A_GLANCE:
+        ends = _ends(CLAUSE, text)
+    short = [end for end in ends if n_words(text[:end]) <= AT_A_GLANCE]
+    end = max(short, default=ends[0])
+    return text[:end].strip(), text[end:].strip()
+
+
+def _ends(of_part: re.Pattern[str], text: str) -> list[int]:
+    return [*(found.start() for found in of_part.finditer(text)), len(text)]
+
+
+def n_words(text: str) -> float:
+    """Words as they are read; a word of Chinese has about 1.8 characters."""
+    text = NO_WORDS.sub(" ", text)
+    return len(WORD.findall(text)) + len(CHARACTER.findall(text)) / 1.8
+
+
+def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable], key: str) -> None:
+    _explanations(concepts, key)
+    if code:
+        _source(code, key)
 
 
 def _explanations(concepts: Sequence[str], key: str) -> None:
-    """One way to all that explains a section; what is in it is sent when it is opened."""
-    titles = [_(TITLES[concept]) for concept in concepts]
+    """One way to all that explains a panel; what is in it is sent when it is opened."""
     pop = st.popover(
-        titles[0] if len(titles) == 1 else _("Explained"),
+        _("Explained"),
         icon=":material/menu_book:",
         type="tertiary",
         key=f"{key}_explain",
@@ -103,6 +152,7 @@ def _explanations(concepts: Sequence[str], key: str) -> None:
     )
     if not pop.open:
         return
+    titles = [_(TITLES[concept]) for concept in concepts]
     for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
         tab.markdown(explanation(concept))
 

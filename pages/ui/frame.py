@@ -11,12 +11,13 @@ from blocks.cost.memory import bytes_text
 from blocks.faults import N_
 from blocks.kinds import Architecture
 from blocks.run import Run
-from pages.ui import cached, controls, link, present, starts
+from pages.ui import cached, controls, link, panel, present, starts
 from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
 from pages.ui.language import LANGUAGES, _, current_language, say
+from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
 
@@ -60,33 +61,44 @@ DEFAULT_MASK = {Architecture.GPT: "causal", Architecture.ENCODER_DECODER: "causa
 
 
 def open_page(
-    title: str, architecture: Architecture | None, *, first_shown: str = "", is_calm: bool = False
+    title: str,
+    architecture: Architecture | None,
+    panels: Sequence[Panel] = (),
+    *,
+    first_shown: str = "",
+    is_calm: bool = False,
 ) -> Run:
     """Draw what surrounds a page and return the run that the reader has set.
 
     `architecture` is what the page shows, whatever the model was published as; None: each model
-    as what it is. `first_shown`: the preset where the link names none. `is_calm`: with the sidebar
+    as what it is. The open one of its `panels` says which settings stand first.
+    `first_shown`: the preset where the link names none. `is_calm`: with the sidebar
     folded away.
     """
     st.session_state["default_mask"] = DEFAULT_MASK.get(architecture)
-    sidebar = functools.partial(controls.architecture, architecture)
+
+    def sidebar() -> None:
+        controls.architecture(architecture, panel.fields(panels))
+
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar, is_calm=is_calm)
     run = current_run(architecture)
     beside.note(architecture, run)
     return run
 
 
-def open_counting_page(title: str, *, first_shown: str = FIRST_COUNTED) -> Run:
+def open_counting_page(
+    title: str, panels: Sequence[Panel] = (), *, first_shown: str = FIRST_COUNTED
+) -> Run:
     """The same for a page that counts: each model whole and as what it is, whatever its size."""
     st.session_state["default_mask"] = None
-    draw_frame(title, first_shown, _whatever_its_size)
+
+    def sidebar() -> None:
+        controls.architecture(_of_two(), panel.fields(panels), starts.names_to_count())
+
+    draw_frame(title, first_shown, sidebar)
     run = current_run(_of_two())
     beside.note_counted(run)
     return run
-
-
-def _whatever_its_size() -> None:
-    controls.architecture(_of_two(), starts.names_to_count())
 
 
 def _of_two() -> Architecture | None:

@@ -19,13 +19,15 @@ class Panel:
 
     `draw` gets the values that the page has for all its panels. It may return what goes on once
     the page stands, as a text does that is still being written. `choices` draws what the reader
-    chooses for this panel, and perhaps for others: a layer, a head, a token.
+    chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
+    settings of the sidebar that it answers to, which stand first there.
     """
 
     name: str
     title: str
     draw: Callable[..., Callable[[], None] | None]
     choices: Callable[..., None] | None = None
+    fields: tuple[str, ...] = ()
 
 
 def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
@@ -57,6 +59,11 @@ def opened(panels: Sequence[Panel]) -> Panel:
     """The panel that the link names; where this page has none of that name, the first."""
     named = [panel for panel in panels if panel.name == link.value("panel")]
     return named[0] if named else panels[0]
+
+
+def fields(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """What the open panel answers to; nothing where it does not say, or where all are open."""
+    return () if is_all() or not panels else opened(panels).fields
 
 
 def open_panel(name: str) -> None:
@@ -107,13 +114,18 @@ def _show_all(panels: Sequence[Panel], values: Sequence[Any], files) -> None:
     for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
-        [(_(panel.title), partial(panel.draw, *values)) for panel in panels]
+        [(_(panel.title), partial(_one_of_all, panel, values)) for panel in panels]
     )
     if files:
         st.subheader(_("Save the results"))
         files(*values)
     for each in goes_on:
         each()
+
+
+def _one_of_all(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
+    st.subheader(_(panel.title), anchor=panel.name)
+    return panel.draw(*values)
 
 
 def _taking_away(values: Sequence[Any], files: Callable[..., None] | None) -> None:

@@ -31,6 +31,19 @@ def test_a_move_is_in_the_link_which_shows_it_and_back_undoes_it(reader: Reader)
     expect(value(page, "d_model")).to_have_text("96")
 
 
+def test_what_is_folded_is_one_click_away_and_back_undoes_it_too(reader: Reader):
+    page = reader.open("/block?preset=course&d_model=64&panel=heads")
+    expect(at(page, "norm_placement")).to_have_count(0)
+    at(page, "more").locator("summary").click()
+    choose(page, "norm_placement", "post")
+    expect_query(page, d_model="64", norm_placement="post")
+    expect(at(page, "more").locator("summary")).to_contain_text("1 changed")
+    page.go_back()
+    expect(at(page, "norm_placement").get_by_role("radio", name="pre")).to_be_checked()
+    settle(page)
+    assert query(page) == {"d_model": "64", "panel": "heads"}
+
+
 def test_a_spoilt_link_is_read_as_far_as_it_can_be_and_back_and_on_lead_through_it(reader: Reader):
     spoilt = "n_heads=javascript:alert(1)&text=a%00b%ED%A0%80%ff%&%00=%&lang=../en"
     page = reader.open(f"/block?preset=course&d_model=64&d_model=96&{spoilt}")
@@ -40,6 +53,8 @@ def test_a_spoilt_link_is_read_as_far_as_it_can_be_and_back_and_on_lead_through_
     expect_query(page, d_model="96", norm_placement="post")
     page.go_back()
     expect(at(page, "norm_placement").get_by_role("radio", name="pre")).to_be_checked()
+    settle(page)
+    as_fast_as_a_hand(page)
     page.go_forward()
     expect(at(page, "norm_placement").get_by_role("radio", name="post")).to_be_checked()
     expect(value(page, "d_model")).to_have_text("96")

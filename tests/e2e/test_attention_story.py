@@ -7,7 +7,7 @@ from told import at, click_mark, expect_query, plot, settle
 
 def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywhere(reader: Reader):
     page = reader.open("/attention?preset=sort&text=transform&layer=1&panel=all")
-    page.get_by_role("heading", name="One head, step by step").click()
+    page.get_by_role("heading", name="What does a head do?").click()
     page.keyboard.press("n")
     expect_query(page, attention_step="scores")
     page.keyboard.press("n")
@@ -29,4 +29,4 @@ def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywh
     click_mark(page, "head_measures", 2, y)
     expect_query(page, layer="1", head="3")
     expect(at(page, "bipartite").get_by_text("Lines of layer 2, head 3")).to_be_visible()
-    expect(at(page, "filmstrip_heading")).to_be_visible()
+    expect(at(page, "filmstrip_explained")).to_be_visible()

@@ -102,9 +102,10 @@ def control(at: AppTest, name: str) -> Any:
 
 
 def said(at: AppTest) -> str:
-    """All sentences on the page."""
+    """All sentences on the page, those at a question mark among them."""
     kinds = (at.title, at.subheader, at.markdown, at.caption, at.info, at.warning, at.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
+    more = (each.help for each in (*at.caption, *at.markdown))
+    return "\n".join([*(str(each.value) for kind in kinds for each in kind), *more])
 
 
 def words_in_pictures(at: AppTest) -> str:

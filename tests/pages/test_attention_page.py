@@ -50,15 +50,15 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
     assert "attends mostly to" in said(first) and "The weights are trained" in said(first)
     headings = [heading.value for heading in first.subheader]
     assert headings == [
-        "One head, step by step",
-        "Why divide by √d_head",
-        "Attention is not contribution",
+        "What does a head do?",
+        "Why divide by √d?",
+        "Who is heard?",
         "Contribution graph",
-        "Who reads whom",
-        "All layers, all heads",
-        "Sharing keys and values",
+        "Who reads whom?",
+        "All heads",
+        "Sharing keys",
         "Other ways to attend",
-        "What if a part were off?",
+        "Switch a part off",
         "Save the results",
     ]
     assert len(first.dataframe[0].value) == 16

@@ -1,9 +1,16 @@
 """A page as its panels: one is open, the link names it, and the next is one press away."""
 
+from collections.abc import Iterator
+
 import pytest
 from opened import PAGES, assert_works, opened, press, visit
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block, Element
 
+from pages.ui.explain import AT_A_GLANCE, n_words
+
+MOST_WORDS = 150
+SAYING = ("title", "subheader", "markdown", "caption", "info")
 WITHOUT = ("app.py", "pages/training.py")
 WITH_PANELS = [page for page in PAGES if page not in WITHOUT]
 
@@ -21,13 +28,33 @@ def next_panel(at: AppTest) -> str | None:
     return next((key for key in ways if key != "to_all"), None)
 
 
+def assert_short(at: AppTest) -> None:
+    """A panel says what it says in few words; more stands one click away."""
+    shown = [each for each in unfolded(at.main) if each.type in SAYING]
+    captions = [each.value for each in shown if each.type == "caption"]
+    assert [text for text in captions if n_words(text) > AT_A_GLANCE] == []
+    texts = [str(each.value) for each in shown]
+    assert sum(map(n_words, texts)) <= MOST_WORDS, texts
+
+
+def unfolded(block: Block) -> Iterator[Element]:
+    """All that stands on the page without a click."""
+    for node in block.children.values():
+        if not isinstance(node, Block):
+            yield node
+        elif node.type not in ("popover", "expander", "expandable"):
+            yield from unfolded(node)
+
+
 @pytest.mark.parametrize("page", WITH_PANELS)
 def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
     at = one_panel(page)
+    assert_short(at)
     wanted, seen = len(at.tabs), {at.session_state["panel"]}
     while key := next_panel(at):
         press(at, key)
         assert_works(at, warnings=None)
+        assert_short(at)
         assert at.query_params["panel"] == key.removeprefix("to_")
         seen.add(at.session_state["panel"])
     assert len(seen) == wanted
@@ -63,6 +90,6 @@ def test_everything_on_a_page_is_one_press_away_and_one_back():
 
 
 def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_panel_in_both():
-    for lang, title in (("en", "Dead units"), ("zh", "死亡单元")):
+    for lang, title in (("en", "Which units never fire?"), ("zh", "哪些单元从不激活？")):
         at = visit(one_panel("pages/feed_forward.py"), lang=lang, panel="dead-units", preset=None)
         assert at.session_state["panel"] == title

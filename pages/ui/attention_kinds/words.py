@@ -195,9 +195,8 @@ def shared_tiles(run: Run) -> pd.DataFrame:
 def pooled_note(run: Run) -> str:
     """Where the shared keys and values come from."""
     text = _(
-        "Shared keys and values are the means of this model's own, in every layer: how "
-        "a model is converted before further training (Ainslie et al. 2023). Weights: "
-        "{weights}."
+        "Shared keys and values are the means of this model's own, as in a conversion before "
+        "further training (Ainslie et al. 2023). Weights: {weights}."
     )
     random = _("random, seed {seed}").format(seed=run.seed)
     return text.format(weights=_("trained") if run.weights else random)

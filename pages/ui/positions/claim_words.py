@@ -101,7 +101,7 @@ def sentences(run: Run, kind: PositionKind, n: int, shift: int, token: int) -> N
     verdicts = measured_here(run, kind, n, shift, token)
     for verdict in verdicts or ():
         text = sentence(run, kind, verdict, shift=shift, token=token)
-        st.markdown(f"{_badge(verdict.holds)} **{_(NAMES[verdict.claim])}.** {text}")
+        st.markdown(f"{_badge(verdict.holds)} **{_(NAMES[verdict.claim])}.**", help=text)
 
 
 def _badge(holds: bool | None) -> str:

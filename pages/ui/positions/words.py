@@ -18,7 +18,7 @@ def kind_sentence(run: Run, kind: PositionKind, n: int) -> str:
         case PositionKind.NONE:
             return _(
                 "No position information: no table, no rotation, no bias. The panel "
-                "“Claims, tested” measures what follows from that."
+                "“Are the claims true?” measures what follows from that."
             )
         case PositionKind.LEARNED:
             return f"{_learned_source(run)} {_learned_size(run, n)}"

@@ -23,16 +23,26 @@ def flops_text(count: float) -> str:
 
 
 def about(kind: Architecture, run: Run) -> str:
-    """What it is, in a short list."""
-    known, row = architectures.ABOUT[kind], _row(kind, run)
-    rows = (
-        (_("Who attends to whom"), _(known.reads)),
+    """How large it is and who sees whom, in a short list."""
+    row = _row(kind, run)
+    return _list(
+        (_("Who attends to whom"), _(architectures.ABOUT[kind].reads)),
         (_("Parameters"), f"{int(row['parameters']):,}"),
         (_("FLOPs per output token"), flops_text(row["per_token"])),
+    )
+
+
+def more_about(kind: Architecture) -> str:
+    """Where it comes from and what it is good for."""
+    known = architectures.ABOUT[kind]
+    return _list(
         (_("Pre-training objective"), _(known.trained)),
         (_("Typical use"), _(known.used)),
         (_("Examples"), known.examples),
     )
+
+
+def _list(*rows: tuple[str, str]) -> str:
     return "\n".join(f"- **{name}:** {value}" for name, value in rows)
 
 

@@ -15,18 +15,13 @@ from pages.ui.seq2seq.fields import written_ids
 
 def search_controls(search: Search) -> None:
     """Greedy or a beam, and when it ends."""
-    columns = st.columns(3)
-    with columns[0]:
-        label = _("beam_width · hypotheses kept (1: greedy)")
-        slider("beam_width", label, search.how.beam_width)
-    with columns[1]:
-        label = _("max_new_tokens · longest target")
-        slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
-    with columns[2]:
-        if search.how.beam_width > 1:
-            label = _("length_penalty · above 0 favors longer targets")
-            shown = search.how.length_penalty
-            slider("length_penalty", label, shown, step=0.1)
+    label = _("beam_width · hypotheses kept (1: greedy)")
+    slider("beam_width", label, search.how.beam_width)
+    label = _("max_new_tokens · longest target")
+    slider("max_new_tokens", label, search.how.max_new_tokens, most=64)
+    if search.how.beam_width > 1:
+        label = _("length_penalty · above 0 favors longer targets")
+        slider("length_penalty", label, search.how.length_penalty, step=0.1)
 
 
 def step_controls(here: Standing) -> None:
