@@ -9,7 +9,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.feed_forward import controls, measured, tables, words
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.said import say
 from pages.ui.views import pin_token
 
@@ -61,7 +61,7 @@ def draw_bend(run: Run, layer: int, expert: int):
     """Curves, slopes and pre-activations over one axis."""
     chosen = measured.activation(run)
     groups = [
-        (chosen if chosen in group else group[0], ", ".join(terms.option(kind) for kind in group))
+        (chosen if chosen in group else group[0], enumeration(terms.option(kind) for kind in group))
         for group in measures.same_bend()
     ]
     found = measured.standing(run, layer, expert)

@@ -22,7 +22,7 @@ from blocks.training.recipe import WeightDtype
 from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS
 from pages.ui.fold import fold
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, enumeration
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
@@ -143,7 +143,7 @@ def _preset(shipped: Iterable[str]) -> None:
         )
     changed = sorted(link.config_changes())
     if changed and not starts.start(link.value("preset")).weights:
-        st.caption(_("Yours differs from it in {names}.").format(names=", ".join(changed)))
+        st.caption(_("Yours differs from it in {names}.").format(names=enumeration(changed)))
 
 
 def _preset_label(name: str) -> str:

@@ -16,7 +16,7 @@ from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
-from pages.ui.language import LANGUAGES, _, current_language, say
+from pages.ui.language import LANGUAGES, _, current_language, enumeration, say
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
@@ -152,7 +152,7 @@ def _adjusted(fault: Fault) -> str:
     """What could not be, and what is used instead."""
     said = _("Adjusted: {what}").format(what=say(fault))
     config = link.config().flat() if fault.mend else {}
-    now = ", ".join(f"{name} = {config[name]}" for name in fault.mend)
+    now = enumeration(f"{name} = {config[name]}" for name in fault.mend)
     return f"{said} → {now}" if now else said
 
 
@@ -259,7 +259,7 @@ def refuse(faults: Sequence[Fault]) -> None:
     for i, fault in enumerate(faults):
         st.error(say(fault), icon=":material/block:")
         if fault.mend:
-            mend = ", ".join(f"{name} = {value}" for name, value in fault.mend.items())
+            mend = enumeration(f"{name} = {value}" for name, value in fault.mend.items())
             st.button(
                 _("Use {mend}").format(mend=mend),
                 on_click=_apply,

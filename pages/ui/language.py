@@ -3,6 +3,7 @@
 import functools
 import gettext
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
@@ -24,6 +25,11 @@ def _(text: str) -> str:
 def ngettext(one: str, many: str, n: int) -> str:
     """The text for a number of things, in the reader's language."""
     return _catalogue(current_language()).ngettext(one, many, n)
+
+
+def enumeration(names: Iterable[str]) -> str:
+    """Names in a row, with the comma of the reader's language."""
+    return _(", ").join(names)
 
 
 def in_language(text: str, language: str) -> str:

@@ -9,7 +9,7 @@ from blocks.training.stories import Language
 from blocks.training.tasks import TaskKind, TokenKind
 from pages.ui import controls, link, runs
 from pages.ui.controls import choose, slide, slider
-from pages.ui.language import _, say
+from pages.ui.language import _, enumeration, say
 from pages.ui.own_text import text_controls
 from pages.ui.training_fields import CORPORA
 from pages.ui.training_spec import STORY_TASKS, Wanted, learner, row_bounds, wanted
@@ -149,7 +149,7 @@ def mend_button(fault: Fault, *, key: str) -> None:
 
 def mend_text(fault: Fault) -> str:
     """The values that mend a fault."""
-    return ", ".join(f"{name} = {value}" for name, value in fault.mend.items())
+    return enumeration(f"{name} = {value}" for name, value in fault.mend.items())
 
 
 def _apply(mend: dict) -> None:

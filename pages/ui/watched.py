@@ -20,7 +20,7 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig
 from blocks.training.training_run import RunView, TrainingRun
 from pages.ui import cached, layers, link, runs, starts, terms
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 
 MOST_NAMED = 2
 MOST_TOKENS = 48
@@ -59,7 +59,7 @@ def names(one: TrainingSpec, other: TrainingSpec) -> tuple[str, str]:
     found = list(differences(one, other).items())[:MOST_NAMED]
     if not found:
         return _("this training run"), _("repeat of the same run")
-    return tuple(", ".join(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
+    return tuple(enumeration(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
 
 
 def _short(value: object) -> str:

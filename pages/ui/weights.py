@@ -3,7 +3,7 @@
 from blocks import ModelConfig
 from blocks.kinds import Architecture
 from pages.ui import link, starts, terms
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 
 FREE_TO_CHANGE = {"dropout", "initialization"}
 
@@ -69,6 +69,6 @@ def why_random(architecture: Architecture | None) -> str:
         return _("You chose random weights.")
     if changed:
         text = _("Trained weights fit one configuration; yours differs in {names}.")
-        return text.format(names=", ".join(changed))
+        return text.format(names=enumeration(changed))
     is_random = architecture is Architecture.BLOCK and link.value("input_kind") == "random"
     return _("The trained model reads words, not a random tensor.") if is_random else ""

@@ -7,7 +7,7 @@ from pages.ui import terms
 from pages.ui.attention import frames, measured
 from pages.ui.attention.step_words import drawn_note
 from pages.ui.attention.words import head_called, token
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 
 
@@ -74,7 +74,7 @@ def _named(run: Run) -> str:
         return _(
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
-    listed = ", ".join(f"{terms.head_name(name)} {n}" for name, n in counts.items())
+    listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in counts.items())
     return _("Named, with more than half of the weight: {listed}.").format(listed=listed)
 
 

@@ -7,7 +7,7 @@ from blocks.run import Run
 from pages.ui.attention import frames, measured
 from pages.ui.attention.arithmetic import number
 from pages.ui.attention.words import head_called, token
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 
 
@@ -31,7 +31,7 @@ def _most_read(run: Run, row: np.ndarray, most: int = 3) -> str:
     order = np.argsort(-np.nan_to_num(row), kind="stable")[:most]
     text = _("{token} ({share})")
     shown = [key for key in order if row[key] > 0.05] or order[:1]
-    return ", ".join(
+    return enumeration(
         text.format(token=token(run, int(key)), share=percent(float(row[key]))) for key in shown
     )
 

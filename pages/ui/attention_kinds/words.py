@@ -10,7 +10,7 @@ from blocks.run import Run
 from pages.ui import terms
 from pages.ui.attention_kinds import measured
 from pages.ui.changes.measured import reads_tokens
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 
 KINDS = {
     AttentionKind.FULL: N_("full attention"),
@@ -173,7 +173,7 @@ def maps_alt(run: Run, layer: int, head: int, reach: Reach, *_marked: int) -> st
 def sharing_alt(run: Run, layer: int, *_marked: int) -> str:
     """The three rows of maps in words."""
     configs = (measured.with_shared(run, n) for n in measured.shared(run))
-    kinds = ", ".join(map(terms.attention_kind, configs))
+    kinds = enumeration(map(terms.attention_kind, configs))
     text = _("The first heads of layer {layer} in {kinds}, a row each.")
     return text.format(layer=layer + 1, kinds=kinds)
 

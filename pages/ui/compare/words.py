@@ -16,7 +16,7 @@ from pages.ui.compare.trade_offs import Axes, Candidate, cache_format
 from pages.ui.cost import amounts
 from pages.ui.cost import names as cost_names
 from pages.ui.cost.units import duration
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import readable
 from pages.ui.words import parameter_count
 
@@ -66,8 +66,8 @@ def how_many_differ(pair: Pair) -> str:
     names = list(found.iloc[:, 0])
     more = "" if len(names) <= MOST_NAMED else " …"
     text = _("Settings that differ ({n}): {names}")
-    said = text.format(n=len(names), names=", ".join(names[:MOST_NAMED]) + more)
-    led = ", ".join(moved_along(pair.a.config, pair.b.config))
+    said = text.format(n=len(names), names=enumeration(names[:MOST_NAMED]) + more)
+    led = enumeration(moved_along(pair.a.config, pair.b.config))
     return (
         f"{said}  \n" + _("Not set, but changed along: {names}.").format(names=led) if led else said
     )
@@ -233,7 +233,7 @@ def front_sentence(found: tuple[Candidate, ...], axes: Axes, n: int) -> str:
     names = [literal(name) for name in front["name"]]
     more = "" if len(names) <= MOST_NAMED else " …"
     text = _("{n} of {all} lie on the front: {names}.")
-    said = text.format(n=len(front), all=len(table), names=", ".join(names[:MOST_NAMED]) + more)
+    said = text.format(n=len(front), all=len(table), names=enumeration(names[:MOST_NAMED]) + more)
     return " ".join(filter(None, (said, _of_b(table, axes), _left_out(found, table))))
 
 

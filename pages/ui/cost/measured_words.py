@@ -16,7 +16,7 @@ from pages.ui.cost.amounts import in_bytes, rounded
 from pages.ui.cost.device_speed import Place, Speed
 from pages.ui.cost.measured import Case
 from pages.ui.cost.units import byte_rate, duration, flop_rate
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 
 PHASES = {"prefill": N_("prefill: all tokens at once"), "decode": N_("decode: one more token")}
@@ -181,7 +181,7 @@ def bound_sentence(case: Case, peak: DevicePeak) -> str:
     ):
         found = rows["operation"][rows["bound"] == bound]
         if len(found):
-            parts.append(_(text).format(names=", ".join(map(operation, found))))
+            parts.append(_(text).format(names=enumeration(map(operation, found))))
     said = f"{_what_runs(case)} {'; '.join(parts)}."
     return f"{said} {_why(case, peak)}".strip()
 
@@ -244,7 +244,7 @@ def measured_sentence(case: Case, peak: DevicePeak, names: tuple[str, ...]) -> s
     for bound, text in ABOVE.items():
         above = rows["operation"][(rows["share"] > ABOUT) & (rows["bound"] == bound)]
         if len(above):
-            said.append(_(text).format(names=", ".join(map(operation, above))))
+            said.append(_(text).format(names=enumeration(map(operation, above))))
     return " ".join(said)
 
 

@@ -10,7 +10,7 @@ from blocks.run import Run
 from pages.ui import terms
 from pages.ui.cost.flop_words import capacity_note
 from pages.ui.feed_forward import measured
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent
 
 ROUNDING = 1e-4  # of the output's size, in float32 and more
@@ -184,7 +184,7 @@ def unit_sentence(run: Run, layer: int, expert: int, unit: int) -> str:
     """What one unit answers to."""
     row = measured.unit_table(run, layer, expert).iloc[unit]
     table = measured.exciting(run, layer, expert, unit)
-    names = ", ".join(literal(label) for label in dict.fromkeys(table["label"].head(3)))
+    names = enumeration(literal(label) for label in dict.fromkeys(table["label"].head(3)))
     text = _(
         "Unit {unit} is active at {active} of the tokens and saturated at {flat}. "
         "Strongest at {tokens} ({hidden:.2f})."
@@ -265,7 +265,7 @@ def route_sentence(run: Run, layer: int, token: int) -> str:
     found, config = measured.routes(run, layer), measured.mixture(run)
     experts = [int(expert) for expert in found.index[token]]
     no_room = _("over capacity")
-    listed = ", ".join(
+    listed = enumeration(
         f"{expert} ({weight:.0%})" if is_kept else f"{expert} ({no_room})"
         for expert, weight, is_kept in zip(
             experts, found.weight[token], found.kept[token], strict=True

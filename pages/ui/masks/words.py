@@ -13,7 +13,7 @@ from blocks.inspection.mask_steps import of_kind
 from blocks.masks import MaskKind
 from blocks.run import Run
 from pages.ui import terms
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.masks import measured
 from pages.ui.masks.measured import Leaks
 
@@ -346,7 +346,7 @@ def kinds_alt(run: Run, *_more: Hashable) -> str:
         n_open = int(measured.open_cells(of_kind(run, kind)).sum())
         counts.append(f"{terms.option(kind)} {n_open}")
     text = _("Masks of this input side by side, with the number of allowed cells: {counts}.")
-    return text.format(counts=", ".join(counts))
+    return text.format(counts=enumeration(counts))
 
 
 def mask_alt(run: Run, *_more: Hashable) -> str:

@@ -11,7 +11,7 @@ from blocks.kinds import Initialization, NormKind
 from blocks.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import pick, slide, slider
-from pages.ui.language import _, current_language, say
+from pages.ui.language import _, current_language, enumeration, say
 from pages.ui.normalization import measured
 from pages.ui.normalization.fields import joined
 
@@ -119,7 +119,7 @@ def refused(fault: Fault) -> None:
     """What cannot be measured here, and a button with the nearest that can."""
     st.error(say(fault), icon=":material/block:")
     if fault.mend:
-        mend = ", ".join(f"{name} = {value}" for name, value in fault.mend.items())
+        mend = enumeration(f"{name} = {value}" for name, value in fault.mend.items())
         label = _("Use {mend}").format(mend=mend)
         st.button(label, on_click=_apply, args=(fault,), key="mend_depth", type="primary")
 

@@ -8,7 +8,7 @@ from blocks.inspection.stack import N_CLASSES
 from blocks.kinds import NormKind
 from blocks.run import Run
 from pages.ui import starts, terms
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.normalization import measured
 from pages.ui.normalization.measured import Depth
 
@@ -41,7 +41,7 @@ def setting(passes: tuple[Depth, ...]) -> str:
         "Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
         "{classes} random classes at each token ({loss} in the first stack)."
     )
-    seeds = ", ".join(map(str, dict.fromkeys(each.seed for each in passes)))
+    seeds = enumeration(map(str, dict.fromkeys(each.seed for each in passes)))
     said = text.format(
         n=depth.n_layers,
         d_model=config.d_model,
@@ -146,7 +146,7 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
     if pd.isna(found.iloc[0]):
         return _("There is only one token, so there is no other to compare it with.")
     ends = {name: of(curves, name, "similarity")["median"].iloc[-1] for name in _drawn(passes)}
-    listed = ", ".join(
+    listed = enumeration(
         f"{terms.option(name)} {value:.2f}" for name, value in ends.items() if value == value
     )
     text = _(
@@ -160,7 +160,7 @@ def collapse_sentence(passes: tuple[Depth, ...], own: str) -> str:
             "Switch them off to compare."
         )
         alike = [terms.option(name) for name, value in ends.items() if value > ALIKE]
-        listed = ", ".join(alike)
+        listed = enumeration(alike)
         verdict = (
             _("they become nearly identical all the same: {listed}") if alike else _("they do not")
         )

@@ -9,7 +9,7 @@ from blocks.run import Run
 from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
 from blocks.training.spec import TrainingSpec
 from pages.ui import cached, link, terms
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.normalization.controls import chosen_placements
 from pages.ui.normalization.depth_words import names
 
@@ -73,19 +73,19 @@ def sentence(wanted: Racers, n: int) -> str:
     """Which of them learned, and what to try next."""
     ends = curves(wanted, n).groupby("placement", sort=False)["loss"].last()
     called = names(list(ends.index))
-    listed = ", ".join(f"{called[name]} {loss:.2f}" for name, loss in ends.items())
+    listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in ends.items())
     text = _("Loss after {n} steps: {listed} nats. Guessing at random gives {guess:.2f}.")
     said = [text.format(n=n, listed=listed, guess=GUESS)]
     stuck = [called[name] for name, loss in ends.items() if not loss < STUCK]
     lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
     if lost:
         text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
-        said.append(text.format(lost=", ".join(names(lost).values())))
+        said.append(text.format(lost=enumeration(names(lost).values())))
     if n < N_UPDATES:
         return " ".join(said)
     if stuck:
         text = _("Hardly better than random guessing: {stuck}.")
-        said.append(text.format(stuck=", ".join(stuck)))
+        said.append(text.format(stuck=enumeration(stuck)))
     said.append(_try_next(wanted, n_stuck=len(stuck)))
     return " ".join(said).strip()
 

@@ -6,7 +6,7 @@ from blocks.inspection.placements import own_placement, placement_run, possible_
 from blocks.kinds import NormKind, NormPlacement
 from blocks.run import Run
 from pages.ui import labelled, terms
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.normalization import measured
 
 NORM_NAMES = {
@@ -171,7 +171,7 @@ def placements_sentence(run: Run, layer: int, head: int, shown: tuple[str, ...])
         text = _("Yours is {own}: {rms:.3g}.")
         said.append(text.format(own=terms.option(own), rms=sizes[own]))
     if broken:
-        said.append(_("Not finite: {names}.").format(names=", ".join(broken)))
+        said.append(_("Not finite: {names}.").format(names=enumeration(broken)))
     return " ".join(said)
 
 
@@ -211,7 +211,7 @@ def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
 def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int) -> str:
     """The tiles in words."""
     text = _("Attention weights of head {head} in layer {layer}, for {names}; pinned: {token}.")
-    names = ", ".join(terms.option(name) for name in shown)
+    names = enumeration(terms.option(name) for name in shown)
     token_name = literal(run.input.labels[token])
     return text.format(head=head, layer=layer + 1, names=names, token=token_name)
 

@@ -8,7 +8,7 @@ from blocks import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.ui import link, starts
-from pages.ui.language import _, literal, say
+from pages.ui.language import _, enumeration, literal, say
 from pages.ui.parameters import counted
 from pages.ui.weights import FREE_TO_CHANGE
 
@@ -31,7 +31,7 @@ def text_controls() -> None:
             _("… or upload a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
         )
         known = _("Known families: {names}.")
-        st.caption(known.format(names=", ".join(FAMILIES)))
+        st.caption(known.format(names=enumeration(FAMILIES)))
     for fault in st.session_state.get("config_file_faults", ()):
         st.error(_said(fault), icon=":material/block:")
 
@@ -87,7 +87,7 @@ def sentence(file: ConfigFile) -> str:
     others = [name for name in file.named if name != file.counted_as]
     if others:
         text = _("The file says {names}: its task head is not counted.")
-        said.append(text.format(names=", ".join(map(literal, others[:3]))))
+        said.append(text.format(names=enumeration(map(literal, others[:3]))))
     return " ".join(said)
 
 
@@ -96,7 +96,7 @@ def note(file: ConfigFile) -> str:
     said = []
     if file.assumed:
         text = _("Not in the file, so the family's default is used: {names}.")
-        names = ", ".join(literal(f"{name} = {value}") for name, value in file.assumed)
+        names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
         said.append(text.format(names=names))
     said.append(
         _(

@@ -12,7 +12,7 @@ from blocks.cost.memory import bytes_text
 from blocks.inspection.weight_values import N_BINS
 from blocks.run import Run
 from pages.ui import cached, terms
-from pages.ui.language import _
+from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 from pages.ui.parameters import amounts, counted, measured, names, pieces
 from pages.ui.settings import memory_budget
@@ -164,7 +164,7 @@ def growth_alt(run: Run, size: str) -> str:
     first, last = table.iloc[0], table.iloc[-1]
     text = _("Shares against {size}: from {first} ({before}) to {last} ({after}).")
     before, after = (
-        ", ".join(f"{names.share(name)} {percent(float(row[name]))}" for name in Share)
+        enumeration(f"{names.share(name)} {percent(float(row[name]))}" for name in Share)
         for row in (first, last)
     )
     ends = {"first": f"{int(first[size]):,}", "last": f"{int(last[size]):,}"}

@@ -11,7 +11,7 @@ from blocks.inspection.beyond_length import FACTORS
 from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.ui import terms
-from pages.ui.language import _, say
+from pages.ui.language import _, enumeration, say
 from pages.ui.positions import measured
 
 Done = tuple[tuple[PositionKind, int], ...]  # kinds and factors that were run
@@ -40,7 +40,7 @@ def refusals(run: Run, layer: int, trained_len: int, done: Done) -> list[str]:
     return [
         text.format(
             kind=terms.option(kind),
-            lengths=", ".join(map(str, rows["seq_len"])),
+            lengths=enumeration(map(str, rows["seq_len"])),
             why=say(rows["found"].iloc[0]),
         )
         for kind, rows in refused.groupby("kind", sort=False)

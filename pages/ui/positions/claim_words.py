@@ -10,7 +10,7 @@ from blocks.inspection.position_claims import Claim, Verdict
 from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.ui import terms
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, enumeration
 from pages.ui.positions import measured
 from pages.ui.positions.controls import KINDS
 from pages.ui.positions.words import token_name
@@ -235,7 +235,7 @@ def grid_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds, _shown: int
     """The grid in words."""
     texts, names, width = list(grid(run, n, shift, token, kinds)["text"]), kind_names(), len(KINDS)
     rows = [zip(names, texts[i * width : (i + 1) * width], strict=True) for i in range(len(NAMES))]
-    said = [", ".join(f"{kind} {text}" for kind, text in row) for row in rows]
+    said = [enumeration(f"{kind} {text}" for kind, text in row) for row in rows]
     claims = zip(claim_names(), said, strict=True)
     return "; ".join(f"{claim}: {row}" for claim, row in claims) + "."
 

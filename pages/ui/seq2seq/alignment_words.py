@@ -6,7 +6,7 @@ from blocks.faults import N_
 from blocks.inspection.alignment import MEAN, Row, score
 from blocks.run import Run
 from pages.ui.attention.words import head_called
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.alignment_frames import best
 from pages.ui.seq2seq.attention_controls import ROW_LABELS
@@ -118,7 +118,7 @@ def _own_links(run: Run, layer: int, head: int, row: str, most: int = 6) -> str:
         text = _("From the largest weights of {head}, among others: {pairs}.")
     else:
         text = _("From the largest weights of {head}: {pairs}.")
-    return text.format(head=aligned_called(layer, head), pairs=", ".join(pairs))
+    return text.format(head=aligned_called(layer, head), pairs=enumeration(pairs))
 
 
 def row_note(run: Run, row: str) -> str:

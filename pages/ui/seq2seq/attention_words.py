@@ -7,7 +7,7 @@ from blocks.inspection.two_texts import AttentionKind
 from blocks.interventions import without_cross_attention
 from blocks.run import PaddingSide, Run
 from pages.ui.attention.words import head_called
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent, readable
 from pages.ui.seq2seq import measured
 from pages.ui.seq2seq.attention_controls import KIND_LABELS
@@ -91,7 +91,7 @@ def most_read(row: np.ndarray, names: tuple[str, ...], most: int = 3) -> str:
     order = np.argsort(-np.nan_to_num(row), kind="stable")[:most]
     shown = [key for key in order if row[key] > 0.05] or order[:1]
     text = _("{token} ({share})")
-    return ", ".join(
+    return enumeration(
         text.format(token=literal(names[key]), share=percent(float(row[key]))) for key in shown
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from blocks.run import Run
 from blocks.text.bilingual import is_chinese
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 from pages.ui.seq2seq import missing
 
 LITTLE, MUCH = 0.1, 1.0
@@ -62,7 +62,7 @@ def hidden_sentence(run: Run, bits: np.ndarray) -> str:
         for column in strong
     )
     text = _("Largest effects on the prediction (bits): {pairs}.")
-    return text.format(pairs=", ".join(pairs))
+    return text.format(pairs=enumeration(pairs))
 
 
 def blind_sentence(texts: list[str]) -> str:
