@@ -53,7 +53,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "What does a head do?",
         "Why divide by √d?",
         "Who is heard?",
-        "Contribution graph",
+        "Through all layers",
         "Who reads whom?",
         "All heads",
         "Sharing keys",
