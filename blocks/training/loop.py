@@ -130,6 +130,10 @@ class Training:
             yield from self._reports(update)
         yield Ended(Reason.FINISHED if self.step == n_steps else Reason.STOPPED)
 
+    def update(self) -> float:
+        """Make one update without a look, until it is done on the device; returns its loss."""
+        return self._update().reading.read()[0]
+
     def _update(self) -> _Update:
         """Forward, backward, and one step of the optimizers."""
         self.step += 1

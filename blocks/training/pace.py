@@ -3,58 +3,48 @@
 import dataclasses
 import time
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from blocks.cost.parameters import total_parameters
-from blocks.training.events import Step
 from blocks.training.loop import Training
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec
 
-N_TIMED = 4
+N_LEAST, N_TIMED, LONG_ENOUGH = 3, 6, 0.5  # updates at least and at most; seconds for more
 MOST_WORK = 2e10
 """FLOPs of an update that is timed: beyond, it is timed with fewer rows."""
 
 
 class Pace(NamedTuple):
-    """Seconds of one update, and of one look at how far it is: loss, score and sample."""
+    """Seconds of one update."""
 
     update: float
-    look: float
 
     def seconds(self, recipe: Recipe) -> float:
-        """What all updates and looks of a recipe take at this pace."""
+        """What all updates and held-out losses of a recipe take; scores and samples come on top."""
         n_looks = 1 + -(-recipe.n_steps // recipe.steps_between_evaluations)
-        return self.update * recipe.n_steps + self.look * n_looks
+        return self.update * (recipe.n_steps + n_looks * recipe.updates_of_an_evaluation)
 
     def n_steps(self, recipe: Recipe, seconds: float) -> int:
         """Updates for which there is time."""
-        share = self.look / recipe.steps_between_evaluations
-        return max(1, int((seconds - self.look) / (self.update + share)))
+        share = recipe.updates_of_an_evaluation / recipe.steps_between_evaluations
+        left = seconds / self.update - recipe.updates_of_an_evaluation
+        return max(1, int(left / (1 + share)))
 
 
 def measured_pace(spec: TrainingSpec) -> Pace:
-    """Train for a moment and throw it away. Raises `ConfigError` where it cannot be trained.
+    """Train for a moment and throw it away: the quickest update counts, for the first pays more.
 
-    The first update pays for what is made once; the middle of the others counts. A look comes
-    before the first update.
+    Raises `ConfigError` where it cannot be trained.
     """
     rows = _rows(spec)
-    recipe = spec.recipe.replace(batch_size=rows)
-    training = Training(dataclasses.replace(spec, recipe=recipe))
+    training = Training(dataclasses.replace(spec, recipe=spec.recipe.replace(batch_size=rows)))
     told = [time.perf_counter()]
-    for event in training.events():
-        if isinstance(event, Step):
-            told.append(time.perf_counter())
-        if len(told) > N_TIMED:
-            break
-    seconds = [after - before for before, after in pairwise(told)]
-    if not seconds:
-        return Pace(0.0, 0.0)
-    update = median(seconds[1:] or seconds)
-    grown = spec.recipe.batch_size / rows
-    return Pace(update * grown, max(0.0, seconds[0] - update) * grown)
+    while len(told) <= N_LEAST or (len(told) <= N_TIMED and told[-1] - told[0] < LONG_ENOUGH):
+        training.update()
+        told.append(time.perf_counter())
+    quickest = min(after - before for before, after in pairwise(told))
+    return Pace(quickest * spec.recipe.batch_size / rows)
 
 
 def _rows(spec: TrainingSpec) -> int:

@@ -73,11 +73,13 @@ class Recipe:
             raise ConfigError(faults)
 
     @property
-    def steps_between_evaluations(self) -> int:
-        """`eval_every`, or at most twenty even parts in which evaluations take about a tenth.
+    def updates_of_an_evaluation(self) -> float:
+        """The time of an evaluation in that of updates: n batches, and it only goes forward."""
+        return self.n_eval_batches / 3
 
-        An evaluation of n batches takes about as long as n/3 steps: it only goes forward.
-        """
+    @property
+    def steps_between_evaluations(self) -> int:
+        """`eval_every`, or at most twenty even parts in which evaluations take about a tenth."""
         least = max(self.n_steps // 20, 10 * self.n_eval_batches // 3)
         n_parts = max(self.n_steps // least, 1)
         return self.eval_every or math.ceil(self.n_steps / n_parts)

@@ -138,7 +138,10 @@ def model_sentence(asked: Wanted) -> str:
 
 def seconds_sentence(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
-    text = _("About {time} here for {n:,} updates: a few of them were just timed.")
+    text = _(
+        "About {time} here for {n:,} updates: a few of them were just timed. Scores and samples "
+        "come on top."
+    )
     return text.format(time=_duration(seconds), n=n_steps)
 
 

@@ -18,9 +18,11 @@ from opened import (
 from streamlit.testing.v1 import AppTest
 
 from blocks.training.limits import Limits, unwatched_fault
+from blocks.training.pace import Pace
 from blocks.training.recipe import RECIPES
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, Status, TrainingRun
+from pages.sections import training_setup
 from pages.ui import layers, runs, watched
 from pages.ui.language import LANGUAGES
 
@@ -298,13 +300,17 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
     assert control(at, "n_steps").value == (1000 if recipe == "fast" else usual)
 
 
-def test_how_long_it_takes_is_said_before_start_and_a_minute_is_one_press_away():
-    at = opened(PAGE, **LONG)
-    assert any("for 20,000 updates: a few of them were just timed" in c.value for c in at.caption)
-    press(at, "one_minute")
+def test_how_long_it_takes_is_said_before_start():
+    at = opened(PAGE, **SHORT)
+    assert any("here for 3 updates: a few of them were just timed" in c.value for c in at.caption)
+
+
+def test_as_many_updates_as_a_minute_holds_are_one_press_away(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(training_setup, "expected_pace", lambda _spec: Pace(0.25))
+    at = press(opened(PAGE, **LONG), "one_minute")
     assert_works(at)
-    n_steps = int(at.query_params["n_steps"])
-    assert n_steps < 20_000 and f"for {n_steps:,} updates" in said(at)
+    assert at.query_params["n_steps"] == "200"
+    assert any("About 55 s here for 200 updates" in caption.value for caption in at.caption)
 
 
 def test_a_run_that_was_told_to_stop_says_so_at_once(monkeypatch: pytest.MonkeyPatch):
