@@ -15,7 +15,7 @@ from pages.ui.compare import run_controls as controls
 from pages.ui.compare import run_words as words
 from pages.ui.compare.sides import Pair
 from pages.ui.explain import explained, note
-from pages.ui.language import _, say
+from pages.ui.language import _, say_fault
 from pages.ui.views import pin_token
 
 TILES_WIDTH = 430
@@ -32,7 +32,7 @@ def both_ran(pair: Pair) -> bool:
             for run in pair.both:
                 cached.recording(run)
     except ConfigError as error:
-        st.info(say(error.faults[0]), icon=":material/block:")
+        st.info(say_fault(error.faults[0]), icon=":material/block:")
         return False
     if overflow := words.overflow(pair):
         st.info(overflow, icon=":material/block:")

@@ -10,7 +10,7 @@ from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, say
+from pages.ui.language import _, say_fault
 from pages.ui.parameters import frames, measured, tables, weights_file, words
 
 
@@ -30,7 +30,7 @@ def how_they_are_spread(run: Run) -> None:
         with st.spinner(_("Drawing and counting the weights …"), show_time=True):
             found = measured.values(run)
     except ConfigError as error:
-        st.warning(say(error.faults[0]), icon=":material/block:")
+        st.warning(say_fault(error.faults[0]), icon=":material/block:")
         return
     place.info(words.values_sentence(run, found.moments), icon=":material/lightbulb:")
     if found.is_finite:

@@ -16,7 +16,7 @@ from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
-from pages.ui.language import LANGUAGES, _, current_language, enumeration, say
+from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_fault
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
@@ -150,7 +150,7 @@ def subtitle(text: str) -> None:
 
 def _adjusted(fault: Fault) -> str:
     """What could not be, and what is used instead."""
-    said = _("Adjusted: {what}").format(what=say(fault))
+    said = _("Adjusted: {what}").format(what=say_fault(fault))
     config = link.config().flat() if fault.mend else {}
     now = enumeration(f"{name} = {config[name]}" for name in fault.mend)
     return f"{said} → {now}" if now else said
@@ -257,7 +257,7 @@ def must_fit(run: Run) -> None:
 def refuse(faults: Sequence[Fault]) -> None:
     """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
-        st.error(say(fault), icon=":material/block:")
+        st.error(say_fault(fault), icon=":material/block:")
         if fault.mend:
             mend = enumeration(f"{name} = {value}" for name, value in fault.mend.items())
             st.button(

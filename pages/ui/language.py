@@ -37,7 +37,7 @@ def in_language(text: str, language: str) -> str:
     return _catalogue(language).gettext(text)
 
 
-def say(fault: Fault) -> str:
+def say_fault(fault: Fault) -> str:
     """What is wrong and its mend, in the reader's language."""
     return _(fault.text).format(**fault.values)
 

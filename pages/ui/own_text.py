@@ -5,7 +5,7 @@ import streamlit as st
 from blocks.faults import ConfigError
 from blocks.training.corpora import Corpus, corpus_from_bytes
 from pages.ui import settings
-from pages.ui.language import _, say
+from pages.ui.language import _, say_fault
 
 KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
 
@@ -30,7 +30,7 @@ def text_controls() -> None:
             on_change=_read_pasted,
         )
     for fault in st.session_state.get("own_text_faults", ()):
-        st.warning(say(fault))
+        st.warning(say_fault(fault))
     _summary()
 
 
@@ -41,8 +41,8 @@ def _summary() -> None:
         return
     text = _("{n:,} characters to train on, of which the last tenth is held out for validation.")
     st.caption(text.format(n=len(corpus.text)))
-    for note in corpus.notes:
-        st.caption(say(note))
+    for each in corpus.notes:
+        st.caption(say_fault(each))
 
 
 def _read_uploaded() -> None:

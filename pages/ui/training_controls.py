@@ -9,7 +9,7 @@ from blocks.training.stories import Language
 from blocks.training.tasks import TaskKind, TokenKind
 from pages.ui import controls, link, runs
 from pages.ui.controls import choose, slide, slider
-from pages.ui.language import _, enumeration, say
+from pages.ui.language import _, enumeration, say_fault
 from pages.ui.own_text import text_controls
 from pages.ui.training_fields import CORPORA
 from pages.ui.training_spec import STORY_TASKS, Wanted, learner, row_bounds, wanted
@@ -106,7 +106,7 @@ def start_controls(asked: Wanted) -> None:
     """Start, or why one cannot, with the way out."""
     faults = (*asked.faults, *st.session_state.pop("refused", ()))
     for i, fault in enumerate(faults):
-        st.info(say(fault), icon=":material/block:")
+        st.info(say_fault(fault), icon=":material/block:")
         mend_button(fault, key=f"mend_{i}")
     st.button(
         _("Start training"),

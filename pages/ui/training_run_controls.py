@@ -7,7 +7,7 @@ import streamlit as st
 from blocks.faults import ConfigError
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from pages.ui import link, runs, watched
-from pages.ui.language import _, literal, say
+from pages.ui.language import _, literal, say_fault
 from pages.ui.training_controls import mend_text, start_spec
 
 
@@ -76,10 +76,10 @@ def _ask(do, run_id: str) -> None:
 def ended_note(run: TrainingRun, view: RunView) -> None:
     """Why it ended before its last step, and the way out."""
     for fault in st.session_state.pop("run_faults", ()):
-        st.warning(say(fault))
+        st.warning(say_fault(fault))
     if view.fault is None:
         return
-    st.warning(say(view.fault), icon=":material/error:")
+    st.warning(say_fault(view.fault), icon=":material/error:")
     if view.fault.mend:
         st.button(
             _("Restart with {mend}").format(mend=mend_text(view.fault)),

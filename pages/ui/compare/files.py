@@ -17,7 +17,7 @@ from pages.ui.compare import beside, kept, measured
 from pages.ui.compare.fields import LONGEST_NAME, LONGEST_TEXT, MOST_KEPT, Kept, text_of
 from pages.ui.compare.tables import COUNTED
 from pages.ui.fields import CONFIG, FIELDS
-from pages.ui.language import literal, say
+from pages.ui.language import literal, say_fault
 from pages.ui.readers import UnreadableError
 
 LARGEST_FILE = 200_000  # bytes
@@ -121,7 +121,7 @@ def _entry(name: str, table: Any) -> Kept:
         config.replace(**changes)
     except ConfigError as error:
         text = N_("{name}: {why}")
-        raise UnreadableFileError(text, name=name, why=say(error.faults[0])) from None
+        raise UnreadableFileError(text, name=name, why=say_fault(error.faults[0])) from None
     same = config.flat()
     differing = {key: value for key, value in changes.items() if value != same[key]}
     used = {key: values[key] for key in BESIDE if key in values}

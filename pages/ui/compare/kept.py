@@ -15,7 +15,7 @@ from pages.ui.compare.fields import (
     text_of,
 )
 from pages.ui.fields import CONFIG
-from pages.ui.language import LANGUAGES, current_language, in_language, literal, say
+from pages.ui.language import LANGUAGES, current_language, in_language, literal, say_fault
 
 GONE = N_("its model {preset} is not known here, and it was left out")
 MOST_NAMED = 3  # changed settings in a name
@@ -100,7 +100,7 @@ def mend() -> list[str]:
     """Bring what came by a link to what can be; returns a sentence for each change."""
     entries, chosen = kept_of(link.value("kept")), a()
     faults = {each.name: _faults(each) for each in entries}
-    said = [f"{literal(name)}: {say(fault)}" for name in faults for fault in faults[name]]
+    said = [f"{literal(name)}: {say_fault(fault)}" for name in faults for fault in faults[name]]
     if said:
         known = all_kept()
         names = [each.name for each in known]

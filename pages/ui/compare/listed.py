@@ -9,7 +9,7 @@ from pages.ui.compare.trade_offs import DIRECTIONS, MEASURES, direction, weight_
 from pages.ui.controls import choose, pick
 from pages.ui.cost.amounts import in_bytes
 from pages.ui.export import download
-from pages.ui.language import _, say
+from pages.ui.language import _, say_fault
 
 UPLOAD = "kept_file"
 
@@ -117,7 +117,7 @@ def file_in() -> None:
     )
     fault = st.session_state.pop("kept_file_fault", None)
     if fault is not None:
-        st.error(say(fault), icon=":material/block:")
+        st.error(say_fault(fault), icon=":material/block:")
 
 
 def _uploaded() -> None:

@@ -6,7 +6,7 @@ from blocks.run import Run
 from pages.ui import link
 from pages.ui.compare import beside, kept
 from pages.ui.labelled import pinned_token
-from pages.ui.language import _, literal, say
+from pages.ui.language import _, literal, say_fault
 from pages.ui.settings import memory_budget
 
 
@@ -58,7 +58,7 @@ def faults(found: Pair) -> tuple[tuple[str, str], ...]:
     """Which of the two cannot run on this device, and why, with the numbers."""
     sides = zip(names(found), found.both, strict=True)
     wrong = [(name, run.fault(memory_budget())) for name, run in sides]
-    return tuple((name, say(fault)) for name, fault in wrong if fault is not None)
+    return tuple((name, say_fault(fault)) for name, fault in wrong if fault is not None)
 
 
 def pinned(found: Pair) -> int:

@@ -11,7 +11,7 @@ from blocks.kinds import Initialization, NormKind
 from blocks.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import pick, slide, slider
-from pages.ui.language import _, current_language, enumeration, say
+from pages.ui.language import _, current_language, enumeration, say_fault
 from pages.ui.normalization import measured
 from pages.ui.normalization.fields import joined
 
@@ -117,7 +117,7 @@ def _change(name: str, value: object) -> None:
 
 def refused(fault: Fault) -> None:
     """What cannot be measured here, and a button with the nearest that can."""
-    st.error(say(fault), icon=":material/block:")
+    st.error(say_fault(fault), icon=":material/block:")
     if fault.mend:
         mend = enumeration(f"{name} = {value}" for name, value in fault.mend.items())
         label = _("Use {mend}").format(mend=mend)

@@ -8,7 +8,7 @@ from blocks import ModelConfig
 from blocks.faults import N_, ConfigError, Fault
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.ui import link, starts
-from pages.ui.language import _, enumeration, literal, say
+from pages.ui.language import _, enumeration, literal, say_fault
 from pages.ui.parameters import counted
 from pages.ui.weights import FREE_TO_CHANGE
 
@@ -110,7 +110,7 @@ def note(file: ConfigFile) -> str:
 def _said(fault: Fault) -> str:
     """Names and values are the file's: shown as they are."""
     values = {name: literal(str(value)) for name, value in fault.values.items()}
-    return say(Fault(fault.text, values))
+    return say_fault(Fault(fault.text, values))
 
 
 def _read_uploaded() -> None:

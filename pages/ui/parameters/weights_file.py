@@ -9,7 +9,7 @@ from blocks.faults import ConfigError
 from blocks.inspection.weight_values import WeightValues, values_by_kind
 from blocks.models import parameter_names
 from blocks.weights.model_file import Card, read_model_file
-from pages.ui.language import _, literal, say
+from pages.ui.language import _, literal, say_fault
 from pages.ui.parameters import counted
 
 
@@ -31,7 +31,7 @@ def upload() -> None:
         on_change=_read_uploaded,
     )
     for fault in st.session_state.get("weights_file_faults", ()):
-        st.error(say(fault), icon=":material/block:")
+        st.error(say_fault(fault), icon=":material/block:")
 
 
 def found() -> WeightsFile | None:

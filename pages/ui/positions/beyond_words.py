@@ -11,7 +11,7 @@ from blocks.inspection.beyond_length import FACTORS
 from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.ui import terms
-from pages.ui.language import _, enumeration, say
+from pages.ui.language import _, enumeration, say_fault
 from pages.ui.positions import measured
 
 Done = tuple[tuple[PositionKind, int], ...]  # kinds and factors that were run
@@ -41,7 +41,7 @@ def refusals(run: Run, layer: int, trained_len: int, done: Done) -> list[str]:
         text.format(
             kind=terms.option(kind),
             lengths=enumeration(map(str, rows["seq_len"])),
-            why=say(rows["found"].iloc[0]),
+            why=say_fault(rows["found"].iloc[0]),
         )
         for kind, rows in refused.groupby("kind", sort=False)
     ]

@@ -6,7 +6,7 @@ from blocks.kinds import PositionKind
 from blocks.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import slide, slider
-from pages.ui.language import _, say
+from pages.ui.language import _, say_fault
 from pages.ui.positions import chosen, measured
 from pages.ui.positions.fields import LENGTHS, TRAINED_LENGTHS
 
@@ -108,7 +108,7 @@ def refusal(run: Run) -> bool:
     fault = measured.fault_of(run, chosen.kind(run))
     if fault is None:
         return False
-    st.warning(say(fault), icon=":material/block:")
+    st.warning(say_fault(fault), icon=":material/block:")
     if "n_heads" in fault.mend:
         st.button(
             _("Use {mend}").format(mend=f"n_heads = {fault.mend['n_heads']}"),
