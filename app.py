@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from pages.sections.home import reading
 from pages.ui import link
 from pages.ui.compare.fields import Kept, text_of

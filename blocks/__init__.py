@@ -4,14 +4,13 @@ Axes, in this order where they meet: batch, n_heads, seq (query, key), d_head, d
 Counts are `n_*`, widths `d_*`; a mask is True where a query may attend.
 
     from blocks import ModelConfig, PRESETS, build, record, count_parameters
+
+What is special stands in its room: `blocks.cost`, `blocks.inspection`, `blocks.training`, …
 """
 
-from blocks.config import ModelConfig
-from blocks.cost.parameters import count_parameters
-from blocks.faults import ConfigError, Fault
-from blocks.models import build
-from blocks.presets import PRESETS
-from blocks.probe import Recording, record
+from blocks.cost import count_parameters
+from blocks.model import PRESETS, ConfigError, Fault, ModelConfig, build
+from blocks.observe import Recording, record
 
 __all__ = [
     "PRESETS",

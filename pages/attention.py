@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.attention_contribution import (
     draw_contribution,
     draw_sinks,

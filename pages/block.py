@@ -5,12 +5,12 @@ from functools import partial
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.inspection import flow as flow_measures
-from blocks.inspection import heads as head_measures
 from blocks.inspection import source, tiles
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe import flow as flow_measures
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
 from pages.figures import flow, heads, strip, values
 from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head

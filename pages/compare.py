@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.compare_list import draw_front, what_is_kept, what_one_pays
 from pages.sections.compare_numbers import (
     draw_operations,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.cost_flops import (
     draw_crossing,
     draw_operations,

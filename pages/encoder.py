@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.inspection import flow as flow_measures
-from blocks.inspection import heads as head_measures
 from blocks.inspection import predictions, source
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe import flow as flow_measures
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
 from pages.figures import candidates, flow, heads
 from pages.sections.changes import what_if
 from pages.sections.heads import draw_one_head, one_head

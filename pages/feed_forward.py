@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.changes import what_if
 from pages.sections.experts import mixture_of_experts
 from pages.sections.ff_bend import the_bend, the_gate

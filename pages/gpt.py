@@ -5,9 +5,9 @@ from functools import partial
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.next_token import draw_next, what_comes_next

@@ -1,7 +1,7 @@
 """Masks: who may see whom, and a test whether it holds."""
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.leaks import does_it_hold, draw_gradient, draw_moved

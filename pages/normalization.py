@@ -1,8 +1,8 @@
 """Norm and residual connection: what they do to values, and what they do for depth."""
 
-from blocks.faults import N_
-from blocks.inspection.placements import possible_placements
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.placements import possible_placements
+from blocks.observe.run import Run
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.norm_axes import (

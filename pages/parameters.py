@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.sections.parameter_breakdown import draw_pieces, where_they_are
 from pages.sections.parameter_changes import (
     draw_changes,

@@ -1,6 +1,6 @@
 """Positions: how the order gets in."""
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.sections.changes import what_if
 from pages.sections.inputs import what_goes_in
 from pages.sections.position_beyond import beyond_the_length, what_it_costs

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.sections.architectures import draw_flops, three_architectures, what_they_learn_from
 from pages.sections.inputs import input_fold
 from pages.sections.parameters import draw_parameters, what_it_is_made_of

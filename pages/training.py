@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
 from pages.sections.training_heads import how_heads_come_to_be
 from pages.sections.training_links import how_links_come_to_be

@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from blocks import devices
+from blocks.model import devices
 
 # The same examples everywhere and every time, so that red is red for all; and other work shares
 # the machine, so that one slow example says nothing.

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import Part, Product, config_sizes
-from blocks.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
 
 FLOAT32_BYTES, INDEX_BYTES = 4, 8
 TOKENS: Product = ("batch", "n")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pandas as pd
 import torch
 
-from blocks import devices
-from blocks.attention_kinds import AttentionKind, attend_as, default_reach
 from blocks.cost.peak_memory import peak_memory
-from blocks.embedding import random_tensor
+from blocks.model import devices
+from blocks.model.attention_kinds import AttentionKind, attend_as, default_reach
+from blocks.model.embedding import random_tensor
 
 REPEATS, LONGEST = 5, 500
 TAIL = 3

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import Part, config_sizes, parts
+from blocks.model.config import ModelConfig
 
 MOST_LAYERS = 160  # of more layers the rest is one piece
 

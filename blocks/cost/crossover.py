@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from blocks.config import ModelConfig
 from blocks.cost.flops import Pass, pass_sizes, products
 from blocks.cost.parameters import Part
+from blocks.model.config import ModelConfig
 
 PAIRS = ("scores", "values")
 

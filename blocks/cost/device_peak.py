@@ -12,9 +12,9 @@ from enum import StrEnum
 
 import torch
 
-from blocks import devices
 from blocks.cost.operands import Operands
 from blocks.cost.timing import Times, measure_times
+from blocks.model import devices
 
 MATRIX_SIZES = {"cpu": (128, 256, 512, 1024, 2048), "accelerator": (512, 1024, 2048, 4096, 8192)}
 ARRAY_MIB = (0.25, 1, 4, 16, 64, 128)

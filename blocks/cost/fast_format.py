@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from blocks import devices
 from blocks.cost.operands import Operands
+from blocks.model import devices
 
 RACERS, RACE_SECONDS = ("float32", "bfloat16"), 0.2
 ROWS, D_IN, D_OUT = 768, 128, 128  # twelve rows of 64 tokens pass such matrices

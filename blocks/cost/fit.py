@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from blocks.config import ModelConfig
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
 from blocks.cost.parameters import count_parameters, total_parameters
-from blocks.kinds import Architecture
-from blocks.kv_cache import kv_cache_bytes_per_token
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import kv_cache_bytes_per_token
 
 HALF_BYTES = 2
 MATRICES = ("_proj", "router")

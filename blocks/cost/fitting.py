@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from blocks.config import ModelConfig
-from blocks.faults import N_, Fault
-from blocks.kinds import PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
+from blocks.model.kinds import PositionKind
 
 MOST_LAYERS = 96  # that run: every layer takes time of its own, however narrow it is
 MOST_BUILT = 300  # layers, each expert counted: a Python module takes time and memory of its own

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import Part, Product, config_sizes
-from blocks.kinds import Architecture
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
 
 QUERIES: Product = ("n_heads", "d_head")
 KEYS: Product = ("n_kv_heads", "d_head")

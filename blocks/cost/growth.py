@@ -5,9 +5,9 @@ from enum import StrEnum
 
 import pandas as pd
 
-from blocks.config import ModelConfig
 from blocks.cost.breakdown import Kind, count_kinds
-from blocks.faults import ConfigError
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
 
 FACTORS = tuple(2 ** (i / 2) for i in range(-8, 11))
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 
 import torch
 
-from blocks.config import ModelConfig
 from blocks.cost.fitting import Sizes, depth_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
-from blocks.faults import N_, Fault
-from blocks.inspection.flow import SUMMED_TOGETHER
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
+from blocks.model.model_input import vocabulary_fault
+from blocks.observe.flow import SUMMED_TOGETHER
+from blocks.observe.run import Run
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,17 @@ def memory_fault(
         return None
     asked = {"batch": batch, "seq_len": seq_len} | sizes_of(config)
     return with_mend(fault, fitting(asked, lambda sizes: fault_of(sizes) is None))
+
+
+def run_fault(run: Run, budget: int) -> Fault | None:
+    """What forbids this run, given a memory budget in bytes; with the mend."""
+    texts = [text for text in (run.input, run.target) if text is not None]
+    read = [token_id for text in texts for token_id in text.padded_ids]
+    if run.config.architecture.reads_tokens and read and max(read) >= run.config.vocab_size:
+        return vocabulary_fault(max(read), run.config.vocab_size)
+    batch, seq_len = run.input.shape[0], max(text.shape[1] for text in texts)
+    dtype = devices.DTYPES[run.dtype]
+    return memory_fault(run.config, batch=batch, seq_len=seq_len, dtype=dtype, budget=budget)
 
 
 def _memory_fault(need: Memory, budget: int) -> Fault | None:

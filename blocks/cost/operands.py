@@ -7,7 +7,7 @@ from itertools import cycle, repeat
 import torch
 from torch import Tensor
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 
 BEYOND_CACHES = 128 * 2**20
 """Bytes that no cache of the devices we know holds at once."""

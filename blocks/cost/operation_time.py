@@ -7,8 +7,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.attention import attend
-from blocks.config import ModelConfig
 from blocks.cost.operands import BEYOND_CACHES, Operands
 from blocks.cost.operations import (
     Operation,
@@ -21,12 +19,14 @@ from blocks.cost.operations import (
 )
 from blocks.cost.parameters import total_parameters
 from blocks.cost.timing import Times, measure_times
-from blocks.feed_forward import ACTIVATIONS
-from blocks.kinds import Architecture
-from blocks.kv_cache import kv_cache_bytes_per_token
-from blocks.masks import causal
-from blocks.normalization import build_norm
-from blocks.probe import Probe
+from blocks.model.attention import attend
+from blocks.model.config import ModelConfig
+from blocks.model.feed_forward import ACTIVATIONS
+from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.masks import causal
+from blocks.model.normalization import build_norm
+from blocks.model.probe import Probe
 
 Call = Callable[[], Tensor]
 IN_STEPS = (Work.NORM, Work.SOFTMAX, Work.ACTIVATION, Work.FUSED)

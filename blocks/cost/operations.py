@@ -12,11 +12,11 @@ from math import prod
 
 import torch
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import Part, Product, config_sizes
-from blocks.kinds import Architecture, NormKind, NormPlacement
-from blocks.layers import DecoderLayer, encoder_layer
-from blocks.normalization import Norm
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.model.layers import DecoderLayer, encoder_layer
+from blocks.model.normalization import Norm
 
 QUERIES: Product = ("n_heads", "d_head")
 KEYS: Product = ("n_kv_heads", "d_head")

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from blocks.cost.timing import measure_times
-from blocks.models import Model
-from blocks.run import Run
+from blocks.model.models import Model
+from blocks.observe.run import Run
 
 SAMPLES = 3
 Forward = Callable[[], Tensor]

@@ -6,9 +6,9 @@ from math import prod
 
 import pandas as pd
 
-from blocks.config import ModelConfig
-from blocks.kinds import Architecture, NormKind, NormPlacement, PositionKind
-from blocks.positions import N_BUCKETS
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.positions import N_BUCKETS
 
 Product = tuple[str | int, ...]
 

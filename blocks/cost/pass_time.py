@@ -9,19 +9,19 @@ from itertools import cycle
 import torch
 from torch import Tensor, nn
 
-from blocks.config import ModelConfig
 from blocks.cost.operands import Operands
 from blocks.cost.operation_time import working_set
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.peak_memory import peak_memory
 from blocks.cost.timing import Times, measure_times
-from blocks.kinds import Architecture
-from blocks.kv_cache import CrossCache, KVCache, LayerCache
-from blocks.layers import DecoderLayer, encoder_layer
-from blocks.masks import causal
-from blocks.models import EncoderDecoder, Model
-from blocks.randomness import generator
-from blocks.source_target import SourceTarget
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
+from blocks.model.kv_cache import CrossCache, KVCache, LayerCache
+from blocks.model.layers import DecoderLayer, encoder_layer
+from blocks.model.masks import causal
+from blocks.model.models import EncoderDecoder, Model
+from blocks.model.randomness import generator
+from blocks.model.source_target import SourceTarget
 
 Call = Callable[[], object]
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from blocks.config import ModelConfig
 from blocks.cost.activations import can_be_fused
 from blocks.cost.flops import (
     Pass,
@@ -13,7 +12,8 @@ from blocks.cost.flops import (
     products,
 )
 from blocks.cost.parameters import Part
-from blocks.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
 
 FIRST_READERS = ("q_proj", "k_proj", "v_proj")
 PARALLEL_READERS = (*FIRST_READERS, "router", "gate_proj", "up_proj")

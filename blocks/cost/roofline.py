@@ -11,10 +11,10 @@ from enum import StrEnum
 
 import pandas as pd
 
-from blocks.config import ModelConfig
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.operations import Operation, Tokens, operation_sizes, operations
 from blocks.cost.timing import Times
+from blocks.model.config import ModelConfig
 
 
 class Bound(StrEnum):

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from blocks.config import ModelConfig
 from blocks.cost.fit import Setup, WeightFormat, cache_bytes, inference_need
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
 from blocks.cost.training_cost import compute_optimal_tokens, training_cost
+from blocks.model.config import ModelConfig
 
 
 @dataclass(frozen=True)

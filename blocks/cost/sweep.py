@@ -6,12 +6,12 @@ from enum import StrEnum
 
 import torch
 
-from blocks.config import ModelConfig
 from blocks.cost.memory import memory_fault
 from blocks.cost.operations import Tokens
 from blocks.cost.roofline import as_run, count_operations
-from blocks.faults import ConfigError, Fault
-from blocks.kinds import Architecture
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError, Fault
+from blocks.model.kinds import Architecture
 
 LONGEST_PASS = 0.6
 DOUBLINGS = range(-4, 5)

@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 import torch
 
-from blocks import devices
+from blocks.model import devices
 
 REPEATS, LEAST_REPEATS = 9, 3
 LEAST_SECONDS = 2e-3

@@ -3,11 +3,11 @@
 import math
 from typing import NamedTuple
 
-from blocks.config import ModelConfig
 from blocks.cost.fit import n_parameters
 from blocks.cost.parameters import active_parameters, count_parameters
 from blocks.cost.passes import Operation, PassKind, operations, total_flops
-from blocks.kinds import Architecture
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
 
 TOKENS_PER_PARAMETER = 20  # Hoffmann et al. 2022, table 3: 1.4 T tokens for 70 B parameters
 FLOPS_PER_PARAMETER = 6  # Kaplan et al. 2020, section 2.1: 2 forward, 4 back

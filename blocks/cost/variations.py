@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import active_parameters, total_parameters
-from blocks.faults import ConfigError
-from blocks.kinds import Activation, NormKind, PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
+from blocks.model.kinds import Activation, NormKind, PositionKind
 
 Changes = dict[str, Any]
 N_EXPERTS, N_ACTIVE = 8, 2

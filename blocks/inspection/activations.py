@@ -8,8 +8,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.feed_forward import ACTIVATIONS
-from blocks.kinds import Activation
+from blocks.model.feed_forward import ACTIVATIONS
+from blocks.model.kinds import Activation
 
 CLOSED, FLAT = 0.01, 0.01
 RELU_KINDS = (Activation.RELU, Activation.RELU_SQUARED, Activation.REGLU)

@@ -13,14 +13,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.models import Model
-from blocks.probe import record
-from blocks.source_target import SourceTarget, source_target_mask
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import Pair, translations
+from blocks.model.models import Model
+from blocks.model.source_target import SourceTarget, source_target_mask
+from blocks.observe.recording import record
 from blocks.text.bilingual import SentenceTokenizer, is_chinese
 from blocks.text.marks import marks_of
 from blocks.training.pairs import is_filled, padded
-from blocks.training.stories import Language
-from blocks.training.translation import Pair, translations
 
 Link = tuple[int, int]
 Links = frozenset[Link]

@@ -5,12 +5,12 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from blocks.config import ModelConfig
 from blocks.cost.flops import task_flops
 from blocks.cost.parameters import total_parameters
 from blocks.inspection.tiles import mask_codes
-from blocks.kinds import Architecture
-from blocks.masks import causal, everyone
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
+from blocks.model.masks import causal, everyone
 
 KINDS = (Architecture.ENCODER, Architecture.GPT, Architecture.ENCODER_DECODER)
 

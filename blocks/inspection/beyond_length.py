@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.probe import record
+from blocks.observe.recording import record
 from blocks.training.task import IGNORED, Batch
 
 FACTORS = (1, 2, 4)

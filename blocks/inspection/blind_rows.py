@@ -5,10 +5,10 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from blocks.attention import attention_pattern
-from blocks.models import Model
-from blocks.probe import record
-from blocks.run import Run
+from blocks.model.attention import attention_pattern
+from blocks.model.models import Model
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 
 
 class Treatment(StrEnum):

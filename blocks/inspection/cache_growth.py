@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from blocks.config import ModelConfig
-from blocks.kv_cache import kv_cache_bytes_per_token
+from blocks.model.config import ModelConfig
+from blocks.model.kv_cache import kv_cache_bytes_per_token
 from blocks.text.written import Written
 
 

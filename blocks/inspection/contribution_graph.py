@@ -16,13 +16,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from blocks.attention import Attention, share_among_queries, split_heads
-from blocks.config import ModelConfig
 from blocks.inspection.head_steps import out_bias, out_weight, reads
-from blocks.kinds import NormPlacement
-from blocks.models import Model
-from blocks.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
-from blocks.probe import Recording, Replacement
+from blocks.model.attention import Attention, share_among_queries, split_heads
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import NormPlacement
+from blocks.model.models import Model
+from blocks.model.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
+from blocks.model.probe import Replacement
+from blocks.observe.recording import Recording
 
 Array = NDArray[np.float64]
 Split = Callable[[Tensor], Tensor]

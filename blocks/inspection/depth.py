@@ -10,8 +10,9 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from blocks.normalization import at_least_float32
-from blocks.probe import Probe, Recorder, listening
+from blocks.model.normalization import at_least_float32
+from blocks.model.probe import Probe, listening
+from blocks.observe.recording import Recorder
 
 MEASURES = (
     "stream_norm",

@@ -7,14 +7,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.models import Model
-from blocks.probe import Recording, record
-from blocks.source_target import SourceTarget, source_target_mask
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import Pair
+from blocks.model.models import Model
+from blocks.model.source_target import SourceTarget, source_target_mask
+from blocks.observe.recording import Recording, record
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.marks import marks_of
 from blocks.training.pairs import is_filled, padded
-from blocks.training.stories import Language
-from blocks.training.translation import Pair
 
 
 def stream(seen: Recording, n_layers: int) -> Tensor:

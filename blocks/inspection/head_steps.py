@@ -8,12 +8,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.attention import Attention, share_among_queries
-from blocks.config import ModelConfig
-from blocks.inspection.wiring import wiring
-from blocks.models import Model
-from blocks.normalization import at_least_float32
-from blocks.probe import Recording, Replacement, Stage, record
+from blocks.model.attention import Attention, share_among_queries
+from blocks.model.config import ModelConfig
+from blocks.model.models import Model
+from blocks.model.normalization import at_least_float32
+from blocks.model.probe import Replacement, Stage
+from blocks.observe.recording import Recording, record
+from blocks.observe.wiring import wiring
 
 KEPT = ("q", "k", "v", "scores", "pattern", "head_out")
 Array = NDArray[np.float64]

@@ -14,17 +14,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks import devices
-from blocks.config import ModelConfig
 from blocks.cost.memory import estimate_memory
 from blocks.cost.parameters import count_parameters
 from blocks.inspection.mask_faults import MaskFault, first_mask, open_mask, planted
-from blocks.interventions import InterventionKind
-from blocks.kinds import NormKind, NormPlacement
-from blocks.models import Model
-from blocks.probe import Replacement, record
-from blocks.randomness import generator
-from blocks.run import Run
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.model.models import Model
+from blocks.model.probe import Replacement
+from blocks.model.randomness import generator
+from blocks.observe.interventions import InterventionKind
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 
 N_PROJECTIONS = 4
 MOST_BYTES, MOST_FLOPS = 2**29, 8e9  # of one step: what a small machine does in about a second

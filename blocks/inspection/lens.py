@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.models import Encoder
-from blocks.probe import Recording
+from blocks.model.models import Encoder
+from blocks.observe.recording import Recording
 
 
 @dataclass(frozen=True, eq=False)

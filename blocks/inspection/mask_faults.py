@@ -13,13 +13,13 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blocks.attention import additive_mask, attention_pattern, attention_scores
-from blocks.config import ModelConfig
-from blocks.kinds import PositionKind
-from blocks.masks import build_mask, everyone
-from blocks.positions import alibi_bias
-from blocks.probe import Replacement
-from blocks.run import Run
+from blocks.model.attention import additive_mask, attention_pattern, attention_scores
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import PositionKind
+from blocks.model.masks import build_mask, everyone
+from blocks.model.positions import alibi_bias
+from blocks.model.probe import Replacement
+from blocks.observe.run import Run
 
 FINITE = -1e4
 

@@ -8,8 +8,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks import devices
-from blocks.attention import attention_pattern, attention_scores
 from blocks.inspection import tiles
 from blocks.inspection.blind_rows import Treatment, treated
 from blocks.inspection.mask_faults import (
@@ -22,11 +20,13 @@ from blocks.inspection.mask_faults import (
     planted,
     raw_scores,
 )
-from blocks.masks import MaskKind, cross_padding
-from blocks.models import Model
-from blocks.probe import record
-from blocks.randomness import generator
-from blocks.run import Input, Run
+from blocks.model import devices
+from blocks.model.attention import attention_pattern, attention_scores
+from blocks.model.masks import MaskKind, cross_padding
+from blocks.model.models import Model
+from blocks.model.randomness import generator
+from blocks.observe.recording import record
+from blocks.observe.run import Input, Run
 
 Cells = NDArray[np.bool_]
 Numbers = NDArray[np.float32]

@@ -12,11 +12,12 @@ import torch
 from torch import Tensor
 
 from blocks.inspection.output_change import kl_bits
-from blocks.interventions import without_cross_attention
-from blocks.models import Model
-from blocks.probe import Recorder, listening
-from blocks.run import Input, Run
-from blocks.source_target import SourceTarget, SourceTargetMask
+from blocks.model.models import Model
+from blocks.model.probe import listening
+from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.observe.interventions import without_cross_attention
+from blocks.observe.recording import Recorder
+from blocks.observe.run import Input, Run
 
 MOST_NUMBERS = 4_000_000
 

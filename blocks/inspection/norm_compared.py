@@ -8,15 +8,16 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.dropout import training_mode
-from blocks.kinds import NormKind
-from blocks.masks import MaskConfig
-from blocks.models import Model
-from blocks.normalization import BatchNorm, LayerNorm, Norm, RMSNorm, at_least_float32
-from blocks.probe import Probe, record
-from blocks.randomness import generator
-from blocks.run import Run
-from blocks.text.words import PADDING
+from blocks.model.dropout import training_mode
+from blocks.model.kinds import NormKind
+from blocks.model.masks import MaskConfig
+from blocks.model.model_input import PADDING
+from blocks.model.models import Model
+from blocks.model.normalization import BatchNorm, LayerNorm, Norm, RMSNorm, at_least_float32
+from blocks.model.probe import Probe
+from blocks.model.randomness import generator
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 
 NORMS: Mapping[NormKind, type[Norm]] = {
     NormKind.LAYER_NORM: LayerNorm,

@@ -6,7 +6,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.attention_kinds import (
+from blocks.inspection import tiles
+from blocks.model.attention_kinds import (
     AttentionKind,
     Reach,
     attend_as,
@@ -14,7 +15,6 @@ from blocks.attention_kinds import (
     pairs_scored,
     pattern_of,
 )
-from blocks.inspection import tiles
 
 
 def maps(q: Tensor, k: Tensor, reach: Reach) -> NDArray[np.uint8]:

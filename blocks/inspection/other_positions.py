@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor
 
-from blocks.config import ModelConfig
-from blocks.embedding import random_tensor
 from blocks.inspection.position_tables import drawn_table
-from blocks.kinds import Architecture, PositionKind
-from blocks.models import ARCHITECTURES, Encoder, Model
-from blocks.probe import name_probes
-from blocks.randomness import generator
+from blocks.model.config import ModelConfig
+from blocks.model.embedding import random_tensor
+from blocks.model.kinds import Architecture, PositionKind
+from blocks.model.models import ARCHITECTURES, Encoder, Model
+from blocks.model.probe import name_probes
+from blocks.model.randomness import generator
 
 
 def learned_table(

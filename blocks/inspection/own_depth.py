@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from blocks.inspection.depth import DepthPass, measure_depth
-from blocks.models import Encoder
-from blocks.probe import record
-from blocks.run import Run
+from blocks.model.models import Encoder
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 from blocks.training.loss import cross_entropy
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 
 Part = Callable[[Tensor], Tensor]
 

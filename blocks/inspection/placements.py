@@ -7,43 +7,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import total_parameters
-from blocks.inspection import flow, tiles, values
-from blocks.kinds import NormKind, NormPlacement
-from blocks.probe import record
-from blocks.run import Run
+from blocks.inspection import tiles, values
+from blocks.model.placements import placed
+from blocks.observe import flow
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 
-NO_NORM = "none"
 LARGEST_WHOLE = 30_000_000
 SMALLEST_SHOWN = 1e-3
-PLACEMENTS = (*map(str, NormPlacement), NO_NORM)
-
-
-def own_placement(config: ModelConfig) -> str:
-    """Where the norm of a configuration sits; "none" where it has none."""
-    has_norm = config.norm.norm_kind is not NormKind.NONE
-    return str(config.norm.norm_placement) if has_norm else NO_NORM
-
-
-def possible_placements(config: ModelConfig) -> tuple[str, ...]:
-    """All but parallel where there is no feed-forward layer to be parallel with."""
-    return tuple(
-        name
-        for name in PLACEMENTS
-        if not (config.attention_only and name == NormPlacement.PARALLEL)
-    )
-
-
-def placed(config: ModelConfig, placement: str) -> ModelConfig:
-    """The same with its norm there, or without one; LayerNorm where it had none."""
-    if placement == own_placement(config):
-        return config
-    if placement == NO_NORM:
-        return config.replace(norm_kind=NormKind.NONE)
-    is_none = config.norm.norm_kind is NormKind.NONE
-    kind = NormKind.LAYER_NORM if is_none else config.norm.norm_kind
-    return config.replace(norm_kind=kind, norm_placement=placement)
 
 
 @dataclass(frozen=True, eq=False)

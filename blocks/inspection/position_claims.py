@@ -7,8 +7,6 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from blocks.attention import attention_scores
-from blocks.config import ModelConfig
 from blocks.inspection.other_positions import (
     first_layer,
     first_vectors,
@@ -16,11 +14,13 @@ from blocks.inspection.other_positions import (
     with_position,
 )
 from blocks.inspection.position_tables import place_codes
-from blocks.kinds import PositionKind
-from blocks.models import Model
-from blocks.positions import WAVE_BASE, alibi_slopes, turned, wave_angles
-from blocks.probe import record
-from blocks.randomness import generator
+from blocks.model.attention import attention_scores
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import PositionKind
+from blocks.model.models import Model
+from blocks.model.positions import WAVE_BASE, alibi_slopes, turned, wave_angles
+from blocks.model.randomness import generator
+from blocks.observe.recording import record
 
 LEAST_DISTANCE = 1e-6
 MOST_VALUE = 1 + 1e-6

@@ -7,10 +7,10 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from blocks.config import ModelConfig
-from blocks.initialize import initialize
-from blocks.kinds import PositionKind
-from blocks.positions import (
+from blocks.model.config import ModelConfig
+from blocks.model.initialize import initialize
+from blocks.model.kinds import PositionKind
+from blocks.model.positions import (
     WAVE_BASE,
     Learned,
     alibi_bias,
@@ -19,7 +19,7 @@ from blocks.positions import (
     turned,
     wave_angles,
 )
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 
 N_DRAWS = 256
 MOST_DRAWN = 8192

@@ -5,11 +5,11 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import count_parameters
 from blocks.inspection.wide import layer_alone
-from blocks.layers import ParallelLayer
-from blocks.residual import Residual
+from blocks.model.config import ModelConfig
+from blocks.model.layers import ParallelLayer
+from blocks.model.residual import Residual
 
 RATIOS = (1, 2, 3, 4, 5, 6, 7, 8)
 

@@ -7,8 +7,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from blocks.experts import expert_room
-from blocks.probe import Recording
+from blocks.model.experts import expert_room
+from blocks.observe.recording import Recording
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 
 D_HEADS = tuple(2**i for i in range(10))
 LEAST_ROWS = 256

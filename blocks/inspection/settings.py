@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from blocks.config import ModelConfig
-from blocks.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
 
 # A value that is not given follows another.
 LEADERS = {

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from blocks import normalization, positions
-from blocks.attention import Attention, attention_pattern, attention_scores
-from blocks.config import ModelConfig
-from blocks.experts import wide_layer_source
-from blocks.kinds import NormKind, NormPlacement, PositionKind
-from blocks.layers import layer_type
-from blocks.residual import RESIDUALS
+from blocks.model import normalization, positions
+from blocks.model.attention import Attention, attention_pattern, attention_scores
+from blocks.model.config import ModelConfig
+from blocks.model.experts import wide_layer_source
+from blocks.model.kinds import NormKind, NormPlacement, PositionKind
+from blocks.model.layers import layer_type
+from blocks.model.residual import RESIDUALS
 
 Source = Callable[..., Any]
 

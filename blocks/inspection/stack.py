@@ -6,17 +6,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.config import ModelConfig
 from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
-from blocks.dropout import training_mode
-from blocks.faults import N_, Fault
 from blocks.inspection.depth import DepthPass, LossOf, measure_depth
-from blocks.kinds import Architecture, NormPlacement, PositionKind
-from blocks.models import build
-from blocks.normalization import at_least_float32, build_norm
-from blocks.probe import Probe
-from blocks.randomness import generator
+from blocks.model.config import ModelConfig
+from blocks.model.dropout import training_mode
+from blocks.model.faults import N_, Fault
+from blocks.model.kinds import Architecture, NormPlacement, PositionKind
+from blocks.model.models import build
+from blocks.model.normalization import at_least_float32, build_norm
+from blocks.model.probe import Probe
+from blocks.model.randomness import generator
 
 N_CLASSES = 64
 DEPTHS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.config import ModelConfig
 from blocks.inspection import tiles
-from blocks.probe import Recording
-from blocks.source_target import SourceTargetMask
+from blocks.model.config import ModelConfig
+from blocks.model.source_target import SourceTargetMask
+from blocks.observe.recording import Recording
 
 SIDE, MANY_TILES, SIDE_OF_MANY = 32, 48, 24
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from blocks.inspection.activations import is_off, is_saturated
 from blocks.inspection.wide import Wide
-from blocks.kinds import Activation
+from blocks.model.kinds import Activation
 
 
 def frame(wide: Wide, activation: Activation) -> pd.DataFrame:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from blocks.config import ModelConfig
-from blocks.experts import MixtureOfExperts, build_wide_layer
-from blocks.initialize import initialize
-from blocks.inspection.wiring import wiring
-from blocks.probe import Recording, Stage, name_probes, record
+from blocks.model.config import ModelConfig
+from blocks.model.experts import MixtureOfExperts, build_wide_layer
+from blocks.model.initialize import initialize
+from blocks.model.probe import Stage, name_probes
+from blocks.observe.recording import Recording, record
+from blocks.observe.wiring import wiring
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.config import ModelConfig
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kv_cache import KVCache
-from blocks.legal import LARGEST_SIZE
-from blocks.models import EncoderDecoder
-from blocks.probe import Recorder, Replacement, listening
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kv_cache import KVCache
+from blocks.model.legal import LARGEST_SIZE
+from blocks.model.models import EncoderDecoder
+from blocks.model.probe import Replacement, listening
+from blocks.observe.recording import Recorder
 
 MOST_BEAMS, LARGEST_PENALTY = 4096, 10.0
 

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import regex
 
+from blocks.model.model_input import PADDING
 from blocks.text.bpe import END
 from blocks.text.tokenizer import Piece, visible
-from blocks.text.words import PADDING
 
 BEGIN = "[BEGIN]"
 SPECIAL = (PADDING, BEGIN, END)

@@ -13,8 +13,8 @@ from itertools import groupby
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
+from blocks.model.model_input import PADDING
 from blocks.text.tokenizer import Piece, visible
-from blocks.text.words import PADDING
 
 MASK, END = "[MASK]", "[END]"
 SPECIAL = (PADDING, MASK, END)

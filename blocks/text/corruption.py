@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 from blocks.text.bpe import MASK
 
 MASKED_SHARE, REPLACED_SHARE = 0.8, 0.1

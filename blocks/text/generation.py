@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from blocks import devices
-from blocks.config import ModelConfig
-from blocks.kv_cache import KVCache
-from blocks.masks import sliding_window
-from blocks.models import GPT
-from blocks.probe import Replacement, record
-from blocks.randomness import generator
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.kv_cache import KVCache
+from blocks.model.masks import sliding_window
+from blocks.model.models import GPT
+from blocks.model.probe import Replacement
+from blocks.model.randomness import generator
+from blocks.observe.recording import record
 from blocks.text.sampling import SamplingConfig, choose
 
 

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+from blocks.model.model_input import PADDING
 from blocks.text.bilingual import BEGIN
 from blocks.text.bpe import END
 from blocks.text.tokenizer import Tokenizer
-from blocks.text.words import PADDING
 
 EQUALS = "="
 

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 0.01, 100.0
 

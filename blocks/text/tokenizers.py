@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from blocks.text.bpe import N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer

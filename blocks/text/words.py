@@ -2,8 +2,6 @@
 
 import regex
 
-PADDING = "[PAD]"
-
 _CJK = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
 _LETTER = rf"[[\p{{L}}\p{{N}}]--{_CJK}]"
 _WORD = rf"{_LETTER}[{_LETTER}\p{{M}}]*+"

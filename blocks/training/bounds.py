@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, get_args
 
-from blocks.faults import N_, Fault
-from blocks.legal import type_fault
+from blocks.model.faults import N_, Fault
+from blocks.model.legal import type_fault
 
 Bounds = Mapping[str, tuple[float, float]]
 

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.spec import TrainingSpec
 
 MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"

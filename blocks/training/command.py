@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blocks import devices
-from blocks.config import FIELDS
+from blocks.corpora.texts import corpus_from_bytes
 from blocks.cost.fast_format import fast_format
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kinds import Architecture
+from blocks.model import devices
+from blocks.model.config import FIELDS
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
 from blocks.training.checkpoint import STATE, Checkpoint, load
-from blocks.training.corpora import corpus_from_bytes
 from blocks.training.fast_model import fast_config
 from blocks.training.loop import Training
 from blocks.training.recipe import DEFAULTS, RECIPE_TABLE, RECIPES

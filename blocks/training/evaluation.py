@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 from blocks.training.events import Sample
 from blocks.training.loss import cross_entropy
 from blocks.training.pairs import PairTask

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from blocks.faults import Fault
+from blocks.model.faults import Fault
 
 
 class Reason(StrEnum):

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from blocks.kinds import Architecture
-from blocks.randomness import generator
-from blocks.source_target import SourceTarget
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
+from blocks.model.source_target import SourceTarget
 from blocks.training.pairs import Links, PairTask
 from blocks.training.task import IGNORED, Batch, Task
 

@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Iterator
 
-from blocks import devices
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model import devices
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.events import Ended, Event, Reason
 from blocks.training.recipe import OptimizerKind, Recipe
 

@@ -2,13 +2,8 @@
 
 from typing import Any
 
-from blocks.config import ModelConfig
-from blocks.kinds import (
-    Activation,
-    Initialization,
-    NormKind,
-    PositionKind,
-)
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Activation, Initialization, NormKind, PositionKind
 from blocks.training.tasks import Task
 
 FAST_SHAPE: dict[str, Any] = {

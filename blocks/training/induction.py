@@ -12,9 +12,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.randomness import generator
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.training.task import IGNORED, Batch, LogitsOf, share_right
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from blocks.cost.fitting import depth_fault
 from blocks.cost.parameters import total_parameters
-from blocks.faults import N_, Fault
+from blocks.model.faults import N_, Fault
 from blocks.training.memory import memory_fault, mended
 from blocks.training.spec import TrainingSpec
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from blocks.dropout import training_mode
-from blocks.faults import ConfigError
-from blocks.models import build
-from blocks.randomness import generator
+from blocks.model.dropout import training_mode
+from blocks.model.faults import ConfigError
+from blocks.model.models import build
+from blocks.model.randomness import generator
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.evaluation import Examiner
 from blocks.training.events import Ended, Evaluation, Event, Reason, SnapshotTaken, Step

@@ -11,12 +11,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.corpora.stories import Language
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from blocks.text.bpe import MASK, BytePairTokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.next_token import story_windows
-from blocks.training.stories import Language
 from blocks.training.task import IGNORED, Batch, LogitsOf, share_right
 from blocks.training.windows import Windows
 

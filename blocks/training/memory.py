@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from blocks.config import ModelConfig
 from blocks.cost.fitting import Sizes, fitting, sizes_of, with_mend
 from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
-from blocks.faults import N_, Fault
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
 from blocks.training.optimizers import count_states, weight_dtype
 from blocks.training.recipe import Recipe
 from blocks.training.spec import TrainingSpec

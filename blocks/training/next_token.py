@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kinds import Architecture
+from blocks.corpora.stories import Language, grammatical_share, stories
+from blocks.corpora.texts import require_length, split
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
 from blocks.text.bpe import END, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.sampling import SamplingConfig, choose_each
 from blocks.text.tokenizers import shipped_tokenizer
-from blocks.training.corpora import require_length, split
-from blocks.training.stories import Language, grammatical_share, stories
 from blocks.training.task import Batch, LogitsOf
 from blocks.training.windows import Windows
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.weights.tensors import copied
 
 

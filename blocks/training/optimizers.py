@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.optim import SGD, AdamW, Optimizer
 
-from blocks import devices
+from blocks.model import devices
 from blocks.training.muon import Muon
 from blocks.training.recipe import OptimizerKind, Recipe
 

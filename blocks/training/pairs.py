@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from blocks.kinds import Architecture
-from blocks.randomness import generator
-from blocks.source_target import SourceTarget, source_target_mask
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
+from blocks.model.source_target import SourceTarget, source_target_mask
 from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Tokenizer
 from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right

@@ -14,9 +14,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.randomness import generator
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.training.events import Answer as Answered
 from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row

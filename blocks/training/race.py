@@ -7,10 +7,10 @@ Xiong et al. 2020, section 4: post-norm needs a warm-up, pre-norm does not.
 from math import isfinite, log
 from threading import Lock
 
-from blocks.config import ModelConfig
-from blocks.faults import ConfigError
-from blocks.inspection.placements import placed
-from blocks.kinds import Architecture, Initialization, PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
+from blocks.model.kinds import Architecture, Initialization, PositionKind
+from blocks.model.placements import placed
 from blocks.training.events import Ended, Reason, Step
 from blocks.training.loop import Training
 from blocks.training.recipe import OptimizerKind, Recipe, ScheduleKind

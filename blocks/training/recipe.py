@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from blocks import legal
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model import legal
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.bounds import bound_faults, coerce_fields
 
 

@@ -4,7 +4,7 @@ import threading
 import time
 from collections import defaultdict, deque
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.events import Ended
 from blocks.training.failures import ended_by
 from blocks.training.limits import Limits, limit_faults, queue_fault

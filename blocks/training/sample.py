@@ -6,8 +6,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from blocks.config import ModelConfig
-from blocks.models import EncoderDecoder
+from blocks.model.config import ModelConfig
+from blocks.model.models import EncoderDecoder
 from blocks.text.beam import BeamConfig, greedy
 from blocks.training.events import Answer
 from blocks.training.pairs import PairTask, is_filled, padded

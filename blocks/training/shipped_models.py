@@ -15,12 +15,12 @@ import pandas as pd
 import torch
 from rich.progress import Progress
 
-from blocks import devices
-from blocks.config import ModelConfig
-from blocks.faults import N_
-from blocks.kinds import Architecture, Initialization, PositionKind
-from blocks.randomness import generator
-from blocks.training import translation
+from blocks.corpora import translation
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture, Initialization, PositionKind
+from blocks.model.randomness import generator
 from blocks.training.events import Evaluation, Step
 from blocks.training.induction import TOKENS
 from blocks.training.loop import Training

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from blocks.corpora.stories import TONGUES, Language, stories
+from blocks.corpora.texts import python_documentation
 from blocks.text.bpe import BytePairTokenizer, train_bpe
 from blocks.text.tokenizers import SHIPPED
-from blocks.training.corpora import python_documentation
-from blocks.training.stories import TONGUES, Language, stories
 
 VOCAB_SIZE = 1024
 N_STORIES = 2_000

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from blocks.config import ModelConfig
-from blocks.faults import N_, Fault
-from blocks.kinds import PositionKind
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
+from blocks.model.kinds import PositionKind
 from blocks.training.recipe import Recipe
 from blocks.training.tasks import Task, TaskConfig
 

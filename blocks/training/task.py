@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from blocks.kinds import Architecture
-from blocks.source_target import SourceTarget, SourceTargetMask
+from blocks.model.kinds import Architecture
+from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.text.tokenizer import Tokenizer
 
 IGNORED = -100

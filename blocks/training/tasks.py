@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, get_type_hints
 
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kinds import Architecture
-from blocks.legal import is_of, type_fault
+from blocks.corpora.stories import Language
+from blocks.corpora.texts import python_documentation
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
+from blocks.model.legal import is_of, type_fault
 from blocks.training.bounds import coerce_fields
-from blocks.training.corpora import python_documentation
 from blocks.training.induction import InductionTask
 from blocks.training.masked_words import MaskedWordsTask
 from blocks.training.next_token import StoryTask, TextTask
 from blocks.training.questions import addition_task, letters_task
-from blocks.training.stories import Language
 from blocks.training.task import IGNORED, Batch, LogitsOf, Task
 from blocks.training.translating import LONGEST_ROW, SHORTEST_ROW, translation_task
 

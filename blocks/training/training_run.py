@@ -10,7 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from blocks.cost.parameters import total_parameters
-from blocks.faults import Fault
+from blocks.model.faults import Fault
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.events import Ended, Event, Reason, Sample
 from blocks.training.failures import guarded

@@ -8,12 +8,12 @@ import random
 
 import torch
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import LENGTHS, sentences, tokenizer, translations
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from blocks.text.bilingual import is_chinese
 from blocks.training.pairs import Links, PairTask, Row
-from blocks.training.stories import Language
-from blocks.training.translation import LENGTHS, sentences, tokenizer, translations
 
 DIRECTIONS = (N_("English to Chinese"), N_("Chinese to English"))
 LONGEST_ROW = LENGTHS[-1] + 1

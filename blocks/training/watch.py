@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.checkpoint import save
 from blocks.training.events import Answer, Ended, Evaluation, Event, Reason, Sample, Step
 from blocks.training.loop import Training

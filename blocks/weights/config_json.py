@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from blocks.config import ModelConfig
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kinds import Activation
-from blocks.legal import LARGEST_SIZE, is_of
-from blocks.positions import N_BUCKETS
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Activation
+from blocks.model.legal import LARGEST_SIZE, is_of
+from blocks.model.positions import N_BUCKETS
 
 MOST_CHARACTERS, USUAL_CONTEXT = 200_000, 2048
 Values = dict[str, Any]

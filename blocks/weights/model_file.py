@@ -13,11 +13,11 @@ from safetensors import SafetensorError, deserialize
 from safetensors.torch import load, save
 from torch import Tensor
 
-from blocks.config import ModelConfig
 from blocks.cost.parameters import total_parameters
-from blocks.faults import N_, ConfigError, Fault
-from blocks.legal import is_of
-from blocks.models import Model, build, expected_shapes
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.legal import is_of
+from blocks.model.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
 from blocks.weights.tensors import Weights, check_finite, check_shapes, load_weights

@@ -4,8 +4,8 @@ import streamlit as st
 
 from blocks.cost.flops import count_decoder_flops, count_encoder_flops, count_flops
 from blocks.inspection.architectures import who_sees_whom
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from blocks.text.corruption import masked_tokens, span_corruption
 from pages.figures import architectures as figures
 from pages.ui import link

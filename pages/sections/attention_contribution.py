@@ -3,7 +3,7 @@
 from functools import partial
 
 from blocks.inspection import contribution as measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import contribution as pictures
 from pages.ui.attention import contribution_words, controls, measured, tables
 from pages.ui.attention.words import head_called

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from blocks import attention_kinds
-from blocks.attention_kinds import AttentionKind, Reach
 from blocks.cost.attention_time import Measured
-from blocks.run import Run
+from blocks.model import attention_kinds
+from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.observe.run import Run
 from pages.figures import attention_growth, heads
 from pages.ui import labelled, link
 from pages.ui.attention_kinds import controls, measured, tables, words

@@ -1,8 +1,8 @@
 """Who reads whom: one head as lines and as a map, and all heads of all layers."""
 
-from blocks.inspection import heads as head_measures
 from blocks.inspection import source
-from blocks.run import Run
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
 from pages.figures import bipartite, head_table, heads
 from pages.sections.heads import one_head
 from pages.ui import encoder_words, labelled, layers, words

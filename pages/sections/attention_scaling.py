@@ -1,7 +1,7 @@
 """Why scores are divided by √d_head: with and without, in one head and in random vectors."""
 
 from blocks.inspection import scaling, source
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import scaling as pictures
 from pages.ui import link
 from pages.ui.attention import controls, frames, measured, scaling_words, step_words

@@ -1,8 +1,8 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
-from blocks.attention import share_among_queries
 from blocks.inspection.sharing import likeness, pooled
-from blocks.run import Run
+from blocks.model.attention import share_among_queries
+from blocks.observe.run import Run
 from pages.figures import heads
 from pages.ui import labelled
 from pages.ui.attention_kinds import measured, tables, words

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.inspection import head_steps, source
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import filmstrip
 from pages.figures.matrix import Matrix
 from pages.ui import present

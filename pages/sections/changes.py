@@ -5,8 +5,8 @@ from functools import partial
 import streamlit as st
 
 from blocks.inspection import output_change
-from blocks.interventions import Intervention, heads_of
-from blocks.run import Run
+from blocks.observe.interventions import Intervention, heads_of
+from blocks.observe.run import Run
 from pages.figures import changed, part_effects
 from pages.ui import labelled, link
 from pages.ui.changes import controls, measured, words

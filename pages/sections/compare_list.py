@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.cost import pareto
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import trade_off
 from pages.ui.chart import show
 from pages.ui.compare import kept, listed, trade_offs, words

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection import contribution_graph as measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import contribution_graph as pictures
 from pages.ui import contribution_graph as graph
 from pages.ui import link

@@ -7,7 +7,7 @@ import streamlit as st
 from blocks.cost import device_peak, operation_time, roofline
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.pass_time import PassTime
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import device_rates, time_sums
 from pages.figures import roofline as pictures
 from pages.ui.chart import show

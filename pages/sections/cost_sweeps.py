@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.cost import pass_time, sweep, timing
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import sweep as pictures
 from pages.sections.attention_kinds import how_they_grow
 from pages.ui import link

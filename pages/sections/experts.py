@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from blocks import experts as parts
 from blocks.cost.parameters import active_parameters
-from blocks.run import Run
+from blocks.model import experts as parts
+from blocks.observe.run import Run
 from pages.figures import experts
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note

@@ -2,7 +2,7 @@
 
 from blocks.inspection import activations as measures
 from blocks.inspection import source, units
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import activations, gates
 from pages.ui import terms
 from pages.ui.chart import columns, show

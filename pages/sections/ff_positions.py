@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.inspection import permuted
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import reach
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note

@@ -5,7 +5,7 @@ import functools
 import streamlit as st
 
 from blocks.inspection import ratios as measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import ratios
 from pages.ui.chart import show
 from pages.ui.explain import explained, note

@@ -4,7 +4,7 @@ import functools
 
 from blocks.inspection import activations as measures
 from blocks.inspection import units as unit_measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import units
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note

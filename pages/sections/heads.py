@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import pattern
 from pages.ui import cached, labelled, words
 from pages.ui.chart import show

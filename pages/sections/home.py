@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
 from pages.figures import next_token

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.sections.masks import small_mask
 from pages.ui import present, words
 from pages.ui.fold import fold

@@ -5,7 +5,7 @@ import streamlit as st
 from blocks.inspection import leaks as leak_measures
 from blocks.inspection import mask_faults
 from blocks.inspection.mask_faults import MaskFault
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import leaks, mask_steps
 from pages.figures.token_matrix import Names
 from pages.ui import link

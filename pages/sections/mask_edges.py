@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from blocks import masks as mask_rules
-from blocks.attention import attention_pattern
 from blocks.inspection import blind_rows
-from blocks.run import Run
-from blocks.text.words import PADDING
+from blocks.model import masks as mask_rules
+from blocks.model.attention import attention_pattern
+from blocks.model.model_input import PADDING
+from blocks.observe.run import Run
 from pages.figures import mask_steps
 from pages.ui.chart import show
 from pages.ui.explain import explained, note

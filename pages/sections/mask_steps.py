@@ -3,11 +3,11 @@
 import pandas as pd
 import streamlit as st
 
-from blocks import masks as mask_rules
-from blocks.attention import attention_pattern, attention_scores
 from blocks.inspection import mask_faults
-from blocks.masks import MaskKind
-from blocks.run import Run
+from blocks.model import masks as mask_rules
+from blocks.model.attention import attention_pattern, attention_scores
+from blocks.model.masks import MaskKind
+from blocks.observe.run import Run
 from pages.figures import heads, mask_steps
 from pages.ui import labelled
 from pages.ui.chart import columns, show

@@ -1,6 +1,6 @@
 """The mask, as a small picture beside its controls."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import masks
 from pages.ui import cached, words
 from pages.ui.chart import show

@@ -1,6 +1,6 @@
 """What comes next: the model's own probabilities, and what sampling makes of them."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
 from pages.figures import next_token

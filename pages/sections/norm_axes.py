@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from blocks import normalization
 from blocks.inspection import norm_compared
-from blocks.run import Run
+from blocks.model import normalization
+from blocks.observe.run import Run
 from pages.figures import norm_axes, norm_outputs
 from pages.ui import labelled
 from pages.ui.chart import columns, show

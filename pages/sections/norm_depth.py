@@ -3,8 +3,8 @@
 from blocks import ConfigError
 from blocks.inspection import depth as measures
 from blocks.inspection import stack
-from blocks.inspection.placements import own_placement
-from blocks.run import Run
+from blocks.model.placements import own_placement
+from blocks.observe.run import Run
 from pages.figures import depth
 from pages.figures.depth import Panel
 from pages.ui import link

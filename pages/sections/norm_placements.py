@@ -1,10 +1,11 @@
 """The norm in every place, with the same weights and the same input."""
 
-from blocks import residual
 from blocks.inspection import placements as measures
-from blocks.inspection.placements import own_placement, placement_run, possible_placements
+from blocks.inspection.placements import placement_run
 from blocks.inspection.source import layer_source
-from blocks.run import Run
+from blocks.model import residual
+from blocks.model.placements import own_placement, possible_placements
+from blocks.observe.run import Run
 from pages.figures import placements
 from pages.ui import labelled, terms
 from pages.ui.chart import columns, show

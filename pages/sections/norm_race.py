@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.training import race as training
 from pages.figures import race as pictures
 from pages.ui import link

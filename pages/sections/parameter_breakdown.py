@@ -4,7 +4,7 @@ import streamlit as st
 
 from blocks.cost import breakdown, parameters
 from blocks.cost.breakdown import Kind
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import breakdown as pictures
 from pages.ui import link
 from pages.ui.chart import show

@@ -5,7 +5,7 @@ import functools
 import streamlit as st
 
 from blocks.cost import growth, variations
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import parameter_changes, parameter_growth
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note

@@ -1,7 +1,7 @@
 """What a model is made of: every parameter, by formula, and counted."""
 
 from blocks.cost.parameters import count_parameters
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import parameters
 from pages.ui import labelled, tables, words
 from pages.ui.chart import columns, show

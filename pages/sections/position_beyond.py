@@ -5,8 +5,8 @@ import streamlit as st
 from blocks.cost.memory import bytes_text
 from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import FACTORS
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.figures import beyond
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from blocks.inspection import position_tables, source
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.figures import position_curves, position_matrix
 from pages.figures.position_curves import Axes
 from pages.figures.position_matrix import Names

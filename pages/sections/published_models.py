@@ -3,8 +3,8 @@
 import streamlit as st
 
 from blocks.cost.parameters import count_parameters
-from blocks.presets import Preset
-from blocks.run import Run
+from blocks.model.presets import Preset
+from blocks.observe.run import Run
 from blocks.weights import config_json
 from pages.figures import published_models
 from pages.ui.chart import show

@@ -2,7 +2,7 @@
 
 from blocks.inspection import lens as lenses
 from blocks.inspection import predictions
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import lens, surprise
 from pages.ui import gpt_tables, next_words, predicted, reading_words
 from pages.ui.chart import columns, show

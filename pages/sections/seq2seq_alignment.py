@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.inspection import alignment as measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import head_table
 from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names

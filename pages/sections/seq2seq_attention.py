@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from blocks.attention import CrossAttention
 from blocks.inspection import source, two_texts
 from blocks.inspection.two_texts import AttentionKind
-from blocks.run import Run
+from blocks.model.attention import CrossAttention
+from blocks.observe.run import Run
 from pages.figures import bipartite, heads
 from pages.figures import two_texts as pictures
 from pages.figures.token_matrix import Names

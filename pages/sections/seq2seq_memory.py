@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.inspection import encoder_output as measures
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import encoder_output
 from pages.ui import labelled
 from pages.ui.chart import columns, show

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection.missing_source import Missing, moved_by_hiding, without_source
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.figures import missing_source
 from pages.ui import labelled, link
 from pages.ui.changes import state as changes

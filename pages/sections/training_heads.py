@@ -4,8 +4,8 @@ import functools
 
 import streamlit as st
 
-from blocks.inspection import heads as head_measures
-from blocks.run import Run
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
 from blocks.training.training_run import TrainingRun
 from pages.figures import births, heads
 from pages.sections.heads import one_head

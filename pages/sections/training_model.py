@@ -4,7 +4,7 @@ import json
 
 import streamlit as st
 
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from blocks.training.command_line import command_line
 from blocks.training.examples import openings
 from blocks.training.training_run import TrainingRun

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from blocks.faults import ConfigError
 from blocks.inspection import weight_values as measures
-from blocks.run import Run
+from blocks.model.faults import ConfigError
+from blocks.observe.run import Run
 from pages.figures import weight_values
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch

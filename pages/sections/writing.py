@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
-from blocks.run import Run
+from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.observe.run import Run
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 from pages.figures import cache, written

@@ -13,11 +13,13 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from blocks import ModelConfig, Recording, count_parameters, devices, masks
-from blocks.inspection import tiles, values, wiring
-from blocks.layout import laid_out_for_reading
-from blocks.models import Model, count_built
-from blocks.run import Run, guarded_record, warm_up
+from blocks import ModelConfig, Recording, count_parameters
+from blocks.inspection import tiles, values
+from blocks.model import devices, masks
+from blocks.model.layout import laid_out_for_reading
+from blocks.model.models import Model, count_built
+from blocks.observe import wiring
+from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from pages.ui import starts
 

@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.inspection import contribution_graph as graphs
 from blocks.inspection.contribution_graph import ContributionGraph
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached, labelled, link
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.devices import available_devices, available_dtypes, device_name
-from blocks.faults import N_
 from blocks.inspection.settings import LEADERS, moved_along
-from blocks.kinds import (
+from blocks.model.devices import available_devices, available_dtypes, device_name
+from blocks.model.faults import N_
+from blocks.model.kinds import (
     Activation,
     Architecture,
     Initialization,
@@ -17,7 +17,7 @@ from blocks.kinds import (
     NormPlacement,
     PositionKind,
 )
-from blocks.legal import divisors
+from blocks.model.legal import divisors
 from blocks.training.recipe import WeightDtype
 from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS

@@ -1,6 +1,6 @@
 """Sentences that read a whole encoder."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.bpe import MASK
 from pages.ui import layers, starts, terms, tokens
 from pages.ui.language import _, literal

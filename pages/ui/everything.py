@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import link, page_file, share
 from pages.ui.language import _
 from pages.ui.seen import Node, noted

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import present
 from pages.ui.language import _, explanation
 

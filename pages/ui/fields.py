@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from blocks.config import FIELDS as CONFIG_FIELDS
-from blocks.devices import DTYPES, available_devices
-from blocks.masks import MaskKind
-from blocks.run import PaddingSide
+from blocks.model.config import FIELDS as CONFIG_FIELDS
+from blocks.model.devices import DTYPES, available_devices
+from blocks.model.masks import MaskKind
+from blocks.observe.run import PaddingSide
 from pages.ui import starts
 from pages.ui.attention import fields as attention
 from pages.ui.attention_kinds import fields as attention_kinds

@@ -6,11 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from blocks import ConfigError, Fault, Recording, devices
-from blocks.cost.memory import bytes_text
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks import ConfigError, Fault, Recording
+from blocks.cost.memory import bytes_text, run_fault
+from blocks.model import devices
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.ui import cached, controls, link, panel, present, starts
 from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
@@ -249,7 +250,7 @@ def ran(run: Run) -> Recording:
 
 def must_fit(run: Run) -> None:
     """End the page where the run cannot be, with a sentence and the mend."""
-    fault = run.fault(memory_budget())
+    fault = run_fault(run, memory_budget())
     if fault is not None:
         refuse([fault])
 

@@ -8,11 +8,12 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks import ConfigError, devices
+from blocks import ConfigError
 from blocks.inspection.cache_growth import cache_growth
-from blocks.interventions import Intervention, InterventionKind, replacements
-from blocks.masks import MaskKind
-from blocks.run import Run, out_of_memory_fault
+from blocks.model import devices
+from blocks.model.masks import MaskKind
+from blocks.observe.interventions import Intervention, InterventionKind, replacements
+from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written

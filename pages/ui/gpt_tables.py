@@ -5,7 +5,7 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import link, predicted, tokens
 from pages.ui.language import _

@@ -4,8 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import layers, terms
 from pages.ui.language import _
 from pages.ui.numbers import percent

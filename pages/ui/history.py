@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 
 
 def run_before(run: Run) -> Run | None:

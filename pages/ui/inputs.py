@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from blocks.interventions import patched_paths
-from blocks.kinds import Architecture
-from blocks.masks import MaskConfig, MaskKind
-from blocks.run import START, Input, PaddingSide, Run
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.observe.interventions import patched_paths
+from blocks.observe.run import START, Input, PaddingSide, Run
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.changes import state as changes

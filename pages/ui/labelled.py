@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from blocks.run import PaddingSide, Run
+from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language, ngettext

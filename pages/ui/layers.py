@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from blocks.faults import N_
 from blocks.inspection import predictions, tiles
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import cached, labelled, tokens
 from pages.ui.language import _, current_language
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from blocks import Fault, ModelConfig
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import moves, starts
 from pages.ui.cost.fields import OF_SEVERAL_SECTIONS
 from pages.ui.fields import CHANGES, CONFIG, FIELDS

@@ -1,6 +1,6 @@
 """Sentences about the next token and about the text that was read."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import cached, link, predicted, tokens
 from pages.ui.chips import Chip

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from blocks.faults import ConfigError
-from blocks.training.corpora import Corpus, corpus_from_bytes
+from blocks.corpora.texts import Corpus, corpus_from_bytes
+from blocks.model.faults import ConfigError
 from pages.ui import settings
 from pages.ui.language import _, say_fault
 

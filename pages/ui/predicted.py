@@ -9,7 +9,7 @@ import pandas as pd
 
 from blocks.inspection import lens as lenses
 from blocks.inspection import predictions
-from blocks.run import PaddingSide, Run
+from blocks.observe.run import PaddingSide, Run
 from blocks.text import sampling as sampled
 from blocks.text.sampling import SamplingConfig
 from pages.ui import cached, tokens

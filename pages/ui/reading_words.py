@@ -2,7 +2,7 @@
 
 import math
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import predicted
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent

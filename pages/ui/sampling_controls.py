@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import link
 from pages.ui.controls import enter, slide, slider

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import segno
 import streamlit as st
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import address, link
 from pages.ui.language import _
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blocks import ModelConfig
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.masks import MaskKind
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskKind
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached, labelled, terms
 from pages.ui.language import _
 

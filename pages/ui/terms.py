@@ -3,8 +3,8 @@
 from typing import Any
 
 from blocks import ModelConfig
-from blocks.faults import N_
-from blocks.kinds import NormKind, NormPlacement
+from blocks.model.faults import N_
+from blocks.model.kinds import NormKind, NormPlacement
 from pages.ui.language import _
 
 NOTHING = "–"

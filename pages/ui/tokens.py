@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.corpora.translation import with_mark
+from blocks.model.kinds import Architecture
+from blocks.model.model_input import PADDING
+from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import MASK
 from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
-from blocks.text.words import PADDING
-from blocks.training.translation import with_mark
 from pages.ui import link, starts
 from pages.ui.settings import MAX_TOKENS
 

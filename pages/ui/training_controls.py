@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from blocks.faults import ConfigError, Fault
+from blocks.corpora.stories import Language
+from blocks.model.faults import ConfigError, Fault
 from blocks.training.recipe import RECIPES, OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
-from blocks.training.stories import Language
 from blocks.training.tasks import TaskKind, TokenKind
 from pages.ui import controls, link, runs
 from pages.ui.controls import choose, slide, slider

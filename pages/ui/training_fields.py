@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from blocks.kinds import Architecture
+from blocks.corpora.stories import Language
+from blocks.model.kinds import Architecture
 from blocks.training.recipe import BOUNDS, RECIPES, OptimizerKind, ScheduleKind
-from blocks.training.stories import Language
 from blocks.training.tasks import LEARNERS, TaskKind, TokenKind
 from pages.ui.language import browser_language
 from pages.ui.readers import Field, choice, identifier, whole, within

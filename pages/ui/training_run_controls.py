@@ -4,7 +4,7 @@ import dataclasses
 
 import streamlit as st
 
-from blocks.faults import ConfigError
+from blocks.model.faults import ConfigError
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from pages.ui import link, runs, watched
 from pages.ui.language import _, literal, say_fault

@@ -4,9 +4,10 @@ import dataclasses
 from functools import lru_cache
 from typing import NamedTuple
 
+from blocks.corpora.stories import Language
 from blocks.cost.parameters import total_parameters
-from blocks.faults import N_, ConfigError, Fault
-from blocks.kinds import Architecture
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
 from blocks.training.fast_model import needs
 from blocks.training.limits import Limits, limit_faults
 from blocks.training.memory import TrainingMemory, estimate_training_memory
@@ -14,7 +15,6 @@ from blocks.training.optimizers import weight_dtype
 from blocks.training.pace import Pace, measured_pace
 from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.spec import TrainingSpec
-from blocks.training.stories import Language
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.ui import cached, controls, link, runs, starts
 from pages.ui.own_text import own_text

@@ -5,8 +5,8 @@ import math
 import pandas as pd
 
 from blocks.cost.memory import bytes_text
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from blocks.training.events import Answer, Sample
 from blocks.training.examples import Place
 from blocks.training.recipe import RECIPE_TABLE, Recipe, ScheduleKind

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import labelled, link, panel
 from pages.ui.controls import slider
 from pages.ui.language import _

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from blocks.inspection import tiles, two_texts
 from blocks.inspection.linked import linked_shares
 from blocks.inspection.two_texts import AttentionKind
-from blocks.kinds import Architecture
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 from blocks.training.comparison import differences
 from blocks.training.examples import fixed_input, fixed_links, fixed_target
 from blocks.training.smoothing import smoothed

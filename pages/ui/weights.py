@@ -1,7 +1,7 @@
 """Which weights run: those that a model has learned, or some drawn from the seed."""
 
 from blocks import ModelConfig
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from pages.ui import link, starts, terms
 from pages.ui.language import _, enumeration
 

@@ -7,8 +7,8 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.inspection import tiles
-from blocks.kinds import Architecture, NormKind, NormPlacement
-from blocks.run import Run
+from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.observe.run import Run
 from pages.ui import cached, labelled, link, terms
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal, ngettext

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from blocks import devices
-from blocks.kv_cache import kv_cache_bytes_per_token
-from blocks.run import Run
+from blocks.model import devices
+from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.ui import generated, terms
 from pages.ui.chips import Chip

@@ -3,11 +3,13 @@
 import torch
 from torch import nn
 
-from blocks import ModelConfig, build, devices
+from blocks import ModelConfig, build
 from blocks.inspection.depth import measure_depth
 from blocks.inspection.stack import random_probe, stack_config
-from blocks.masks import causal
-from blocks.probe import Probe, Recorder, listening
+from blocks.model import devices
+from blocks.model.masks import causal
+from blocks.model.probe import Probe, listening
+from blocks.observe.recording import Recorder
 from tests.bench.report import report
 from tests.bench.tensors import in_pairs, milliseconds
 

@@ -7,7 +7,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from blocks import PRESETS, build
-from blocks.layout import laid_out_for_reading
+from blocks.model.layout import laid_out_for_reading
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from tests.bench.report import report

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import torch
 
-from blocks import PRESETS, build, devices
+from blocks import PRESETS, build
 from blocks.cost.parameters import count_parameters, total_parameters
 from blocks.cost.peak_memory import peak_memory
 from blocks.inspection.weight_values import weight_values
-from blocks.presets import PUBLISHED_TABLE
+from blocks.model import devices
+from blocks.model.presets import PUBLISHED_TABLE
 from tests.bench.report import report
 from tests.bench.tensors import milliseconds
 from tests.blocks.published import CONFIGS

@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from blocks import devices
+from blocks.model import devices
 
 UNITS = {"avx2": "AVX2", "avx512_f": "AVX-512", "avx512_bf16": "AVX-512 BF16", "amx_bf16": "AMX"}
 # By these a kernel library uses less of the processor than there is.

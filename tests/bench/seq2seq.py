@@ -7,9 +7,9 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from blocks import build
-from blocks.layout import laid_out_for_reading
-from blocks.models import EncoderDecoder
-from blocks.presets import ENCODER_DECODER_PRESETS
+from blocks.model.layout import laid_out_for_reading
+from blocks.model.models import EncoderDecoder
+from blocks.model.presets import ENCODER_DECODER_PRESETS
 from blocks.text.beam import BeamConfig, greedy
 from tests.bench.report import report
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import torch
 
-from blocks import PRESETS, ModelConfig, build, count_parameters, devices, record
-from blocks.inspection.wiring import kept_stages
-from blocks.masks import causal
+from blocks import PRESETS, ModelConfig, build, count_parameters, record
+from blocks.model import devices
+from blocks.model.masks import causal
+from blocks.observe.wiring import kept_stages
 from blocks.weights.pocket import pocket
 from tests.bench.report import report
 

@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from blocks.randomness import generator
+from blocks.corpora.texts import corpus_from_bytes
+from blocks.model.randomness import generator
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.text.words import words
-from blocks.training.corpora import corpus_from_bytes
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 from tests.bench.parameters import median_milliseconds
 from tests.bench.report import report

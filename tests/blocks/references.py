@@ -13,7 +13,7 @@ from transformers import (
 )
 
 from blocks import ModelConfig
-from blocks.models import GPT, Encoder
+from blocks.model.models import GPT, Encoder
 
 
 def torch_layer(config: ModelConfig, ours: nn.Module) -> nn.TransformerEncoderLayer:

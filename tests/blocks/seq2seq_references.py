@@ -11,7 +11,7 @@ from transformers import (
 )
 
 from blocks import ModelConfig
-from blocks.models import EncoderDecoder
+from blocks.model.models import EncoderDecoder
 
 NAMES_OF_TORCH = {
     "self_attn": "attention",

@@ -12,9 +12,9 @@ from toy import IS_TOKEN, MASKS, assert_near, scramble, toy, toy_input
 from training_toy import losses, toy_spec
 
 from blocks import build, record
-from blocks.devices import DTYPES, available_dtypes, device_name
-from blocks.kinds import NormKind, PositionKind
-from blocks.masks import MaskConfig, build_mask
+from blocks.model.devices import DTYPES, available_dtypes, device_name
+from blocks.model.kinds import NormKind, PositionKind
+from blocks.model.masks import MaskConfig, build_mask
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.training.events import Ended, Reason

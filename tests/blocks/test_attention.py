@@ -22,7 +22,7 @@ from toy import (
 )
 
 from blocks import build, record
-from blocks.attention import (
+from blocks.model.attention import (
     additive_mask,
     attend,
     attention_pattern,
@@ -31,9 +31,9 @@ from blocks.attention import (
     share_among_queries,
     split_heads,
 )
-from blocks.dropout import training_mode
-from blocks.masks import MaskConfig, build_mask, causal
-from blocks.positions import alibi_bias
+from blocks.model.dropout import training_mode
+from blocks.model.masks import MaskConfig, build_mask, causal
+from blocks.model.positions import alibi_bias
 
 EMPTY_ROW = 2
 WITH_EMPTY_ROW = causal(SEQ_LEN).index_fill(0, torch.tensor(EMPTY_ROW), False)

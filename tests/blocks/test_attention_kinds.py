@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import assert_near, draw
 
-from blocks.attention import attention_pattern, attention_scores
-from blocks.attention_kinds import (
+from blocks.model.attention import attention_pattern, attention_scores
+from blocks.model.attention_kinds import (
     AttentionKind,
     Reach,
     attend_as,

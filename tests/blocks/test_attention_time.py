@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 import torch
 
-from blocks.attention_kinds import AttentionKind
 from blocks.cost.attention_time import estimate_peak, measure_attention, slopes
+from blocks.model.attention_kinds import AttentionKind
 
 SIZES = {"n_heads": 2, "d_head": 16}
 

@@ -17,8 +17,8 @@ from blocks.inspection.beyond_length import (
     spread,
 )
 from blocks.inspection.other_positions import random_values, with_position
-from blocks.kinds import PositionKind
-from blocks.masks import causal, sliding_window
+from blocks.model.kinds import PositionKind
+from blocks.model.masks import causal, sliding_window
 from blocks.training.task import IGNORED, Batch
 
 CONFIG = toy(n_layers=2)

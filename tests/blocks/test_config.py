@@ -13,8 +13,8 @@ from steps import steps
 from toy import D_MODEL, toy
 
 from blocks import ConfigError, Fault, ModelConfig
-from blocks.config import DEFAULTS, FIELDS, AttentionConfig, NormConfig
-from blocks.kinds import (
+from blocks.model.config import DEFAULTS, FIELDS, AttentionConfig, NormConfig
+from blocks.model.kinds import (
     Activation,
     Architecture,
     Initialization,
@@ -22,7 +22,7 @@ from blocks.kinds import (
     NormPlacement,
     PositionKind,
 )
-from blocks.legal import LARGEST_SIZE, divisors, neighbours
+from blocks.model.legal import LARGEST_SIZE, divisors, neighbours
 
 SIZES = st.integers(1, 4096) | st.sampled_from([1, 2, 8, 64, 256, LARGEST_SIZE])
 RIGHT = {

@@ -25,8 +25,8 @@ from transformers import (
 )
 
 from blocks.cost.parameters import total_parameters
-from blocks.faults import ConfigError
-from blocks.models import count_built
+from blocks.model.faults import ConfigError
+from blocks.model.models import count_built
 from blocks.weights.config_json import (
     FAMILIES,
     MOST_CHARACTERS,

@@ -14,12 +14,13 @@ from toy import toy
 from blocks import ModelConfig, build
 from blocks.cost.activations import Activations, training_activations
 from blocks.cost.peak_memory import peak_memory
-from blocks.dropout import training_mode
-from blocks.kinds import Activation
-from blocks.models import Model
-from blocks.presets import PRESET_TABLE, PUBLISHED_TABLE
-from blocks.probe import Recorder, listening
-from blocks.source_target import SourceTarget
+from blocks.model.dropout import training_mode
+from blocks.model.kinds import Activation
+from blocks.model.models import Model
+from blocks.model.presets import PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.probe import listening
+from blocks.model.source_target import SourceTarget
+from blocks.observe.recording import Recorder
 from blocks.training.loss import cross_entropy
 
 BATCH, N = 3, 96

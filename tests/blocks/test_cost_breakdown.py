@@ -11,7 +11,6 @@ from test_cost_parameters import ANYWHERE
 from toy import toy
 
 from blocks import ModelConfig, count_parameters
-from blocks.config import DEFAULTS
 from blocks.cost.breakdown import (
     MOST_LAYERS,
     Kind,
@@ -24,8 +23,9 @@ from blocks.cost.breakdown import (
 from blocks.cost.growth import Share, over_depth, over_width, shares
 from blocks.cost.parameters import active_parameters, total_parameters
 from blocks.cost.variations import variations
-from blocks.models import count_built
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.config import DEFAULTS
+from blocks.model.models import count_built
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 
 TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
 GPT2 = PRESET_TABLE["gpt2-small"].config

@@ -23,8 +23,8 @@ from blocks.cost.fit import (
     training_need,
 )
 from blocks.cost.peak_memory import TensorMemory
-from blocks.kv_cache import KVCache
-from blocks.presets import PUBLISHED_TABLE
+from blocks.model.kv_cache import KVCache
+from blocks.model.presets import PUBLISHED_TABLE
 from blocks.training.optimizer_state import read_optimizers
 from blocks.training.optimizers import build_optimizers
 from blocks.training.recipe import OptimizerKind, Recipe

@@ -16,8 +16,9 @@ from blocks.cost.flops import (
     count_flops,
     task_flops,
 )
-from blocks.kv_cache import KVCache
-from blocks.probe import Recorder, listening
+from blocks.model.kv_cache import KVCache
+from blocks.model.probe import listening
+from blocks.observe.recording import Recorder
 
 SOURCE, TARGET = 5, 4
 SHAPES = [

@@ -12,8 +12,8 @@ from blocks import ModelConfig, build, count_parameters, record
 from blocks.cost.fitting import SMALLEST_SIZES
 from blocks.cost.memory import bytes_text, estimate_memory, memory_fault
 from blocks.cost.peak_memory import TensorMemory
-from blocks.kinds import PositionKind
-from blocks.masks import MaskConfig, build_mask
+from blocks.model.kinds import PositionKind
+from blocks.model.masks import MaskConfig, build_mask
 
 SHAPES_AND_MASKS = [((1, 5), "none"), ((2, 16), "causal"), ((1, 128), "causal_padding")]
 DTYPES = [torch.float32, torch.bfloat16, torch.float64]

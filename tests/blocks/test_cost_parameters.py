@@ -13,9 +13,9 @@ from toy import toy, toys
 
 from blocks import ModelConfig, build, count_parameters
 from blocks.cost.parameters import active_parameters
-from blocks.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
-from blocks.models import ARCHITECTURES, count_built
-from blocks.presets import PRESET_TABLE
+from blocks.model.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.models import ARCHITECTURES, count_built
+from blocks.model.presets import PRESET_TABLE
 
 PRESETS = {name: preset.config for name, preset in PRESET_TABLE.items()}
 

@@ -13,9 +13,10 @@ from toy import draw, toy
 from blocks import ModelConfig, build
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
 from blocks.cost.peak_memory import TensorMemory
-from blocks.kv_cache import KVCache
-from blocks.probe import Recorder, listening
-from blocks.source_target import SourceTarget
+from blocks.model.kv_cache import KVCache
+from blocks.model.probe import listening
+from blocks.model.source_target import SourceTarget
+from blocks.observe.recording import Recorder
 from blocks.training.loss import cross_entropy
 
 N, BATCH, VOCABULARY = 5, 2, 11

@@ -25,7 +25,7 @@ from blocks.cost.roofline import (
     total_seconds,
 )
 from blocks.cost.timing import Times, measure_times
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 
 N = 6
 PEAK = DevicePeak(flops_per_s=1e12, bytes_per_s=1e11, start_seconds=1e-9)

@@ -6,7 +6,7 @@ import os
 import pytest
 import torch
 
-from blocks import devices
+from blocks.model import devices
 
 
 def test_the_cpu_is_always_there_and_last():

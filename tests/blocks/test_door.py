@@ -10,11 +10,11 @@ import torch
 from toy import draw, toy
 
 from blocks import PRESETS, ConfigError, ModelConfig, build, record
-from blocks.config import AttentionConfig, NormConfig
-from blocks.interventions import Intervention, Part, replacements
-from blocks.kinds import Architecture, NormPlacement
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
-from blocks.source_target import SourceTarget
+from blocks.model.config import AttentionConfig, NormConfig
+from blocks.model.kinds import Architecture, NormPlacement
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.source_target import SourceTarget
+from blocks.observe.interventions import Intervention, Part, replacements
 from blocks.training.recipe import OptimizerKind, Recipe
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from toy import assert_near
 
-from blocks.dropout import Dropout, in_training_mode, training_mode
+from blocks.model.dropout import Dropout, in_training_mode, training_mode
 
 P = 0.25
 ONES = torch.ones(100, 100)

@@ -4,8 +4,8 @@ import pytest
 import torch
 from toy import BATCH, D_MODEL, SEQ_LEN
 
-from blocks.embedding import embed_words, random_tensor
-from blocks.randomness import generator
+from blocks.model.embedding import embed_words, random_tensor
+from blocks.model.randomness import generator
 
 
 def test_a_word_has_the_same_vector_in_every_sentence():

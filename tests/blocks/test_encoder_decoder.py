@@ -15,12 +15,12 @@ from seq2seq_references import (
 from toy import assert_near, draw, scramble, toy
 
 from blocks import ModelConfig, build, record
-from blocks.kinds import NormKind, PositionKind
-from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
-from blocks.layers import DecoderLayer
-from blocks.masks import causal, cross_padding
-from blocks.positions import sinusoidal_table
-from blocks.source_target import SourceTarget, SourceTargetMask, source_target_mask
+from blocks.model.kinds import NormKind, PositionKind
+from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.model.layers import DecoderLayer
+from blocks.model.masks import causal, cross_padding
+from blocks.model.positions import sinusoidal_table
+from blocks.model.source_target import SourceTarget, SourceTargetMask, source_target_mask
 from blocks.weights.tensors import load_weights, read_weights
 
 VOCAB_SIZE = 11

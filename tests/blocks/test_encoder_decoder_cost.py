@@ -14,9 +14,9 @@ from blocks import ConfigError, ModelConfig, build, count_parameters, record
 from blocks.cost.memory import estimate_memory
 from blocks.cost.parameters import active_parameters
 from blocks.cost.peak_memory import TensorMemory
-from blocks.kinds import Activation, NormKind, PositionKind
-from blocks.models import count_built
-from blocks.source_target import SourceTarget
+from blocks.model.kinds import Activation, NormKind, PositionKind
+from blocks.model.models import count_built
+from blocks.model.source_target import SourceTarget
 
 CHOICES = {
     "n_layers": st.integers(1, 3),

@@ -8,13 +8,13 @@ from references import hugging_face_mixtral
 from toy import D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
 
 from blocks import build, record
-from blocks.dropout import training_mode
-from blocks.experts import MixtureOfExperts, build_wide_layer, expert_room, within_capacity
-from blocks.feed_forward import FeedForward, build_feed_forward
-from blocks.initialize import initialize
-from blocks.models import expected_shapes
-from blocks.probe import Probe
-from blocks.randomness import generator
+from blocks.model.dropout import training_mode
+from blocks.model.experts import MixtureOfExperts, build_wide_layer, expert_room, within_capacity
+from blocks.model.feed_forward import FeedForward, build_feed_forward
+from blocks.model.initialize import initialize
+from blocks.model.models import expected_shapes
+from blocks.model.probe import Probe
+from blocks.model.randomness import generator
 from blocks.weights.tensors import load_weights, read_weights
 
 EXPERTS = {"n_experts": 4, "n_active_experts": 2}

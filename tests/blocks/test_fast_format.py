@@ -3,7 +3,7 @@
 import pytest
 
 from blocks.cost import fast_format
-from blocks.devices import available_devices
+from blocks.model.devices import available_devices
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, scramble, toy, toy_input
 
-from blocks.feed_forward import build_feed_forward
-from blocks.kinds import Activation
+from blocks.model.feed_forward import build_feed_forward
+from blocks.model.kinds import Activation
 
 # (up, gate) to hidden
 FORMULAS: dict[Activation, Callable[[Tensor, Tensor | None], Tensor]] = {

@@ -6,7 +6,7 @@ from references import hugging_face_llama
 from toy import assert_near, scramble, toy
 
 from blocks import build
-from blocks.layout import laid_out_for_reading
+from blocks.model.layout import laid_out_for_reading
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 

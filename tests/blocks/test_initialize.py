@@ -6,7 +6,7 @@ from torch import Tensor
 from toy import toy
 
 from blocks import build
-from blocks.kinds import Initialization, NormPlacement
+from blocks.model.kinds import Initialization, NormPlacement
 
 WIDE = {"d_model": 128, "n_heads": 4, "d_ff": 256}
 GPT2_STD = 0.02

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from toy import toy
 
 from blocks import build
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import held_out_pairs, tokenizer
 from blocks.inspection.alignment import (
     MEAN,
     Row,
@@ -20,8 +22,6 @@ from blocks.inspection.alignment import (
     summed,
     true_links,
 )
-from blocks.training.stories import Language
-from blocks.training.translation import held_out_pairs, tokenizer
 
 START = None
 DIAGONAL = frozenset((i, i + 1) for i in range(4))  # the start stands before the target

@@ -6,10 +6,10 @@ from toy import toy
 
 from blocks.inspection.architectures import compared, configs, who_sees_whom
 from blocks.inspection.tiles import MOST
-from blocks.kinds import Architecture
-from blocks.masks import MaskConfig
-from blocks.models import count_built
-from blocks.run import Input, Run
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskConfig
+from blocks.model.models import count_built
+from blocks.observe.run import Input, Run
 
 S, T = 3, 2
 

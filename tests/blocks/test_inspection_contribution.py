@@ -11,8 +11,8 @@ from toy import D_HEAD, D_MODEL, IS_TOKEN, N_HEADS, SEQ_LEN, assert_near, scramb
 from blocks import build, record
 from blocks.inspection.contribution import contribution, first_token, value_norms
 from blocks.inspection.head_steps import AttentionSteps, attention_steps
-from blocks.kinds import PositionKind
-from blocks.masks import causal
+from blocks.model.kinds import PositionKind
+from blocks.model.masks import causal
 
 
 def of(seed: int = 0, **changes: Any) -> tuple[AttentionSteps, torch.Tensor]:

@@ -14,11 +14,11 @@ from blocks.inspection.contribution_graph import (
     contribution_graph,
     linear,
 )
-from blocks.interventions import Intervention, Part, replacements
-from blocks.kinds import NormKind, NormPlacement
-from blocks.masks import causal, everyone
-from blocks.normalization import build_norm
-from blocks.probe import Probe
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.model.masks import causal, everyone
+from blocks.model.normalization import build_norm
+from blocks.model.probe import Probe
+from blocks.observe.interventions import Intervention, Part, replacements
 
 TOKENS = torch.tensor([[3, 1, 4, 1, 5]])
 WITHOUT_SHIFT = {"attention_bias": False, "out_bias": False, "norm_kind": "rmsnorm"}

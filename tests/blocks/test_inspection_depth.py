@@ -21,7 +21,7 @@ from blocks.inspection.stack import (
     stack_config,
     stack_memory_fault,
 )
-from blocks.masks import causal, padding
+from blocks.model.masks import causal, padding
 
 EVERYONE = torch.ones(BATCH, SEQ_LEN, dtype=torch.bool)
 DEPTH = 3

@@ -5,9 +5,9 @@ import torch
 from toy import assert_near, toy
 
 from blocks import build, record
+from blocks.corpora.translation import held_out_pairs, tokenizer
 from blocks.inspection import encoder_output
-from blocks.source_target import SourceTarget
-from blocks.training.translation import held_out_pairs, tokenizer
+from blocks.model.source_target import SourceTarget
 from blocks.weights.model_file import trained
 from blocks.weights.pocket import pocket
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from toy import draw
 
-from blocks.inspection.flow import MOMENTS, OUTLIER_STDS, frame, moments
+from blocks.observe.flow import MOMENTS, OUTLIER_STDS, frame, moments
 
 
 def by_numpy(x: np.ndarray) -> dict[str, float]:

@@ -16,8 +16,8 @@ from blocks.inspection.head_steps import (
     products,
     softmax_of,
 )
-from blocks.kinds import NormKind, NormPlacement
-from blocks.masks import MaskConfig, MaskKind, build_mask
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.model.masks import MaskConfig, MaskKind, build_mask
 
 VARIANTS: list[dict[str, Any]] = [
     {},

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from blocks.inspection.heads import NAMED_ABOVE, frame
-from blocks.masks import causal
+from blocks.model.masks import causal
+from blocks.observe.heads import NAMED_ABOVE, frame
 
 SEQ_LEN = 5
 SAME = torch.eye(SEQ_LEN)

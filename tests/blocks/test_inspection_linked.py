@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks.inspection.linked import linked_shares
-from blocks.kinds import Architecture
-from blocks.randomness import generator
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
 
 

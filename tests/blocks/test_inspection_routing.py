@@ -8,12 +8,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from toy import D_MODEL, SEQ_LEN, draw, scramble, toy, toy_input
 
 from blocks import build, record
-from blocks.attention import Attention
-from blocks.experts import build_wide_layer
 from blocks.inspection import permuted, ratios, routing, wide
-from blocks.kinds import Activation
-from blocks.masks import causal
-from blocks.models import count_built
+from blocks.model.attention import Attention
+from blocks.model.experts import build_wide_layer
+from blocks.model.kinds import Activation
+from blocks.model.masks import causal
+from blocks.model.models import count_built
 
 FLOAT_ROUNDING = 1e-5
 

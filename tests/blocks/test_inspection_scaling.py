@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from blocks.inspection.scaling import D_HEADS, random_sharpness, sharpness
-from blocks.masks import causal, everyone
+from blocks.model.masks import causal, everyone
 
 MASK = everyone(16)
 

@@ -7,8 +7,8 @@ from toy import toy, toys
 
 from blocks import ModelConfig, build
 from blocks.inspection.source import heads_source, layer_source, part_source
-from blocks.inspection.wiring import PartKind, wiring
-from blocks.kinds import NormKind, NormPlacement, PositionKind
+from blocks.model.kinds import NormKind, NormPlacement, PositionKind
+from blocks.observe.wiring import PartKind, wiring
 
 CONFIGS = [
     *toys(norm_placement=NormPlacement, activation=["gelu", "swiglu"]),

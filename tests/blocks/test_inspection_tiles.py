@@ -21,7 +21,7 @@ from blocks.inspection.tiles import (
     tile,
     weights,
 )
-from blocks.masks import causal
+from blocks.model.masks import causal
 
 CAUSAL = causal(SEQ_LEN)
 PATTERN = draw(1, 3, SEQ_LEN, SEQ_LEN).softmax(dim=-1)

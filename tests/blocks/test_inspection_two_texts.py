@@ -8,7 +8,7 @@ from toy import toy
 from blocks import build, record
 from blocks.inspection import tiles, two_texts
 from blocks.inspection.two_texts import AttentionKind
-from blocks.source_target import SourceTarget, source_target_mask
+from blocks.model.source_target import SourceTarget, source_target_mask
 
 IDS = SourceTarget(torch.tensor([[1, 5, 3, 0]]), torch.tensor([[0, 2, 7]]))
 MASK = source_target_mask(

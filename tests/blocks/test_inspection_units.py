@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from toy import D_FF, D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
 
 from blocks import build
-from blocks.feed_forward import ACTIVATIONS
 from blocks.inspection import activations, units, wide
 from blocks.inspection.activations import is_off, is_saturated, slope
-from blocks.kinds import Activation, NormPlacement
+from blocks.model.feed_forward import ACTIVATIONS
+from blocks.model.kinds import Activation, NormPlacement
 
 DEAD, ALWAYS = 3, 5
 

@@ -5,8 +5,8 @@ import torch
 from toy import assert_near, toy, toy_input, toys
 
 from blocks import ModelConfig, build, record
-from blocks.inspection.wiring import PartKind, wiring
-from blocks.kinds import NormKind, NormPlacement, PositionKind
+from blocks.model.kinds import NormKind, NormPlacement, PositionKind
+from blocks.observe.wiring import PartKind, wiring
 
 EVERY_WIRING = toys(
     norm_placement=NormPlacement,

@@ -10,7 +10,9 @@ from toy import N_HEADS, SEQ_LEN, assert_near, scramble, toy, toy_input, toys
 
 from blocks import build, record
 from blocks.inspection.output_change import change_at, kl_bits, moved_most, output_change
-from blocks.interventions import (
+from blocks.model.kinds import NormPlacement
+from blocks.model.masks import MaskConfig
+from blocks.observe.interventions import (
     Intervention,
     InterventionKind,
     Part,
@@ -21,9 +23,7 @@ from blocks.interventions import (
     without_cross_attention,
     written,
 )
-from blocks.kinds import NormPlacement
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.observe.run import Input, Run
 
 ZERO, MEAN, PATCH = InterventionKind
 WORDS = Input(tokens=("the", "small", "robot", "saw", "it"))

@@ -7,10 +7,10 @@ import torch
 from toy import assert_near, scramble, toy
 
 from blocks import ModelConfig, build
-from blocks.kinds import PositionKind
-from blocks.kv_cache import KVCache, kv_cache_bytes_per_token
-from blocks.masks import causal, sliding_window
-from blocks.probe import record
+from blocks.model.kinds import PositionKind
+from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.model.masks import causal, sliding_window
+from blocks.observe.recording import record
 
 LENGTH, WINDOW = 7, 3
 TOKEN_IDS = torch.randint(11, (2, LENGTH), generator=torch.Generator().manual_seed(0))

@@ -7,7 +7,7 @@ from torch import Tensor
 from toy import SEQ_LEN, assert_near, scramble, toy, toy_input
 
 from blocks import build, record
-from blocks.masks import causal, padding
+from blocks.model.masks import causal, padding
 
 CAUSAL = causal(SEQ_LEN)
 IS_TOKEN = torch.tensor([[True] * SEQ_LEN, [True] * 3 + [False] * 2])

@@ -26,10 +26,10 @@ from blocks.inspection.leaks import (
     verdict,
 )
 from blocks.inspection.mask_faults import MaskFault, open_mask
-from blocks.interventions import Intervention, InterventionKind, Part
-from blocks.kinds import NormPlacement, PositionKind
-from blocks.masks import MaskConfig, MaskKind, causal, everyone, painted_text, sliding_window
-from blocks.run import Input, PaddingSide, Run
+from blocks.model.kinds import NormPlacement, PositionKind
+from blocks.model.masks import MaskConfig, MaskKind, causal, everyone, painted_text, sliding_window
+from blocks.observe.interventions import Intervention, InterventionKind, Part
+from blocks.observe.run import Input, PaddingSide, Run
 
 N = 6
 ARCHITECTURES = ("block", "encoder", "gpt")

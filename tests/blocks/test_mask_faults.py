@@ -15,9 +15,9 @@ from blocks.inspection.mask_faults import (
     one_more,
     planted,
 )
-from blocks.masks import MaskConfig, causal, everyone, sliding_window
-from blocks.probe import record
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig, causal, everyone, sliding_window
+from blocks.observe.recording import record
+from blocks.observe.run import Input, Run
 
 SCORES = draw(2, 3, 5, 5)
 MASK = causal(5)

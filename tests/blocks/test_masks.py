@@ -6,7 +6,14 @@ import pytest
 import torch
 from toy import IS_TOKEN
 
-from blocks.masks import MaskConfig, MaskKind, build_mask, cross_padding, painted_text, sees_ahead
+from blocks.model.masks import (
+    MaskConfig,
+    MaskKind,
+    build_mask,
+    cross_padding,
+    painted_text,
+    sees_ahead,
+)
 
 RULES: dict[MaskKind, Callable[[MaskConfig, list[bool], int, int], bool]] = {
     MaskKind.NONE: lambda config, is_token, query, key: True,

@@ -14,8 +14,8 @@ from blocks.inspection.missing_source import (
     without_layer,
     without_source,
 )
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 
 SOURCE = Input(tokens=("a", "b", "c"), token_ids=(3, 4, 5))
 TARGET = Input(tokens=("s", "x", "y"), token_ids=(1, 7, 8))

@@ -4,10 +4,10 @@ import pytest
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, toy, toy_input
 
 from blocks import build, record
-from blocks.devices import DTYPES
-from blocks.kinds import Activation, NormKind, NormPlacement, PositionKind
-from blocks.masks import causal
-from blocks.probe import Probe
+from blocks.model.devices import DTYPES
+from blocks.model.kinds import Activation, NormKind, NormPlacement, PositionKind
+from blocks.model.masks import causal
+from blocks.model.probe import Probe
 
 
 @pytest.mark.parametrize("norm_kind", NormKind)

@@ -22,9 +22,9 @@ from blocks.inspection.norm_compared import (
     running,
     surroundings,
 )
-from blocks.kinds import NormKind
-from blocks.masks import MaskConfig
-from blocks.run import Input, PaddingSide, Run
+from blocks.model.kinds import NormKind
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, PaddingSide, Run
 
 EPS = 1e-5
 

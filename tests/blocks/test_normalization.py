@@ -5,10 +5,10 @@ import torch
 from torch import Tensor, nn
 from toy import D_MODEL, assert_near, draw, scramble, toy, toy_input
 
-from blocks.dropout import training_mode
-from blocks.kinds import NormKind
-from blocks.normalization import BatchNorm, LayerNorm, RMSNorm, build_norm
-from blocks.probe import Probe
+from blocks.model.dropout import training_mode
+from blocks.model.kinds import NormKind
+from blocks.model.normalization import BatchNorm, LayerNorm, RMSNorm, build_norm
+from blocks.model.probe import Probe
 
 EPS = 1e-3
 TORCH_NORMS = {LayerNorm: nn.LayerNorm, RMSNorm: nn.RMSNorm, BatchNorm: nn.BatchNorm1d}

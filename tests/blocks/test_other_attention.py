@@ -7,10 +7,10 @@ import torch
 from toy import assert_near, draw
 
 from blocks import ModelConfig, build, record
-from blocks.attention_kinds import AttentionKind, Reach
 from blocks.inspection.other_attention import errors, maps
 from blocks.inspection.sharing import likeness, pooled
-from blocks.kinds import PositionKind
+from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.model.kinds import PositionKind
 
 Q, K, V = (draw(12, 8, seed=seed) for seed in range(3))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from toy import IS_TOKEN, toy
 
 from blocks import build
-from blocks.masks import (
+from blocks.model.masks import (
     MOST_PAINTED,
     MaskConfig,
     build_mask,
@@ -16,7 +16,7 @@ from blocks.masks import (
     painted_text,
     read_painted,
 )
-from blocks.run import Input, Run
+from blocks.observe.run import Input, Run
 
 
 @st.composite

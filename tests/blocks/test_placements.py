@@ -7,18 +7,11 @@ import pytest
 import torch
 from toy import toy
 
-from blocks.inspection.placements import (
-    LARGEST_WHOLE,
-    PLACEMENTS,
-    measure_placed,
-    own_placement,
-    placed,
-    placement_run,
-    possible_placements,
-)
+from blocks.inspection.placements import LARGEST_WHOLE, measure_placed, placement_run
 from blocks.inspection.tiles import MASKED
-from blocks.masks import MaskConfig, MaskKind
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.model.placements import PLACEMENTS, own_placement, placed, possible_placements
+from blocks.observe.run import Input, Run
 
 
 def toy_run(**changes) -> Run:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from blocks.randomness import generator
+from blocks.model.randomness import generator
 from blocks.training.shipped_models import POCKET
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import build_task

@@ -18,8 +18,8 @@ from blocks.inspection.position_claims import (
     verdicts,
 )
 from blocks.inspection.position_tables import place_codes
-from blocks.kinds import NormPlacement, PositionKind
-from blocks.positions import alibi_slopes, sinusoidal_table
+from blocks.model.kinds import NormPlacement, PositionKind
+from blocks.model.positions import alibi_slopes, sinusoidal_table
 
 CONFIGS = st.fixed_dictionaries(
     {

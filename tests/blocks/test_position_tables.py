@@ -13,8 +13,8 @@ from blocks import build
 from blocks.inspection import position_tables
 from blocks.inspection.other_positions import first_layer, learned_table, with_position
 from blocks.inspection.position_tables import position_table
-from blocks.kinds import PositionKind
-from blocks.positions import Rotary, alibi_bias, sinusoidal_table, turned, wave_angles
+from blocks.model.kinds import PositionKind
+from blocks.model.positions import Rotary, alibi_bias, sinusoidal_table, turned, wave_angles
 
 LONG = 64
 

@@ -7,7 +7,7 @@ import torch
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, toy, toy_input
 
 from blocks import ConfigError, build
-from blocks.positions import Rotary, alibi_bias, alibi_slopes, sinusoidal_table
+from blocks.model.positions import Rotary, alibi_bias, alibi_slopes, sinusoidal_table
 
 BASE = 10_000.0
 LONG = 512

@@ -6,15 +6,15 @@ from published import CONFIGS, COUNTS, count_theirs
 from toy import draw
 
 from blocks import ModelConfig, build, count_parameters
-from blocks.masks import MaskKind
-from blocks.models import count_built
-from blocks.presets import (
+from blocks.model.masks import MaskKind
+from blocks.model.models import count_built
+from blocks.model.presets import (
     ENCODER_DECODER_PRESETS,
     ENCODER_DECODER_TABLE,
     PRESET_TABLE,
     PUBLISHED_TABLE,
 )
-from blocks.source_target import SourceTarget
+from blocks.model.source_target import SourceTarget
 
 PRESETS = {name: preset.config for name, preset in PRESET_TABLE.items()}
 EVERY = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE

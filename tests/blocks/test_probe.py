@@ -10,10 +10,10 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 from toy import BATCH, D_MODEL, N_HEADS, SEQ_LEN, assert_near, toy, toy_input
 
 from blocks import Recording, build, record
-from blocks.dropout import training_mode
-from blocks.inspection.flow import MOMENTS, moments
-from blocks.masks import causal
-from blocks.positions import Rotary
+from blocks.model.dropout import training_mode
+from blocks.model.masks import causal
+from blocks.model.positions import Rotary
+from blocks.observe.flow import MOMENTS, moments
 
 N_THREADS, N_ROUNDS = 8, 5
 FLOAT32_BYTES = 4

@@ -6,8 +6,8 @@ from torch.nn import functional as F  # noqa: N812
 from toy import D_MODEL, assert_near, scramble, toy, toy_input
 
 from blocks import Recording, build, record
-from blocks.kinds import NormPlacement
-from blocks.layers import EncoderLayer, ParallelLayer
+from blocks.model.kinds import NormPlacement
+from blocks.model.layers import EncoderLayer, ParallelLayer
 
 NAMES = {"attention": ("resid_pre", "resid_mid"), "feed_forward": ("resid_mid", "resid_post")}
 

@@ -7,11 +7,12 @@ import torch
 from toy import D_MODEL, N_HEADS, assert_near, toy
 
 from blocks import ConfigError, build, record
-from blocks.devices import is_out_of_memory
-from blocks.inspection.wiring import wiring
-from blocks.masks import MaskConfig
-from blocks.run import Input, PaddingSide, Run, guarded_record
-from blocks.text.words import PADDING
+from blocks.cost.memory import run_fault
+from blocks.model.devices import is_out_of_memory
+from blocks.model.masks import MaskConfig
+from blocks.model.model_input import PADDING
+from blocks.observe.run import Input, PaddingSide, Run, guarded_record
+from blocks.observe.wiring import wiring
 
 TOKENS = ("the", "cat", "sat")
 INPUTS = [
@@ -73,8 +74,8 @@ def test_equal_runs_are_one_key():
 
 
 def test_a_run_that_does_not_fit_says_so():
-    assert toy_run().fault(budget=2**20) is None
-    assert "use" in str(toy_run().fault(budget=2**10))
+    assert run_fault(toy_run(), 2**20) is None
+    assert "use" in str(run_fault(toy_run(), 2**10))
 
 
 def no_memory_left(*_: object) -> None:
@@ -140,7 +141,7 @@ def test_a_target_outside_the_vocabulary_or_too_long_for_memory_is_a_fault():
     config = toy(architecture="encoder-decoder", vocab_size=9)
     source = Input(tokens=TOKENS, token_ids=(3, 4, 5))
     outside = Input(tokens=("x",), token_ids=(9,))
-    fault = toy_run(config=config, input=source, target=outside).fault(HUGE)
+    fault = run_fault(toy_run(config=config, input=source, target=outside), HUGE)
     assert fault.mend == {"vocab_size": 10}
     long = Input(tokens=("x",) * 4096, token_ids=(0,) * 4096)
-    assert toy_run(config=config, input=source, target=long).fault(2**28) is not None
+    assert run_fault(toy_run(config=config, input=source, target=long), 2**28) is not None

@@ -12,8 +12,8 @@ from seq2seq_references import hugging_face_bart, hugging_face_t5
 from test_encoder_decoder import BART, T5, small
 
 from blocks import ConfigError, build
-from blocks.interventions import replacements, without_cross_attention
-from blocks.kinds import PositionKind
+from blocks.model.kinds import PositionKind
+from blocks.observe.interventions import replacements, without_cross_attention
 from blocks.text.beam import BeamConfig, BeamSearch, Fate, greedy
 
 START, STOP = 1, 2

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from blocks.corpora.stories import Language, stories
+from blocks.model.model_input import PADDING
 from blocks.text.bpe import END, MASK, N_BASE, SPECIAL, BytePairTokenizer, train_bpe
 from blocks.text.tokenizers import shipped_tokenizer
-from blocks.text.words import PADDING
-from blocks.training.stories import Language, stories
 
 SHIPPED = shipped_tokenizer()
 N_CHARACTERS = 100_000

@@ -6,8 +6,8 @@ from torch import Tensor
 from toy import assert_near
 from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 
-from blocks.faults import ConfigError
-from blocks.randomness import generator
+from blocks.model.faults import ConfigError
+from blocks.model.randomness import generator
 from blocks.text.sampling import SamplingConfig, choose, choose_each, filtered, next_tokens
 
 VOCAB_SIZE = 50

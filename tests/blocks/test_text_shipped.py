@@ -4,11 +4,11 @@ import re
 
 import pytest
 
+from blocks.corpora.stories import TONGUES, Language, stories
+from blocks.corpora.texts import python_documentation
 from blocks.text.bpe import BytePairTokenizer
 from blocks.text.tokenizers import shipped_tokenizer
-from blocks.training.corpora import python_documentation
 from blocks.training.shipped_tokenizer import VOCAB_SIZE, train_shipped
-from blocks.training.stories import TONGUES, Language, stories
 
 
 @pytest.fixture(scope="module", params=[shipped_tokenizer, train_shipped])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from blocks.faults import ConfigError
+from blocks.model.faults import ConfigError
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import N_BASE, SPECIAL
 from blocks.text.characters import LARGEST_ALPHABET, CharacterTokenizer

@@ -11,7 +11,7 @@ import torch
 from training_toy import evaluations, losses, toy_spec
 
 from blocks import ConfigError
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from blocks.training.checkpoint import MODEL, OPTIMIZER, STATE, Checkpoint, load, save
 from blocks.training.events import Step
 from blocks.training.loop import Training, train

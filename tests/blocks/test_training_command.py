@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from blocks import devices
-from blocks.faults import Fault
+from blocks.model import devices
+from blocks.model.faults import Fault
 from blocks.training import checkpoint as checkpoint_module
 from blocks.training.checkpoint import load
 from blocks.training.command import as_value, main

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from training_toy import toy_spec
 
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from blocks.training import command
 from blocks.training.command import begun, parser
 from blocks.training.command_line import command_line

@@ -8,14 +8,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from blocks.faults import ConfigError
-from blocks.training.corpora import (
+from blocks.corpora.texts import (
     LEAST_CHARACTERS,
     corpus_from_bytes,
     python_documentation,
     require_length,
     split,
 )
+from blocks.model.faults import ConfigError
 
 MOST = 1_000_000
 CHINESE = "从前有一只小狐狸，它很想要一只红色的风筝。\n" * 60

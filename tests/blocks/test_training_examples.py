@@ -5,7 +5,7 @@ import torch
 from training_toy import toy_spec
 
 from blocks import build
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from blocks.training.evaluation import Examiner
 from blocks.training.examples import example, fixed_input, openings
 from blocks.training.tasks import TaskConfig, TaskKind, build_task

@@ -13,9 +13,9 @@ from training_toy import ended, evaluations, losses, toy_spec
 
 from blocks import ConfigError, build
 from blocks.cost.peak_memory import TensorMemory
-from blocks.dropout import training_mode
-from blocks.faults import Fault
-from blocks.randomness import generator
+from blocks.model.dropout import training_mode
+from blocks.model.faults import Fault
+from blocks.model.randomness import generator
 from blocks.training import loop
 from blocks.training.events import Reason, Sample, SnapshotTaken, Step
 from blocks.training.loop import Training, train

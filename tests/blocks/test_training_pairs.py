@@ -12,9 +12,11 @@ from toy import assert_near
 from training_toy import ended, evaluations
 
 from blocks import ConfigError, ModelConfig, build
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import sentences, translations
 from blocks.cost.peak_memory import TensorMemory
-from blocks.kinds import Architecture
-from blocks.randomness import generator
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.text.bilingual import is_chinese
 from blocks.training.evaluation import Examiner
 from blocks.training.events import Reason, Sample
@@ -28,10 +30,8 @@ from blocks.training.recipe import RECIPES, Recipe
 from blocks.training.sample import greedy_targets
 from blocks.training.shipped_models import POCKET
 from blocks.training.spec import TrainingSpec
-from blocks.training.stories import Language
 from blocks.training.tasks import IGNORED, Batch, TaskConfig, TaskKind, build_task
 from blocks.training.translating import DIRECTIONS
-from blocks.training.translation import sentences, translations
 from blocks.weights.model_file import trained
 from blocks.weights.pocket import pocket
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from blocks import ModelConfig, build
-from blocks.inspection.placements import PLACEMENTS
+from blocks.model.placements import PLACEMENTS
 from blocks.training.race import GUESS, N_UPDATES, Racer, race_spec
 
 RACE = {"n_layers": 2, "learning_rate": 1e-3, "warmup_steps": 0, "seed": 0}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from blocks.training.grammar import Grammar, sentences
-from blocks.training.stories import (
+from blocks.corpora.grammar import Grammar, sentences
+from blocks.corpora.stories import (
     GRAMMARS,
     TONGUES,
     Language,

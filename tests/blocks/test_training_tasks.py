@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from blocks.faults import ConfigError
-from blocks.kinds import Architecture
-from blocks.randomness import generator
+from blocks.corpora.stories import Language, sentences, stories
+from blocks.model.faults import ConfigError
+from blocks.model.kinds import Architecture
+from blocks.model.randomness import generator
 from blocks.text.bpe import END, MASK
 from blocks.training.questions import is_held_out
-from blocks.training.stories import Language, sentences, stories
 from blocks.training.tasks import (
     IGNORED,
     Batch,

@@ -6,12 +6,9 @@ from itertools import islice
 
 import pytest
 
-from blocks.text.bilingual import BEGIN
-from blocks.text.bpe import END
-from blocks.text.words import PADDING
-from blocks.training.stories import Language
-from blocks.training.synchronous import SynchronousGrammar, Tree, lexical, rule
-from blocks.training.translation import (
+from blocks.corpora.stories import Language
+from blocks.corpora.synchronous import SynchronousGrammar, Tree, lexical, rule
+from blocks.corpora.translation import (
     LENGTHS,
     Pair,
     held_out_pairs,
@@ -23,6 +20,9 @@ from blocks.training.translation import (
     translations,
     with_mark,
 )
+from blocks.model.model_input import PADDING
+from blocks.text.bilingual import BEGIN
+from blocks.text.bpe import END
 
 ENGLISH, CHINESE = Language.ENGLISH, Language.CHINESE
 WRITTEN = {

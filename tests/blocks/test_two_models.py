@@ -19,11 +19,11 @@ from blocks.inspection.pattern_distance import (
 )
 from blocks.inspection.settings import differing, moved_along, settings_in_use
 from blocks.inspection.two_predictions import two_predictions
-from blocks.kinds import Architecture
-from blocks.masks import MaskConfig, causal
-from blocks.models import count_built
-from blocks.presets import PRESETS
-from blocks.run import Input, Run
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskConfig, causal
+from blocks.model.models import count_built
+from blocks.model.presets import PRESETS
+from blocks.observe.run import Input, Run
 
 N = 4
 

@@ -16,7 +16,7 @@ from blocks.inspection.weight_values import (
     values_by_kind,
     weight_values,
 )
-from blocks.models import parameter_names
+from blocks.model.models import parameter_names
 
 RICH = {
     "architecture": "encoder-decoder",

@@ -6,9 +6,9 @@ from references import hugging_face_gpt2, hugging_face_llama, torch_encoder
 from toy import SEQ_LEN, assert_near, scramble, toy
 
 from blocks import ConfigError, build, record
-from blocks.kinds import NormPlacement, PositionKind
-from blocks.masks import padding
-from blocks.positions import sinusoidal_table
+from blocks.model.kinds import NormPlacement, PositionKind
+from blocks.model.masks import padding
+from blocks.model.positions import sinusoidal_table
 
 VOCAB_SIZE, N_LAYERS = 11, 3
 TOKEN_IDS = torch.tensor([[1, 5, 0, 10, 7], [3, 3, 9, 2, 0]])

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 import torch
 
-from blocks.devices import available_devices
+from blocks.model.devices import available_devices
 
 DEVICE = available_devices()[0]
 IS_SMOKE = not torch.accelerator.is_available()

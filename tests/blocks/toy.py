@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from blocks import ModelConfig
-from blocks.kinds import PositionKind
-from blocks.masks import MaskConfig, MaskKind
+from blocks.model.kinds import PositionKind
+from blocks.model.masks import MaskConfig, MaskKind
 
 BATCH, SEQ_LEN = 2, 5
 D_MODEL, N_HEADS, D_FF = 16, 4, 32

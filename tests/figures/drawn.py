@@ -11,8 +11,9 @@ import torch
 from plotly import io
 
 from blocks import ModelConfig
-from blocks.inspection import heads, tiles, wiring
-from blocks.masks import causal
+from blocks.inspection import tiles
+from blocks.model.masks import causal
+from blocks.observe import heads, wiring
 
 N_TOKENS, N_HEADS = 5, 8
 TOKENS = ("given", "<b>球</b>", "&amp;", "球" * 40, "🤖")

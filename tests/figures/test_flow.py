@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
-from blocks.kinds import NormPlacement
+from blocks.model.kinds import NormPlacement
 from pages.figures import flow
 from pages.figures.strip import BRANCH, MOST_WIDTH, TRUNK, block_strip
 from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, NORM, PINNED, RESIDUAL, faint

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, codes_of, marked, pattern, same, words_that_slipped_by
 
-from blocks.inspection.placements import PLACEMENTS
+from blocks.model.placements import PLACEMENTS
 from pages.figures import depth, norm_axes, norm_outputs, placements
 from pages.figures.norm_axes import COLORS, OTHER, SHARED, Grid, Shape
 from pages.figures.theme import PINNED

@@ -9,7 +9,7 @@ from streamlit import config
 from streamlit.components.v2.component_manager import BidiComponentManager
 
 from blocks import Recording
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached, link
 
 pytest.register_assert_rewrite("opened")

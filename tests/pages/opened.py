@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import frame
 
 ROOT = Path(__file__).parent.parent.parent

@@ -19,7 +19,7 @@ from opened import (
 )
 
 from blocks import record
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.attention.fields import SORTS
 

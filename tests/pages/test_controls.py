@@ -20,8 +20,8 @@ from opened import (
 from streamlit.testing.v1 import AppTest
 
 from blocks import PRESETS, count_parameters
-from blocks.inspection.wiring import wiring
-from blocks.presets import PRESET_TABLE
+from blocks.model.presets import PRESET_TABLE
+from blocks.observe.wiring import wiring
 from pages.ui import fields
 
 

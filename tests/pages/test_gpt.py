@@ -18,7 +18,7 @@ from opened import (
 from streamlit.testing.v1 import AppTest
 from test_hard_inputs import TEXTS
 
-from blocks.masks import MaskKind
+from blocks.model.masks import MaskKind
 from pages.ui.settings import MAX_CHARACTERS, MAX_NEW_TOKENS, MAX_TOKENS
 
 GPT = "pages/gpt.py"
@@ -57,7 +57,7 @@ def test_moving_the_sampling_runs_no_model(monkeypatch: pytest.MonkeyPatch):
     def runs(*_args, **_more):
         raise AssertionError("the model ran again")
 
-    monkeypatch.setattr("blocks.run.record", runs)
+    monkeypatch.setattr("blocks.observe.run.record", runs)
     monkeypatch.setattr("blocks.text.generation.record", runs)
     for name, value in (("temperature", 0.5), ("top_k", 5), ("top_p", 0.5), ("temperature", 0.0)):
         before = bars(at)

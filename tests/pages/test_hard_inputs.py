@@ -22,7 +22,7 @@ from opened import (
     words_in_pictures,
 )
 
-from blocks.attention import Attention
+from blocks.model.attention import Attention
 from blocks.text.words import words
 from pages.ui.settings import MAX_CHARACTERS, MAX_TOKENS
 

@@ -20,7 +20,7 @@ from opened import (
 from streamlit.testing.v1 import AppTest
 
 from blocks.inspection.mask_faults import MaskFault
-from blocks.masks import MaskKind, causal, painted_text, read_painted
+from blocks.model.masks import MaskKind, causal, painted_text, read_painted
 
 MASKS = "pages/masks.py"
 SMALL = {"d_model": 32, "n_heads": 4, "text": "a b c d e"}

@@ -4,7 +4,7 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings
 
 from blocks import ConfigError
-from blocks.run import out_of_memory_fault
+from blocks.observe.run import out_of_memory_fault
 from pages.ui.normalization import race
 
 PAGE = "pages/normalization.py"

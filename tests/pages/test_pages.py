@@ -7,8 +7,8 @@ import pytest
 from opened import PAGES, as_text, assert_works, control, opened, settings, visit
 from streamlit.testing.v1 import AppTest
 
-from blocks.devices import available_devices, available_dtypes
-from blocks.kinds import (
+from blocks.model.devices import available_devices, available_dtypes
+from blocks.model.kinds import (
     Activation,
     Architecture,
     Initialization,
@@ -16,8 +16,8 @@ from blocks.kinds import (
     NormPlacement,
     PositionKind,
 )
-from blocks.masks import MaskKind
-from blocks.run import PaddingSide
+from blocks.model.masks import MaskKind
+from blocks.observe.run import PaddingSide
 from blocks.weights.pocket import pocket_names
 from pages.ui import starts, steps
 from pages.ui.language import LANGUAGES

@@ -19,11 +19,11 @@ from opened import (
 )
 from streamlit.testing.v1 import AppTest
 
-from blocks.config import FIELDS
 from blocks.cost.breakdown import by_kind
 from blocks.cost.parameters import total_parameters
 from blocks.cost.variations import variations
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.config import FIELDS
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
 from pages.ui import starts
 from pages.ui.parameters.config_file import as_changes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
-from blocks.training.translation import held_out_pairs, tokenizer
+from blocks.corpora.translation import held_out_pairs, tokenizer
 
 PAGE = "pages/seq2seq.py"
 KINDS = ("encoder", "decoder", "cross")

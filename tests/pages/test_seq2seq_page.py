@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
-from blocks.training.translation import held_out_pairs, tokenizer
+from blocks.corpora.translation import held_out_pairs, tokenizer
 from pages.ui import starts
 from pages.ui.seq2seq.inputs import seen
 from pages.ui.settings import MAX_TOKENS

@@ -7,7 +7,7 @@ from opened import PAGES, ROOT, assert_works, control, move, opened, settings, v
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from pages.ui import controls, frame, starts
 from pages.ui.controls import CONTROLS, FIRST, Shown, drawable
 from pages.ui.fields import FIELDS

@@ -18,8 +18,8 @@ from streamlit.testing.v1 import AppTest
 from blocks import ModelConfig, Recording, record
 from blocks.cost.parameters import total_parameters
 from blocks.cost.passes import PassKind, operations, total_flops
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
-from blocks.run import Run
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.observe.run import Run
 
 SIZES = {"d_model": 32, "n_heads": 4, "n_layers": 2, "text": "one two three", "seed": 5}
 # Those of a training, of a sweep and of the roofline come once something was measured.

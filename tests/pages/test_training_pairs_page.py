@@ -7,7 +7,7 @@ from opened import assert_works, control, figure, move, opened, press, run, said
 from streamlit.testing.v1 import AppTest
 from test_training_page import keys, run_of, wait_for
 
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from blocks.training.training_run import RunState
 from pages.ui import runs
 from pages.ui.language import LANGUAGES

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from blocks import ConfigError, ModelConfig
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 from pages.ui import cached
 
 

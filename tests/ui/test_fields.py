@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blocks import Fault
-from blocks.config import FIELDS as CONFIG_TYPES
-from blocks.config import ModelConfig
+from blocks.model.config import FIELDS as CONFIG_TYPES
+from blocks.model.config import ModelConfig
 from pages.ui import link, readers
 from pages.ui.fields import FIELDS
 from pages.ui.readers import UnreadableError

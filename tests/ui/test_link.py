@@ -8,9 +8,9 @@ import streamlit as session
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.config import ModelConfig
-from blocks.masks import MaskKind
-from blocks.presets import PRESET_TABLE, PRESETS
+from blocks.model.config import ModelConfig
+from blocks.model.masks import MaskKind
+from blocks.model.presets import PRESET_TABLE, PRESETS
 from pages.ui import link, starts
 from pages.ui.fields import CONFIG, FIELDS, RUN, SAMPLES
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from blocks.devices import available_devices
-from blocks.masks import causal, painted_text
-from blocks.presets import PRESETS
+from blocks.model.devices import available_devices
+from blocks.model.masks import causal, painted_text
+from blocks.model.presets import PRESETS
 from pages.ui import link
 from pages.ui.fields import FIELDS
 from pages.ui.readers import OneOf, UnreadableError

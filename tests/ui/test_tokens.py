@@ -2,8 +2,8 @@
 
 import pytest
 
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 from blocks.text.bpe import MASK
 from blocks.weights.pocket import pocket, pocket_names
 from pages.ui import link, starts, tokens

@@ -3,9 +3,9 @@
 import numpy as np
 
 from blocks.inspection.head_steps import HeadSteps, Products, products, softmax_of
-from blocks.kinds import PositionKind
-from blocks.positions import alibi_slopes
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.model.positions import alibi_slopes
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.attention import frames, measured
 from pages.ui.language import _, literal

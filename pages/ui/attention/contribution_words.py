@@ -1,7 +1,7 @@
 """Sentences about what a token adds, and about heads that rest on the first one."""
 
 from blocks.inspection.contribution import SINK_ABOVE, SMALL_BELOW, Contribution
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.attention import measured
 from pages.ui.attention.words import head_called, token
 from pages.ui.language import _

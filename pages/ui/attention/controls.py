@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.attention import frames
 from pages.ui.attention.fields import COUNTED, SORTS

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from blocks.faults import N_
 from blocks.inspection.head_steps import HeadSteps
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.attention import measured
 from pages.ui.attention.fields import STEPS

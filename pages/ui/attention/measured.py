@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from blocks.inspection import contribution as parts
 from blocks.inspection import head_steps as steps
 from blocks.inspection import scaling
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached, layers
 
 

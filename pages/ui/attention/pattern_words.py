@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.attention import frames, measured
 from pages.ui.attention.step_words import drawn_note

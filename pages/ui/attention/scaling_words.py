@@ -1,6 +1,6 @@
 """Sentences about the division by √d_head."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.attention import measured
 from pages.ui.attention.words import head_called
 from pages.ui.language import _

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui.attention import frames, measured
 from pages.ui.attention.arithmetic import number
 from pages.ui.attention.words import head_called, token

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import link, terms
 from pages.ui.attention import measured
 from pages.ui.attention.controls import SORT_LABELS

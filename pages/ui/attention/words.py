@@ -1,6 +1,6 @@
 """What all sentences about attention share."""
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.language import _, literal
 
 

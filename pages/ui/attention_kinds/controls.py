@@ -1,7 +1,7 @@
 """How far sparse attention sees, and up to which length is measured."""
 
-from blocks.attention_kinds import Reach
-from blocks.run import Run
+from blocks.model.attention_kinds import Reach
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.attention_kinds.fields import LENGTHS
 from pages.ui.controls import slide, slider

@@ -8,17 +8,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from blocks import count_parameters, devices
-from blocks.attention import share_among_queries
-from blocks.attention_kinds import AttentionKind, Reach
-from blocks.config import ModelConfig
+from blocks import count_parameters
 from blocks.cost.attention_time import Measured, estimate_peak, measure_attention, slopes
 from blocks.inspection import other_attention, sharing, tiles
 from blocks.inspection.output_change import output_change
-from blocks.kv_cache import kv_cache_bytes_per_token
-from blocks.legal import divisors
-from blocks.probe import record
-from blocks.run import Run
+from blocks.model import devices
+from blocks.model.attention import share_among_queries
+from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.model.config import ModelConfig
+from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.legal import divisors
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.changes.measured import reads_tokens
 from pages.ui.settings import memory_budget

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from blocks.attention_kinds import AttentionKind, Reach
 from blocks.cost.attention_time import Measured
 from blocks.cost.memory import bytes_text
-from blocks.run import Run
+from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.attention_kinds import measured, words
 from pages.ui.changes.measured import reads_tokens

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from blocks.attention_kinds import AttentionKind, Reach
 from blocks.cost.attention_time import Measured
 from blocks.cost.memory import bytes_text
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.attention_kinds import measured
 from pages.ui.changes.measured import reads_tokens

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.interventions import (
+from blocks.observe.interventions import (
     Intervention,
     InterventionKind,
     Part,
@@ -10,7 +10,7 @@ from blocks.interventions import (
     part_choices,
     patched_paths,
 )
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import labelled, link
 from pages.ui.changes import state, words
 from pages.ui.controls import choose, pick, switch

@@ -1,6 +1,6 @@
 """What a link carries of the changes inside a model, and of the one that is being chosen."""
 
-from blocks.interventions import InterventionKind, Part, read_interventions, written
+from blocks.observe.interventions import InterventionKind, Part, read_interventions, written
 from pages.ui.readers import Field, UnreadableError, choice, flag, sentence, whole
 
 MOST = 32

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection import output_change
-from blocks.interventions import Intervention, heads_of
-from blocks.probe import record
-from blocks.run import Run
+from blocks.observe.interventions import Intervention, heads_of
+from blocks.observe.recording import record
+from blocks.observe.run import Run
 from pages.ui import cached, tokens
 
 N_CANDIDATES = 10

@@ -1,7 +1,7 @@
 """Which changes the reader has made inside the model."""
 
 from blocks import ModelConfig
-from blocks.interventions import Intervention, read_interventions, written
+from blocks.observe.interventions import Intervention, read_interventions, written
 from pages.ui import link
 
 

@@ -1,8 +1,8 @@
 """Words for changes inside the model: what was changed, and what came of it."""
 
-from blocks.faults import N_
-from blocks.interventions import Intervention, InterventionKind, Part, heads_of
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
+from blocks.observe.run import Run
 from pages.ui import tokens
 from pages.ui.changes import measured, state
 from pages.ui.language import _, literal, ngettext

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.cost.memory import run_fault
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.compare import kept
 from pages.ui.history import ghost_of
@@ -28,7 +29,7 @@ class Beside(NamedTuple):
 def note(architecture: Architecture | None, run: Run) -> None:
     """At the top of a page: what A would be here, where one is kept, wanted, and fits."""
     pair = _found(run, lambda entry: run_of(entry, architecture))
-    is_drawn = pair is not None and pair.a.fault(memory_budget()) is None
+    is_drawn = pair is not None and run_fault(pair.a, memory_budget()) is None
     st.session_state["a_and_b"] = pair if is_drawn else None
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from blocks import ModelConfig
 from blocks.inspection.settings import differing, moved_along
-from blocks.masks import MaskKind
-from blocks.run import Run
+from blocks.model.masks import MaskKind
+from blocks.observe.run import Run
 from pages.ui.language import _
 from pages.ui.terms import value
 

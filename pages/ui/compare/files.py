@@ -9,9 +9,9 @@ import pandas as pd
 import tomli_w
 
 from blocks import ConfigError, Fault
-from blocks.faults import N_
 from blocks.inspection.settings import settings_in_use
-from blocks.kinds import Architecture
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from pages.ui import link, starts
 from pages.ui.compare import beside, kept, measured
 from pages.ui.compare.fields import LONGEST_NAME, LONGEST_TEXT, MOST_KEPT, Kept, text_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from blocks.faults import N_, Fault
+from blocks.model.faults import N_, Fault
 from pages.ui import link, starts
 from pages.ui.compare.fields import (
     LONGEST_NAME,

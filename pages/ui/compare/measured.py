@@ -15,11 +15,12 @@ from blocks.cost.paired_time import measure_round
 from blocks.cost.passes import PassKind, operations, pass_kinds
 from blocks.cost.summary import Summary, summarise
 from blocks.cost.timing import Times
-from blocks.inspection import heads, tiles
 from blocks.inspection import pattern_distance as distance
+from blocks.inspection import tiles
 from blocks.inspection import two_predictions as predictions
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.kinds import Architecture
+from blocks.observe import heads
+from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.compare.sides import Pair
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import link
 from pages.ui.compare import kept
 from pages.ui.compare.fields import Kept

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from blocks.inspection import tiles
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.compare import measured, run_words, sides
 from pages.ui.compare.fields import COMPARED_MOMENTS

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from pages.figures.theme import token_label
 from pages.ui import labelled
 from pages.ui.compare import frames, measured, sides

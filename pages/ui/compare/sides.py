@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from blocks.run import Run
+from blocks.cost.memory import run_fault
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.compare import beside, kept
 from pages.ui.labelled import pinned_token
@@ -57,7 +58,7 @@ def label(found: Pair, side: int) -> str:
 def faults(found: Pair) -> tuple[tuple[str, str], ...]:
     """Which of the two cannot run on this device, and why, with the numbers."""
     sides = zip(names(found), found.both, strict=True)
-    wrong = [(name, run.fault(memory_budget())) for name, run in sides]
+    wrong = [(name, run_fault(run, memory_budget())) for name, run in sides]
     return tuple((name, say_fault(fault)) for name, fault in wrong if fault is not None)
 
 

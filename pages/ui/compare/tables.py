@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from blocks.faults import N_
 from blocks.inspection.settings import differing
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import labelled, starts, terms
 from pages.ui.compare import measured, trade_offs
 from pages.ui.compare.fields import COUNTED

@@ -7,8 +7,8 @@ import pandas as pd
 
 from blocks import ModelConfig
 from blocks.cost.pareto import pareto_front
-from blocks.faults import N_
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.figures.theme import token_label
 from pages.ui import link, starts
 from pages.ui.compare import beside, kept, measured

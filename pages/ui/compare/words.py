@@ -5,8 +5,8 @@ import pandas as pd
 from blocks import ModelConfig
 from blocks.cost.fit import n_parameters
 from blocks.inspection.settings import moved_along
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.compare import frames, measured, sides, tables, trade_offs
 from pages.ui.compare.fields import MOST_KEPT

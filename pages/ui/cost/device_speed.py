@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from blocks import devices
 from blocks.cost import device_peak as peaks
 from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.timing import Times
+from blocks.model import devices
 from pages.ui import cached
 
 GIGA = 1e9

@@ -6,7 +6,7 @@ from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds, total_flops
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from pages.ui import link
 from pages.ui.cost import amounts, counted, frames
 from pages.ui.cost.chosen import Shape

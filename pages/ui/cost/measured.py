@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from blocks import devices
-from blocks.config import ModelConfig
 from blocks.cost import roofline
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.memory import memory_fault
@@ -16,8 +14,10 @@ from blocks.cost.operations import Phase, Tokens, operation_sizes, operations
 from blocks.cost.pass_time import PassTime, measure_layer, measure_model
 from blocks.cost.sweep import one_layer
 from blocks.cost.timing import Times
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.cost.device_speed import Place
 from pages.ui.settings import memory_budget

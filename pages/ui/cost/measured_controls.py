@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.cost.operations import Phase, Tokens, phases
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.controls import choose
 from pages.ui.cost import measured_words

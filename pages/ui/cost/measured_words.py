@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from blocks import devices
 from blocks.cost import device_peak as peaks
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.operations import Phase
 from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import batch_at_ridge, total_seconds
-from blocks.faults import N_
+from blocks.model import devices
+from blocks.model.faults import N_
 from pages.ui import terms
 from pages.ui.cost import measured
 from pages.ui.cost.amounts import flops as in_flops

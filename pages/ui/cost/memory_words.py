@@ -5,7 +5,7 @@ import dataclasses
 from blocks import ModelConfig
 from blocks.cost import fit
 from blocks.cost.fit import Setup
-from blocks.kinds import PositionKind
+from blocks.model.kinds import PositionKind
 from pages.ui.cost import amounts, counted, frames, names
 from pages.ui.cost.chosen import Shape
 from pages.ui.cost.counted import HERE

@@ -2,9 +2,9 @@
 
 from blocks import ModelConfig
 from blocks.cost.hardware import HARDWARE
-from blocks.devices import device_name
-from blocks.faults import N_
-from blocks.kinds import Architecture
+from blocks.model.devices import device_name
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from pages.ui import link, terms
 from pages.ui.cost.counted import HERE
 from pages.ui.language import _

@@ -4,8 +4,8 @@ import streamlit as st
 
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.sweep import Swept
-from blocks.devices import available_dtypes
-from blocks.run import Run
+from blocks.model.devices import available_dtypes
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.controls import choose, slide
 from pages.ui.cost import measured_controls, sweep_words, sweeps

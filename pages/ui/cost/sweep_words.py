@@ -4,7 +4,7 @@ import pandas as pd
 
 from blocks.cost.sweep import LONGEST_PASS, Swept
 from blocks.cost.timing import REPEATS
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui.cost import sweeps
 from pages.ui.cost.amounts import rounded
 from pages.ui.cost.measured_words import busy, where

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from blocks import devices
-from blocks.config import ModelConfig
 from blocks.cost import device_peak, sweep
 from blocks.cost.attention_time import slopes
 from blocks.cost.operations import Tokens
 from blocks.cost.pass_time import PassTime, measure_layer
 from blocks.cost.sweep import Swept
-from blocks.faults import Fault
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.faults import Fault
 from pages.ui import cached
 from pages.ui.cost.device_speed import Place
 from pages.ui.settings import memory_budget

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import enter, slider
 from pages.ui.feed_forward import measured

@@ -10,12 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from blocks import ModelConfig, Recording, devices
+from blocks import ModelConfig, Recording
 from blocks.cost.parameters import active_parameters
 from blocks.inspection import activations, permuted, ratios, routing, units, wide
 from blocks.inspection.ratios import count_wide, flops_per_token
-from blocks.kinds import Activation
-from blocks.run import Run
+from blocks.model import devices
+from blocks.model.kinds import Activation
+from blocks.observe.run import Run
 from pages.ui import cached, link
 from pages.ui.feed_forward.fields import LIKELIEST
 from pages.ui.settings import memory_budget

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.feed_forward import measured, words
 from pages.ui.language import _
 

@@ -5,8 +5,8 @@ import html
 import pandas as pd
 
 from blocks.inspection.activations import RELU_KINDS
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.cost.flop_words import capacity_note
 from pages.ui.feed_forward import measured

@@ -6,9 +6,9 @@ import streamlit as st
 
 from blocks.inspection.leaks import AttentionPath
 from blocks.inspection.mask_faults import MaskFault
-from blocks.kinds import Architecture
-from blocks.masks import MaskKind
-from blocks.run import PaddingSide, Run
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskKind
+from blocks.observe.run import PaddingSide, Run
 from pages.ui import link, terms
 from pages.ui.controls import choose, slide, slider
 from pages.ui.language import _

@@ -2,7 +2,7 @@
 
 from blocks.inspection.leaks import AttentionPath
 from blocks.inspection.mask_faults import MaskFault
-from blocks.masks import MOST_PAINTED, read_painted
+from blocks.model.masks import MOST_PAINTED, read_painted
 from pages.ui.readers import Field, UnreadableError, choice, whole
 from pages.ui.settings import MAX_TOKENS
 

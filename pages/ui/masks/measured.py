@@ -12,7 +12,7 @@ from blocks.inspection.blind_rows import spread_of_nan
 from blocks.inspection.leaks import AttentionPath, LeakTest, Verdict
 from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import Cells, Layer, Lead, Numbers
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached
 
 COLUMNS = 4  # of the small masks

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from blocks.inspection.mask_steps import Cells
-from blocks.masks import MOST_PAINTED, MaskKind, causal, painted_text
-from blocks.run import Run
+from blocks.model.masks import MOST_PAINTED, MaskKind, causal, painted_text
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.language import _
 from pages.ui.masks import measured

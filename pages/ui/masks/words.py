@@ -5,13 +5,13 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from blocks.faults import N_
 from blocks.inspection.blind_rows import Treatment
 from blocks.inspection.leaks import N_PROJECTIONS, AttentionPath, LeakTest, Verdict, known_leaks
 from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import of_kind
-from blocks.masks import MaskKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.masks import MaskKind
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.language import _, enumeration, literal
 from pages.ui.masks import measured

@@ -5,10 +5,10 @@ import zlib
 import streamlit as st
 
 from blocks import Fault
-from blocks.inspection.placements import own_placement, possible_placements
 from blocks.inspection.stack import DEPTHS, WIDTHS
-from blocks.kinds import Initialization, NormKind
-from blocks.run import Run
+from blocks.model.kinds import Initialization, NormKind
+from blocks.model.placements import own_placement, possible_placements
+from blocks.observe.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import pick, slide, slider
 from pages.ui.language import _, current_language, enumeration, say_fault

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from blocks.faults import N_
 from blocks.inspection.stack import N_CLASSES
-from blocks.kinds import NormKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import NormKind
+from blocks.observe.run import Run
 from pages.ui import starts, terms
 from pages.ui.language import _, enumeration
 from pages.ui.normalization import measured

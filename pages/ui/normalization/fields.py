@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from blocks.inspection.placements import PLACEMENTS
 from blocks.inspection.stack import DEPTHS, WIDTHS
-from blocks.kinds import Initialization
+from blocks.model.kinds import Initialization
+from blocks.model.placements import PLACEMENTS
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 NORM_INPUTS = (

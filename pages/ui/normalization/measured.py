@@ -7,14 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from blocks import ConfigError, Fault, ModelConfig, devices
+from blocks import ConfigError, Fault, ModelConfig
 from blocks.inspection import norm_compared, stack
 from blocks.inspection.depth import MEASURES, DepthPass
 from blocks.inspection.own_depth import measure_own
-from blocks.inspection.placements import Placed, measure_placed, placed, placement_run
-from blocks.inspection.wiring import PartKind, wiring
-from blocks.kinds import Architecture
-from blocks.run import PaddingSide, Run, out_of_memory_fault
+from blocks.inspection.placements import Placed, measure_placed, placement_run
+from blocks.model import devices
+from blocks.model.kinds import Architecture
+from blocks.model.placements import placed
+from blocks.observe.run import PaddingSide, Run, out_of_memory_fault
+from blocks.observe.wiring import PartKind, wiring
 from blocks.text.bpe import MASK
 from blocks.training.tasks import IGNORED
 from pages.ui import cached, starts, tokens

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
 from blocks.training.spec import TrainingSpec
 from pages.ui import cached, link, terms

@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from blocks.inspection.placements import own_placement, possible_placements
-from blocks.run import Run
+from blocks.model.placements import own_placement, possible_placements
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.language import _
 from pages.ui.normalization import measured, words

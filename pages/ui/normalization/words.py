@@ -1,10 +1,11 @@
 """Sentences that read what norms did in this run, and pictures in words."""
 
-from blocks.faults import N_
 from blocks.inspection.norm_compared import EVALUATION, INPUT, TRAINING
-from blocks.inspection.placements import own_placement, placement_run, possible_placements
-from blocks.kinds import NormKind, NormPlacement
-from blocks.run import Run
+from blocks.inspection.placements import placement_run
+from blocks.model.faults import N_
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.model.placements import own_placement, possible_placements
+from blocks.observe.run import Run
 from pages.ui import labelled, terms
 from pages.ui.language import _, enumeration, literal
 from pages.ui.normalization import measured

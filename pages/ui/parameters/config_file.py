@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.ui import link, starts
 from pages.ui.language import _, enumeration, literal, say_fault

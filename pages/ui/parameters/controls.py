@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks.cost.variations import Variation
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import link, starts
 from pages.ui.controls import choose
 from pages.ui.language import _, current_language

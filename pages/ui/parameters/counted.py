@@ -10,7 +10,7 @@ from blocks.cost import growth
 from blocks.cost.breakdown import Kind, Node, by_kind, by_layer, count_kinds, kind_of
 from blocks.cost.parameters import active_parameters, config_sizes, parts, total_parameters
 from blocks.cost.variations import Variation, variations
-from blocks.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
+from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "int8": 8, "int4": 4}
 

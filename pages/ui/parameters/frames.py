@@ -4,7 +4,7 @@ import pandas as pd
 
 from blocks import ModelConfig
 from blocks.cost.growth import Share
-from blocks.kinds import Architecture
+from blocks.model.kinds import Architecture
 from pages.ui import terms
 from pages.ui.language import _
 from pages.ui.parameters import amounts, counted, names

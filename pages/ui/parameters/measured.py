@@ -2,11 +2,11 @@
 
 from functools import lru_cache
 
-from blocks import devices
 from blocks.cost.fitting import can_build
 from blocks.cost.memory import estimate_memory
 from blocks.inspection.weight_values import WeightValues, weight_values
-from blocks.run import Run
+from blocks.model import devices
+from blocks.observe.run import Run
 from pages.ui import cached, link
 from pages.ui.parameters import counted
 from pages.ui.settings import memory_budget

@@ -2,7 +2,7 @@
 
 from blocks.cost.breakdown import Kind, Node
 from blocks.cost.growth import Share
-from blocks.faults import N_
+from blocks.model.faults import N_
 from pages.ui import terms
 from pages.ui.language import _
 

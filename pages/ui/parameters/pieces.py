@@ -1,7 +1,7 @@
 """The pieces of a model as a picture needs them: rows, from what is opened downwards."""
 
 from blocks.cost.breakdown import Node, opened
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.parameters import amounts, counted, names
 
 MOST_ROWS, MOST_PIECES = 4, 180

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.faults import ConfigError
 from blocks.inspection.weight_values import WeightValues, values_by_kind
-from blocks.models import parameter_names
+from blocks.model.faults import ConfigError
+from blocks.model.models import parameter_names
 from blocks.weights.model_file import Card, read_model_file
 from pages.ui.language import _, literal, say_fault
 from pages.ui.parameters import counted

@@ -4,13 +4,14 @@ from math import isfinite
 
 import streamlit as st
 
-from blocks import ModelConfig, devices
+from blocks import ModelConfig
 from blocks.cost.breakdown import Kind
 from blocks.cost.fitting import MOST_BUILT, can_build
 from blocks.cost.growth import Share
 from blocks.cost.memory import bytes_text
 from blocks.inspection.weight_values import N_BINS
-from blocks.run import Run
+from blocks.model import devices
+from blocks.observe.run import Run
 from pages.ui import cached, terms
 from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent

@@ -8,8 +8,8 @@ from blocks import Fault
 from blocks.cost.memory import bytes_text
 from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import FACTORS
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.language import _, enumeration, say_fault
 from pages.ui.positions import measured

@@ -1,7 +1,7 @@
 """What the reader looks at on the page of positions, as far as this run has it."""
 
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import labelled, link
 from pages.ui.positions import measured
 

@@ -5,10 +5,10 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks.faults import N_
 from blocks.inspection.position_claims import Claim, Verdict
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import terms
 from pages.ui.language import _, current_language, enumeration
 from pages.ui.positions import measured

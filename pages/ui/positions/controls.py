@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import link, terms
 from pages.ui.controls import slide, slider
 from pages.ui.language import _, say_fault

@@ -1,6 +1,6 @@
 """What a link carries for the page of positions."""
 
-from blocks.kinds import PositionKind
+from blocks.model.kinds import PositionKind
 from pages.ui.readers import Field, choice, whole
 
 LENGTHS = (8, 16, 32, 64, 128, 256, 512)

@@ -8,15 +8,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from blocks import ConfigError, Fault, devices
+from blocks import ConfigError, Fault
 from blocks.cost.memory import estimate_memory
 from blocks.inspection import beyond_length, position_claims, position_tables
 from blocks.inspection.other_positions import learned_table, random_values, with_position
 from blocks.inspection.position_claims import Verdict
-from blocks.kinds import Architecture, PositionKind
-from blocks.masks import build_mask, everyone
-from blocks.randomness import generator
-from blocks.run import Input, Run
+from blocks.model import devices
+from blocks.model.kinds import Architecture, PositionKind
+from blocks.model.masks import build_mask, everyone
+from blocks.model.randomness import generator
+from blocks.observe.run import Input, Run
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig
 from pages.ui import cached, starts

@@ -2,8 +2,8 @@
 
 import math
 
-from blocks.kinds import PositionKind
-from blocks.run import Run
+from blocks.model.kinds import PositionKind
+from blocks.observe.run import Run
 from pages.ui import link, terms
 from pages.ui.language import _, literal
 from pages.ui.positions import measured

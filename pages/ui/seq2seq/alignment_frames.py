@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from blocks.faults import N_
 from blocks.inspection.alignment import MEAN, Row
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import labelled, link
 from pages.ui.language import _
 from pages.ui.seq2seq import measured

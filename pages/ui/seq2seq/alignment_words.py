@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from blocks.faults import N_
 from blocks.inspection.alignment import MEAN, Row, score
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui.attention.words import head_called
 from pages.ui.language import _, enumeration, literal
 from pages.ui.seq2seq import measured

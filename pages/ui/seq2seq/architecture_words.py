@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from blocks.text.corruption import Example
 from pages.ui import chips
 from pages.ui.chips import Chip

@@ -8,13 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from blocks import ModelConfig
-from blocks.faults import N_
+from blocks.corpora.translation import tokenizer
 from blocks.inspection import architectures
-from blocks.kinds import Architecture
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
 from blocks.text.corruption import Example, masked_tokens, next_token, span_corruption
 from blocks.text.words import words
-from blocks.training.translation import tokenizer
 from pages.ui import link
 from pages.ui.language import _
 

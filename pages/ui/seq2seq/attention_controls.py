@@ -4,10 +4,10 @@ from functools import partial
 
 import streamlit as st
 
-from blocks.faults import N_
 from blocks.inspection import two_texts
 from blocks.inspection.two_texts import AttentionKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui import link
 from pages.ui.attention.words import head_called
 from pages.ui.controls import slider

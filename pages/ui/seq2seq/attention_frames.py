@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from blocks.faults import N_
 from blocks.inspection.two_texts import AttentionKind
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.ui.attention.words import head_called
 from pages.ui.language import _, current_language
 from pages.ui.seq2seq import measured

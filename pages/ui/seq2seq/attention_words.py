@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from blocks.faults import N_
 from blocks.inspection.two_texts import AttentionKind
-from blocks.interventions import without_cross_attention
-from blocks.run import PaddingSide, Run
+from blocks.model.faults import N_
+from blocks.observe.interventions import without_cross_attention
+from blocks.observe.run import PaddingSide, Run
 from pages.ui.attention.words import head_called
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent, readable

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from blocks.inspection import predictions
-from blocks.interventions import Intervention, InterventionKind, replacements
-from blocks.run import Input, Run
+from blocks.observe.interventions import Intervention, InterventionKind, replacements
+from blocks.observe.run import Input, Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
 from pages.ui import cached, link, tokens
 from pages.ui.inputs import target

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.ui import chips, starts, terms, tokens
 from pages.ui.chips import Chip

@@ -2,8 +2,8 @@
 
 from functools import lru_cache
 
-from blocks.training.stories import Language
-from blocks.training.translation import Pair, held_out_pairs, translations
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import Pair, held_out_pairs, translations
 from pages.ui import tokens
 
 N_DRAWN, N_SHOWN = 60, 12

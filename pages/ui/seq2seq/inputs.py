@@ -4,10 +4,10 @@ import unicodedata
 
 import streamlit as st
 
-from blocks.faults import N_
-from blocks.kinds import Architecture
-from blocks.masks import MaskKind
-from blocks.run import PaddingSide, Run
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskKind
+from blocks.observe.run import PaddingSide, Run
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.tokenizer import visible
 from blocks.training.tasks import TaskKind

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import held_out_pairs
 from blocks.inspection import alignment, encoder_output, two_texts
 from blocks.inspection.alignment import Links, Row
 from blocks.inspection.two_texts import AttentionKind
-from blocks.masks import MaskConfig
-from blocks.run import Input, Run
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
-from blocks.training.stories import Language
-from blocks.training.translation import held_out_pairs
 from pages.ui import cached, labelled, link, tokens
 
 MOST_ROWS, MOST_COLUMNS, MOST_LINES = 64, 64, 40

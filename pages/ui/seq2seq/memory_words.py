@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui.language import _, literal
 from pages.ui.seq2seq import measured
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blocks import ModelConfig
-from blocks.faults import N_
 from blocks.inspection import missing_source
 from blocks.inspection.missing_source import Missing
-from blocks.interventions import without_cross_attention
-from blocks.run import Run
+from blocks.model.faults import N_
+from blocks.observe.interventions import without_cross_attention
+from blocks.observe.run import Run
 from pages.ui import cached, link, tokens
 from pages.ui.changes import state as changes
 from pages.ui.language import _

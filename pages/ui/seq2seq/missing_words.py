@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from blocks.run import Run
+from blocks.observe.run import Run
 from blocks.text.bilingual import is_chinese
 from pages.ui.language import _, enumeration, literal
 from pages.ui.seq2seq import missing

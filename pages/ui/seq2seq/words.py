@@ -1,7 +1,7 @@
 """Sentences about a source and its target."""
 
 from blocks import ModelConfig
-from blocks.run import Run
+from blocks.observe.run import Run
 from pages.ui import cached
 from pages.ui.compare import beside, changes
 from pages.ui.language import _

@@ -1,0 +1,230 @@
+"""Multi-head attention: every token reads from the tokens it may see."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.model.config import ModelConfig
+from blocks.model.dropout import Dropout
+from blocks.model.kinds import PositionKind
+from blocks.model.kv_cache import CrossCache, LayerCache
+from blocks.model.normalization import rms_normal
+from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias
+from blocks.model.probe import Probe
+
+
+class Attention(nn.Module):
+    """softmax(QKᵀ/√d_head + mask)·V in each head, heads joined by an output projection.
+
+    (batch, seq, d_model) to the same. Vaswani et al. 2017, eq. 1 and section 3.2.2; with fewer
+    key and value heads than query heads, grouped queries of Ainslie et al. 2023; with `qk_norm`,
+    queries and keys of RMS 1, Henry et al. 2020. Heads may be wider or narrower than
+    d_model / n_heads (Gemma, Qwen3).
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d_model, bias = config.d_model, config.attention.attention_bias
+        self.n_heads, self.n_kv_heads, self.d_head = (
+            config.n_heads,
+            config.n_kv_heads,
+            config.d_head,
+        )
+        self.q_proj = nn.Linear(d_model, self.n_heads * self.d_head, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
+        self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.has_out_bias)
+        self.q_norm, self.k_norm = HeadNorm.of(config), HeadNorm.of(config)
+        self.rotate = _rotation(config)
+        self.is_alibi = config.position.position_kind is PositionKind.ALIBI
+        self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
+        self.dropout = Dropout(config.dropout)
+        self.q, self.k, self.v = Probe("q"), Probe("k"), Probe("v")
+        self.scores, self.pattern = Probe("scores"), Probe("pattern")
+        self.head_out = Probe("head_out")
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
+    ) -> Tensor:
+        """Attend; `mask` is True where a query may see a key, (…, query, key).
+
+        With a `past`, x are the next tokens, and keys and values of those before come from there.
+        """
+        start = 0 if past is None else past.seen
+        q = self.q(self.rotate(self.queries(x), start))
+        k = self.k(self.rotate(self.keys(x), start))
+        v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
+        if past is not None:
+            k, v = past.extend(k, v)
+        return self.joined(q, k, v, mask)
+
+    def joined(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """What the heads read, joined: (batch, query, d_model)."""
+        bias = self.bias(q, k)
+        if self.is_seen or is_slower_fused(q):
+            head_out = self.attend_in_steps(q, k, v, mask, bias)
+        else:
+            head_out = attend(q, k, v, mask, bias)
+        return self.out_proj(join_heads(self.head_out(head_out)))
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether scores or pattern are wanted, by a reader or by dropout."""
+        return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
+
+    def queries(self, x: Tensor) -> Tensor:
+        """What each token asks, wherever it stands: (batch, n_heads, query, d_head)."""
+        return self.q_norm(split_heads(self.q_proj(x), self.n_heads))
+
+    def keys(self, x: Tensor) -> Tensor:
+        """What each token offers, wherever it stands: (batch, n_kv_heads, key, d_head)."""
+        return self.k_norm(split_heads(self.k_proj(x), self.n_kv_heads))
+
+    def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
+        """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
+        if self.relative:
+            return self.relative[0](q.shape[-2], k.shape[-2])
+        if not self.is_alibi:
+            return None
+        return alibi_bias(self.n_heads, k.shape[-2], k.device, n_queries=q.shape[-2]).to(k)
+
+    def attend_in_steps(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
+    ) -> Tensor:
+        """The same as `attend`, with scores and pattern passing a probe."""
+        scores = self.scores(attention_scores(q, k, mask, bias))
+        pattern = self.pattern(attention_pattern(scores, mask))
+        return self.dropout(pattern) @ share_among_queries(v, self.n_heads)
+
+
+class CrossAttention(Attention):
+    """softmax(QKᵀ/√d_head + mask)·V: queries from the decoder, keys and values from the encoder.
+
+    (batch, target, d_model) and (batch, source, d_model) to the first. Vaswani et al. 2017,
+    section 3.2.3. Positions of two texts have no distance, so none is told here. The probes are
+    those of `Attention`, named cross_q, cross_k, and so on.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.rotate, self.is_alibi = NoPosition(), False
+        for probe in self.children():
+            if isinstance(probe, Probe):
+                probe.path = f"cross_{probe.path}"
+
+    def forward(  # type: ignore[override]  # it reads a second text
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        past: CrossCache | None = None,
+    ) -> Tensor:
+        """Read from `memory`, the encoder's output; `mask` is (…, query, key).
+
+        With a `past`, keys and values are computed once and then come from there.
+        """
+        q = self.q(self.queries(x))
+        k, v = (each.expand(len(q), -1, -1, -1) for each in self.remembered(memory, past))
+        return self.joined(q, k, v, mask)
+
+    def remembered(self, memory: Tensor, past: CrossCache | None) -> tuple[Tensor, Tensor]:
+        """Keys and values of the memory, each (batch, n_kv_heads, source, d_head)."""
+        if past is not None and past.keys is not None and past.values is not None:
+            return past.keys, past.values
+        k = self.k(self.keys(memory))
+        v = self.v(split_heads(self.v_proj(memory), self.n_kv_heads))
+        if past is not None:
+            past.keys, past.values = k, v
+        return k, v
+
+
+class HeadNorm(nn.Module):
+    """Queries or keys of RMS 1 in each head, then a scale where one is learned; any shape.
+
+    Henry et al. 2020; the scale of each feature of a head as in Qwen3 (Yang et al. 2025).
+    """
+
+    weight: nn.Parameter | None
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.eps = config.norm.norm_eps
+        scale = nn.Parameter(torch.empty(config.d_head)) if config.attention.qk_norm_scale else None
+        self.register_parameter("weight", scale)
+
+    @classmethod
+    def of(cls, config: ModelConfig) -> nn.Module:
+        """The one that the configuration asks for; values stay as they are where it does not."""
+        return cls(config) if config.attention.qk_norm else nn.Identity()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
+        normal = rms_normal(x, self.eps)
+        return normal if self.weight is None else normal * self.weight
+
+
+def is_slower_fused(q: Tensor) -> bool:
+    """On CPUs the fused kernel takes longer than its steps to go back through in bfloat16."""
+    return q.device.type == "cpu" and q.dtype is torch.bfloat16 and q.requires_grad
+
+
+def _rotation(config: ModelConfig) -> nn.Module:
+    if config.position.position_kind is PositionKind.ROPE:
+        return Rotary(config.rotary_width, config.position.rope_base)
+    return NoPosition()
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """(batch, seq, n_heads · d_head) to (batch, n_heads, seq, d_head)."""
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """(batch, n_heads, seq, d_head) to (batch, seq, n_heads · d_head)."""
+    return x.transpose(1, 2).flatten(2)
+
+
+def share_among_queries(x: Tensor, n_heads: int) -> Tensor:
+    """Repeat each key or value head for its group of query heads: (batch, n_heads, key, d_head)."""
+    return x if x.shape[1] == n_heads else x.repeat_interleave(n_heads // x.shape[1], dim=1)
+
+
+def attention_scores(
+    q: Tensor, k: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """QKᵀ/√d_head + bias, −∞ where the mask forbids: (batch, n_heads, query, key)."""
+    scores = (q * q.shape[-1] ** -0.5) @ share_among_queries(k, q.shape[1]).mT
+    added = additive_mask(mask, bias, scores.dtype)
+    return scores if added is None else scores.add_(added)
+
+
+def attention_pattern(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Softmax over the keys; zeros in the row of a query that may see none."""
+    if mask is None:
+        return scores.softmax(dim=-1)
+    sees_some = mask.any(dim=-1, keepdim=True)
+    if sees_some.all():
+        return scores.softmax(dim=-1)
+    finite = torch.where(sees_some, scores, 0)  # a row of −∞ would give NaN, backwards too
+    return torch.where(sees_some, finite.softmax(dim=-1), 0)
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+) -> Tensor:
+    """softmax(QKᵀ/√d_head + bias + mask)·V by the fused kernel: (batch, n_heads, query, d_head).
+
+    A query that may see no key gives zeros, whatever the kernel makes of it.
+    """
+    seen = mask if bias is None else additive_mask(mask, bias[None], q.dtype)  # kernels want 4 axes
+    grouped = k.shape[1] != q.shape[1]
+    out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
+    return out if mask is None else out.masked_fill(~mask.any(dim=-1, keepdim=True), 0)
+
+
+def additive_mask(mask: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """What is added to the scores: the bias, and −∞ where the mask forbids."""
+    if mask is None:
+        return bias
+    zeros = torch.zeros((), dtype=dtype, device=mask.device)
+    return torch.where(mask, zeros if bias is None else bias, -torch.inf)

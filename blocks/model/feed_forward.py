@@ -1,0 +1,76 @@
+"""The wide layer, applied to every position alone."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.model.config import ModelConfig
+from blocks.model.dropout import Dropout
+from blocks.model.kinds import Activation
+from blocks.model.probe import Probe
+
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    Activation.RELU: F.relu,
+    Activation.RELU_SQUARED: lambda x: F.relu(x).square(),
+    Activation.GELU: F.gelu,
+    Activation.GELU_TANH: partial(F.gelu, approximate="tanh"),
+    Activation.SILU: F.silu,
+    Activation.GLU: torch.sigmoid,
+    Activation.REGLU: F.relu,
+    Activation.GEGLU: F.gelu,
+    Activation.GEGLU_TANH: partial(F.gelu, approximate="tanh"),
+    Activation.SWIGLU: F.silu,
+}
+
+
+def build_feed_forward(config: ModelConfig) -> nn.Module:
+    """One dense feed-forward layer of this configuration: the whole of it, or one expert."""
+    return feed_forward_type(config)(config)
+
+
+def feed_forward_type(config: ModelConfig) -> "type[FeedForward]":
+    """The class of that layer."""
+    return GatedFeedForward if config.feed_forward.activation.is_gated else FeedForward
+
+
+class FeedForward(nn.Module):
+    """down(activation(up(x))): (batch, seq, d_model) to the same.
+
+    Vaswani et al. 2017, eq. 2; GELU of Hendrycks and Gimpel 2016; squared ReLU of So et al. 2021.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        d_model, d_ff, bias = config.d_model, config.d_ff, config.feed_forward.feed_forward_bias
+        self.up_proj = nn.Linear(d_model, d_ff, bias=bias)
+        self.down_proj = nn.Linear(d_ff, d_model, bias=bias)
+        self.activation = ACTIVATIONS[config.feed_forward.activation]
+        self.dropout = Dropout(config.dropout)
+        self.up, self.hidden = Probe("up"), Probe("hidden")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Widen, bend, narrow."""
+        hidden = self.hidden(self.activation(self.up(self.up_proj(x))))
+        return self.down_proj(self.dropout(hidden))
+
+
+class GatedFeedForward(FeedForward):
+    """down(activation(gate(x)) · up(x)): (batch, seq, d_model) to the same.
+
+    Shazeer 2020, eq. 6: GLU, ReGLU, GEGLU and SwiGLU by the activation of the gate.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        bias = config.feed_forward.feed_forward_bias
+        self.gate_proj = nn.Linear(config.d_model, config.d_ff, bias=bias)
+        self.gate_pre, self.gate = Probe("gate_pre"), Probe("gate")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Widen twice, let one decide how much of the other passes, narrow."""
+        gate = self.gate(self.activation(self.gate_pre(self.gate_proj(x))))
+        hidden = self.hidden(gate * self.up(self.up_proj(x)))
+        return self.down_proj(self.dropout(hidden))

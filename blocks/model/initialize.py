@@ -1,0 +1,92 @@
+"""How weights are drawn before any training, each from its own generator."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture, Initialization
+from blocks.model.randomness import generator
+
+GPT2_STD = 0.02
+RESIDUAL_WRITES = ("out_proj", "down_proj")
+
+
+def initialize(model: nn.Module, config: ModelConfig, seed: int) -> None:
+    """Fill every parameter and buffer of a model whose memory holds nothing yet."""
+    for module_name, module in model.named_modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            buffer.fill_(1.0 if name == "running_var" else 0.0)
+        for name, parameter in module.named_parameters(recurse=False):
+            path = f"{module_name}.{name}"
+            values = _draw(parameter, module, path, config, generator(seed, path))
+            with torch.no_grad():
+                parameter.copy_(values)
+
+
+def _draw(
+    parameter: Tensor,
+    module: nn.Module,
+    path: str,
+    config: ModelConfig,
+    random: torch.Generator,
+) -> Tensor:
+    values = torch.empty(parameter.shape)
+    if isinstance(module, nn.Linear):
+        return _draw_linear(values, module.in_features, path, config, random)
+    if isinstance(module, nn.Embedding):
+        return values.normal_(0, _embedding_std(config), generator=random)
+    if parameter.dim() == 2:  # a table of positions or of distances
+        return values.normal_(0, GPT2_STD, generator=random)
+    return values.fill_(1.0 if path.endswith("weight") else 0.0)  # norms
+
+
+def _embedding_std(config: ModelConfig) -> float:
+    """So that the stream begins at about 1 where the scheme asks for no size of its own.
+
+    Encoders and encoder–decoders scale their embedding by √d_model; a row that also serves as
+    unembedding stays small.
+    """
+    if config.initialization is Initialization.NORMAL:
+        return GPT2_STD
+    is_scaled = config.architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
+    is_shared = config.vocabulary.tie_embeddings
+    return config.d_model**-0.5 if is_scaled or is_shared else 1.0
+
+
+def _draw_linear(
+    values: Tensor,
+    fan_in: int,
+    path: str,
+    config: ModelConfig,
+    random: torch.Generator,
+) -> Tensor:
+    """PyTorch: U(±1/√fan_in). Xavier: U(±√(6/(fan_in+fan_out))). Normal: N(0, 0.02²), as GPT-2.
+
+    GPT-2 divides what writes to the residual stream by √(2·n_layers), the number of writes; a
+    decoder writes three times a layer.
+    Zero writes: as PyTorch, but what writes to the stream (and the head) starts at zero, so that
+    every layer begins as the identity (Goyal et al. 2017, section 5.1; Yang et al. 2022).
+    """
+    is_bias = path.endswith("bias")
+    is_write = path.rpartition(".")[0].endswith(RESIDUAL_WRITES)
+    match config.initialization:
+        case Initialization.ZERO_WRITES if is_write or path == "unembed.weight":
+            return values.zero_()
+        case Initialization.PYTORCH | Initialization.ZERO_WRITES:
+            bound = 1 / math.sqrt(fan_in)
+            return values.uniform_(-bound, bound, generator=random)
+        case _ if is_bias:
+            return values.zero_()
+        case Initialization.XAVIER_UNIFORM:
+            return nn.init.xavier_uniform_(values, generator=random)
+        case Initialization.NORMAL:
+            n_writes = _n_writes(path, config) if is_write else 1
+            return values.normal_(0, GPT2_STD / math.sqrt(n_writes), generator=random)
+
+
+def _n_writes(path: str, config: ModelConfig) -> int:
+    """How often the layers write to the stream that this weight writes to."""
+    is_decoder = path.startswith("decoder.")
+    return 3 * config.n_decoder_layers if is_decoder else 2 * config.n_layers

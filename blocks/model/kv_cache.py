@@ -1,0 +1,139 @@
+"""Keys and values of the tokens read so far, so that none is computed twice."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blocks.model.config import ModelConfig
+
+LEAST_ROOM = 64
+
+
+class LayerCache:
+    """One layer's keys and values, each (batch, n_kv_heads, key, d_head).
+
+    With a window only what the next token may still see is kept. Room is made for more tokens
+    than there are, so that a new one is written beside the others and nothing is copied.
+    """
+
+    def __init__(self, window_size: int | None = None):
+        self.window_size = window_size
+        self.seen = 0
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+        self._room: tuple[Tensor, Tensor] | None = None
+        self._end = 0
+
+    def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of the next tokens; returns all that these tokens may meet."""
+        n_kept, n_new = self.n_kept, keys.shape[2]
+        room = self._room_for(keys, n_new)
+        start, self._end = self._end, self._end + n_new
+        for place, new in zip(room, (keys, values), strict=True):
+            place[:, :, start : self._end] = new
+        self.seen += n_new
+        met = tuple(place[:, :, start - n_kept : self._end] for place in room)
+        first = self._n_forgotten(n_kept + n_new)
+        self.keys, self.values = (each[:, :, first:] for each in met)
+        return met[0], met[1]
+
+    def _room_for(self, like: Tensor, n_new: int) -> tuple[Tensor, Tensor]:
+        """Where the new ones are written; moved to twice the room where there is too little."""
+        if self._room is None or self._end + n_new > self._room[0].shape[2]:
+            n_kept = self.n_kept
+            batch, n_kv_heads, _, d_head = like.shape
+            shape = (batch, n_kv_heads, max(LEAST_ROOM, 2 * (n_kept + n_new)), d_head)
+            self._room = (like.new_empty(shape), like.new_empty(shape))
+            if self.keys is not None and self.values is not None:
+                for place, kept in zip(self._room, (self.keys, self.values), strict=True):
+                    place[:, :, :n_kept] = kept
+            self._end = n_kept
+        return self._room
+
+    def _n_forgotten(self, n_keys: int) -> int:
+        """How many of these the next token will not see any more."""
+        return 0 if self.window_size is None else max(0, n_keys - self.window_size + 1)
+
+    @property
+    def n_kept(self) -> int:
+        """Tokens whose keys and values are here."""
+        return 0 if self.keys is None else self.keys.shape[2]
+
+    def choose_rows(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch, some of them more than once."""
+        if self._room is None or self.keys is None or self.values is None:
+            return
+        first = self._end - self.n_kept
+        keys, values = self._room = self._room[0][rows], self._room[1][rows]
+        self.keys, self.values = (each[:, :, first : self._end] for each in (keys, values))
+
+
+@dataclass
+class CrossCache:
+    """One layer's keys and values of the encoder's output, computed once.
+
+    Each (batch, n_kv_heads, source, d_head), or None before the first token.
+    """
+
+    keys: Tensor | None = None
+    values: Tensor | None = None
+
+
+class KVCache:
+    """The caches of all layers of a model. It belongs to one text and one reader.
+
+    `window_size` is that of a sliding-window mask; `cross` is empty where there is no encoder.
+    Shazeer 2019, section 2.4 (incremental decoding).
+    """
+
+    def __init__(self, config: ModelConfig, *, window_size: int | None = None):
+        self.window_size = window_size
+        n_decoder_layers = config.n_decoder_layers
+        n_layers = n_decoder_layers or config.n_layers
+        self.layers = tuple(LayerCache(window_size) for _ in range(n_layers))
+        self.cross = tuple(CrossCache() for _ in range(n_decoder_layers))
+
+    @property
+    def seen(self) -> int:
+        """Tokens read so far."""
+        return self.layers[0].seen
+
+    @property
+    def n_kept(self) -> int:
+        """Tokens whose keys and values are kept."""
+        return self.layers[0].n_kept
+
+    def nbytes(self) -> int:
+        """Bytes that the keys and values of the kept tokens take."""
+        caches: tuple[LayerCache | CrossCache, ...] = (*self.layers, *self.cross)
+        tensors = (t for cache in caches for t in (cache.keys, cache.values))
+        return sum(t.numel() * t.itemsize for t in tensors if t is not None)
+
+    def choose_rows(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch; what was read of one source serves all of them."""
+        for layer in self.layers:
+            layer.choose_rows(rows)
+        for cross in self.cross:
+            if cross.keys is not None and cross.values is not None and len(cross.keys) > 1:
+                cross.keys, cross.values = cross.keys[rows], cross.values[rows]
+
+    def mask(self, n_new: int, device: torch.device | str) -> Tensor | None:
+        """Who may see whom where `n_new` tokens come: (n_new, kept + n_new).
+
+        None where all that is there may be seen: a single token sees all that was kept.
+        """
+        if n_new == 1:
+            return None
+        n_keys = self.n_kept + n_new
+        mask = torch.ones(n_new, n_keys, dtype=torch.bool, device=device).tril(self.n_kept)
+        return mask if self.window_size is None else mask.triu(self.n_kept + 1 - self.window_size)
+
+
+def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
+    """2 · n_layers · n_kv_heads · d_head · bytes: keys and values of one token in all layers.
+
+    Of an encoder–decoder it is the layers of the decoder that keep them.
+    """
+    n_layers = config.n_decoder_layers or config.n_layers
+    return 2 * n_layers * config.n_kv_heads * config.d_head * itemsize

@@ -1,0 +1,319 @@
+"""Whole models, and the one way to build them."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.model.attention import Attention, CrossAttention
+from blocks.model.config import ModelConfig
+from blocks.model.initialize import initialize
+from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.model.kv_cache import KVCache
+from blocks.model.layers import DecoderLayer, encoder_layer
+from blocks.model.masks import causal
+from blocks.model.normalization import build_norm
+from blocks.model.positions import RelativeBias, added_position
+from blocks.model.probe import Probe, Stage, name_probes
+from blocks.model.source_target import SourceTarget, SourceTargetMask
+
+
+class Block(nn.Module):
+    """Transformer blocks on vectors: position, then the layers; one of them by default.
+
+    (batch, seq, d_model) to the same.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.d_model = config.d_model
+        is_added = config.position.position_kind.is_added
+        self.input = Stage("input") if is_added else nn.Identity()
+        self.position = added_position(config)
+        self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
+        x = self.position(self.input(x))
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+
+class Encoder(nn.Module):
+    """Tokens that read each other both ways, and what each of them would be.
+
+    Token ids (batch, seq) to logits (batch, seq, vocab_size). Embedding scaled by √d_model and
+    layers of Vaswani et al. 2017, sections 3.1 and 3.4; logits at every position as the
+    masked-language model of Devlin et al. 2018.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.embed = nn.Embedding(config.vocab_size, config.d_model)
+        self.embed_scale = config.d_model**0.5
+        self.embedding = Stage("embedding")
+        self.position = added_position(config)
+        n_segments, d_model = config.n_segments, config.d_model
+        self.segment_embed = nn.Embedding(n_segments, d_model) if n_segments else None
+        self.embedding_norm = _embedding_norm(config)
+        self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
+        self.final_norm = _final_norm(config)
+        self.pooler = nn.Linear(d_model, d_model) if config.has_pooler else None
+        self.unembed = _unembed(config)
+        self.logits = Probe("logits")
+
+    def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
+        return self.unembedded(self.encode(token_ids, mask))
+
+    def encode(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """What the last layer makes of each token: (batch, seq, d_model)."""
+        x = self.placed(token_ids)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.final_norm(x)
+
+    def placed(self, token_ids: Tensor, start: int = 0) -> Tensor:
+        """What the first layer reads: embeddings that know where they stand, from `start` on.
+
+        Where segments are told apart, all tokens are of the first.
+        """
+        x = self.position(self.embedding(self.embed_scale * self.embed(token_ids)), start)
+        if self.segment_embed is not None:
+            x = x + self.segment_embed.weight[0]
+        return self.embedding_norm(x)
+
+    def pooled(self, encoded: Tensor) -> Tensor:
+        """tanh(W·x + b) of the first token of what `encode` gave: (batch, d_model).
+
+        What a text is classified by; Devlin et al. 2018, section 4.1. A model without a pooler
+        gives the first token as it is.
+        """
+        first = encoded[:, 0]
+        return first if self.pooler is None else self.pooler(first).tanh()
+
+    def unembedded(self, x: Tensor) -> Tensor:
+        """A score for every token of the vocabulary: (batch, seq, vocab_size)."""
+        weight = self.embed.weight if self.unembed is None else self.unembed.weight
+        return self.logits(F.linear(x, weight))
+
+
+class GPT(Encoder):
+    """Tokens that read what came before, and what comes next after each of them.
+
+    Token ids (batch, seq) to logits (batch, seq, vocab_size). Radford et al. 2019.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        self.embed_scale = 1.0
+
+    def forward(
+        self, token_ids: Tensor, mask: Tensor | None = None, cache: KVCache | None = None
+    ) -> Tensor:
+        """Causal unless a `mask` says otherwise. With a `cache` these are the next tokens."""
+        if cache is not None:
+            return self.continued(token_ids, cache)
+        if mask is None:
+            mask = causal(token_ids.shape[-1], token_ids.device)
+        return super().forward(token_ids, mask)
+
+    def continued(self, token_ids: Tensor, cache: KVCache) -> Tensor:
+        """Logits of tokens that follow those in the cache, which remembers them too."""
+        mask = cache.mask(token_ids.shape[-1], token_ids.device)
+        x = self.placed(token_ids, cache.seen)
+        for layer, past in zip(self.layers, cache.layers, strict=True):
+            x = layer(x, mask, past)
+        return self.unembedded(self.final_norm(x))
+
+
+class Stack(nn.Module):
+    """One of the two halves of an encoder–decoder: position, layers, and a final norm.
+
+    What both have; (batch, seq, d_model) to the same.
+    """
+
+    def __init__(self, config: ModelConfig, layers: Sequence[nn.Module], *, is_causal: bool):
+        super().__init__()
+        self.embedding = Stage("embedding")
+        self.position = added_position(config)
+        self.embedding_norm = _embedding_norm(config)
+        self.layers = nn.ModuleList(layers)
+        self.final_norm = _final_norm(config)
+        if config.encoder_decoder.relative_bias:
+            self.relative_bias = RelativeBias(config.n_heads, is_causal=is_causal)
+            for module in self.modules():
+                if isinstance(module, Attention) and not isinstance(module, CrossAttention):
+                    module.relative = (self.relative_bias,)
+
+    def placed(self, x: Tensor, start: int = 0) -> Tensor:
+        """What the first layer reads: embeddings that know where they stand."""
+        return self.embedding_norm(self.position(self.embedding(x), start))
+
+
+class EncoderStack(Stack):
+    """The half that reads the source, both ways. Vaswani et al. 2017, figure 1, left."""
+
+    def __init__(self, config: ModelConfig):
+        layers = [encoder_layer(config) for _ in range(config.n_layers)]
+        super().__init__(config, layers, is_causal=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
+        x = self.placed(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.final_norm(x)
+
+
+class DecoderStack(Stack):
+    """The half that writes the target. Vaswani et al. 2017, figure 1, right."""
+
+    def __init__(self, config: ModelConfig):
+        layers = [DecoderLayer(config) for _ in range(config.n_decoder_layers)]
+        super().__init__(config, layers, is_causal=True)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """`memory` is the encoder's output. With a `cache`, x are the next tokens."""
+        x = self.placed(x, 0 if cache is None else cache.seen)
+        for i, layer in enumerate(self.layers):
+            past = (None, None) if cache is None else (cache.layers[i], cache.cross[i])
+            x = layer(x, memory, mask, memory_mask, *past)
+        return self.final_norm(x)
+
+
+class EncoderDecoder(nn.Module):
+    """A source is read whole, and a target is written token by token.
+
+    Token ids (batch, source) and (batch, target) to logits (batch, target, vocab_size): what
+    comes after each token of the target. Vaswani et al. 2017; embeddings scaled by √d_model and
+    shared as in section 3.4.
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        is_shared = config.encoder_decoder.share_embeddings
+        sizes = config.vocab_size, config.d_model
+        self.embed = nn.Embedding(*sizes)
+        self.source_embed = None if is_shared else nn.Embedding(*sizes)
+        self.embed_scale = config.d_model**0.5
+        self.encoder = EncoderStack(config)
+        self.decoder = DecoderStack(config)
+        self.unembed = _unembed(config)
+        self.logits = Probe("logits")
+
+    @property
+    def layers(self) -> tuple[nn.Module, ...]:
+        """All layers, those of the encoder first."""
+        return (*self.encoder.layers, *self.decoder.layers)
+
+    def forward(self, ids: SourceTarget, mask: SourceTargetMask | None = None) -> Tensor:
+        """Both halves at once. Without a `mask` the source is seen whole, the target is causal."""
+        mask = SourceTargetMask() if mask is None else mask
+        memory = self.encode(ids.source, mask.source)
+        return self.decode(ids.target, memory, mask=mask.target, memory_mask=mask.cross)
+
+    def encode(self, source_ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The memory that the decoder reads: (batch, source) to (batch, source, d_model)."""
+        embed = self.embed if self.source_embed is None else self.source_embed
+        return self.encoder(self.embed_scale * embed(source_ids), mask)
+
+    def decode(
+        self,
+        target_ids: Tensor,
+        memory: Tensor,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Logits after each token of the target: (batch, target) to (batch, target, vocab_size).
+
+        `mask` is among the target, causal unless it says otherwise; `memory_mask` from target to
+        source. With a `cache` the ids are those that follow, and the cache remembers them too.
+        """
+        n_new = target_ids.shape[-1]
+        if cache is not None:
+            mask = cache.mask(n_new, target_ids.device)
+        elif mask is None:
+            mask = causal(n_new, target_ids.device)
+        x = self.embed_scale * self.embed(target_ids)
+        x = self.decoder(x, memory, mask, memory_mask, cache)
+        weight = self.embed.weight if self.unembed is None else self.unembed.weight
+        return self.logits(F.linear(x, weight))
+
+
+Model = Block | Encoder | EncoderDecoder
+ARCHITECTURES: dict[Architecture, type[Model]] = {
+    Architecture.BLOCK: Block,
+    Architecture.ENCODER: Encoder,
+    Architecture.GPT: GPT,
+    Architecture.ENCODER_DECODER: EncoderDecoder,
+}
+
+
+def _embedding_norm(config: ModelConfig) -> nn.Module:
+    has_norm = config.norm.embedding_norm
+    return build_norm(config, Stage("embedding_norm")) if has_norm else nn.Identity()
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    """The stream of every placement but post leaves the last layer without a norm."""
+    has_norm = config.norm.norm_kind is not NormKind.NONE
+    is_post = config.norm.norm_placement is NormPlacement.POST
+    return build_norm(config, Stage("final_norm")) if has_norm and not is_post else nn.Identity()
+
+
+def _unembed(config: ModelConfig) -> nn.Linear | None:
+    """None where the rows of the embedding serve (Press and Wolf 2016)."""
+    if config.vocabulary.tie_embeddings:
+        return None
+    return nn.Linear(config.d_model, config.vocab_size, bias=False)
+
+
+def build(
+    config: ModelConfig,
+    *,
+    seed: int = 0,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Model:
+    """The model of a configuration, its weights drawn from `seed`; the same on every device.
+
+    No global random state is touched. The model is in evaluation mode and may be shared between
+    threads: nothing that `record` does changes it.
+    """
+    model = _unfilled(config).eval().to(dtype).to_empty(device=device)
+    initialize(model, config, seed)
+    name_probes(model)
+    return model
+
+
+def _unfilled(config: ModelConfig) -> Model:
+    """The model without memory for its weights."""
+    with torch.device("meta"):
+        return ARCHITECTURES[config.architecture](config)
+
+
+def count_built(config: ModelConfig) -> int:
+    """Parameters of the model as it is built, counted one by one; nothing is allocated."""
+    return sum(parameter.numel() for parameter in _unfilled(config).parameters())
+
+
+def parameter_names(config: ModelConfig) -> list[str]:
+    """What is learned, running statistics left out; what is shared comes once."""
+    return [name for name, _ in _unfilled(config).named_parameters()]
+
+
+def expected_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every weight, running statistics included; nothing is allocated."""
+    return {name: tuple(value.shape) for name, value in _unfilled(config).state_dict().items()}

@@ -1,0 +1,185 @@
+"""How a token learns where it stands.
+
+Two kinds are added to the input once (sinusoidal, learned); two act inside attention
+(RoPE turns queries and keys, ALiBi lowers the scores of distant keys). An encoder–decoder may
+also learn what each distance adds to the scores.
+"""
+
+import math
+from functools import lru_cache
+
+import torch
+from torch import Tensor, nn
+
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import PositionKind
+
+WAVE_BASE = 10_000.0
+N_BUCKETS, LARGEST_DISTANCE = 32, 128
+
+
+def added_position(config: ModelConfig) -> nn.Module:
+    """What is added to the input of the model: (batch, seq, d_model) to the same."""
+    match config.position.position_kind:
+        case PositionKind.SINUSOIDAL:
+            return Sinusoidal(config.d_model)
+        case PositionKind.LEARNED:
+            return Learned(config.position.max_seq_len, config.d_model)
+        case _:
+            return NoPosition()
+
+
+class NoPosition(nn.Module):
+    """x as it is: the order of tokens stays unknown, or another part tells it."""
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Return what came, any shape."""
+        return x
+
+
+class Sinusoidal(nn.Module):
+    """x + PE, the fixed waves of Vaswani et al. 2017, section 3.5."""
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.d_model = d_model
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add the wave of each position from `start` on: (batch, seq, d_model)."""
+        table = sinusoidal_table(start + x.shape[-2], self.d_model, x.device)
+        return x + table[start:].to(x.dtype)
+
+
+def wave_angles(
+    n: int,
+    width: int,
+    base: float,
+    *,
+    start: int = 0,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """position · base^(−2i/width), for `n` positions from `start` on: (n, pairs), in radians."""
+    steps = torch.arange(0, width, 2, device=device, dtype=dtype)
+    positions = torch.arange(n, device=device, dtype=dtype) + start
+    return torch.outer(positions, base ** (-steps / width))
+
+
+def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): (seq, d_model).
+
+    An odd d_model ends on a sine.
+    """
+    angles = wave_angles(seq_len, d_model, WAVE_BASE, device=device)
+    waves = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq, d_model / 2, 2)
+    return waves.flatten(1)[:, :d_model]
+
+
+class Learned(nn.Module):
+    """x + a trainable row for each position, as in BERT and GPT-2."""
+
+    def __init__(self, max_seq_len: int, d_model: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(max_seq_len, d_model))
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add the row of each position from `start` on: (batch, seq, d_model)."""
+        seq_len, max_seq_len = start + x.shape[-2], len(self.weight)
+        if seq_len > max_seq_len:
+            text = N_("seq_len ({seq_len}) is longer than max_seq_len ({max_seq_len}): shorten it")
+            values = {"seq_len": seq_len, "max_seq_len": max_seq_len}
+            raise ConfigError([Fault(text, values, {"seq_len": max_seq_len})])
+        return x + self.weight[start:seq_len]
+
+
+class Rotary(nn.Module):
+    """RoPE: turn each pair of a query or key by an angle that grows with its position.
+
+    The score of two tokens then depends on their distance only. Su et al. 2021, eq. 34;
+    pairs are (i, i + width/2), as in Llama. What a head has beyond `width` stays as it is, as in
+    GPT-NeoX (Black et al. 2022, section 2.1).
+    """
+
+    def __init__(self, width: int, base: float):
+        super().__init__()
+        self.width, self.base = width, base
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
+        n = x.shape[-2]
+        return turned(x, wave_angles(n, self.width, self.base, start=start, device=x.device))
+
+
+def turned(x: Tensor, angles: Tensor) -> Tensor:
+    """Each pair (i, i + width/2) of x turned by its angle: (…, seq, d_head) to the same.
+
+    `angles` is (seq, width / 2), in radians; what x has beyond `width` stays as it is.
+    """
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    n_pairs = angles.shape[-1]
+    first, second, rest = x[..., :n_pairs], x[..., n_pairs : 2 * n_pairs], x[..., 2 * n_pairs :]
+    return torch.cat((first * cos - second * sin, second * cos + first * sin, rest), dim=-1)
+
+
+def alibi_bias(
+    n_heads: int, seq_len: int, device: torch.device | str = "cpu", *, n_queries: int | None = None
+) -> Tensor:
+    """−slope · |query − key|, added to the scores: (n_heads, query, key).
+
+    Press et al. 2021, section 3; the distance is symmetric, so it serves without a causal mask.
+    With `n_queries` only the last ones ask, as where keys are cached.
+    """
+    positions = torch.arange(seq_len, device=device)
+    queries = positions if n_queries is None else positions[seq_len - n_queries :]
+    distance = (queries[:, None] - positions).abs()
+    slopes = torch.tensor(alibi_slopes(n_heads), device=device)
+    return -slopes[:, None, None] * distance
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """A geometric series from 2^(−8/n) down; between powers of two, every other one of the next."""
+    power = 2 ** math.floor(math.log2(n_heads))
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    between = [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * power, 2)]
+    return slopes + between[: n_heads - power]
+
+
+class RelativeBias(nn.Module):
+    """What is added to the scores at each distance, learned; one table for all layers of a stack.
+
+    Raffel et al. 2019, section 2.1 (T5).
+    """
+
+    def __init__(self, n_heads: int, *, is_causal: bool):
+        super().__init__()
+        self.is_causal = is_causal
+        self.weight = nn.Parameter(torch.empty(N_BUCKETS, n_heads))
+
+    def forward(self, n_queries: int, n_keys: int) -> Tensor:
+        """Of the last `n_queries` of as many positions as keys: (n_heads, query, key)."""
+        rows = _rows(n_queries, n_keys, self.is_causal, self.weight.device)
+        return self.weight[rows].permute(2, 0, 1)
+
+
+@lru_cache(maxsize=4)
+def _rows(n_queries: int, n_keys: int, is_causal: bool, device: torch.device) -> Tensor:
+    """The row of the table for each query and key, computed once for all layers of a pass."""
+    with torch.inference_mode(False):  # may be wanted where gradients are
+        positions = torch.arange(n_keys, device=device)
+        distance = positions - positions[n_keys - n_queries :, None]  # key − query
+        return distance_buckets(distance, is_causal=is_causal)
+
+
+def distance_buckets(distance: Tensor, *, is_causal: bool) -> Tensor:
+    """The row of the table for each distance key − query; any shape to the same.
+
+    Half of the rows are for one distance each, the other half for ranges that grow geometrically
+    up to `LARGEST_DISTANCE`. Where keys come after queries too, they have a half of their own.
+    """
+    n_rows, first = (N_BUCKETS, 0) if is_causal else (N_BUCKETS // 2, N_BUCKETS // 2)
+    n_exact = n_rows // 2
+    far = (-distance).clamp(min=0) if is_causal else distance.abs()
+    share = (far.clamp(min=1) / n_exact).log() / math.log(LARGEST_DISTANCE / n_exact)
+    range_row = (n_exact + (share * (n_rows - n_exact)).long()).clamp(max=n_rows - 1)
+    return first * (distance > 0) + torch.where(far < n_exact, far, range_row)

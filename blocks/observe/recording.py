@@ -1,0 +1,131 @@
+"""Recording what passes a model's probes in one run."""
+
+import time
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from blocks.model import devices
+from blocks.model.dropout import training_mode
+from blocks.model.model_input import check_input
+from blocks.model.probe import Probe, Replacement, Stage, listening
+from blocks.model.randomness import generator
+from blocks.model.source_target import SourceTarget, SourceTargetMask
+from blocks.observe import flow, heads
+
+
+class Recorder:
+    """Listens to the probes during one pass."""
+
+    def __init__(self, keep: Collection[str] | None, replace: Mapping[str, Replacement]):
+        self.keep = keep
+        self.replace = replace
+        self.stages: list[str] = []
+        self.moments = flow.StageMoments()
+        self.tensors: dict[str, Tensor] = {}
+
+    def wants(self, probe: Probe) -> bool:
+        """Whether this probe's tensor is kept or replaced."""
+        return self.keeps(probe.path) or probe.path in self.replace
+
+    def keeps(self, path: str) -> bool:
+        """Whether this path is kept: named whole, or by its last word, or all are."""
+        return self.keep is None or path in self.keep or path.rpartition(".")[2] in self.keep
+
+    def see(self, probe: Probe, x: Tensor) -> Tensor:
+        """Note what passes and hand on what shall pass."""
+        if probe.path in self.replace:
+            x = self.replace[probe.path](x)
+        if isinstance(probe, Stage):
+            self.stages.append(probe.path)
+            self.moments.add(x)
+        if self.keeps(probe.path):
+            self.tensors[probe.path] = x
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """What one pass showed. Tensors stay on the device; frames cross in one transfer.
+
+    `stages`: paths in the order in which they passed; `moments`: one row a stage, columns
+    `flow.MOMENTS`; `tensors`: what was kept, by path; `milliseconds`: measured.
+    """
+
+    stages: tuple[str, ...]
+    moments: Tensor
+    tensors: Mapping[str, Tensor]
+    output: Tensor
+    milliseconds: float
+
+    @property
+    def kept_bytes(self) -> int:
+        """Memory that the recording holds, exactly: what two tensors share counts once."""
+        held = (*self.tensors.values(), self.moments, self.output)
+        storages = (tensor.untyped_storage() for tensor in held)
+        return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+    def tensor(self, name: str, layer: int = 0, *, stack: str = "") -> Tensor:
+        """What passed the probe `name`, whole path or name within a layer.
+
+        `stack` is the half of an encoder–decoder: encoder or decoder.
+        """
+        half = f"{stack}." if stack else ""
+        return self.tensors[name if name in self.tensors else f"{half}layers.{layer}.{name}"]
+
+    def pattern(self, layer: int = 0, *, stack: str = "") -> Tensor:
+        """Attention pattern of a layer: (batch, n_heads, query, key)."""
+        return self.tensor("pattern", layer, stack=stack)
+
+    def flow(self) -> pd.DataFrame:
+        """One row a stage: layer, stage, mean, std, min, max, rms, outlier_share.
+
+        Of an encoder–decoder the column `stack` says first in which half.
+        """
+        return flow.frame(self.stages, self.moments)
+
+    def heads(
+        self, mask: Tensor | None = None, layer: int = 0, tokens: Sequence[Hashable] = ()
+    ) -> pd.DataFrame:
+        """One row a head: what `inspection.heads` measures of its pattern."""
+        return heads.frame(self.pattern(layer), mask, layer=layer, tokens=tokens)
+
+
+def record(
+    model: Callable[..., Tensor],
+    x: Tensor | SourceTarget,
+    *,
+    mask: Tensor | SourceTargetMask | None = None,
+    keep: Collection[str] | None = None,
+    replace: Mapping[str, Replacement] | None = None,
+    training_seed: int | None = None,
+) -> Recording:
+    """Run `model` once on `x` and return what its probes saw.
+
+    `keep` names the probes whose tensors are kept (all by default); every stage is summed up
+    in any case. `replace` maps a probe's path to a function that changes what passes.
+    With a `training_seed` the pass is one of training mode: dropout on, batch statistics.
+    Raises `ConfigError` where the model cannot read `x`.
+    """
+    check_input(model, x)
+    recorder = Recorder(keep, replace or {})
+    training: AbstractContextManager[None] = nullcontext()
+    if training_seed is not None:
+        training = training_mode(generator(training_seed, "dropout"))
+    with listening(recorder), torch.no_grad(), training:
+        devices.synchronize(x.device)
+        start = time.perf_counter()
+        output = model(x, mask)
+        devices.synchronize(x.device)
+        milliseconds = 1000 * (time.perf_counter() - start)
+    return Recording(
+        stages=tuple(recorder.stages),
+        moments=recorder.moments.rows(),
+        tensors=recorder.tensors,
+        output=output,
+        milliseconds=milliseconds,
+    )
