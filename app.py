@@ -10,9 +10,9 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from pages.sections.home import reading
 from pages.ui import link
-from pages.ui.compare.fields import Kept, text_of
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language
+from pages.ui.link_fields.compare import Kept, text_of
 
 TITLE = N_("Watch a Transformer read your sentence")
 HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"

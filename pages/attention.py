@@ -4,30 +4,30 @@ from collections.abc import Callable
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.attention_contribution import (
+from pages.panels.attention import shared
+from pages.panels.attention.contribution import (
     draw_contribution,
     draw_sinks,
     weight_and_contribution,
 )
-from pages.sections.attention_kinds import how_else
-from pages.sections.attention_pattern import (
+from pages.panels.attention.kinds import how_else
+from pages.panels.attention.pattern import (
     all_heads,
     draw_lines,
     draw_table,
     draw_tiles,
     lines_and_map,
 )
-from pages.sections.attention_scaling import draw_curves, why_divide
-from pages.sections.attention_sharing import who_shares
-from pages.sections.attention_steps import draw_step, draw_strip, steps_of_a_head
-from pages.sections.changes import what_if
+from pages.panels.attention.scaling import draw_curves, why_divide
+from pages.panels.attention.sharing import who_shares
+from pages.panels.attention.steps import draw_step, draw_strip, steps_of_a_head
+from pages.panels.heads import draw_one_head
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
 from pages.sections.contribution_graph import ROW, way_through_all_layers
 from pages.sections.contribution_graph import draw as draw_graph
-from pages.sections.heads import draw_one_head
-from pages.sections.inputs import what_goes_in
 from pages.ui import cached, labelled, link, panel, words
 from pages.ui import contribution_graph as graph
-from pages.ui.attention import controls, frames, measured, tables
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
@@ -48,7 +48,7 @@ def main() -> None:
 
 def layer_and_head(run: Run) -> None:
     """Which head is looked at."""
-    controls.which_head(run, *chosen_head(run))
+    shared.which_head(run, *chosen_head(run))
 
 
 def chosen_head(run: Run) -> tuple[int, int, int]:
@@ -60,13 +60,13 @@ def chosen_head(run: Run) -> tuple[int, int, int]:
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     layer, head, token = chosen_head(run)
-    counted, step = controls.counted_head(head), frames.current_step(run)
-    cell = frames.chosen_key(run, layer, head, token), step, frames.chosen_feature(run, step)
+    counted, step = shared.counted_head(head), shared.current_step(run)
+    cell = shared.chosen_key(run, layer, head, token), step, shared.chosen_feature(run, step)
     tables_to_take = {
-        "all_heads": measured.all_heads(run),
-        "first_token": measured.sinks(run),
-        "contribution": measured.contribution(run, layer, counted, token).keys,
-        "scaling": measured.random_sharpness(run),
+        "all_heads": shared.all_heads(run),
+        "first_token": shared.sinks(run),
+        "contribution": shared.contribution(run, layer, counted, token).keys,
+        "scaling": shared.random_sharpness(run),
         "parameters": cached.parameters(run.config),
     }
     shown = run, layer, head, token
@@ -79,7 +79,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_lines, *shown, link.value("edges")),
         drawn(draw_one_head, *shown),
         drawn(draw_tiles, *shown),
-        drawn(draw_table, run, layer, head, tables.sort_by()),
+        drawn(draw_table, run, layer, head, shared.sort_by()),
     ]
     if graph.fits(run):
         tables_to_take["contribution_graph"] = graph.table(run)

@@ -11,11 +11,12 @@ from blocks.model.kinds import Architecture
 from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
-from pages.figures import flow, heads, strip, values
-from pages.sections.changes import what_if
-from pages.sections.heads import draw_one_head, one_head
-from pages.sections.inputs import what_goes_in
-from pages.sections.parameters import draw_parameters, what_it_is_made_of
+from pages.figures import flow, heads, strip
+from pages.panels.block import values_picture
+from pages.panels.heads import draw_one_head, one_head
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, panel, tables, words
 from pages.ui.chart import columns, drawn, show
 from pages.ui.explain import explained
@@ -158,14 +159,14 @@ def draw_bands(run: Run, layer: int, before: Run | None):
 
 def draw_spread(run: Run, layer: int, name: str):
     """How the values of a stage are spread."""
-    return values.spread(
+    return values_picture.spread(
         cached.histogram(run, layer, name), labelled.one_stage(run, layer, name), _=_
     )
 
 
 def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int):
     """One token before and after a stage."""
-    return values.before_after(
+    return values_picture.before_after(
         cached.token_values(run, layer, name, token, n_dims),
         part=labelled.one_stage(run, layer, name)["part"],
         token=run.input.labels[token],

@@ -6,27 +6,28 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.compare_list import draw_front, what_is_kept, what_one_pays
-from pages.sections.compare_numbers import (
+from pages.panels.compare import listed, shared, trade_offs
+from pages.panels.compare.inputs import counted_with, what_both_read
+from pages.panels.compare.kept import draw_front, what_is_kept, what_one_pays
+from pages.panels.compare.numbers import (
     draw_operations,
     draw_parameters,
     how_fast_here,
     what_differs,
     where_it_goes,
 )
-from pages.sections.compare_runs import (
+from pages.panels.compare.runs import (
     both_ran,
     one_head_of_each,
     what_passes,
     what_they_expect,
     who_reads_whom,
 )
+from pages.panels.compare.shared import Pair
+from pages.panels.cost.shared import shape
 from pages.ui import panel
 from pages.ui.chart import drawn
-from pages.ui.compare import beside, kept, listed, measured, sides, tables, trade_offs, words
-from pages.ui.compare.inputs import counted_with, what_both_read
-from pages.ui.compare.sides import Pair
-from pages.ui.cost.chosen import shape
+from pages.ui.compare import beside, kept
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page, section
 from pages.ui.language import _
@@ -41,7 +42,7 @@ def main() -> None:
     run = open_counting_page(TITLE, first_shown="stories-en-zh")
     beside.forget()  # this page draws both by itself
     mend_what_is_kept()
-    pair = sides.pair(run)
+    pair = shared.pair(run)
     if run.interventions:
         st.caption(_("Changes made inside the model on other pages are ignored here."))
     if pair is None:
@@ -67,7 +68,7 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
         Panel("differences", N_("What differs?"), differences),
         Panel("where", N_("Where do they differ?"), lambda pair: where_it_goes(pair, shape().n)),
     )
-    if sides.faults(pair):
+    if shared.faults(pair):
         return counted
     expected = (Panel("prediction", N_("What do they expect?"), of_runs(what_they_expect)),)
     return (
@@ -76,7 +77,7 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
         Panel("flow", N_("What passes?"), of_runs(what_passes)),
         Panel("heads", N_("All heads"), of_runs(who_reads_whom)),
         Panel("head", N_("One head: B − A"), of_runs(one_head_of_each)),
-        *(expected if measured.predicts_alike(pair) else ()),
+        *(expected if shared.predicts_alike(pair) else ()),
     )
 
 
@@ -105,7 +106,7 @@ def mend_what_is_kept() -> None:
 
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
-    st.info(words.how_to_begin(), icon=":material/bookmark_add:")
+    st.info(shared.how_to_begin(), icon=":material/bookmark_add:")
     st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))
     listed.ready_pairs()
     counted_with()
@@ -113,7 +114,7 @@ def how_to_begin() -> None:
 
 def two_of_them(pair: Pair) -> None:
     """A beside B, and what both read."""
-    st.markdown(words.who_is_who(pair))
+    st.markdown(shared.who_is_who(pair))
     with st.expander(_("Other pairs to begin with"), icon=":material/compare_arrows:"):
         listed.ready_pairs()
     what_both_read(pair)
@@ -122,16 +123,16 @@ def two_of_them(pair: Pair) -> None:
 def what_to_take(pair: Pair) -> None:
     """Tables, pictures and configuration, to keep."""
     n = shape().n
-    rows = tables.counted_rows(pair, n, trade_offs.weight_format())
+    rows = shared.counted_rows(pair, n, trade_offs.weight_format())
     found = {
-        "differences": tables.settings_frame(pair),
-        "numbers": tables.numbers_frame(rows),
+        "differences": shared.settings_frame(pair),
+        "numbers": shared.numbers_frame(rows),
     }
     figures = [drawn(draw_parameters, pair), drawn(draw_operations, pair, n)]
     shown = trade_offs.candidates(pair.b), trade_offs.axes(), n
     if not trade_offs.points(*shown).empty:
         figures.append(drawn(draw_front, *shown))
-    take_away(pair.b.config, found, figures, words.caption(pair))
+    take_away(pair.b.config, found, figures, shared.caption(pair))
 
 
 main()

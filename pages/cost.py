@@ -7,21 +7,21 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.cost_flops import (
+from pages.panels.cost import shared
+from pages.panels.cost.flops import (
     draw_crossing,
     draw_operations,
     how_much_is_computed,
     where_attention_overtakes,
 )
-from pages.sections.cost_memory import draw_growth, draw_memory, where_memory_goes
-from pages.sections.cost_roofline import how_fast_here
-from pages.sections.cost_sweeps import how_it_grows, which_attention_pays, which_format_pays
-from pages.sections.cost_training import draw_cost, draw_hours, what_training_takes
+from pages.panels.cost.memory import draw_growth, draw_memory, where_memory_goes
+from pages.panels.cost.roofline import how_fast_here
+from pages.panels.cost.shared import shape_controls
+from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
+from pages.panels.cost.training import draw_cost, draw_hours, what_training_takes
 from pages.ui import link, panel, present
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
-from pages.ui.cost import chosen, counted, frames, tables, words
-from pages.ui.cost.controls import shape_controls
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.panel import Panel
@@ -33,7 +33,7 @@ def main() -> None:
     """The model that is counted, how it is used, and the questions."""
     run = open_counting_page(TITLE, PANELS)
     st.caption(
-        beside.said_of_both(lambda each: words.counted_model(each.config), run, changes.between)
+        beside.said_of_both(lambda each: shared.counted_model(each.config), run, changes.between)
     )
     with present.aside():
         shape_controls()
@@ -48,16 +48,16 @@ def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    config, shape, is_training = run.config, chosen.shape(), chosen.is_training()
-    setup, to_train = chosen.setup(is_training=is_training), chosen.setup(is_training=True)
-    operations = config, chosen.pass_kind(config), shape, to_train
+    config, shape, is_training = run.config, shared.shape(), shared.is_training()
+    setup, to_train = shared.setup(is_training=is_training), shared.setup(is_training=True)
+    operations = config, shared.pass_kind(config), shape, to_train
     memory = config, setup, shape, is_training, link.value("device"), link.value("usable_memory")
-    training = config, chosen.plan(config), shape.n, to_train
+    training = config, shared.plan(config), shape.n, to_train
     files = {
-        "flops": frames.operation_rows(*operations).drop(columns="said"),
-        "memory": frames.memory_rows(*memory[:3], is_training=is_training).drop(columns="said"),
-        "fits": tables.fits_frame(counted.fits(*memory[:3], *memory[4:], is_training=is_training)),
-        "training": frames.cost_rows(*training)[["label", "flops"]],
+        "flops": shared.operation_rows(*operations).drop(columns="said"),
+        "memory": shared.memory_rows(*memory[:3], is_training=is_training).drop(columns="said"),
+        "fits": shared.fits_frame(shared.fits(*memory[:3], *memory[4:], is_training=is_training)),
+        "training": shared.cost_rows(*training)[["label", "flops"]],
     }
     figures = [
         drawn(draw_operations, *operations),
@@ -67,7 +67,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_cost, *training),
         drawn(draw_hours, *training),
     ]
-    take_away(config, files, figures, words.caption(config, shape))
+    take_away(config, files, figures, shared.caption(config, shape))
 
 
 PANELS = (

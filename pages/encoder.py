@@ -8,12 +8,13 @@ from blocks.model.kinds import Architecture
 from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
-from pages.figures import candidates, flow, heads
-from pages.sections.changes import what_if
-from pages.sections.heads import draw_one_head, one_head
-from pages.sections.inputs import what_goes_in
-from pages.sections.parameters import draw_parameters, what_it_is_made_of
-from pages.ui import cached, encoder_tables, encoder_words, labelled, layers, panel, tables, words
+from pages.figures import flow, heads
+from pages.panels.encoder import candidates_picture, shared
+from pages.panels.heads import draw_one_head, one_head
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.ui import cached, labelled, layers, panel, tables, words
 from pages.ui.chart import columns, drawn, show
 from pages.ui.explain import explained
 from pages.ui.export import take_away
@@ -42,12 +43,12 @@ def what_it_expects(run: Run) -> None:
     """What the model would write at each token, and its candidates for the pinned one."""
     token = labelled.pinned_token(run)
     with explained(("masked_words",), (predictions.candidates,), key="top"):
-        say(encoder_words.guess_sentence, run, token)
+        say(shared.guess_sentence, run, token)
     left, right = columns([5, 6])
     with left:
-        show(draw_candidates, run, token, key="candidates", alt=encoder_words.candidates_alt)
+        show(draw_candidates, run, token, key="candidates", alt=shared.candidates_alt)
     with right:
-        encoder_tables.guesses(run)
+        shared.guesses(run)
 
 
 @section
@@ -55,12 +56,12 @@ def what_passes(run: Run) -> None:
     """The stream after the embedding and after every layer."""
     code = (*source.layer_source(run.config), flow_measures.moments)
     with explained(("flow", "block", "residual"), code, key="layers"):
-        say(encoder_words.layers_sentence, run)
+        say(shared.layers_sentence, run)
     left, right = columns([6, 5])
     with left:
-        show(draw_layers, run, run_before(run), key="layer_bands", alt=encoder_words.layers_alt)
+        show(draw_layers, run, run_before(run), key="layer_bands", alt=shared.layers_alt)
     with right:
-        encoder_tables.layers(run)
+        shared.layers_table(run)
 
 
 @section
@@ -78,7 +79,7 @@ def what_heads_see(run: Run) -> None:
             draw_all_heads,
             *shown,
             key="head_tiles",
-            alt=encoder_words.all_heads_alt,
+            alt=shared.all_heads_alt,
             on_click=show_head_of_layer,
         )
         st.caption(words.overview_note(run))
@@ -114,7 +115,9 @@ def chosen(run: Run) -> tuple[int, int, int]:
 
 def draw_candidates(run: Run, token: int):
     """The likeliest tokens at one position."""
-    return candidates.bars(layers.candidates(run, token), token=run.input.labels[token], _=_)
+    return candidates_picture.bars(
+        layers.candidates(run, token), token=run.input.labels[token], _=_
+    )
 
 
 def draw_layers(run: Run, before: Run | None):

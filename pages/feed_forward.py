@@ -6,16 +6,15 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.changes import what_if
-from pages.sections.experts import mixture_of_experts
-from pages.sections.ff_bend import the_bend, the_gate
-from pages.sections.ff_positions import each_position_alone
-from pages.sections.ff_ratio import other_widths
-from pages.sections.ff_units import dead_and_alive, one_unit
-from pages.sections.inputs import what_goes_in
+from pages.panels.feed_forward import shared
+from pages.panels.feed_forward.activation import the_bend, the_gate
+from pages.panels.feed_forward.experts import mixture_of_experts
+from pages.panels.feed_forward.positions import each_position_alone
+from pages.panels.feed_forward.units import dead_and_alive, one_unit
+from pages.panels.feed_forward.width import other_widths
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
 from pages.ui import labelled, panel, words
-from pages.ui.feed_forward import controls, measured
-from pages.ui.feed_forward import words as wide_words
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
@@ -37,20 +36,20 @@ def layer_and_expert(run: Run) -> None:
     """Which layer is looked at, and of a mixture which expert; a way on where there is none."""
     layer_choice(run)
     if run.config.attention_only:
-        st.info(wide_words.no_wide_layer(), icon=":material/lightbulb:")
-        controls.way_to_a_wide_layer()
+        st.info(shared.no_wide_layer(), icon=":material/lightbulb:")
+        shared.way_to_a_wide_layer()
         return
     layer, expert, _token = looked_at(run)
-    controls.expert_choice(run, expert)
-    if not measured.n_given(run, layer, expert):
-        st.info(wide_words.idle_expert(layer, expert), icon=":material/lightbulb:")
-        controls.way_to_a_busy_expert(run, layer)
+    shared.expert_choice(run, expert)
+    if not shared.n_given(run, layer, expert):
+        st.info(shared.idle_expert(layer, expert), icon=":material/lightbulb:")
+        shared.way_to_a_busy_expert(run, layer)
 
 
 def looked_at(run: Run) -> tuple[int, int, int]:
     """Layer, expert and token."""
     layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
-    return layer, measured.selected_expert(run, layer, token), token
+    return layer, shared.selected_expert(run, layer, token), token
 
 
 def of_a_layer(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None]:
@@ -67,7 +66,7 @@ def of_units(draw: Callable[[Run, int, int, int], None]) -> Callable[[Run], None
     """A panel about units: an expert to which no token was sent has none to show."""
 
     def drawn(run: Run, layer: int, expert: int, token: int) -> None:
-        if measured.n_given(run, layer, expert):
+        if shared.n_given(run, layer, expert):
             draw(run, layer, expert, token)
 
     return of_a_layer(drawn)

@@ -8,12 +8,11 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.sections.changes import what_if
-from pages.sections.inputs import what_goes_in
-from pages.sections.next_token import draw_next, what_comes_next
-from pages.sections.parameters import draw_parameters, what_it_is_made_of
-from pages.sections.reading import draw_lens, draw_surprise, what_each_layer_says, what_surprises
-from pages.sections.writing import (
+from pages.panels.gpt import shared
+from pages.panels.gpt.next_token import draw_next, what_comes_next
+from pages.panels.gpt.reading import draw_lens, draw_surprise, what_each_layer_says, what_surprises
+from pages.panels.gpt.shared import current_sampling
+from pages.panels.gpt.writing import (
     Text,
     draw_chances,
     draw_growth,
@@ -23,23 +22,15 @@ from pages.sections.writing import (
     what_is_remembered,
     what_is_written,
 )
-from pages.ui import (
-    cached,
-    chips,
-    generated,
-    gpt_tables,
-    labelled,
-    next_words,
-    panel,
-    predicted,
-    words,
-)
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.ui import cached, chips, labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.explain import explained
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, section, subtitle
 from pages.ui.panel import Panel
-from pages.ui.sampling_controls import current_sampling
 
 TITLE = N_("GPT: the next token")
 
@@ -79,12 +70,12 @@ def what_it_keeps(run: Run) -> None:
 def what_is_read(run: Run, position: int) -> None:
     """The text as tokens with their ids."""
     place = explained(("tokenization",), key="tokens")
-    place.info(next_words.count_sentence(run), icon=":material/lightbulb:")
+    place.info(shared.count_sentence(run), icon=":material/lightbulb:")
     left, right = st.columns([7, 4], gap="large")
     with left:
-        chips.show(next_words.chips(run, position), key="token_chips")
+        chips.show(shared.chips(run, position), key="token_chips")
     with right:
-        gpt_tables.tokens_read(run)
+        shared.tokens_read(run)
 
 
 def what_to_take(run: Run) -> None:
@@ -92,11 +83,11 @@ def what_to_take(run: Run) -> None:
     text, position = text_so_far(run, current_sampling()), labelled.pinned_token(run)
     found = text.writer.tokens[: text.n_tokens]
     tables_to_take = {
-        "tokens": gpt_tables.read_tokens(run),
-        "next_tokens": gpt_tables.vocabulary(run, position, text.sampling),
-        "written": generated.frame(run, found),
-        "lens": predicted.lens_table(run),
-        "surprise": gpt_tables.read_surprise(run),
+        "tokens": shared.read_tokens(run),
+        "next_tokens": shared.vocabulary(run, position, text.sampling),
+        "written": shared.frame(run, found),
+        "lens": shared.lens_table(run),
+        "surprise": shared.read_surprise(run),
         "parameters": cached.parameters(run.config),
     }
     take_away(run.config, tables_to_take, pictures(text, position), words.take_away_caption(run))
@@ -110,7 +101,7 @@ def pictures(text: Text, position: int) -> list:
         found.append(drawn(draw_chances, *text, text.opened))
         found.append(drawn(draw_reads, *text[:3], text.opened))
         found.append(drawn(draw_growth, *text))
-    if not predicted.surprise(run).empty:
+    if not shared.surprise(run).empty:
         found.append(drawn(draw_surprise, run, position))
     return [*found, drawn(draw_parameters, run)]
 

@@ -2,17 +2,16 @@
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.changes import what_if
-from pages.sections.inputs import what_goes_in
-from pages.sections.leaks import does_it_hold, draw_gradient, draw_moved
-from pages.sections.mask_edges import another_sequence, draw_blind, nothing_to_see
-from pages.sections.mask_steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.masks import shared
+from pages.panels.masks.edges import another_sequence, draw_blind, nothing_to_see
+from pages.panels.masks.leaks import does_it_hold, draw_gradient, draw_moved
+from pages.panels.masks.steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
 from pages.ui import cached, labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
-from pages.ui.masks import controls, measured
-from pages.ui.masks import words as mask_words
 from pages.ui.panel import Panel
 
 TITLE = N_("Masks: who may attend to whom")
@@ -37,10 +36,10 @@ def looked_at(run: Run) -> tuple[int, int, int]:
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     layer, head, token = looked_at(run)
-    query, _is_real = measured.blind_query(run, token)
+    query, _is_real = shared.blind_query(run, token)
     tables, figures = {"heads": cached.heads(run, layer)}, []
-    if found := controls.found_so_far(run):
-        tables["leaks"] = mask_words.frame(found)
+    if found := shared.found_so_far(run):
+        tables["leaks"] = shared.frame(found)
         figures.append(drawn(draw_moved, found, token))
         if found.followed:
             figures.append(drawn(draw_gradient, found, token))

@@ -3,30 +3,29 @@
 from blocks.model.faults import N_
 from blocks.model.placements import possible_placements
 from blocks.observe.run import Run
-from pages.sections.changes import what_if
-from pages.sections.inputs import what_goes_in
-from pages.sections.norm_axes import (
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.normalization import axes, shared
+from pages.panels.normalization.axes import (
     draw_axes,
     draw_features,
     draw_tokens,
     what_norms_see,
     what_they_depend_on,
 )
-from pages.sections.norm_depth import (
+from pages.panels.normalization.depth import (
     how_it_scales,
     the_trained_layers,
     what_depth_does,
     which_stacks,
 )
-from pages.sections.norm_placements import draw_patterns, draw_spreads, where_it_stands
-from pages.sections.norm_race import who_learns
+from pages.panels.normalization.placements import draw_patterns, draw_spreads, where_it_stands
+from pages.panels.normalization.race import who_learns
+from pages.panels.normalization.shared import shown_norm_input
 from pages.ui import labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
-from pages.ui.normalization import measured, tables
-from pages.ui.normalization import words as norm_words
-from pages.ui.normalization.controls import norm_input, shown_norm_input
 from pages.ui.panel import Panel
 from pages.ui.views import layer_choice
 
@@ -56,21 +55,21 @@ def what_depends(run: Run) -> None:
 def layer_and_stage(run: Run) -> None:
     """Which layer, and which stage of it the norms are given."""
     layer_choice(run)
-    norm_input(run, labelled.selected_layer(run))
+    axes.norm_input(run, labelled.selected_layer(run))
 
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep; depth has its table under its picture."""
     layer = labelled.selected_layer(run)
     stage, token = shown_norm_input(run, layer), labelled.pinned_token(run)
-    shown = run, norm_words.shown_layer(run), labelled.selected_head(run)
+    shown = run, shared.shown_layer(run), labelled.selected_head(run)
     names = possible_placements(run.config)
-    found = measured.compared(run, layer, stage)
+    found = shared.compared(run, layer, stage)
     frames = {
         "norms_per_token": found.per_token,
         "norms_per_feature": found.per_feature,
         "norms_dependence": found.dependence,
-        "placements": tables.all_placements(*shown),
+        "placements": shared.all_placements(*shown),
     }
     figures = [
         drawn(draw_axes, run, token),

@@ -4,22 +4,22 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.sections.parameter_breakdown import draw_pieces, where_they_are
-from pages.sections.parameter_changes import (
+from pages.panels.parameters import shared
+from pages.panels.parameters.breakdown import draw_pieces, where_they_are
+from pages.panels.parameters.changes import (
     draw_changes,
     draw_growth,
     what_changes_it,
     where_it_goes,
 )
-from pages.sections.published_models import draw_published, what_others_have, your_own_file
-from pages.sections.weight_values import draw_values, how_they_are_spread, those_of_a_file
+from pages.panels.parameters.published_models import draw_published, what_others_have, your_own_file
+from pages.panels.parameters.weight_values import draw_values, how_they_are_spread, those_of_a_file
 from pages.ui import link, panel
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.panel import Panel
-from pages.ui.parameters import measured, tables, words
 
 TITLE = N_("Parameters")
 
@@ -29,7 +29,7 @@ def main() -> None:
     run = open_counting_page(TITLE, PANELS)
     if beside.found():
         st.caption(
-            beside.said_of_both(lambda each: words.caption(each.config), run, changes.between)
+            beside.said_of_both(lambda each: shared.caption(each.config), run, changes.between)
         )
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
@@ -45,23 +45,23 @@ def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     view, path = link.value("breakdown"), link.value("opened_piece")
     files = {
-        "parameters": tables.part_frame(run.config),
-        "weights_bytes": tables.size_frame(run.config),
-        "changes": tables.change_frame(run.config),
-        "published_models": tables.published_frame(),
+        "parameters": shared.part_frame(run.config),
+        "weights_bytes": shared.size_frame(run.config),
+        "changes": shared.change_frame(run.config),
+        "published_models": shared.published_frame(),
     }
-    if measured.is_shown(run):
-        files["weight_values"] = measured.values(run).moments
-        files["weight_bins"] = measured.values(run).bins
+    if shared.is_shown(run):
+        files["weight_values"] = shared.values(run).moments
+        files["weight_bins"] = shared.values(run).bins
     figures = [
         drawn(draw_pieces, run, view, path),
         drawn(draw_changes, run),
         drawn(draw_growth, run, "d_model"),
         drawn(draw_growth, run, "n_layers"),
         drawn(draw_published, run),
-        *([drawn(draw_values, run)] if measured.is_shown(run) else []),
+        *([drawn(draw_values, run)] if shared.is_shown(run) else []),
     ]
-    take_away(run.config, files, figures, words.caption(run.config))
+    take_away(run.config, files, figures, shared.caption(run.config))
 
 
 PANELS = (

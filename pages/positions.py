@@ -1,11 +1,11 @@
 """Positions: how the order gets in."""
 
 from blocks.model.faults import N_
-from pages.sections.changes import what_if
-from pages.sections.inputs import what_goes_in
-from pages.sections.position_beyond import beyond_the_length, what_it_costs
-from pages.sections.position_claims import claims_tested
-from pages.sections.position_matrix import the_positions
+from pages.panels.inputs import what_goes_in
+from pages.panels.interventions import what_if
+from pages.panels.positions.beyond import beyond_the_length, what_it_costs
+from pages.panels.positions.claims import claims_tested
+from pages.panels.positions.matrix import the_positions
 from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel

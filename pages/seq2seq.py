@@ -5,28 +5,28 @@ from collections.abc import Callable
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.sections.architectures import draw_flops, three_architectures, what_they_learn_from
-from pages.sections.inputs import input_fold
-from pages.sections.parameters import draw_parameters, what_it_is_made_of
-from pages.sections.seq2seq_alignment import alignment
-from pages.sections.seq2seq_attention import three_attentions
-from pages.sections.seq2seq_decoding import (
-    draw_choices,
-    draw_tree,
-    how_it_is_written,
-    written,
+from pages.panels.inputs import input_fold
+from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.panels.seq2seq import decoding_facts, inputs, shared
+from pages.panels.seq2seq.alignment import alignment
+from pages.panels.seq2seq.architectures import (
+    compared,
+    draw_flops,
+    lengths,
+    three_architectures,
+    what_they_learn_from,
 )
-from pages.sections.seq2seq_memory import memory
-from pages.sections.seq2seq_missing import when_the_source_is_missing
+from pages.panels.seq2seq.attention import three_attentions
+from pages.panels.seq2seq.decoding import draw_choices, draw_tree, how_it_is_written, written
+from pages.panels.seq2seq.decoding_facts import Standing
+from pages.panels.seq2seq.memory import memory
+from pages.panels.seq2seq.missing import when_the_source_is_missing
 from pages.ui import cached, panel
 from pages.ui.chart import drawn
 from pages.ui.explain import note
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.seq2seq import decoding, inputs, words
-from pages.ui.seq2seq.architectures import compared, lengths
-from pages.ui.seq2seq.decoding import Standing
 from pages.ui.words import take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
@@ -36,11 +36,11 @@ def main() -> None:
     """The source, and the questions."""
     base = open_page(TITLE, Architecture.ENCODER_DECODER, PANELS)
     source(base)
-    must_fit(decoding.longest(base))
-    here = written(decoding.current_search(base))
-    run = decoding.run_of(here)
+    must_fit(decoding_facts.longest(base))
+    here = written(decoding_facts.current_search(base))
+    run = decoding_facts.run_of(here)
     recorded(run)
-    subtitle(words.summary(run))
+    subtitle(shared.summary(run))
     panel.show(PANELS, run, here, files=what_to_take)
     close_page(TITLE)
 
@@ -71,14 +71,14 @@ def two_tokens(run: Run, _here: Standing) -> None:
 def what_it_is_made_of_here(run: Run) -> None:
     """The parameters, and the share of the three attentions."""
     what_it_is_made_of(run)
-    note(words.attention_share_note(run.config))
+    note(shared.attention_share_note(run.config))
 
 
 def what_to_take(run: Run, here: Standing) -> None:
     """Tables, pictures and configuration, to keep."""
     tables = {
-        "search": decoding.nodes(here),
-        "next_tokens": decoding.next_choices(here),
+        "search": decoding_facts.nodes(here),
+        "next_tokens": decoding_facts.next_choices(here),
         "flow": cached.whole_flow(run),
         "architectures": compared(run.config, *lengths(run)),
         "parameters": cached.parameters(run.config),

@@ -4,17 +4,17 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
-from pages.sections.training_heads import how_heads_come_to_be
-from pages.sections.training_links import how_links_come_to_be
-from pages.sections.training_model import what_it_became
-from pages.sections.training_setup import set_up
-from pages.sections.training_watch import what_it_is_learning
-from pages.ui import starts, watched
+from pages.panels.training import shared
+from pages.panels.training.heads import how_heads_come_to_be
+from pages.panels.training.links import how_links_come_to_be
+from pages.panels.training.model import what_it_became
+from pages.panels.training.setup import set_up
+from pages.panels.training.shared import forgotten_note, model_controls, run_choice
+from pages.panels.training.watch import what_it_is_learning
+from pages.ui import starts
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
 from pages.ui.runs import find
-from pages.ui.training_controls import model_controls
-from pages.ui.training_run_controls import forgotten_note, run_choice
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
@@ -24,7 +24,7 @@ def main() -> None:
     """The story of the page, from top to bottom."""
     draw_frame(TITLE, starts.FAST, model_controls)
     st.caption(_("Choose a task, press Start training, and watch a real Transformer learn it."))
-    run = watched.watched()
+    run = shared.watched()
     forgotten_note(run)
     if run is None:
         set_up()
@@ -48,7 +48,7 @@ def what_is_kept(run_id: str) -> None:
     if run is None or not run.snapshots.steps:
         st.caption(_("The first weights will be saved in a moment."))
         return
-    of_pairs = watched.is_of_pairs(run)
+    of_pairs = shared.is_of_pairs(run)
     step = how_links_come_to_be(run) if of_pairs else how_heads_come_to_be(run)
     what_it_became(run, step)
 

@@ -8,9 +8,9 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
-from pages.figures import next_token
+from pages.panels.gpt import next_token, next_token_picture, writing
 from pages.sections.contribution_graph import draw, how_to_read
-from pages.ui import cached, generated, labelled, link, predicted, tokens
+from pages.ui import cached, labelled, link, tokens
 from pages.ui import contribution_graph as graph
 from pages.ui.chart import show
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
@@ -19,7 +19,9 @@ from pages.ui.language import _
 from pages.ui.views import pin_token
 
 MOST_LIKELY = SamplingConfig(temperature=0)
+
 AS_IT_IS = SamplingConfig()
+
 PAUSE, N_NEXT, ROW = "400ms", 5, 76
 
 
@@ -69,7 +71,7 @@ def append_word(run: Run, *begun: int) -> None:
 
 
 def _next_word(run: Run, begun: tuple[int, ...]) -> str:
-    growing = generated.generation(run, MOST_LIKELY, 0, begun=begun)
+    growing = writing.generation(run, MOST_LIKELY, 0, begun=begun)
     with cached.turn(run.device):
         return next_word(growing, tokens.tokenizer_of(run.input.vocabulary), begun)
 
@@ -119,20 +121,20 @@ def _append_clicked(run: Run, customdata: list) -> None:
 def draw_following(run: Run):
     """The five likeliest tokens after the text."""
     last = labelled.last_token(run)
-    found = predicted.likeliest(run, last, AS_IT_IS)[:N_NEXT]
-    return next_token.few(found, after=run.input.labels[last], _=_)
+    found = next_token.likeliest(run, last, AS_IT_IS)[:N_NEXT]
+    return next_token_picture.few(found, after=run.input.labels[last], _=_)
 
 
 def following_alt(run: Run) -> str:
     """The likeliest next words in words."""
-    found = predicted.likeliest(run, labelled.last_token(run), AS_IT_IS)[:N_NEXT]
+    found = next_token.likeliest(run, labelled.last_token(run), AS_IT_IS)[:N_NEXT]
     listed = [f"{row.label} {row.model_probability:.1%}" for row in found.itertuples()]
     return _("The likeliest next tokens: {listed}.").format(listed="; ".join(listed))
 
 
 def openness(run: Run) -> str:
     """How open the choice is, and that a click writes."""
-    found = predicted.outlook(run, labelled.last_token(run), AS_IT_IS)
+    found = next_token.outlook(run, labelled.last_token(run), AS_IT_IS)
     text = _(
         "As open as a choice among {n} tokens alike. Click a word to write it; "
         "“Write on” takes the first."

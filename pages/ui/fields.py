@@ -11,18 +11,20 @@ from blocks.model.devices import DTYPES, available_devices
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
 from pages.ui import starts
-from pages.ui.attention import fields as attention
-from pages.ui.attention_kinds import fields as attention_kinds
-from pages.ui.changes import fields as changes
-from pages.ui.compare import fields as compare
-from pages.ui.cost import fields as cost
-from pages.ui.cost import measured_fields as cost_measured
-from pages.ui.feed_forward import fields as feed_forward
 from pages.ui.language import LANGUAGES, browser_language
-from pages.ui.masks import fields as masks
-from pages.ui.normalization import fields as normalization
-from pages.ui.parameters import fields as parameters
-from pages.ui.positions import fields as positions
+from pages.ui.link_fields import (
+    attention,
+    compare,
+    cost,
+    feed_forward,
+    masks,
+    normalization,
+    parameters,
+    positions,
+    seq2seq,
+)
+from pages.ui.link_fields import interventions as changes
+from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
 from pages.ui.readers import (
     Field,
     UnreadableError,
@@ -35,10 +37,7 @@ from pages.ui.readers import (
     whole,
     within,
 )
-from pages.ui.seq2seq import attention_fields as seq2seq_attention
-from pages.ui.seq2seq import fields as seq2seq
 from pages.ui.settings import MAX_NEW_TOKENS, MAX_TOKENS
-from pages.ui.training_fields import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
 
 SAMPLES = {
     "en": "the small robot saw the red ball and the small robot smiled",
@@ -169,15 +168,15 @@ CHANGES = {**changes.FIELDS, "other_text": Field(sentence, _text)}
 OF_PAGES = {
     **parameters.FIELDS,
     **attention.FIELDS,
-    **attention_kinds.FIELDS,
+    **attention.KINDS_FIELDS,
     **feed_forward.FIELDS,
     **normalization.FIELDS,
     **masks.FIELDS,
     **positions.FIELDS,
     **seq2seq.FIELDS,
-    **seq2seq_attention.FIELDS,
+    **seq2seq.ATTENTION_FIELDS,
     **cost.FIELDS,
-    **cost_measured.FIELDS,
+    **cost.MEASURED_FIELDS,
     **compare.FIELDS,
 }
 FIELDS: dict[str, Field] = {

@@ -13,10 +13,10 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.ui import cached, controls, link, panel, present, starts
-from pages.ui.changes import controls as changes
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
+from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_fault
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget

@@ -8,9 +8,9 @@ from blocks.observe.interventions import patched_paths
 from blocks.observe.run import START, Input, PaddingSide, Run
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
-from pages.ui.changes import state as changes
 from pages.ui.controls import choose, slider, switch
 from pages.ui.fields import INPUT_KINDS, samples
+from pages.ui.interventions import state as changes
 from pages.ui.labelled import pinned_token
 from pages.ui.language import _, literal
 from pages.ui.settings import MAX_TOKENS

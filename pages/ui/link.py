@@ -17,13 +17,13 @@ import streamlit as st
 from blocks import Fault, ModelConfig
 from blocks.model.faults import N_
 from pages.ui import moves, starts
-from pages.ui.cost.fields import OF_SEVERAL_SECTIONS
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
+from pages.ui.link_fields.cost import OF_SEVERAL_SECTIONS
+from pages.ui.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
+from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
 from pages.ui.readers import UnreadableError
-from pages.ui.seq2seq.fields import FOLLOWERS as OF_A_TARGET
 from pages.ui.settings import MAX_CHARACTERS
-from pages.ui.training_fields import FOLLOWERS as OF_A_TRAINING
 
 TEXTS, A_MOMENT = ("text", "other_text"), 0.5
 FOLLOWERS = OF_A_TRAINING | OF_A_TARGET

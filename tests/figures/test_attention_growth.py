@@ -3,7 +3,7 @@
 import pandas as pd
 from drawn import checked, marked, raw, same, words_that_slipped_by
 
-from pages.figures.attention_growth import LOOKS, growth
+from pages.panels.attention.kinds_picture import LOOKS, growth
 
 NAMES = {kind: f"given {kind[:0]}" for kind in LOOKS}
 TABLE = pd.DataFrame(

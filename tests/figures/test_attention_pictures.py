@@ -19,11 +19,12 @@ from drawn import (
     words_that_slipped_by,
 )
 
-from pages.figures import bipartite, contribution, filmstrip, head_table, heads, scaling
-from pages.figures.filmstrip import Chosen, Numbers
+from pages.figures import bipartite, head_table, heads
 from pages.figures.matrix import Matrix
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
 from pages.figures.theme import MASKED, PINNED
+from pages.panels.attention import contribution_picture, scaling_picture, steps_picture
+from pages.panels.attention.steps_picture import Chosen, Numbers
 
 WEIGHTS = weights_of(pattern(), 3)
 FEATURES = tuple(f"[{i}]" for i in range(4))
@@ -49,22 +50,22 @@ MIXED = matrix("mixed", np.nan_to_num(WEIGHTS) @ V.values)
 
 def strip(_: Any = same, current: str = "scores") -> Any:
     frames = [("qkv", Q), ("qkv", K), ("qkv", V), ("scores", RAW), ("softmax", SOFTMAX)]
-    return filmstrip.strip(frames, current=current, pinned=3, _=_)
+    return steps_picture.strip(frames, current=current, pinned=3, _=_)
 
 
 def side_by_side(_: Any = same, *matrices: Matrix) -> Any:
     found = matrices or (MASKED_SCORES, SOFTMAX)
-    return filmstrip.side_by_side(found, CHOSEN, Numbers(range(10, 15)), title="given", _=_)
+    return steps_picture.side_by_side(found, CHOSEN, Numbers(range(10, 15)), title="given", _=_)
 
 
 def product(_: Any = same, chosen: Chosen = CHOSEN) -> Any:
-    return filmstrip.product(
+    return steps_picture.product(
         Q, K.transposed, RAW, chosen, Numbers(range(10, 15)), title="given", _=_
     )
 
 
 def row(_: Any = same) -> Any:
-    return scaling.row(
+    return scaling_picture.row(
         np.nan_to_num(WEIGHTS[3]), np.nan_to_num(WEIGHTS[2]), TOKENS, title="given", _=_
     )
 
@@ -78,7 +79,9 @@ def sharp(d_heads: tuple[int, ...]) -> pd.DataFrame:
 
 
 def curves(_: Any = same) -> Any:
-    return scaling.curves(sharp((1, 2, 4, 8)), sharp((4,)), is_scaled=True, head_name="given", _=_)
+    return scaling_picture.curves(
+        sharp((1, 2, 4, 8)), sharp((4,)), is_scaled=True, head_name="given", _=_
+    )
 
 
 def parts(n: int = N_TOKENS) -> pd.DataFrame:
@@ -97,7 +100,7 @@ def parts(n: int = N_TOKENS) -> pd.DataFrame:
 
 
 def bars(_: Any = same, n: int = N_TOKENS) -> Any:
-    return contribution.bars(parts(n), title="given", _=_)
+    return contribution_picture.bars(parts(n), title="given", _=_)
 
 
 def sinks(_: Any = same) -> Any:
@@ -112,7 +115,7 @@ def sinks(_: Any = same) -> Any:
             "hover": ["given"] * 3,
         }
     )
-    return contribution.sinks(table, above=0.3, below=0.5, selected=(0, 1), _=_)
+    return contribution_picture.sinks(table, above=0.3, below=0.5, selected=(0, 1), _=_)
 
 
 def lines(_: Any = same, most: int = 2, pinned: int = 3, n: int = N_TOKENS) -> Any:
@@ -159,7 +162,7 @@ def test_the_strip_has_every_frame_and_tells_its_step():
     assert [np.asarray(z["z"]).shape for z in heatmaps(strip())] == [(5, 4)] * 3 + [(5, 5)] * 2
     targets = [trace["customdata"][0][0] for trace in data if trace["type"] == "scatter"]
     assert targets == ["qkv", "qkv", "qkv", "scores", "softmax"]
-    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, filmstrip.FAINT]
+    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, steps_picture.FAINT]
 
 
 def test_frames_that_are_current_are_framed_and_bold():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, bytes_sent, checked, marked, raw, same, words_that_slipped_by
 
-from pages.figures import changed, part_effects
+from pages.panels import interventions_picture
 
 MOVED = [0.0, 0.5, 0.25, 0.0, 2.0]
 TABLE = pd.DataFrame(
@@ -22,9 +22,9 @@ PARTS = ("0", "1", "given")
 
 def pictures(_):
     return [
-        changed.tokens(MOVED, TOKENS, unit="given", pinned=4, _=_),
-        changed.candidates(TABLE, token=TOKENS[1], _=_),
-        part_effects.grid(EFFECT, PARTS, unit="given", marked=[1], _=_),
+        interventions_picture.tokens(MOVED, TOKENS, unit="given", pinned=4, _=_),
+        interventions_picture.candidates(TABLE, token=TOKENS[1], _=_),
+        interventions_picture.grid(EFFECT, PARTS, unit="given", marked=[1], _=_),
     ]
 
 
@@ -35,7 +35,7 @@ def test_every_word_is_translated_and_every_property_is_known(i: int):
 
 
 def test_each_bar_is_how_far_its_token_moved():
-    picture = raw(changed.tokens(MOVED, TOKENS, unit="bits", pinned=4, _=same))
+    picture = raw(interventions_picture.tokens(MOVED, TOKENS, unit="bits", pinned=4, _=same))
     assert picture["data"][0]["y"] == MOVED
     assert [row[0] for row in picture["data"][1]["customdata"]] == list(range(len(TOKENS)))
     outlined = picture["layout"]["shapes"][0]
@@ -43,17 +43,19 @@ def test_each_bar_is_how_far_its_token_moved():
 
 
 def test_nothing_moved_is_a_picture_too():
-    checked(changed.tokens([0.0], TOKENS[:1], unit="bits", pinned=0, _=same))
+    checked(interventions_picture.tokens([0.0], TOKENS[:1], unit="bits", pinned=0, _=same))
 
 
 def test_each_candidate_goes_from_its_probability_before_to_that_after():
-    joined, before, after = raw(changed.candidates(TABLE, token="a", _=same))["data"]
+    joined, before, after = raw(interventions_picture.candidates(TABLE, token="a", _=same))["data"]
     assert joined["x"] == [0.75, 0.5, None, 0.125, 0.25, None]
     assert (before["x"], after["x"]) == ([0.75, 0.125], [0.5, 0.25])
 
 
 def test_a_click_on_a_cell_returns_the_number_of_its_part():
-    heat, marks = raw(part_effects.grid(EFFECT, PARTS, unit="bits", marked=[4], _=same))["data"]
+    heat, marks = raw(interventions_picture.grid(EFFECT, PARTS, unit="bits", marked=[4], _=same))[
+        "data"
+    ]
     assert heat["zmax"] == 2
     assert [row[0] for row in marks["customdata"]] == [0, 1, 3, 4]
     assert "layer 2, 1: 0.125 bits" in marks["hovertext"]
@@ -61,6 +63,8 @@ def test_a_click_on_a_cell_returns_the_number_of_its_part():
 
 def test_many_parts_stay_small():
     effect = np.random.default_rng(0).random((48, 26)).astype(np.float32)
-    picture = part_effects.grid(effect, [str(i) for i in range(26)], unit="", marked=[], _=same)
+    picture = interventions_picture.grid(
+        effect, [str(i) for i in range(26)], unit="", marked=[], _=same
+    )
     assert bytes_sent(picture) < 200_000
     assert not picture.layout.annotations

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
-from pages.figures.crossover import crossing
-from pages.figures.flop_bars import operation_bars
 from pages.figures.memory_bars import memory_bars
-from pages.figures.memory_growth import growth
-from pages.figures.training_flops import hours_bars, waterfall
+from pages.panels.cost.flops_picture import crossing, operation_bars
+from pages.panels.cost.memory_picture import growth
+from pages.panels.cost.training_picture import hours_bars, waterfall
 
 NAMES = {"weights": "given", "activations": "given"}
 

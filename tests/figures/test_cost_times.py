@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 from drawn import checked, marked, raw, same, words_that_slipped_by
 
-from pages.figures.device_rates import rates
-from pages.figures.roofline import Roof, durations, roofline
-from pages.figures.sweep import sweep
-from pages.figures.time_sums import sums
+from pages.panels.cost.roofline_picture import Roof, durations, rates, roofline, sums
+from pages.panels.cost.sweeps_picture import sweep
 
 UNITS = {"FLOP", "GFLOP", "GB", "ms"}
 ROOF = Roof(flops_per_s=1e12, bytes_per_s=1e11)

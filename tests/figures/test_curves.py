@@ -9,9 +9,10 @@ from drawn import bytes_sent, checked, marked, same, visible, words_that_slipped
 
 from blocks.training import schedule as schedules
 from blocks.training.recipe import RECIPES
-from pages.figures import births, curves, schedule
+from pages.figures import births, curves
 from pages.figures.curves import Steps, Told
 from pages.figures.theme import PINNED
+from pages.panels.training import setup_picture
 
 GUESS = math.log(8)
 N_STEPS, N_LAYERS = 40, 3
@@ -56,7 +57,7 @@ def score(*runs: Told, is_share: bool = True, _=same):
 def rates(name: str, steps: Steps = LINEAR, now: int | None = None, _=same):
     recipe = RECIPES[name].replace(n_steps=N_STEPS, warmup_steps=5)
     lines = {"given": schedules.curve(recipe, 64), "given 2": schedules.curve(recipe, 128)}
-    return checked(schedule.rates(lines, steps, warmup=5, now=now, _=_))
+    return checked(setup_picture.rates(lines, steps, warmup=5, now=now, _=_))
 
 
 def heads(_=same):

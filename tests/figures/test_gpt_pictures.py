@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.figures import cache, lens, next_token, surprise, written
+from pages.panels.gpt import next_token_picture, reading_picture, writing_picture
 
 NASTY = ("<b>x</b>", "&amp;", "球" * 40, "🤖", "\u202eabc", "a")
 
@@ -49,7 +49,7 @@ def steps(shared: int = 1) -> pd.DataFrame:
 def lens_grid(_=same, n: int = 5):
     words = [[f"given {i}"] * 3 for i in range(n)]
     numbers = np.linspace(0, 1, 3 * n).reshape(n, 3)
-    return lens.grid(
+    return reading_picture.grid(
         [[NASTY[i % 6]] * 3 for i in range(n)],
         words,
         numbers,
@@ -69,13 +69,13 @@ def surprises() -> pd.DataFrame:
 
 
 PICTURES = {
-    "next token": lambda _: next_token.bars(candidates(), after="<b>", _=_),
-    "chances": lambda _: written.chances(new_tokens(), chosen=2, _=_),
-    "reads": lambda _: written.reads(reads(), TOKENS, _=_),
-    "growth": lambda _: cache.growth(steps(3), _=_),
-    "times": lambda _: cache.times(steps(), _=_),
+    "next token": lambda _: next_token_picture.bars(candidates(), after="<b>", _=_),
+    "chances": lambda _: writing_picture.chances(new_tokens(), chosen=2, _=_),
+    "reads": lambda _: writing_picture.reads(reads(), TOKENS, _=_),
+    "growth": lambda _: writing_picture.growth(steps(3), _=_),
+    "times": lambda _: writing_picture.times(steps(), _=_),
     "lens": lens_grid,
-    "surprise": lambda _: surprise.bars(surprises(), guess_bits=6.0, pinned=4, _=_),
+    "surprise": lambda _: reading_picture.bars(surprises(), guess_bits=6.0, pinned=4, _=_),
 }
 
 
@@ -93,7 +93,9 @@ def test_every_word_is_translated_and_no_token_is_markup(draw):
 
 
 def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():
-    own, dropped, drawn, others = raw(next_token.bars(candidates(), after="a", _=same))["data"]
+    own, dropped, drawn, others = raw(next_token_picture.bars(candidates(), after="a", _=same))[
+        "data"
+    ]
     assert len(own["x"]) == len(drawn["x"]) == 4 and len(dropped["x"]) == 2
     assert sum(drawn["x"]) == pytest.approx(1)
     assert dropped["marker"]["pattern"]["shape"] and not own["marker"]["pattern"]["shape"]
@@ -103,22 +105,22 @@ def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():
 @pytest.mark.parametrize(("largest", "tick"), [(0.9, ".0%"), (0.03, ".1%"), (4e-5, ".4%")])
 def test_tiny_probabilities_are_not_nought(largest: float, tick: str):
     table = candidates(largest).assign(probability=lambda t: t["model_probability"])
-    layout = raw(next_token.bars(table[:-1], after="a", _=same))["layout"]
+    layout = raw(next_token_picture.bars(table[:-1], after="a", _=same))["layout"]
     assert layout["xaxis"]["tickformat"] == tick
 
 
 def test_even_a_tiny_bar_can_be_clicked():
-    target = raw(written.chances(new_tokens(), chosen=0, _=same))["data"][-1]
+    target = raw(writing_picture.chances(new_tokens(), chosen=0, _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(6)]
     assert min(target["y"]) > 1
-    target = raw(surprise.bars(surprises(), guess_bits=6, pinned=0, _=same))["data"][-1]
+    target = raw(reading_picture.bars(surprises(), guess_bits=6, pinned=0, _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(3, 9)]
 
 
 @pytest.mark.parametrize(("n_layers", "n_heads"), [(1, 1), (2, 4), (12, 12), (24, 16)])
 def test_reads_have_a_row_a_head(n_layers: int, n_heads: int):
     weights = reads(n_layers, n_heads)
-    picture = raw(written.reads(weights, TOKENS, _=same))
+    picture = raw(writing_picture.reads(weights, TOKENS, _=same))
     cells = picture["data"][1]
     assert cells["z"].shape == (n_layers * n_heads, len(TOKENS)) and cells["z"].dtype == np.uint8
     np.testing.assert_array_equal(cells["customdata"], weights.reshape(-1, len(TOKENS)))
@@ -127,8 +129,8 @@ def test_reads_have_a_row_a_head(n_layers: int, n_heads: int):
 
 
 def test_sharing_keys_and_values_shows_what_it_saves():
-    assert len(cache.growth(steps(1), _=same).data) == 2
-    assert len(cache.growth(steps(3), _=same).data) == 3
+    assert len(writing_picture.growth(steps(1), _=same).data) == 2
+    assert len(writing_picture.growth(steps(3), _=same).data) == 3
 
 
 def test_a_cell_of_the_lens_has_token_and_rank():

@@ -23,9 +23,10 @@ from drawn import (
 )
 
 from blocks.inspection import tiles
-from pages.figures import heads, masks
+from pages.figures import heads
 from pages.figures.pattern import head_map
 from pages.figures.theme import MASKED, PINNED, WEIGHTS
+from pages.panels import inputs_picture
 
 
 def overview(seen: Any, selected: int = 0, pinned: float = 0.5, _: Any = same) -> go.Figure:
@@ -210,10 +211,10 @@ def test_any_length_can_be_drawn_and_named(n_tokens: int):
 
 
 def test_the_mask_is_drawn_in_two_colours():
-    picture = checked(masks.mask_picture(tiles.mask_codes(None, 3), _=same))
+    picture = checked(inputs_picture.mask_picture(tiles.mask_codes(None, 3), _=same))
     assert (np.asarray(picture.data[0].z) == tiles.MOST).all()
     causal_codes = np.where(np.tri(3, dtype=bool), tiles.MOST, tiles.MASKED).astype(np.uint8)
-    z = np.asarray(masks.mask_picture(causal_codes, _=same).data[0].z)
+    z = np.asarray(inputs_picture.mask_picture(causal_codes, _=same).data[0].z)
     assert set(z.flat) == {tiles.MASKED, tiles.MOST}
 
 
@@ -225,11 +226,11 @@ def test_what_is_sent_is_small():
 
 def test_a_small_mask_is_small():
     codes = np.full((64, 64), tiles.MOST, dtype=np.uint8)
-    assert bytes_sent(masks.mask_picture(codes, _=same)) < 10_000
+    assert bytes_sent(inputs_picture.mask_picture(codes, _=same)) < 10_000
 
 
 def test_every_word_is_translated():
     seen = pattern()
     pictures = [overview(seen, _=marked), one_head(seen, _=marked)]
-    pictures.append(masks.mask_picture(codes_of(seen)[0], _=marked))
+    pictures.append(inputs_picture.mask_picture(codes_of(seen)[0], _=marked))
     assert [words_that_slipped_by(picture) for picture in pictures] == [set(), set(), set()]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
-from pages.figures import leaks, mask_steps
+from pages.figures import mask_steps
 from pages.figures.theme import MASKED
 from pages.figures.token_matrix import FEW, Names
+from pages.panels.masks import leaks_picture
 
 N = len(TOKENS)
 OPEN = np.tri(N, dtype=bool)
@@ -15,7 +16,7 @@ NAMES = Names("given", "given", "given", TOKENS, TOKENS)
 
 
 def leak_map(values: np.ndarray = VALUES, _=same, **more):
-    return leaks.leak_map(values, ~OPEN, NAMES, unit="given", _=_, **more)
+    return leaks_picture.leak_map(values, ~OPEN, NAMES, unit="given", _=_, **more)
 
 
 def pattern(values: np.ndarray, _=same):
@@ -59,8 +60,8 @@ def test_a_clean_model_is_blue_and_hatched():
     picture = leak_map()
     assert said(picture, "exactly 0") == FORBIDDEN
     assert said(picture, "LEAK") == set()
-    assert (picture.data[0].z[~OPEN] == leaks.FORBIDDEN).all()
-    assert (picture.data[0].z[OPEN] >= leaks.ALLOWED[0]).all()
+    assert (picture.data[0].z[~OPEN] == leaks_picture.FORBIDDEN).all()
+    assert (picture.data[0].z[OPEN] >= leaks_picture.ALLOWED[0]).all()
     assert "leak" not in " ".join(picture.data[0].colorbar.ticktext)
 
 
@@ -69,8 +70,8 @@ def test_a_leak_is_a_colour_of_its_own_and_a_cross():
     values[1, 4] = 1e-7
     picture = leak_map(values)
     assert said(picture, "LEAK") == {(1, 4)}
-    assert picture.data[0].z[1, 4] >= leaks.LEAKING[0]
-    assert picture.data[0].zmax == leaks.LEAKING[1]
+    assert picture.data[0].z[1, 4] >= leaks_picture.LEAKING[0]
+    assert picture.data[0].zmax == leaks_picture.LEAKING[1]
     assert any("leak" in tick for tick in picture.data[0].colorbar.ticktext)
 
 
@@ -86,7 +87,7 @@ def test_what_is_no_number_is_said_and_not_drawn(number: float):
     values[2, 0] = values[0, 4] = number
     picture = leak_map(values)
     assert said(picture, "NaN") == {(2, 0), (0, 4)}
-    assert picture.data[0].z[0, 4] == leaks.FORBIDDEN
+    assert picture.data[0].z[0, 4] == leaks_picture.FORBIDDEN
 
 
 def test_a_weight_in_a_forbidden_cell_is_drawn():

@@ -6,9 +6,9 @@ import pytest
 from drawn import TOKENS, checked, codes_of, marked, pattern, same, words_that_slipped_by
 
 from blocks.model.placements import PLACEMENTS
-from pages.figures import depth, norm_axes, norm_outputs, placements
-from pages.figures.norm_axes import COLORS, OTHER, SHARED, Grid, Shape
 from pages.figures.theme import PINNED
+from pages.panels.normalization import axes_picture, depth_picture, placements_picture
+from pages.panels.normalization.axes_picture import COLORS, OTHER, SHARED, Grid, Shape
 
 NAMES = {name: f"given{i}" for i, name in enumerate(("input", "layernorm", "rmsnorm"))}
 PLACES = {name: f"given{i}" for i, name in enumerate((*PLACEMENTS, "trained", "random"))}
@@ -22,7 +22,7 @@ def axes(batch: int = 2, pinned: int = 1, _=same):
         Grid("given", "given", False),
     ]
     shape = Shape(batch, TOKENS, 16)
-    return norm_axes.shared_cells(grids, shape, pinned=pinned, _=_)
+    return axes_picture.shared_cells(grids, shape, pinned=pinned, _=_)
 
 
 def curves(n_layers: int = 4, **values: float) -> pd.DataFrame:
@@ -39,11 +39,11 @@ def curves(n_layers: int = 4, **values: float) -> pd.DataFrame:
 
 def panels(table: pd.DataFrame, ghost: pd.DataFrame | None = None, _=same):
     shown = [
-        depth.Panel(measure, "given", (1.0, "given") if measure == "similarity" else None)
+        depth_picture.Panel(measure, "given", (1.0, "given") if measure == "similarity" else None)
         for measure in MEASURES
     ]
     more = {"n_layers": int(table["layer"].max()), "title": "given"}
-    return depth.panels(table, shown, PLACES, ghost=ghost, _=_, **more)
+    return depth_picture.panels(table, shown, PLACES, ghost=ghost, _=_, **more)
 
 
 def outputs(n: int = 5) -> pd.DataFrame:
@@ -67,12 +67,12 @@ def all_pictures(_):
     tiles = {"columns": 3, "head": 0, "own": 2, "pinned": 0.5}
     yield axes(_=_)
     yield panels(curves(), curves(), _=_)
-    yield depth.last_gradients(last[last["n_layers"] > 0], PLACES, title="given", _=_)
-    yield norm_outputs.of_tokens(outputs(), NAMES, TOKENS, pinned=1, _=_)
-    yield norm_outputs.of_features(outputs(), NAMES, _=_)
-    yield placements.spreads(found, PLACES, own="pre", of_sizes=False, _=_)
-    yield placements.spreads(found, PLACES, own="pre", of_sizes=True, _=_)
-    yield placements.patterns(codes, ["given"] * 5, **tiles, _=_)
+    yield depth_picture.last_gradients(last[last["n_layers"] > 0], PLACES, title="given", _=_)
+    yield axes_picture.of_tokens(outputs(), NAMES, TOKENS, pinned=1, _=_)
+    yield axes_picture.of_features(outputs(), NAMES, _=_)
+    yield placements_picture.spreads(found, PLACES, own="pre", of_sizes=False, _=_)
+    yield placements_picture.spreads(found, PLACES, own="pre", of_sizes=True, _=_)
+    yield placements_picture.patterns(codes, ["given"] * 5, **tiles, _=_)
 
 
 def test_all_is_legal_for_plotly_and_translated():
@@ -96,26 +96,26 @@ def shared_cells(picture, first: float, last: float) -> list[tuple[float, float]
 @pytest.mark.parametrize("batch", [1, 2, 9])
 def test_a_row_shares_for_layernorm_and_a_column_for_batchnorm(batch: int):
     picture = axes(batch, pinned=3)
-    width = norm_axes.MOST_FEATURES + norm_axes.GAP
+    width = axes_picture.MOST_FEATURES + axes_picture.AXES_GAP
     row = shared_cells(picture, 0, width - 1)
-    assert len(row) == norm_axes.MOST_FEATURES and {y for _x, y in row} == {3}
+    assert len(row) == axes_picture.MOST_FEATURES and {y for _x, y in row} == {3}
     column = shared_cells(picture, 2 * width, 3 * width)
     assert len({x for x, _y in column}) == 1
-    assert len(column) == len(TOKENS) * min(batch, norm_axes.MOST_SEQUENCES)
+    assert len(column) == len(TOKENS) * min(batch, axes_picture.MOST_SEQUENCES)
     others = sum(len(t.x) for t in picture.data if t.marker.color == COLORS[OTHER])
-    n_cells = 3 * norm_axes.MOST_FEATURES * len(column)
+    n_cells = 3 * axes_picture.MOST_FEATURES * len(column)
     assert others == n_cells - 2 * len(row) - len(column)
     assert all(shape.line.color == PINNED for shape in picture.layout.shapes)
 
 
 def test_a_pinned_token_far_behind_is_among_those_drawn():
-    assert norm_axes.shown_tokens(100, 70, 12)[-1] == 70
-    assert len(norm_axes.shown_tokens(100, 70, 12)) == 12
-    assert norm_axes.shown_tokens(3, 1, 12) == [0, 1, 2]
+    assert axes_picture.shown_tokens(100, 70, 12)[-1] == 70
+    assert len(axes_picture.shown_tokens(100, 70, 12)) == 12
+    assert axes_picture.shown_tokens(3, 1, 12) == [0, 1, 2]
 
 
 def test_features_stand_in_the_order_of_the_inputs_own():
-    picture = norm_outputs.of_features(outputs(), NAMES, _=same)
+    picture = axes_picture.of_features(outputs(), NAMES, _=same)
     rms = next(t for t in picture.data if t.yaxis == "y3" and t.legendgroup == "input")
     assert list(rms.y) == sorted(rms.y) and rms.text[0] == "feature 5"
 
@@ -154,7 +154,10 @@ def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
     nothing = table.assign(median=0.0, least=0.0, most=0.0)
     assert panels(nothing).layout.yaxis.type != "log"
     empty = table.assign(median=np.nan).rename(columns={"layer": "n_layers"})
-    assert depth.last_gradients(empty, PLACES, title="given", _=same).layout.yaxis.type == "log"
+    assert (
+        depth_picture.last_gradients(empty, PLACES, title="given", _=same).layout.yaxis.type
+        == "log"
+    )
 
 
 def test_the_setting_before_is_a_ghost():
@@ -164,7 +167,7 @@ def test_the_setting_before_is_a_ghost():
 
 @pytest.mark.parametrize("powers", [(-30, 0), (0, 1), (-2, 2), (0, 38)])
 def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
-    ticks = depth.log_ticks(10.0 ** np.array(powers, dtype=float))
+    ticks = depth_picture.log_ticks(10.0 ** np.array(powers, dtype=float))
     assert 2 <= len(ticks["tickvals"]) <= 8
     assert len(ticks["tickvals"]) == len(ticks["ticktext"])
 
@@ -172,14 +175,14 @@ def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
 def test_theory_is_a_line_of_its_slope():
     table = pd.DataFrame({"placement": "pre", "n_layers": [1, 4, 16], "median": [2.0, 1.5, 1.0]})
     table = table.assign(least=table["median"], most=table["median"])
-    picture = depth.last_gradients(table, PLACES, title="given", _=same)
+    picture = depth_picture.last_gradients(table, PLACES, title="given", _=same)
     assert list(picture.data[1].y) == [2.0, 1.0, 0.5]
 
 
 def test_each_placement_has_its_tile_and_the_readers_own_is_outlined():
     codes = [np.full((4, 4), 10 * (i + 1), dtype=np.uint8) for i in range(5)]
     tiles = {"columns": 3, "head": 0, "own": 4, "pinned": 0.5}
-    picture = placements.patterns(codes, ["given"] * 5, **tiles, _=same)
+    picture = placements_picture.patterns(codes, ["given"] * 5, **tiles, _=same)
     z = np.asarray(picture.data[0].z)
     assert [int((z == 10 * (i + 1)).sum()) for i in range(5)] == [16] * 5
     own = next(shape for shape in picture.layout.shapes if shape.type == "rect")

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.figures import pair, pair_pattern, trade_off
+from pages.figures import pair
 from pages.figures.signed import MOST, ZERO
 from pages.figures.weights import MASKED_CODE
+from pages.panels.compare import kept_picture, runs_picture
 
 NAMES = ("A · given <b>", "B · given")
 
@@ -69,7 +70,7 @@ def test_the_difference_diverges_around_zero():
     values[1] = [-0.4, 0.4, np.nan]
     values[0, 0] = 0
     picture = checked(
-        pair_pattern.difference(values, TOKENS[:3], title="given", pinned=4, first=3, _=same)
+        runs_picture.difference(values, TOKENS[:3], title="given", pinned=4, first=3, _=same)
     )
     z = np.asarray(picture.data[0].z).astype(int)
     assert z[0, 0] == ZERO and z[0, 1] == MASKED_CODE and z[2, 2] == MOST
@@ -82,13 +83,13 @@ def test_the_difference_diverges_around_zero():
 
 @pytest.mark.parametrize("values", [np.zeros((3, 3)), np.full((3, 3), np.nan)])
 def test_no_difference_is_no_colour(values: np.ndarray):
-    picture = pair_pattern.difference(values, TOKENS[:3], title="", pinned=0, _=same)
+    picture = runs_picture.difference(values, TOKENS[:3], title="", pinned=0, _=same)
     assert set(np.asarray(checked(picture).data[0].z).ravel()) <= {ZERO, MASKED_CODE}
 
 
 def test_one_pattern_is_clicked_by_its_query():
     codes = np.full((3, 3), 100, dtype=np.uint8)
-    picture = pair_pattern.one_pattern(
+    picture = runs_picture.one_pattern(
         codes, WEIGHTS, TOKENS[:3], title="given", pinned=1, _=marked
     )
     checked(picture)
@@ -98,7 +99,7 @@ def test_one_pattern_is_clicked_by_its_query():
 
 def test_distances_return_row_and_column():
     found = np.array([[0.0, 0.5, 1.0], [0.25, 0.25, 0.25]])
-    picture = pair_pattern.distances(
+    picture = runs_picture.distances(
         found,
         rows=["1", "2"],
         columns=["0", "1", "2"],
@@ -118,7 +119,7 @@ def test_many_heads_are_not_written_into_each_other():
     numbers = np.zeros((40, 64))
     names = [str(i) for i in range(64)]
     titles = ("given", "given")
-    picture = pair_pattern.distances(
+    picture = runs_picture.distances(
         numbers, rows=names[:40], columns=names, titles=titles, selected=None, title="", _=same
     )
     assert "text" not in raw(picture)["data"][0]
@@ -142,7 +143,9 @@ def points() -> pd.DataFrame:
 @pytest.mark.parametrize(("x_more", "shape"), [(False, "hv"), (True, "vh")])
 def test_the_front_is_stairs_and_dots_are_clicked_by_their_key(x_more: bool, shape: str):
     more = (x_more, x_more)
-    picture = trade_off.scatter(points(), titles=("given", "given"), more_is_better=more, _=marked)
+    picture = kept_picture.scatter(
+        points(), titles=("given", "given"), more_is_better=more, _=marked
+    )
     front, *dots, labels = checked(picture).data
     assert front.line.shape == shape
     assert list(front.x) == [1, 10, 100]

@@ -5,8 +5,8 @@ import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
 from blocks import PRESETS, count_parameters
-from pages.figures.parameters import part_bars
 from pages.figures.theme import PART_COLORS
+from pages.panels.parameter_table_picture import part_bars
 
 
 def bars(preset: str = "course", _=same) -> go.Figure:

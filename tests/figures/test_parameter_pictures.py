@@ -6,14 +6,9 @@ import pandas as pd
 import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
-from pages.figures import (
-    breakdown,
-    parameter_changes,
-    parameter_growth,
-    published_models,
-    weight_values,
-)
+from pages.figures import breakdown
 from pages.figures.breakdown import Piece
+from pages.panels.parameters import changes_picture, published_models_picture, weight_values_picture
 
 LEVELS = [
     [Piece(0, 1000, "given <b>", "given <b>", "given", "", "")],
@@ -64,7 +59,7 @@ CHANGES = pd.DataFrame(
 
 
 def test_changes_go_to_their_side_of_zero_and_none_is_seen_as_none():
-    picture = checked(parameter_changes.differences(CHANGES, _=same))
+    picture = checked(changes_picture.differences(CHANGES, _=same))
     bars, nothing = picture.data
     assert bars.x == pytest.approx((-math.log10(1 + 10**6), 0, 2, 24))
     assert list(bars.customdata[0]) == ["a", "given &lt;b&gt;", "given"]
@@ -93,7 +88,7 @@ NAMES = dict.fromkeys(("embeddings", "attention", "feed_forward", "rest"), "give
 
 
 def growth(_=same):
-    return parameter_growth.shares(GROWTH, NAMES, size="d_model", own=16, title=_("title"), _=_)
+    return changes_picture.shares(GROWTH, NAMES, size="d_model", own=16, title=_("title"), _=_)
 
 
 def test_shares_are_stacked_and_the_own_size_is_marked():
@@ -117,7 +112,7 @@ KINDS = {"gpt": "given", "encoder": "given", "encoder-decoder": "given"}
 
 
 def published(own: int = 10**7, _=same):
-    return published_models.dots(MODELS, KINDS, own=own, own_label="given", _=_)
+    return published_models_picture.dots(MODELS, KINDS, own=own, own_label="given", _=_)
 
 
 def test_every_model_is_a_dot_that_leads_to_it():
@@ -155,7 +150,7 @@ BINS = pd.DataFrame(
 
 
 def spread(_=same):
-    return weight_values.panels(BINS, MOMENTS, _=_)
+    return weight_values_picture.panels(BINS, MOMENTS, _=_)
 
 
 def test_each_kind_has_a_panel_with_mean_and_sigma():
@@ -174,7 +169,7 @@ def test_each_kind_has_a_panel_with_mean_and_sigma():
         growth,
         published,
         spread,
-        lambda _: parameter_changes.differences(CHANGES, _=_),
+        lambda _: changes_picture.differences(CHANGES, _=_),
     ],
 )
 def test_every_word_is_translated(made):

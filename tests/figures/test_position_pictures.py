@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, bytes_sent, checked, marked, same, words_that_slipped_by
 
-from pages.figures import beyond, claims, position_curves, position_matrix
-from pages.figures.beyond import Curve
-from pages.figures.position_curves import Axes
+from pages.figures import position_matrix
 from pages.figures.position_matrix import Names
 from pages.figures.theme import PINNED
+from pages.panels.positions import beyond_picture, claims_picture, matrix_picture
+from pages.panels.positions.beyond_picture import Curve
+from pages.panels.positions.matrix_picture import Axes
 
 NAMES = Names("given", "given", "given", "given")
 AXES = Axes("given", "given", "given")
@@ -61,18 +62,16 @@ def test_a_square_writes_its_numbers_where_there_is_room(n: int):
 
 def test_a_pair_is_marked_at_the_pinned_position():
     curves = pd.DataFrame({"position": range(4), "first": [0.0, 1, 2, 3], "second": [3.0, 2, 1, 0]})
-    picture = checked(position_curves.pair(curves, ("given 1", "given 2"), AXES, pinned=1, _=same))
+    picture = checked(matrix_picture.pair(curves, ("given 1", "given 2"), AXES, pinned=1, _=same))
     assert [list(trace.y) for trace in picture.data] == [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2]]
-    alone = position_curves.pair(
-        curves[["position", "first"]], ("given 1",), AXES, pinned=1, _=same
-    )
+    alone = matrix_picture.pair(curves[["position", "first"]], ("given 1",), AXES, pinned=1, _=same)
     assert list(checked(alone).data[1].y) == [1]
 
 
 def test_a_mark_of_the_scale_returns_its_number():
     table = pd.DataFrame({"number": [0, 1, 2], "length": [6.3, 60.0, 600.0]})
     picture = checked(
-        position_curves.scale(table, AXES, chosen=1, length=128, length_name="given", _=same)
+        matrix_picture.scale(table, AXES, chosen=1, length=128, length_name="given", _=same)
     )
     assert [row[0] for row in picture.data[0].customdata] == [0, 1, 2]
     assert picture.data[0].marker.color[1] == PINNED
@@ -81,12 +80,12 @@ def test_a_mark_of_the_scale_returns_its_number():
 
 def test_alibi_has_a_line_for_each_head():
     picture = checked(
-        position_curves.biases([0.5, 0.25, 0.1], AXES, n=9, chosen=1, name="given", _=same)
+        matrix_picture.biases([0.5, 0.25, 0.1], AXES, n=9, chosen=1, name="given", _=same)
     )
     others, chosen = picture.data
     assert list(chosen.y) == [-0.25 * i for i in range(9)]
     assert list(others.y) == [0, -4, None, 0, -0.8, None]
-    checked(position_curves.biases([0.5], AXES, n=2, chosen=0, name="given", _=same))
+    checked(matrix_picture.biases([0.5], AXES, n=2, chosen=0, name="given", _=same))
 
 
 def cells(n: int = 10) -> pd.DataFrame:
@@ -96,7 +95,7 @@ def cells(n: int = 10) -> pd.DataFrame:
 
 
 def test_a_cell_of_the_claims_returns_its_kind():
-    drawn = claims.verdicts(
+    drawn = claims_picture.verdicts(
         cells(), ["given long name", "given"], [f"given {i}" for i in range(5)], shown=3, _=same
     )
     grid, marks = checked(drawn).data
@@ -111,8 +110,8 @@ MOVED = pd.DataFrame({"label": ["given 1", "given 2"], "free": [0.0, 0.4], "caus
 
 
 def test_what_did_not_move_stands_at_the_foot():
-    free, causal, limit = checked(claims.moved(MOVED, limit=1e-4, _=same)).data
-    assert list(free.y) == [claims.LEAST_SHOWN, 0.4] and free.customdata[0][0] == 0
+    free, causal, limit = checked(claims_picture.moved(MOVED, limit=1e-4, _=same)).data
+    assert list(free.y) == [claims_picture.LEAST_SHOWN, 0.4] and free.customdata[0][0] == 0
     assert list(causal.y) == [0.2, 0.5] and set(limit.y) == {1e-4}
 
 
@@ -141,20 +140,20 @@ LOSS = pd.DataFrame(
 
 def test_weight_nought_has_no_logarithm_and_is_not_drawn():
     picture = checked(
-        beyond.by_distance([Curve("given", BANDS)], trained_len=8, title="given", _=same)
+        beyond_picture.by_distance([Curve("given", BANDS)], trained_len=8, title="given", _=same)
     )
     assert list(picture.data[0].x) == [1] and list(picture.data[0].y) == [0.5]
     assert picture.layout.shapes[0].x0 == 9
 
 
 def test_each_kind_has_its_line_over_the_lengths():
-    picture = checked(beyond.by_length(LENGTHS, title="given", y="given", _=same))
+    picture = checked(beyond_picture.by_length(LENGTHS, title="given", y="given", _=same))
     assert [list(trace.x) for trace in picture.data] == [[8, 16], [8]]
     assert list(picture.layout.xaxis.ticktext) == ["8 · 1×", "16 · 2×"]
 
 
 def test_the_loss_lies_within_two_standard_errors():
-    band, line = checked(beyond.loss(LOSS, trained_len=8, title="given", _=same)).data
+    band, line = checked(beyond_picture.loss(LOSS, trained_len=8, title="given", _=same)).data
     assert list(line.y) == [1, 2]
     assert list(band.y) == pytest.approx([1.2, 2.4, 1.6, 0.8])
 
@@ -167,21 +166,23 @@ LIKE = pd.DataFrame({"distance": [0, 1], "mean": [1, 0.5], "least": [1, 0.4], "m
     [
         lambda _: a_table(_=_),
         lambda _: position_matrix.square(np.eye(3), NAMES, _=_),
-        lambda _: position_curves.likeness(
+        lambda _: matrix_picture.likeness(
             LIKE.assign(expected=1.0), AXES, mean_name="given", band_name="given", _=_
         ),
-        lambda _: position_curves.biases([0.5, 0.1], AXES, n=4, chosen=0, name="given", _=_),
-        lambda _: position_curves.spectrum(
+        lambda _: matrix_picture.biases([0.5, 0.1], AXES, n=4, chosen=0, name="given", _=_),
+        lambda _: matrix_picture.spectrum(
             pd.DataFrame({"wavelength": [8.0, 4.0], "share": [0.7, 0.3]}),
             AXES,
             even_name="given",
             _=_,
         ),
-        lambda _: claims.verdicts(cells(1), ["given"], ["given"], shown=None, _=_),
-        lambda _: claims.moved(MOVED, limit=1e-4, _=_),
-        lambda _: beyond.by_distance([Curve("given", BANDS)], trained_len=8, title="given", _=_),
-        lambda _: beyond.by_length(LENGTHS, title="given", y="given", _=_),
-        lambda _: beyond.loss(LOSS, trained_len=8, title="given", _=_),
+        lambda _: claims_picture.verdicts(cells(1), ["given"], ["given"], shown=None, _=_),
+        lambda _: claims_picture.moved(MOVED, limit=1e-4, _=_),
+        lambda _: beyond_picture.by_distance(
+            [Curve("given", BANDS)], trained_len=8, title="given", _=_
+        ),
+        lambda _: beyond_picture.by_length(LENGTHS, title="given", y="given", _=_),
+        lambda _: beyond_picture.loss(LOSS, trained_len=8, title="given", _=_),
     ],
 )
 def test_every_word_is_translated(draw):

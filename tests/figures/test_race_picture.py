@@ -3,7 +3,7 @@
 import pandas as pd
 from drawn import checked, marked, words_that_slipped_by
 
-from pages.figures.race import losses
+from pages.panels.normalization.race_picture import losses
 
 CURVES = pd.DataFrame(
     {"placement": ["pre"] * 3 + ["post"] * 2, "update": [1, 2, 3, 1, 2], "loss": [3, 2, 1, 3, 3.2]}

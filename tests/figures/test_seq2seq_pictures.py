@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from blocks.inspection.architectures import KINDS, who_sees_whom
-from pages.figures import architectures, beam_tree, missing_source
+from pages.panels.seq2seq import architectures_picture, decoding_picture, missing_picture
 
 COLUMNS = ["parent", "step", "step_rank", "label", "token_log_prob", "log_prob", "score", "fate"]
 NODES = pd.DataFrame(
@@ -28,26 +28,28 @@ CANDIDATES = pd.DataFrame(
 BITS = np.array([[0.0, 3.0, 0.1], [1.0, 2.0, np.nan]], dtype=np.float32)
 COSTS = pd.DataFrame({"label": ["given"] * 3, "reading": [3, 3, 2], "writing": [1, 2, 3]})
 STACKS = [
-    architectures.Stack("given", [("given", "attention"), ("given", "feed_forward")], 6, ""),
-    architectures.Stack(
+    architectures_picture.Stack(
+        "given", [("given", "attention"), ("given", "feed_forward")], 6, ""
+    ),
+    architectures_picture.Stack(
         "given", [("given", "attention"), ("given", "cross_attention")], 3, "given"
     ),
 ]
 
 
 def pictures(_) -> Iterator[go.Figure]:
-    yield beam_tree.tree(NODES, result={0, 4}, chosen=3, _=_)
-    yield beam_tree.tree(NODES[NODES["step"] == 2], result=set(), chosen=None, _=_)
-    yield beam_tree.choices(CANDIDATES, after="given <i>", taken=7, _=_)
-    yield missing_source.moved(
+    yield decoding_picture.tree(NODES, result={0, 4}, chosen=3, _=_)
+    yield decoding_picture.tree(NODES[NODES["step"] == 2], result=set(), chosen=None, _=_)
+    yield decoding_picture.choices(CANDIDATES, after="given <i>", taken=7, _=_)
+    yield missing_picture.moved(
         BITS, ["given", "given"], drawn.TOKENS[:3], title="given", down="given", pinned=1, _=_
     )
-    yield architectures.drawing(STACKS, title="given", _=_)
-    yield architectures.drawing(STACKS[:1], title="given", _=_)
-    yield architectures.flops(COSTS, _=_)
+    yield architectures_picture.drawing(STACKS, title="given", _=_)
+    yield architectures_picture.drawing(STACKS[:1], title="given", _=_)
+    yield architectures_picture.flops(COSTS, _=_)
     for kind in KINDS:
         codes = who_sees_whom(kind, 3, 2)
-        yield architectures.sees(codes, drawn.TOKENS[: len(codes)], n_source=3, _=_)
+        yield architectures_picture.sees(codes, drawn.TOKENS[: len(codes)], n_source=3, _=_)
 
 
 N_PICTURES = 10
@@ -60,7 +62,7 @@ def test_every_picture_is_whole_and_translated(place: int):
 
 
 def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
-    picture = beam_tree.tree(NODES, result={0, 4}, chosen=3, _=drawn.same)
+    picture = decoding_picture.tree(NODES, result={0, 4}, chosen=3, _=drawn.same)
     marks = picture.data[-1]
     assert sorted(place for (place,) in marks["customdata"]) == [0, 1, 2, 3, 4]
     where = dict(
@@ -79,7 +81,7 @@ def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
 
 def test_what_was_put_there_has_its_own_rank():
     put = NODES.assign(step_rank=[1, 2, 9, 2, 1])
-    picture = beam_tree.tree(put, result={0, 4}, chosen=3, _=drawn.same)
+    picture = decoding_picture.tree(put, result={0, 4}, chosen=3, _=drawn.same)
     assert list(picture.layout["xaxis"]["ticktext"]) == ["1", "2", "> 2"]
     dropped = next(trace for trace in picture.data if trace["name"] == "pruned")
     assert dropped["text"] == (" given #9 −3.00",)
@@ -89,13 +91,13 @@ def test_what_was_put_there_has_its_own_rank():
 
 
 def test_a_click_on_a_choice_gives_its_token():
-    picture = beam_tree.choices(CANDIDATES, after="given", taken=7, _=drawn.same)
+    picture = decoding_picture.choices(CANDIDATES, after="given", taken=7, _=drawn.same)
     assert [list(each) for each in picture.data[1]["customdata"]] == [[7], [3]]
     assert picture.data[0]["text"][1].startswith("< 0.1%")
 
 
 def test_cells_say_their_bits_and_those_not_measured_are_empty():
-    picture = missing_source.moved(
+    picture = missing_picture.moved(
         BITS, ["a", "b"], ["x", "y", "z"], title="", down="", pinned=1, _=drawn.same
     )
     cells = {(int(r), int(c)): float(v) for r, c, v in picture.data[1]["customdata"]}
@@ -103,5 +105,7 @@ def test_cells_say_their_bits_and_those_not_measured_are_empty():
 
 
 def test_cross_attention_joins_the_stacks():
-    paths = [s for s in architectures.drawing(STACKS, title="", _=drawn.same).layout["shapes"]]
+    paths = [
+        s for s in architectures_picture.drawing(STACKS, title="", _=drawn.same).layout["shapes"]
+    ]
     assert sum(shape["type"] == "path" for shape in paths) == 1

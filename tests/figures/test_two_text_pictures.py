@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, bytes_sent, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.figures import bipartite, encoder_output, heads, two_texts
+from pages.figures import bipartite, heads, two_texts
 from pages.figures.bipartite import Keys
 from pages.figures.theme import PINNED
 from pages.figures.token_matrix import Names
+from pages.panels.seq2seq import memory_picture
 
 SOURCE = ("given", "<b>", "given 2")
 WEIGHTS = np.random.default_rng(0).dirichlet(np.ones(3), size=len(TOKENS)).astype(np.float32)
@@ -45,12 +46,12 @@ def lines(_: Any = same, **keys: Any) -> Any:
 
 def alike(_: Any = same) -> Any:
     values = np.array([[1, -0.5], [-0.5, 1]])
-    return encoder_output.similarity(values, SOURCE[:2], title="given", pinned=0, _=_)
+    return memory_picture.similarity(values, SOURCE[:2], title="given", pinned=0, _=_)
 
 
 def changed(_: Any = same, most: float = 2.0) -> Any:
     steps = np.linspace(0, most, 6).reshape(2, 3)
-    return encoder_output.changes(steps, SOURCE, ("given", "given 2"), pinned=2, _=_)
+    return memory_picture.changes(steps, SOURCE, ("given", "given 2"), pinned=2, _=_)
 
 
 PICTURES = (attention, aligned, followed, lines, alike, changed)

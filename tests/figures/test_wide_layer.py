@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
-from pages.figures import activations, experts, gates, ratios, reach, units
+from pages.panels.feed_forward import (
+    activation_picture,
+    experts_picture,
+    positions_picture,
+    units_picture,
+    width_picture,
+)
 
 N, N_UNITS = len(TOKENS), 6
 
@@ -26,7 +32,7 @@ def curve_table() -> pd.DataFrame:
 def bends(chosen: str = "relu", _=same):
     groups = [("relu", "given"), ("glu", "given 2"), ("gelu", "given 3")]
     spread = pd.DataFrame({"value": [-1.0, 1.0], "share": [0.25, 0.5]})
-    return activations.bends(curve_table(), groups, spread, chosen=chosen, _=_)
+    return activation_picture.bends(curve_table(), groups, spread, chosen=chosen, _=_)
 
 
 def strongest(n: int = N_UNITS) -> pd.DataFrame:
@@ -39,17 +45,17 @@ PARTS = (("gate", "given"), ("up", "given"), ("hidden", "given"))
 
 
 def factors(selected: int = 20, _=same):
-    return gates.factors(strongest(), PARTS, token=TOKENS[1], selected=selected, _=_)
+    return activation_picture.factors(strongest(), PARTS, token=TOKENS[1], selected=selected, _=_)
 
 
 def closed(pinned: int = 1, _=same):
     shares = [0.1, 0.2, 0.3, 0.4, 1.0]
-    return gates.closed(shares, TOKENS, tuple(range(N)), pinned=pinned, _=_)
+    return activation_picture.closed(shares, TOKENS, tuple(range(N)), pinned=pinned, _=_)
 
 
 def per_layer(n: int = 3, _=same):
     table = pd.DataFrame({"layer": range(n), "dead": 0.1, "saturated": 0.2, "active": 0.5})
-    return units.per_layer(table, selected=1, _=_)
+    return units_picture.per_layer(table, selected=1, _=_)
 
 
 def unit_table() -> pd.DataFrame:
@@ -58,18 +64,18 @@ def unit_table() -> pd.DataFrame:
 
 
 def by_activity(_=same):
-    return units.by_activity(unit_table(), (2, 4), selected=5, _=_)
+    return units_picture.by_activity(unit_table(), (2, 4), selected=5, _=_)
 
 
 def unit_map(pinned: int = 2, numbers=tuple(range(N)), _=same):
     hidden = np.arange(2 * N, dtype=float).reshape(2, N) - 3
     given = (hidden, (7, 9), TOKENS, numbers)
-    return units.unit_map(*given, selected=9, pinned=pinned, _=_)
+    return units_picture.unit_map(*given, selected=9, pinned=pinned, _=_)
 
 
 def exciting(_=same):
     table = pd.DataFrame({"number": [4, 0], "label": [TOKENS[4], TOKENS[0]], "hidden": [2.0, -1.0]})
-    return units.exciting(table, unit=7, pinned=0, _=_)
+    return units_picture.exciting(table, unit=7, pinned=0, _=_)
 
 
 def ratio_table() -> pd.DataFrame:
@@ -88,26 +94,26 @@ def chosen_table() -> pd.DataFrame:
 def routes(chosen=None, selected: int = 1, _=same):
     table = chosen_table() if chosen is None else chosen
     probs = np.full((N, 2), 0.5)
-    return experts.routes(probs, table, TOKENS, selected=selected, pinned=0, _=_)
+    return experts_picture.routes(probs, table, TOKENS, selected=selected, pinned=0, _=_)
 
 
 def load(room: int = 2, _=same):
     table = pd.DataFrame({"expert": [0, 1], "kept": [1, 2], "dropped": [0, 1], "mean_prob": 0.5})
-    return experts.load(table, even=1.5, room=room, _=_)
+    return experts_picture.load(table, even=1.5, room=room, _=_)
 
 
 def totals(_=same):
     table = {"label": ["given <b>", "given"], "total": [900, 300], "active": [400, 300]}
-    return experts.totals(pd.DataFrame(table), _=_)
+    return experts_picture.totals(pd.DataFrame(table), _=_)
 
 
 def reached(_=same):
     moved = pd.DataFrame({"feed_forward": [0, 1.2, 0, 0, 0], "attention": [0, 1, 0.5, 0.3, 0.1]})
-    return reach.reach(moved, TOKENS, changed=1, pinned=3, _=_)
+    return positions_picture.reach(moved, TOKENS, changed=1, pinned=3, _=_)
 
 
 def widths(_=same):
-    return ratios.written(ratio_table(), own=2.5, own_rms=9.0, _=_)
+    return width_picture.written(ratio_table(), own=2.5, own_rms=9.0, _=_)
 
 
 PICTURES = {
@@ -118,9 +124,9 @@ PICTURES = {
     "by_activity": by_activity,
     "unit_map": unit_map,
     "exciting": exciting,
-    "cost": lambda _=same: ratios.cost(ratio_table(), own=2, _=_),
+    "cost": lambda _=same: width_picture.cost(ratio_table(), own=2, _=_),
     "written": widths,
-    "changed": lambda _=same: ratios.changed(ratio_table(), own=2, _=_),
+    "changed": lambda _=same: width_picture.changed(ratio_table(), own=2, _=_),
     "routes": routes,
     "load": load,
     "totals": totals,
@@ -182,7 +188,7 @@ def test_a_click_on_the_map_returns_unit_and_token():
 def test_many_cells_are_drawn_by_the_graphics_card():
     many = ["given"] * 256
     hidden = np.zeros((8, 256))
-    picture = units.unit_map(
+    picture = units_picture.unit_map(
         hidden, tuple(range(8)), many, range(256), selected=0, pinned=0, _=same
     )
     assert (picture.data[1].type, unit_map().data[1].type) == ("scattergl", "scatter")
@@ -211,9 +217,9 @@ def test_the_pinned_token_has_its_colour_among_the_exciting():
 
 def test_far_apart_writes_are_on_a_logarithmic_axis():
     assert widths().layout.yaxis.type == "log"
-    near = ratios.written(ratio_table(), own=2, own_rms=0.2, _=same)
+    near = width_picture.written(ratio_table(), own=2, own_rms=0.2, _=same)
     assert near.layout.yaxis.type == "linear"
-    none = ratios.written(ratio_table().assign(write_rms=0.0), own=2, own_rms=0.0, _=same)
+    none = width_picture.written(ratio_table().assign(write_rms=0.0), own=2, own_rms=0.0, _=same)
     assert none.layout.yaxis.type == "linear"
 
 
@@ -235,7 +241,7 @@ def test_the_load_has_its_even_share_and_its_room():
 
 
 def test_experts_differ_in_colour():
-    assert len({experts.color_of(i) for i in range(16)}) == 16
+    assert len({experts_picture.color_of(i) for i in range(16)}) == 16
 
 
 def test_every_token_can_be_hovered():

@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pages.ui.compare.fields import Kept, text_of
 from pages.ui.fields import CONFIG, FIELDS
+from pages.ui.link_fields.compare import Kept, text_of
 from pages.ui.readers import FLAGS, Between, OneOf, flag
 
 GARBAGE = {

@@ -3,7 +3,7 @@
 import pytest
 from opened import PAGES, assert_works, figure, opened, press, visit
 
-from pages.ui.compare.fields import Kept, text_of
+from pages.ui.link_fields.compare import Kept, text_of
 
 # Other heads, so that a picture of B's last head cannot be drawn of A.
 OTHER = {"preset": "course", "n_heads": "2", "norm_placement": "post", "norm_kind": "rmsnorm"}

@@ -6,10 +6,13 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.cost import attention_time, device_peak, operands, operation_time, timing
-from pages.ui.cost import device_speed, measured, sweeps
+from pages.panels.cost import measured, roofline_facts, sweeps
+from pages.panels.cost import shared as cost_shared
 
 COST = "pages/cost.py"
+
 SMALL = {"d_model": 32, "n_heads": 4, "d_ff": 64, "context_len": 16}
+
 MEASURED = {**SMALL, "measure_device": 1}
 
 
@@ -25,7 +28,7 @@ def quick():
     patch.setattr(attention_time, "REPEATS", 1)
     yield
     patch.undo()
-    for kept in (device_speed.product, device_speed.traffic, device_speed.start):
+    for kept in (roofline_facts.product, roofline_facts.traffic, roofline_facts.start):
         kept.cache_clear()
 
 
@@ -79,7 +82,7 @@ def test_what_was_measured_is_in_the_links_to_other_pages(at):
 
 
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
-    monkeypatch.setattr(device_speed, "load", lambda place: 3.0)
+    monkeypatch.setattr(cost_shared, "load", lambda place: 3.0)
     visit(at, **MEASURED)
     sentence = next(each.value for each in at.info if "matrix products" in each.value)
     assert sentence.startswith("The machine was busy: 3.0 runnable programs per CPU")
@@ -176,7 +179,7 @@ def test_number_formats_are_compared(at, monkeypatch):
 
 def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     visit(at, **{**SMALL, "measure_device": 9})
-    place = device_speed.Place("cpu", "float32", 9)
+    place = cost_shared.Place("cpu", "float32", 9)
     at.session_state["device_steps_stopped"] = (place, 2)
     at.run()
     assert_works(at)

@@ -5,7 +5,7 @@ from opened import assert_works, control, figure, move, opened, press, said, set
 
 from blocks import ConfigError
 from blocks.observe.run import out_of_memory_fault
-from pages.ui.normalization import race
+from pages.panels.normalization import race
 
 PAGE = "pages/normalization.py"
 SMALL = {"d_model": 32, "n_heads": 4, "depth": 2, "n_depth_seeds": 1}

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig, build
 from pages.ui import starts
-from pages.ui.compare.fields import Kept, text_of
+from pages.ui.link_fields.compare import Kept, text_of
 
 STORIES = starts.start("stories-en-zh").config
 WIDER = STORIES.replace(d_model=192)

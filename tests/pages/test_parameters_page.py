@@ -25,8 +25,8 @@ from blocks.cost.variations import variations
 from blocks.model.config import FIELDS
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
+from pages.panels.parameters.published_models import as_changes
 from pages.ui import starts
-from pages.ui.parameters.config_file import as_changes
 
 PAGE = "pages/parameters.py"
 TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE

@@ -6,8 +6,8 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.corpora.translation import held_out_pairs, tokenizer
+from pages.panels.seq2seq.inputs import seen
 from pages.ui import starts
-from pages.ui.seq2seq.inputs import seen
 from pages.ui.settings import MAX_TOKENS
 
 PAGE = "pages/seq2seq.py"

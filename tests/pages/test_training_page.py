@@ -22,13 +22,16 @@ from blocks.training.pace import Pace
 from blocks.training.recipe import RECIPES
 from blocks.training.runs import Runs
 from blocks.training.training_run import RunState, Status, TrainingRun
-from pages.sections import training_setup
-from pages.ui import layers, runs, watched
+from pages.panels.training import heads, setup
+from pages.ui import layers, runs
 from pages.ui.language import LANGUAGES
 
 PAGE = "pages/training.py"
+
 SMALL = {"preset": "fast", "n_layers": 1, "d_model": 16, "n_heads": 2, "batch_size": 2}
+
 SHORT = {**SMALL, "task": "sort", "task_seq_len": 8, "n_steps": 3, "warmup_steps": 0}
+
 LONG = {**SHORT, "n_steps": 20_000}
 
 
@@ -204,7 +207,7 @@ def test_the_step_that_is_looked_at_changes_the_heads():
 
 def test_heads_with_a_habit_are_named_and_none_without():
     at = finished(n_steps=1, learning_rate=0.0, muon_learning_rate=0.0)
-    seen = layers.heads(watched.looked_at(run_of(at), 0))
+    seen = layers.heads(heads.looked_at(run_of(at), 0))
     habits = seen[seen["name"] != ""]
     if habits.empty:
         assert "No head has a clear role" in said(at)
@@ -306,7 +309,7 @@ def test_how_long_it_takes_is_said_before_start():
 
 
 def test_as_many_updates_as_a_minute_holds_are_one_press_away(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(training_setup, "expected_pace", lambda _spec: Pace(0.25))
+    monkeypatch.setattr(setup, "expected_pace", lambda _spec: Pace(0.25))
     at = press(opened(PAGE, **LONG), "one_minute")
     assert_works(at)
     assert at.query_params["n_steps"] == "200"

@@ -7,8 +7,8 @@ from hypothesis import strategies as some
 
 from pages.ui import link
 from pages.ui.compare import beside, kept
-from pages.ui.compare.fields import LONGEST_NAME, MOST_KEPT, Kept, kept_of, kept_text, text_of
 from pages.ui.fields import FIELDS
+from pages.ui.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept, kept_of, kept_text, text_of
 from pages.ui.readers import UnreadableError
 
 NAMES = some.text(min_size=1, max_size=LONGEST_NAME)

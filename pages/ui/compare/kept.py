@@ -6,7 +6,9 @@ from typing import Any
 
 from blocks.model.faults import N_, Fault
 from pages.ui import link, starts
-from pages.ui.compare.fields import (
+from pages.ui.fields import CONFIG
+from pages.ui.language import LANGUAGES, current_language, in_language, literal, say_fault
+from pages.ui.link_fields.compare import (
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_KEPT,
@@ -14,8 +16,6 @@ from pages.ui.compare.fields import (
     kept_of,
     text_of,
 )
-from pages.ui.fields import CONFIG
-from pages.ui.language import LANGUAGES, current_language, in_language, literal, say_fault
 
 GONE = N_("its model {preset} is not known here, and it was left out")
 MOST_NAMED = 3  # changed settings in a name

@@ -1,0 +1,48 @@
+"""What both models read."""
+
+import streamlit as st
+
+from pages.panels.compare import shared
+from pages.panels.compare.shared import Pair
+from pages.panels.cost.shared import LENGTHS
+from pages.ui import link
+from pages.ui.controls import pick, slide
+from pages.ui.inputs import input_controls, mask_controls, vector_controls
+from pages.ui.language import _
+from pages.ui.link_fields.cost import WEIGHT_FORMATS
+
+
+def what_both_read(pair: Pair) -> None:
+    """The text, B's mask, the pinned token; and what is counted with."""
+    reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
+    left, right = st.columns([5, 4])
+    with left:
+        (input_controls if reads_tokens else vector_controls)(pair.b)
+    with right:
+        mask_controls()
+        if pair.a.mask != pair.b.mask:
+            st.caption(_("This is the mask of B; A keeps its own."))
+        _token_choice(pair)
+    counted_with()
+
+
+def counted_with() -> None:
+    """How long a text is, and in what numbers: the same as on the page of costs."""
+    left, right = st.columns([5, 4])
+    with left:
+        label = _("n · tokens of the text counted with")
+        slide("context_len", label, LENGTHS, link.value("context_len"))
+    with right:
+        pick("weight_format", _("Number format of the weights"), WEIGHT_FORMATS, label_of=str)
+
+
+def _token_choice(pair: Pair) -> None:
+    """The token that is outlined in both."""
+    labels = min((run.input.labels for run in pair.both), key=len)
+    with st.container(key="token"):
+        st.selectbox(
+            _("Pinned token · the same in every picture"),
+            range(len(labels)),
+            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            **link.view("token", shared.pinned(pair), labels),
+        )

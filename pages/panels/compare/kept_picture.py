@@ -1,0 +1,225 @@
+"""Configurations on two axes of what they cost and can, and the front that none of them beats."""
+
+import math
+from collections.abc import Sequence
+from html import unescape
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from pages.figures.pair import A_COLOR, B_COLOR
+from pages.figures.theme import (
+    BEFORE,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    token_label,
+)
+from pages.figures.token_axis import WIDE
+
+LATIN, CHINESE, NAME_LINE, OFF = 6.2, 11.5, 15, 6  # pixels
+Box = tuple[float, float, float, float]  # left, right, bottom, top
+
+
+class Name(NamedTuple):
+    """A name and its dot in pixels from below left; `sides`: where it may stand, best first.
+
+    `must_stand`: it is written even where it covers another.
+    """
+
+    text: str
+    x: float
+    y: float
+    sides: Sequence[str]
+    must_stand: bool = False
+
+
+def names_apart(names: Sequence[Name], width: float) -> list[str | None]:
+    """The side on which each is written, None where there is no room; who must stand is first.
+
+    `sides` are those of Plotly, as "top left"; of those with room the one that covers the fewest
+    dots is taken.
+    """
+    found: list[str | None] = [None] * len(names)
+    taken: list[Box] = []
+    for i in sorted(range(len(names)), key=lambda i: not names[i].must_stand):
+        name = names[i]
+        free = [side for side in name.sides if _is_free(_box(name, side), taken, width)]
+        if not free and not name.must_stand:
+            continue
+        found[i] = min(free or name.sides[:1], key=lambda side: _covered(_box(name, side), names))
+        taken.append(_box(name, found[i]))
+    return found
+
+
+def _box(name: Name, side: str) -> Box:
+    vertical, across = side.split()
+    long = sum(CHINESE if ord(c) > WIDE else LATIN for c in unescape(name.text))
+    left = name.x + OFF if across == "right" else name.x - OFF - long
+    low = name.y + {"top": OFF, "middle": -NAME_LINE / 2, "bottom": -OFF - NAME_LINE}[vertical]
+    return left, left + long, low, low + NAME_LINE
+
+
+def _is_free(box: Box, taken: Sequence[Box], width: float) -> bool:
+    return box[0] >= 0 and box[1] <= width and not any(_overlap(box, each) for each in taken)
+
+
+def _overlap(a: Box, b: Box) -> bool:
+    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+
+
+def _covered(box: Box, names: Sequence[Name]) -> int:
+    return sum(box[0] < each.x < box[1] and box[2] < each.y < box[3] for each in names)
+
+
+HEIGHT, BOTTOM = 500, 52
+WIDTH, HIGH = 270, 380  # pixels between the axes on a phone
+NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decades
+# kind: colour, size, symbol
+LOOKS = {
+    "preset": (BEFORE, 9, "circle"),
+    "kept": (A_COLOR, 12, "diamond"),
+    "a": (A_COLOR, 16, "diamond"),
+    "b": (B_COLOR, 17, "star"),
+}
+
+
+def scatter(
+    points: pd.DataFrame,
+    *,
+    titles: tuple[str, str],
+    more_is_better: tuple[bool, bool],
+    _: Translate,
+) -> Picture:
+    """One dot a configuration, filled on the front; a click returns the dot's key.
+
+    `points`: key, name, kind (preset, kept, a, b), x, y, on_front, said; logarithmic axes.
+    """
+    names = {"preset": _("published, trained"), "kept": _("kept"), "a": "A", "b": "B"}
+    kinds = [kind for kind in names if (points["kind"] == kind).any()]
+    return figure(
+        [
+            _front(points[points["on_front"]], more_is_better, _),
+            *(_dots(points[points["kind"] == kind], kind, names[kind]) for kind in kinds),
+            _labels(points, more_is_better),
+        ],
+        title=_("{y} against {x}").format(x=titles[0], y=titles[1]),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis={"title": {"text": titles[0]}, **_axis(points["x"], more_is_better[0], NAME)},
+        yaxis={"title": {"text": titles[1]}, **_axis(points["y"], more_is_better[1], LINE)},
+    )
+
+
+def _axis(values: pd.Series, more_is_better: bool, room: float) -> dict[str, Any]:
+    """Logarithmic, with room for names at the better end: a share of the axis."""
+    least, most = (math.log10(end) for end in (values.min(), values.max()))
+    ends = [max(share * (most - least), LEAST_ROOM) for share in (room, EDGE)]
+    below, above = reversed(ends) if more_is_better else ends
+    is_narrow = most - least < 1.5
+    return {
+        "type": "log",
+        "range": [least - below, most + above],
+        "tickformat": "~s",
+        "dtick": "D2" if is_narrow else 1,
+        "fixedrange": True,
+    }
+
+
+def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate) -> dict[str, Any]:
+    """Stairs along what can be had: at each x the best y of all that are as good in x."""
+    steps = front.sort_values(["x", "y"])
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": _("Pareto front"),
+        "x": steps["x"].tolist(),
+        "y": steps["y"].tolist(),
+        "line": {
+            "color": RESIDUAL,
+            "width": 2,
+            "dash": "dash",
+            "shape": "vh" if more_is_better[0] else "hv",
+        },
+        "hoverinfo": "skip",
+    }
+
+
+def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
+    color, size, symbol = LOOKS[kind]
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": points["x"].tolist(),
+        "y": points["y"].tolist(),
+        "customdata": [[key] for key in points["key"]],
+        "hovertext": points["said"].tolist(),
+        "hoverinfo": "text",
+        "marker": {
+            "symbol": symbol,
+            "size": size,
+            "color": [color if on else faint(color, 0.12) for on in points["on_front"]],
+            "line": {"width": 2, "color": color},
+            "opacity": 1,
+        },
+        "selected": kept,
+        "unselected": kept,
+    }
+
+
+def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str, Any]:
+    """Names of the dots that matter, each where it covers no other name even on a phone.
+
+    Those of the front stand on its better side, where nothing is, if there is room.
+    """
+    is_ours = points["kind"].isin(["a", "b", "kept"])
+    named = points[points["on_front"] | is_ours].assign(is_ours=is_ours)
+    places = named.groupby(["x", "y"], sort=False)  # at one place names stand in one line
+    across, up = (
+        _axis(points[axis], more, room)["range"]
+        for axis, more, room in zip("xy", more_is_better, (NAME, LINE), strict=True)
+    )
+    dots = [
+        Name(
+            _in_one_line(rows["name"]),
+            WIDTH * (math.log10(x) - across[0]) / (across[1] - across[0]),
+            HIGH * (math.log10(y) - up[0]) / (up[1] - up[0]),
+            _sides(more_is_better, is_outside=rows["on_front"].any()),
+            must_stand=rows["is_ours"].any(),
+        )
+        for (x, y), rows in places
+    ]
+    stands = names_apart(dots, WIDTH)
+    return {
+        "type": "scatter",
+        "mode": "markers+text",  # an unseen mark keeps the name off the dot
+        "marker": {"size": 12, "opacity": 0},
+        "x": [x for x, _y in places.groups],
+        "y": [y for _x, y in places.groups],
+        "text": [dot.text if side else "" for dot, side in zip(dots, stands, strict=True)],
+        "textposition": [side or "top center" for side in stands],
+        "textfont": {"size": 11},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _sides(more_is_better: tuple[bool, bool], *, is_outside: bool) -> tuple[str, ...]:
+    """Where beside its dot a name would best stand, then next best."""
+    x_more, y_more = (more == is_outside for more in more_is_better)
+    across, back = ("right", "left") if x_more else ("left", "right")
+    up, down = ("top", "bottom") if y_more else ("bottom", "top")
+    pairs = ((up, across), ("middle", across), (up, back), (down, across), (down, back))
+    return (*(f"{y} {x}" for y, x in pairs), f"middle {back}")
+
+
+def _in_one_line(names: pd.Series) -> str:
+    return ", ".join(token_label(name, most=24) for name in names)

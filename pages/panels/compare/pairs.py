@@ -1,0 +1,58 @@
+"""Pairs to begin with: A and B set at once, by one button."""
+
+from typing import NamedTuple
+
+from blocks.model.faults import N_
+from pages.ui import link
+from pages.ui.compare import kept
+from pages.ui.link_fields.compare import Kept
+
+Query = dict[str, str]
+_SMALL: Query = {"preset": "fast", "initialization": "pytorch"}
+_DEEP: Query = {**_SMALL, "n_layers": "12"}
+_WIDE: Query = {**_SMALL, "d_model": "256", "n_heads": "8"}
+
+
+class ReadyPair(NamedTuple):
+    """Two configurations that differ in one thing worth seeing, and what to look at."""
+
+    title: str
+    why: str
+    a: Query
+    b: Query
+
+
+PAIRS = {
+    "norm_placement": ReadyPair(
+        N_("Pre-norm and post-norm"),
+        N_("12 layers, random weights: does the residual stream grow?"),
+        {**_DEEP, "norm_placement": "pre"},
+        {**_DEEP, "norm_placement": "post"},
+    ),
+    "sharing": ReadyPair(
+        N_("MHA and GQA"),
+        N_("8 key and value heads, or 2: what becomes smaller?"),
+        {**_WIDE, "n_kv_heads": "8"},
+        {**_WIDE, "n_kv_heads": "2"},
+    ),
+    "trained": ReadyPair(
+        N_("Before and after training"),
+        N_("The same small GPT: what do its heads attend to now?"),
+        {"preset": "stories-en-zh", "weights": "random"},
+        {"preset": "stories-en-zh"},
+    ),
+    "published": ReadyPair(
+        N_("GPT-2 and SmolLM2"),
+        N_("Same size, 2019 and 2025: what has changed?"),
+        {"preset": "gpt2-small"},
+        {"preset": "smollm2-135m"},
+    ),
+}
+
+
+def set_pair(name: str) -> None:
+    """Keep the first as A and set the second as B; text and seed stay."""
+    pair = PAIRS[name]
+    a, b = (Kept("", tuple(query.items())) for query in (pair.a, pair.b))
+    kept.add([kept.as_it_is(a)], becomes_a=True)
+    link.become(kept.values_with(b))

@@ -1,0 +1,263 @@
+"""What one token does in its strongest units, and how much is closed at each token."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    FEED_FORWARD,
+    MASKED,
+    NORM,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    token_label,
+)
+from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.weights import outline
+
+DASHES = ("dot", "dash", "longdash", "dashdot", "longdashdot")
+ROWS = {"value": [0.64, 1.0], "slope": [0.3, 0.56], "share": [0.0, 0.22]}
+HEIGHT, CURVES_BOTTOM, FLAT = 560, 48, 0.01
+
+
+def bends(
+    curves: pd.DataFrame,
+    groups: Sequence[tuple[str, str]],
+    spread: pd.DataFrame,
+    *,
+    chosen: str,
+    _: Translate,
+) -> Picture:
+    """φ, φ′ and the pre-activations over one x axis: the chosen kind strong, the others faint.
+
+    `curves`: activation, z, value, slope; `groups`: a kind for each curve to draw and its name;
+    `spread`: value, share. Where |φ′| < 0.01 of the chosen kind the ground is grey.
+    """
+    reach = float(curves["z"].max())
+    others = [group for group in groups if group[0] != chosen]
+    drawn = [
+        *((kind, name, DASHES[i % len(DASHES)]) for i, (kind, name) in enumerate(others)),
+        *((kind, name, "") for kind, name in groups if kind == chosen),
+    ]
+    traces = [
+        _line(curves[curves["activation"] == kind], column, name, dash)
+        for column in ("value", "slope")
+        for kind, name, dash in drawn
+    ]
+    own = curves[curves["activation"] == chosen]
+    x = {"range": [-reach, reach], "fixedrange": True}
+    return figure(
+        [*traces, _count_bars(spread, _)],
+        title=_("Activation function, its slope, and the inputs of this run"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
+        bargap=0,
+        **legend(),
+        xaxis={**x, "anchor": "y3", "title": {"text": _("z, the input of the activation")}},
+        yaxis=_rows("value", "φ(z)", range=[-0.7, max(2.0, 0.7 * reach)]),
+        yaxis2=_rows("slope", "φ′(z)", range=[-0.25, 2.1], dtick=1),
+        yaxis3=_rows("share", _("share"), tickformat=".0%", rangemode="tozero", nticks=3),
+        shapes=_flat_ground(own),
+    )
+
+
+def _rows(name: str, title: str, **more: Any) -> dict[str, Any]:
+    place = {"domain": ROWS[name], "fixedrange": True, "anchor": "x"}
+    return {**place, "title": {"text": title}, **more}
+
+
+def _line(curve: pd.DataFrame, column: str, name: str, dash: str) -> dict[str, Any]:
+    is_chosen = not dash
+    line = {"color": FEED_FORWARD, "width": 3.5} if is_chosen else {"color": faint_grey()}
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": curve["z"].to_numpy("float32"),
+        "y": curve[column].to_numpy("float32"),
+        "name": name,
+        "legendgroup": name,
+        "showlegend": column == "value",
+        "line": line if is_chosen else {**line, "width": 1.5, "dash": dash},
+        "yaxis": "y" if column == "value" else "y2",
+        "hovertemplate": f"{name}: %{{y:.3f}} (z = %{{x:.2f}})<extra></extra>",
+    }
+
+
+def faint_grey() -> str:
+    """What stands behind what was chosen."""
+    return faint(BEFORE, 0.75)
+
+
+def _count_bars(spread: pd.DataFrame, _: Translate) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": spread["value"].to_numpy("float32"),
+        "y": spread["share"].to_numpy("float32"),
+        "yaxis": "y3",
+        "showlegend": False,
+        "marker": {"color": FEED_FORWARD, "line": {"width": 0}},
+        "hovertemplate": _("about {value}: {share} of all pre-activations").format(
+            value="%{x:.2f}", share="%{y:.2%}"
+        )
+        + "<extra></extra>",
+    }
+
+
+def _flat_ground(own: pd.DataFrame) -> list[dict[str, Any]]:
+    """A grey ground over every stretch where the chosen kind passes hardly any gradient.
+
+    Where the slope only crosses zero there is none.
+    """
+    z, slope = own["z"].to_numpy(), own["slope"].to_numpy()
+    is_flat = np.abs(slope) < FLAT
+    edges = [i for i in range(1, len(z)) if is_flat[i] != is_flat[i - 1]]
+    starts = [0, *edges]
+    stretches = zip(starts, [*edges, len(z) - 1], strict=True)
+    return [
+        {
+            "type": "rect",
+            "x0": float(z[start]),
+            "x1": float(z[end]),
+            "y0": 0,
+            "y1": 1,
+            "yref": "paper",
+            "fillcolor": MASKED,
+            "line": {"width": 0},
+            "layer": "below",
+        }
+        for start, end in stretches
+        if is_flat[start] and not slope[max(0, start - 1)] * slope[end] < -(FLAT**2)
+    ]
+
+
+ROW, BOTTOM, HEADS, TALL = 26, 36, 24, 220
+GAP = 0.08
+NAMES = 40
+
+
+def factors(
+    units: pd.DataFrame,
+    parts: Sequence[tuple[str, str]],
+    *,
+    token: str,
+    selected: int,
+    _: Translate,
+) -> Picture:
+    """The strongest units of one token, a row each, and what multiplies to `hidden` side by side.
+
+    `units`: unit, and a column for each of `parts` (column, what it is called), the last being the
+    product. A click on a bar returns its unit.
+    """
+    n, k = len(units), len(parts)
+    width = (1 - GAP * (k - 1)) / k
+    rows = list(units["unit"])
+    traces = [_bars(units, column, i, k, _) for i, (column, _name) in enumerate(parts)]
+    axes = {
+        _axis("xaxis", i): {
+            "domain": [i * (width + GAP), i * (width + GAP) + width],
+            "anchor": "y",
+            "fixedrange": True,
+            "zeroline": True,
+            "nticks": 3,
+        }
+        for i in range(k)
+    }
+    marks = [outline(0, rows.index(selected) - 0.5, 1, 1)] if selected in rows else []
+    return figure(
+        traces,
+        title=_("The strongest units of {token}").format(token=token_label(token)),
+        height=TITLE + HEADS + BOTTOM + ROW * n,
+        margin=(TITLE + HEADS, BOTTOM),
+        bargap=0.25,
+        yaxis={
+            "tickvals": list(range(n)),
+            "ticktext": [str(unit) for unit in rows],
+            "title": {"text": _("unit")},
+            "range": [n - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+        },
+        annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],
+        shapes=[{**mark, "xref": "paper"} for mark in marks],
+        **axes,
+    )
+
+
+def _axis(name: str, i: int) -> str:
+    return name if i == 0 else f"{name}{i + 1}"
+
+
+def _bars(units: pd.DataFrame, column: str, i: int, k: int, _: Translate) -> dict[str, Any]:
+    color = FEED_FORWARD if i == k - 1 else (NORM, ATTENTION)[i]
+    text = _("unit {unit}: {value}").format(unit="%{customdata[0]}", value="%{x:.3f}")
+    whole = {"marker": {"opacity": 1}}
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": units[column].tolist(),
+        "y": list(range(len(units))),
+        "xaxis": _axis("x", i),
+        "customdata": [[int(unit)] for unit in units["unit"]],
+        "marker": {"color": color},
+        "selected": whole,
+        "unselected": whole,
+        "hovertemplate": text + "<extra></extra>",
+    }
+
+
+def _head(i: int, width: float, name: str) -> dict[str, Any]:
+    place = {"x": i * (width + GAP) + width / 2, "xref": "paper", "y": 1, "yref": "paper"}
+    return {**place, "yanchor": "bottom", "text": name, "showarrow": False, "font": {"size": 13}}
+
+
+def closed(
+    shares: Sequence[float], tokens: Sequence[str], numbers: Sequence[int], *, pinned: int, _
+) -> Picture:
+    """The share of units that are off at each token; a click returns the token's number.
+
+    `numbers`: where each of `tokens` stands in the text, from 0; `pinned` is one of them or none.
+    """
+    room, places = label_room(tokens), list(range(len(tokens)))
+    text = _("{number} · {token}: {share:.1%} of the units are off")
+    hovers = [
+        text.format(number=number + 1, token=token_label(token), share=share)
+        for number, token, share in zip(numbers, tokens, shares, strict=True)
+    ]
+    bars = {
+        "type": "bar",
+        "x": places,
+        "y": list(shares),
+        "marker": {"color": BEFORE},
+        "hoverinfo": "skip",
+    }
+    marks = [outline(numbers.index(pinned) - 0.5, 0, 1, 1)] if pinned in numbers else []
+    return figure(
+        [bars, columns(hovers, numbers, 1.0)],
+        title=_("Units that are off, at each token"),
+        height=TITLE + TALL + room,
+        margin=(TITLE, room),
+        barmode="overlay",
+        bargap=0.1,
+        xaxis={
+            **token_ticks(tokens, NAMES),
+            "tickangle": -55,
+            "range": [-0.6, len(tokens) - 0.4],
+            "automargin": False,
+        },
+        yaxis={
+            "title": {"text": _("share of units")},
+            "tickformat": ".0%",
+            "range": [0, 1.02],
+            "fixedrange": True,
+        },
+        shapes=marks,
+    )

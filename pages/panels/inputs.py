@@ -1,0 +1,64 @@
+"""What goes into the model: its text, who may see whom, and the token that is pinned."""
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from blocks.observe.run import Run
+from pages.panels import inputs_picture
+from pages.ui import cached, present, words
+from pages.ui.chart import show
+from pages.ui.fold import fold
+from pages.ui.inputs import (
+    hide_control,
+    input_controls,
+    mask_controls,
+    token_choice,
+    vector_controls,
+)
+from pages.ui.language import _
+
+CELLS = 128
+
+
+def small_mask(run: Run) -> None:
+    """Who may see whom in this run."""
+    show(draw_mask, run, key="mask", alt=words.mask_alt)
+
+
+def draw_mask(run: Run):
+    """Who may see whom; of a long text every so many-th token."""
+    codes = cached.mask_codes(run)
+    step = -(-len(codes) // CELLS)
+    return inputs_picture.mask_picture(codes[::step, ::step], _=_)
+
+
+def what_goes_in(run: Run, input_of: Callable[[Run], None] | None = None) -> None:
+    """Input, mask and pinned token on one line that opens to change them.
+
+    A whole model reads text unless the page says otherwise.
+    """
+    if (opened := input_fold(run)).open:
+        with opened:
+            _change_it(run, input_of)
+
+
+def input_fold(run: Run) -> Any:
+    """One line that says what goes in; what is in it is drawn where it is open."""
+    with present.aside():
+        return fold(words.input_line(run), key="input", icon=":material/edit:")
+
+
+def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:
+    reads_tokens = run.config.architecture.reads_tokens
+    controls = input_of or (input_controls if reads_tokens else vector_controls)
+    left, middle, right = st.columns([5, 4, 2])
+    with left:
+        controls(run)
+    with middle:
+        mask_controls()
+        token_choice(run)
+        hide_control(run)
+    with right:
+        small_mask(run)

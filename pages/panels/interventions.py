@@ -1,0 +1,89 @@
+"""Changing something inside the model, and what comes of it: on every page that shows one."""
+
+from functools import partial
+
+import streamlit as st
+
+from blocks.inspection import output_change
+from blocks.observe.interventions import Intervention, heads_of
+from blocks.observe.run import Run
+from pages.panels import interventions_picture
+from pages.ui import labelled, link
+from pages.ui.chart import columns, show
+from pages.ui.controls import switch
+from pages.ui.explain import explained
+from pages.ui.frame import section
+from pages.ui.interventions import controls, measured, words
+from pages.ui.language import _
+from pages.ui.steps import in_steps
+from pages.ui.views import pin_token
+
+
+@section
+def what_if(run: Run) -> None:
+    """Switch a part off, or let something else pass there; every picture shows the changed run."""
+    code = (Intervention.changed, output_change.output_change)
+    with explained(("interventions",), code, key="changes"), st.container(border=True):
+        controls.change_controls(run)
+        controls.other_text(run)
+        controls.made(run)
+    if run.interventions:
+        what_moved(run, labelled.pinned_token(run))
+    switch("each_in_turn", _("Ablate every head and part in turn"))
+    if link.value("each_in_turn"):
+        each_in_turn(run.untouched, labelled.pinned_token(run))
+
+
+def what_moved(run: Run, token: int) -> None:
+    """The output against that of the untouched model."""
+    st.info(words.sentence(run, token), icon=":material/lightbulb:")
+    left, right = columns(2)
+    with left:
+        show(draw_moved, run, token, key="moved", alt=words.moved_alt, on_click=pin_token)
+    if measured.reads_tokens(run):
+        with right:
+            show(draw_candidates, run, token, key="moved_to", alt=words.candidates_alt)
+
+
+def each_in_turn(run: Run, token: int) -> None:
+    """What every head, attention and feed-forward layer is worth for one token."""
+    steps = [_step(run, part) for part in heads_of(run.config)]
+    found = tuple(in_steps(steps, what=run, key="effects", is_asked=True).found)
+    if not found:
+        return
+    st.info(words.effect_sentence(run, token, found), icon=":material/lightbulb:")
+    show(
+        draw_effects,
+        run,
+        token,
+        found,
+        words.marked(run),
+        key="effects",
+        alt=words.effects_alt,
+        on_click=partial(controls.switch_off, run),
+    )
+
+
+def _step(run: Run, part: Intervention):
+    return lambda: measured.moved_without(run, part)
+
+
+def draw_moved(run: Run, token: int):
+    """How far the output moved at each token."""
+    moved = measured.moved(run)
+    return interventions_picture.tokens(
+        moved, run.input.labels, unit=words.unit(run), pinned=token, _=_
+    )
+
+
+def draw_candidates(run: Run, token: int):
+    """The likeliest tokens before and after."""
+    label = run.input.labels[token]
+    return interventions_picture.candidates(measured.candidates(run, token), token=label, _=_)
+
+
+def draw_effects(run: Run, token: int, found: tuple, marked: tuple[int, ...]):
+    """All parts, each switched off alone."""
+    grid = measured.grid(run, found, token)
+    columns = words.part_columns(run)
+    return interventions_picture.grid(grid, columns, unit=words.unit(run), marked=marked, _=_)

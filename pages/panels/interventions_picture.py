@@ -1,0 +1,225 @@
+"""What each part of a model is worth: the output's change where it alone is switched off."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures.theme import (
+    BEFORE,
+    EMBEDDING,
+    TITLE,
+    TITLE_AND_LEGEND,
+    WEIGHTS,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    token_label,
+)
+from pages.figures.token_axis import columns, label_room, token_ticks
+from pages.figures.weights import outline
+
+NAMES, BARS, CHANGED_ROW, CHANGED_BOTTOM = 24, 210, 26, 44
+LEAST_SCALE = 1e-6
+
+
+def tokens(
+    moved: Sequence[float], labels: Sequence[str], *, unit: str, pinned: int, _: Translate
+) -> Picture:
+    """How far the output at each token moved, in `unit`; a click returns the token's position."""
+    n, room = len(labels), label_room(labels)
+    most = 1.1 * max(LEAST_SCALE, *moved)
+    kept = {"marker": {"opacity": 1}}
+    bar = {
+        "type": "bar",
+        "x": list(range(n)),
+        "y": list(moved),
+        "marker": {"color": EMBEDDING},
+        "hoverinfo": "skip",
+        "selected": kept,
+        "unselected": kept,
+    }
+    hovers = [
+        f"{i + 1} · {token_label(label)}: {value:.4g} {unit}"
+        for i, (label, value) in enumerate(zip(labels, moved, strict=True))
+    ]
+    return figure(
+        [bar, columns(hovers, list(range(n)), most)],
+        title=_("Change of the output at each token"),
+        height=TITLE + BARS + room,
+        margin=(TITLE, room),
+        barmode="overlay",
+        xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
+        yaxis={"title": {"text": unit}, "range": [0, most], "fixedrange": True},
+        shapes=[outline(pinned - 0.5, 0, 1, most)],
+    )
+
+
+def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
+    """The likeliest tokens before (hollow) and after (filled), joined by a line.
+
+    `table`: label, p_before, p_after, delta_logit; `token`: what is read at this position.
+    """
+    rows = list(range(len(table)))
+    before, after = table["p_before"], table["p_after"]
+    return figure(
+        [
+            _joined(before, after),
+            _dots(before, rows, _("untouched"), "circle-open", BEFORE),
+            _dots(after, rows, _("changed"), "circle", EMBEDDING, _hovers(table, _)),
+        ],
+        title=_("Predictions at {token}").format(token=token_label(token)),
+        height=TITLE_AND_LEGEND + CHANGED_BOTTOM + CHANGED_ROW * len(table),
+        margin=(TITLE_AND_LEGEND, CHANGED_BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("probability")},
+            "tickformat": ".0%",
+            "range": [-0.02, 1.08 * max(0.05, before.max(), after.max())],
+            "fixedrange": True,
+            "zeroline": False,
+        },
+        yaxis={
+            "tickvals": rows,
+            "ticktext": [token_label(label) for label in table["label"]],
+            "range": [len(table) - 0.5, -0.5],
+            "fixedrange": True,
+        },
+    )
+
+
+def _joined(before: pd.Series, after: pd.Series) -> dict[str, Any]:
+    n = len(before)
+    x = np.stack((before, after, np.full(n, np.nan)), axis=1).ravel()
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [None if np.isnan(value) else float(value) for value in x],
+        "y": np.repeat(np.arange(n), 3).tolist(),
+        "line": {"color": BEFORE, "width": 1.5},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _dots(
+    x: pd.Series, y: list[int], name: str, symbol: str, color: str, hovers: list[str] | None = None
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": x.tolist(),
+        "y": y,
+        "marker": {"symbol": symbol, "size": 11, "color": color, "line": {"width": 2}},
+        "hovertext": hovers,
+        "hoverinfo": "text" if hovers else "skip",
+    }
+
+
+def _hovers(table: pd.DataFrame, _: Translate) -> list[str]:
+    text = _("{token}: {before:.2%} → {after:.2%}, logit {delta:+.2f}")
+    return [
+        text.format(
+            token=token_label(row.label),
+            before=row.p_before,
+            after=row.p_after,
+            delta=row.delta_logit,
+        )
+        for row in table.itertuples()
+    ]
+
+
+ROW, BOTTOM, TICKS = 30, 64, 26
+NUMBERS_UP_TO = 200
+
+
+def grid(
+    effect: np.ndarray, columns: Sequence[str], *, unit: str, marked: Sequence[int], _: Translate
+) -> Picture:
+    """Layers down, parts across, colour by effect; a click returns the number of a part.
+
+    `effect`: (n_layers, parts), NaN where not measured yet; `columns`: the parts of a layer;
+    `marked`: the parts that are changed now, counted through all layers.
+    """
+    n_layers, n_parts = effect.shape
+    most = max(float(np.nanmax(effect, initial=0)), 1e-6)
+    return figure(
+        [_heat(effect, most, unit), _marks(effect, columns, unit, _)],
+        title=_("Each part ablated alone: how far the output changes"),
+        height=TITLE + BOTTOM + ROW * max(2, n_layers),
+        margin=(TITLE, BOTTOM),
+        xaxis={
+            "title": {"text": _("head, or a whole part")},
+            "tickvals": list(range(n_parts)),
+            "ticktext": list(columns) if n_parts <= TICKS else list(columns)[:0],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis={
+            "title": {"text": _("layer")},
+            "tickvals": list(range(n_layers)),
+            "ticktext": [str(layer + 1) for layer in range(n_layers)],
+            "range": [n_layers - 0.5, -0.5],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+        },
+        shapes=[outline(i % n_parts - 0.5, i // n_parts - 0.5, 1, 1) for i in marked],
+        annotations=_numbers(effect, most),
+    )
+
+
+def _heat(effect: np.ndarray, most: float, unit: str) -> dict:
+    return {
+        "type": "heatmap",
+        "z": effect.astype(np.float32),
+        "zmin": 0,
+        "zmax": most,
+        "colorscale": [list(stop) for stop in WEIGHTS],
+        "hoverinfo": "skip",
+        "xgap": 2,
+        "ygap": 2,
+        "colorbar": {"title": {"text": unit, "side": "right"}, "thickness": 10, "outlinewidth": 0},
+    }
+
+
+def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict:
+    """Invisible markers over the cells: what can be clicked and hovered."""
+    layer, part = np.nonzero(~np.isnan(effect))
+    unseen = {"marker": {"opacity": 0}}
+    text = _("layer {layer}, {part}: {effect:.3g} {unit}")
+    hovers = [
+        text.format(layer=i + 1, part=columns[j], effect=effect[i, j], unit=unit)
+        for i, j in zip(layer.tolist(), part.tolist(), strict=True)
+    ]
+    return {
+        "type": "scattergl",
+        "mode": "markers",
+        "x": part.tolist(),
+        "y": layer.tolist(),
+        "customdata": (layer * effect.shape[1] + part)[:, None].tolist(),
+        "hovertext": hovers,
+        "hoverinfo": "text",
+        "marker": {"symbol": "square", "size": 26, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
+
+
+def _numbers(effect: np.ndarray, most: float) -> list[dict]:
+    if effect.size > NUMBERS_UP_TO:
+        return []
+    return [
+        {
+            "x": int(part),
+            "y": int(layer),
+            "text": f"{effect[layer, part]:.2g}",
+            "showarrow": False,
+            "font": {"size": 11, "color": "#ffffff" if effect[layer, part] > 0.55 * most else None},
+        }
+        for layer, part in np.argwhere(~np.isnan(effect))
+    ]

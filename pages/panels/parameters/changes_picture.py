@@ -1,0 +1,184 @@
+"""Where the size goes as a model grows: shares of its parts, stacked to 100 %."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EMBEDDING,
+    FEED_FORWARD,
+    LEARNED,
+    NORM,
+    PINNED,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+    plain,
+)
+
+ROW, CHANGES_BOTTOM, BAR = 44, 60, 0.36
+LABEL = {"showarrow": False, "font": {"size": 12}}
+LEAST_REACH, TICK = 4.0, 3  # thousand after thousand
+
+
+def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
+    """A bar a change, to the left what it saves, to the right what it adds; none is a diamond at 0.
+
+    `table`: name, label, delta, said; label and said stand above the bar. The axis is logarithmic
+    to both sides of 0.
+    """
+    places = [_place(delta) for delta in table["delta"]]
+    ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
+    customdata = [
+        [row.name, plain(row.label), plain(row.said)] for row in table.itertuples(index=False)
+    ]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(table))),
+        "x": places,
+        "width": BAR,
+        "offset": 0.06,
+        "marker": {"color": [LEARNED if delta < 0 else FEED_FORWARD for delta in table["delta"]]},
+        "customdata": customdata,
+        "hovertemplate": HOVER,
+    }
+    ticks = _ticks(*ends)
+    return figure(
+        [bars, _unchanged(table, customdata)],
+        title=_("Change in parameters, one change at a time"),
+        height=TITLE + CHANGES_BOTTOM + ROW * len(table),
+        margin=(TITLE, CHANGES_BOTTOM),
+        annotations=[
+            _label(i, row, place)
+            for i, (row, place) in enumerate(zip(customdata, places, strict=True))
+        ],
+        xaxis={
+            "title": {"text": _("Δ parameters (logarithmic to both sides)")},
+            "tickvals": [place for place, _text in ticks],
+            "ticktext": [text for _place_, text in ticks],
+            "tickangle": 0,
+            "range": [1.04 * ends[0], 1.04 * ends[1]],
+            "zeroline": True,
+            "zerolinewidth": 1,
+            "zerolinecolor": faint(BEFORE, 0.6),
+            "fixedrange": True,
+        },
+        yaxis={"visible": False, "range": [len(table) - 0.4, -0.6], "fixedrange": True},
+    )
+
+
+HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>"
+
+
+def _unchanged(table: pd.DataFrame, customdata: list[list[str]]) -> dict[str, Any]:
+    rows = [i for i, delta in enumerate(table["delta"]) if delta == 0]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [0] * len(rows),
+        "y": [i + 0.06 + BAR / 2 for i in rows],
+        "marker": {"symbol": "diamond", "size": 12, "color": BEFORE},
+        "customdata": [customdata[i] for i in rows],
+        "hovertemplate": HOVER,
+    }
+
+
+def _label(i: int, row: list[str], place: float) -> dict[str, Any]:
+    """At the end to which the bar goes; of no change above the 0."""
+    ends = {"x": int(place > 0), "xref": "paper", "xanchor": "right" if place > 0 else "left"}
+    where = ends if place else {"x": 0, "xref": "x", "xanchor": "center"}
+    text = f"{row[1]} · <b>{row[2]}</b>"
+    return {**where, "y": i, "yanchor": "bottom", "text": text, **LABEL}
+
+
+def _place(delta: int) -> float:
+    """Where a difference stands: the logarithm of its size, with its sign."""
+    return math.copysign(math.log10(1 + abs(delta)), delta) if delta else 0.0
+
+
+def _ticks(least: float, most: float) -> list[tuple[float, str]]:
+    """0, and powers of a thousand to both sides."""
+    right = [(float(power), f"10<sup>{power}</sup>") for power in range(TICK, int(most) + 1, TICK)]
+    left = [
+        (-float(power), f"−10<sup>{power}</sup>") for power in range(TICK, int(-least) + 1, TICK)
+    ]
+    return [*reversed(left), (0.0, "0"), *right]
+
+
+TALL, BOTTOM, SECOND_LINE = 270, 46, 22
+MOST_TICKS = 7
+COLORS = {
+    "embeddings": EMBEDDING,
+    "attention": ATTENTION,
+    "feed_forward": FEED_FORWARD,
+    "rest": NORM,
+}
+
+
+def shares(
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    *,
+    size: str,
+    own: int,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """Areas of each share against a size, on a logarithmic axis; the reader's own is marked.
+
+    `table`: a column named `size`, total, and a column for each of `names`.
+    """
+    x = [int(value) for value in table[size]]
+    said = [f"{total:,.0f}" for total in table["total"]]
+    areas = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "stackgroup": "all",
+            "x": x,
+            "y": table[name].tolist(),
+            "name": plain(label),
+            "line": {"color": COLORS[name], "width": 1},
+            "fillcolor": faint(COLORS[name], 0.62),
+            "customdata": [[text] for text in said],
+            "hovertemplate": f"{plain(label)}: %{{y:.1%}}<br>{size} = %{{x:,}}: "
+            + _("{n} parameters").format(n="%{customdata[0]}")
+            + "<extra></extra>",
+        }
+        for name, label in names.items()
+    ]
+    line = {"color": PINNED, "width": 2, "dash": "dash"}
+    across = _("{size} (logarithmic; yours: {own})").format(size=size, own=own)
+    return figure(
+        areas,
+        title=title,
+        height=TITLE_AND_LEGEND + SECOND_LINE + TALL + BOTTOM,
+        margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
+        right=half_of_last(x),
+        **legend(),
+        xaxis={**log_sizes(across, _some(x, own)), "tickangle": 0},
+        yaxis={
+            "title": {"text": _("share of all parameters")},
+            "range": [0, 1],
+            "tickformat": ".0%",
+            "fixedrange": True,
+        },
+        shapes=[{"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "line": line}],
+    )
+
+
+def _some(sizes: list[int], own: int) -> list[int]:
+    """Few enough to be read, the reader's own among them."""
+    step = max(1, -(-len(sizes) // MOST_TICKS))
+    place = sizes.index(own) if own in sizes else 0
+    return sizes[place % step :: step]

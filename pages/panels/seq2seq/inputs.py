@@ -1,0 +1,138 @@
+"""The source: its text, its padding, and who may see whom among the target."""
+
+import unicodedata
+
+import streamlit as st
+
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskKind
+from blocks.observe.run import PaddingSide, Run
+from blocks.text.bilingual import SentenceTokenizer
+from blocks.text.tokenizer import visible
+from blocks.training.tasks import TaskKind
+from pages.panels.seq2seq import shared
+from pages.ui import link, tokens
+from pages.ui.controls import choose, slider
+from pages.ui.inputs import sample_buttons, text_field
+from pages.ui.labelled import pinned_target
+from pages.ui.labelled import pinned_token as pinned_source
+from pages.ui.language import _, current_language, literal
+
+TASKS = {
+    TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
+    TaskKind.COPY: N_("Copy letters: the simplest alignment"),
+    TaskKind.REVERSE: N_("Reverse letters: attention runs backwards"),
+    TaskKind.SORT: N_("Sort letters: attention looks for the next one"),
+    TaskKind.ADDITION: N_("Addition: attention reads one column after the other"),
+}
+TARGET_MASKS = (MaskKind.CAUSAL, MaskKind.NONE)
+MOST_NAMED = 12
+UNSEEN = {"Cf", "Mn", "Zl", "Zp", "Zs"}
+
+
+def source_controls(run: Run) -> None:
+    """The text that is read, and samples of it."""
+    st.caption(_("Source · what the encoder reads"))
+    text_field()
+    for note in source_notes(run):
+        st.info(note)
+    sample_buttons()
+    what_it_can_read()
+
+
+def what_it_can_read() -> None:
+    """Sentences of the grammar that no translator learned from, and all words; or nothing."""
+    reader = tokens.tokenizer()
+    if not isinstance(reader, SentenceTokenizer):
+        return
+    with st.popover(_("Sentences and words it knows"), icon=":material/dictionary:"):
+        st.caption(
+            _(
+                "Validation sentences of the grammar: their translation and word alignment "
+                "are known."
+            )
+        )
+        for i, text in enumerate(shared.sentences(tokens.vocabulary(), current_language())):
+            st.button(text, key=f"known_{i}", on_click=link.change, args=("text", text))
+        st.caption(_("Other translations may be right too, but the grammar cannot confirm them."))
+        st.markdown(" · ".join(sorted(reader.english, key=str.lower)))
+        st.markdown(" · ".join(sorted(reader.chinese)))
+
+
+def source_notes(run: Run) -> list[str]:
+    """What was not read as it stands, and why."""
+    found = tokens.reading()
+    notes = []
+    if not found.total:
+        text = _("There is no token in the source: {empty} stands for the empty text.")
+        notes.append(text.format(empty=tokens.EMPTY))
+    elif found.total > len(found.pieces):
+        text = _("The source has {total:,} tokens; the first {shown:,} are used.")
+        notes.append(text.format(total=found.total, shown=len(found.pieces)))
+    if found.left_out:
+        notes.append(_unknown(run, found.left_out))
+    return notes
+
+
+def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
+    """Names the words that have no token."""
+    words = ", ".join(literal(seen(word)) for word in left_out[:MOST_NAMED])
+    if len(left_out) > MOST_NAMED:
+        words += " …"
+    reader = tokens.tokenizer()
+    if isinstance(reader, SentenceTokenizer):
+        text = _(
+            "The translator knows {n:,} words, but not {words}: these are left out, and "
+            "the rest is translated."
+        )
+        return text.format(n=len(reader.english) + len(reader.chinese), words=words)
+    return _("This model has no token for {signs}: left out.").format(signs=words)
+
+
+def seen(word: str) -> str:
+    """A word with signs for its spaces; one that is never seen is named by its code points."""
+    if any(unicodedata.category(each) not in UNSEEN for each in word):
+        return visible(word)
+    return " ".join(f"U+{ord(each):04X}" for each in word) if word.strip(" ") else visible(word)
+
+
+def link_to_training() -> None:
+    """The ways to an encoder–decoder of the reader's own: a translator, or one of the others."""
+    kept = {name: text for name, text in link.as_query().items() if name == "lang"}
+    learner = {"learner": str(Architecture.ENCODER_DECODER)}
+    with st.popover(_("Train one yourself"), icon=":material/model_training:", key="train_own"):
+        st.caption(_("Train it on the page Training, and it opens on this page."))
+        for task, label in TASKS.items():
+            query = {**kept, "task": str(task), **learner}
+            st.page_link("pages/training.py", label=_(label), query_params=query)
+
+
+def target_mask_controls() -> None:
+    """The mask among the target; padding of the source is hidden whatever it is."""
+    kinds = dict.fromkeys((*map(str, TARGET_MASKS), link.value("mask_kind")))
+    choose("mask_kind", _("Mask of the target's self-attention"), kinds)
+    label = _("n_padding · padding tokens in the source, masked")
+    slider("n_padding", label, link.value("n_padding"), most=16)
+    if link.value("n_padding"):
+        choose("padding_side", _("Padding side"), PaddingSide)
+
+
+def token_choices(run: Run) -> None:
+    """The token of each text that is outlined in every picture."""
+    left, right = st.columns(2)
+    with left:
+        _pin("token", _("Pinned source token"), run.input.labels, pinned_source(run))
+    with right:
+        labels = run.target_or_start.labels
+        _pin("target_token", _("Pinned target token"), labels, pinned_target(run))
+
+
+def _pin(name: str, label: str, labels: tuple[str, ...], shown: int) -> None:
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            range(len(labels)),
+            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            **link.view(name, shown, labels),
+        )

@@ -1,0 +1,219 @@
+"""Sentences about a source and its target."""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from blocks import ModelConfig
+from blocks.corpora.stories import Language
+from blocks.corpora.translation import Pair, held_out_pairs, translations
+from blocks.inspection import two_texts
+from blocks.inspection.two_texts import AttentionKind
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from blocks.text.bilingual import SentenceTokenizer
+from pages.ui import cached, labelled, link, tokens
+from pages.ui.compare import beside, changes
+from pages.ui.language import _, current_language
+from pages.ui.words import parameter_count
+
+
+def _choose(name: str, label: str, options, labels: dict[str, str], shown: str = "") -> None:
+    """A few choices side by side, with their labels."""
+    st.segmented_control(
+        label,
+        [str(option) for option in options],
+        format_func=lambda option: _(labels.get(option, option)),
+        required=True,
+        wrap=True,
+        **link.view(name, shown or link.value(name), (tuple(options), current_language())),
+    )
+
+
+def open_head(kind: str, layer: int, head: int) -> None:
+    """Look at this head, everywhere on the page."""
+    link.change("attention_of", kind)
+    link.change("layer", layer)
+    link.change("head", head)
+    link.redraw_everything()
+
+
+def _pin_cell(kind: AttentionKind, customdata: list) -> None:
+    query, key = int(customdata[0]), int(customdata[1])
+    if kind.is_of_source:
+        pin("source", query)
+    else:
+        if kind is AttentionKind.CROSS:
+            link.change("token", key)
+        pin("target", query)
+
+
+def pin(text: str, token: int) -> None:
+    """Pin a token of the source or of the target, and follow it."""
+    link.change("pinned_in", text)
+    link.change("token" if text == "source" else "target_token", token)
+    link.redraw_everything()
+
+
+N_DRAWN, N_SHOWN = 60, 12
+
+
+@lru_cache(maxsize=64)
+def pair(token_ids: tuple[int, ...], vocabulary: str) -> Pair | None:
+    """The source of these tokens with its translation, or None where the grammar has none."""
+    words, language = _read(token_ids, vocabulary)
+    found = translations(words, language)
+    return found[0] if found else None
+
+
+def translation(token_ids: tuple[int, ...], vocabulary: str) -> tuple[str, ...] | None:
+    """The words of the other language."""
+    found = pair(token_ids, vocabulary)
+    if found is None:
+        return None
+    _words, language = _read(token_ids, vocabulary)
+    is_english = language is Language.ENGLISH
+    return found.words(Language.CHINESE if is_english else Language.ENGLISH)
+
+
+@lru_cache(maxsize=8)
+def sentences(vocabulary: str, language: str) -> tuple[str, ...]:
+    """Some that were held out from all training, each of its own kind; in this language."""
+    reader, found = tokens.tokenizer_of(vocabulary), {}
+    for each in held_out_pairs(N_DRAWN):
+        words = each.words(Language(language))
+        found.setdefault((len(words), words[-1]), words)
+    return tuple(reader.decode(reader.ids(words)) for words in found.values())[:N_SHOWN]
+
+
+def _read(token_ids: tuple[int, ...], vocabulary: str) -> tuple[tuple[str, ...], Language]:
+    """The words of a source, and the language of its first."""
+    reader = tokens.tokenizer_of(vocabulary)
+    words = tuple(reader.vocabulary[token_id] for token_id in token_ids)
+    is_english = bool(words) and words[0] in reader.english
+    return words, Language.ENGLISH if is_english else Language.CHINESE
+
+
+MOST_ROWS, MOST_COLUMNS, MOST_LINES = 64, 64, 40
+
+N_PAIRS, N_PARTS, N_ACROSS = 64, 4, 32
+
+
+class Chosen(NamedTuple):
+    """Which attention, layer and head is looked at; all of them exist in the run."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+
+
+class Pins(NamedTuple):
+    """The pinned token of each text."""
+
+    source: int
+    target: int
+
+    def reading(self, kind: AttentionKind) -> int:
+        """The one of the text that reads."""
+        return self.source if kind.is_of_source else self.target
+
+
+def chosen_of(run: Run, kind: AttentionKind) -> Chosen:
+    """The same layer and head in one of the three attentions."""
+    layer = min(link.value("layer"), two_texts.n_layers(run.config, kind) - 1)
+    return Chosen(kind, layer, labelled.selected_head(run))
+
+
+def queries(run: Run, kind: AttentionKind) -> tuple[str, ...]:
+    """The tokens that read."""
+    return run.input.labels if kind.is_of_source else run.target_or_start.labels
+
+
+def keys(run: Run, kind: AttentionKind) -> tuple[str, ...]:
+    """The tokens that are read."""
+    return run.input.labels if kind.reads_source else run.target_or_start.labels
+
+
+def pins(run: Run) -> Pins:
+    """The token of each text that is outlined everywhere."""
+    return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
+
+
+def _allowed(run: Run, kind: AttentionKind):
+    sizes = len(queries(run, kind)), len(keys(run, kind))
+    return two_texts.allowed(run.build_mask(), kind, *sizes)
+
+
+def part(n: int, around: int, most: int) -> slice:
+    """At most so many of `n` tokens, around one of them."""
+    first = max(0, min(around - most // 2, n - most))
+    return slice(first, min(n, first + most))
+
+
+def knows_grammar(run: Run) -> bool:
+    """Whether the tokens are the words of the grammar, all of them, so that it can be asked."""
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    return isinstance(reader, SentenceTokenizer) and reader.vocab_size <= run.config.vocab_size
+
+
+def model_alone(run: Run) -> Run:
+    """The model of a run without its texts, and with nothing changed inside."""
+    nothing = {"target": None, "interventions": (), "other": None, "training": False}
+    nowhere = Input(vocabulary=run.input.vocabulary)
+    return replace(run, input=nowhere, mask=MaskConfig(), **nothing)
+
+
+@lru_cache(maxsize=1)
+def _pairs():
+    """Sentences that no one learned from, always the same."""
+    return held_out_pairs(N_PAIRS)
+
+
+def is_source(run: Run) -> NDArray[np.bool_]:
+    """Which source tokens are no padding."""
+    return run.input.is_token()[0].numpy()
+
+
+def summary(run: Run) -> str:
+    """What runs, in one line; in three where A is beside it."""
+    return beside.said_of_both(_in_one_line, run, changes.between)
+
+
+def _in_one_line(run: Run) -> str:
+    text = _(
+        "{n_source} source tokens · {n_target} target tokens × {d_model} features · "
+        "{parameters} · {how} · seed {seed}"
+    )
+    return text.format(
+        n_source=run.input.shape[1],
+        n_target=run.target_or_start.shape[1],
+        d_model=run.config.d_model,
+        parameters=parameter_count(run.config),
+        how=_("trained") if run.weights else _("random weights"),
+        seed=run.seed,
+    )
+
+
+def attention_share_note(config: ModelConfig) -> str:
+    """How much of a layer is attention, where one of the stacks has two of them."""
+    if config.attention_only:
+        return ""
+    text = _(
+        "Of the weights of attention and feed-forward, attention holds {encoder:.0%} in "
+        "an encoder layer and {decoder:.0%} in a decoder layer, which also has "
+        "cross-attention. With MHA, no gate and d_ff = 4 × d_model these are one third "
+        "and one half."
+    )
+    shares = {stack: _attention_share(config, stack) for stack in ("encoder", "decoder")}
+    return text.format(**shares)
+
+
+def _attention_share(config: ModelConfig, stack: str) -> float:
+    table = cached.parameters(config)
+    counts = table[table["part"].str.startswith(f"{stack}.")].groupby("group")["count"].sum()
+    attention = counts["attention"] + counts.get("cross_attention", 0)
+    return float(attention / (attention + counts["feed_forward"]))

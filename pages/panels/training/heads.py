@@ -1,0 +1,231 @@
+"""The attention of one fixed row, as the model learns."""
+
+import functools
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from blocks.inspection import tiles
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
+from blocks.training.tasks import TaskConfig
+from blocks.training.training_run import TrainingRun
+from pages.figures import births, heads
+from pages.panels.heads import one_head
+from pages.panels.training import shared
+from pages.ui import cached, labelled, layers, link, runs, starts, terms
+from pages.ui.chart import show
+from pages.ui.controls import choose, slide
+from pages.ui.explain import heading, note
+from pages.ui.language import _
+from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT
+
+MOST_LISTED = 6
+
+
+def tiles_alt(run: Run, *_marked: int) -> str:
+    """All heads in words."""
+    listed = "; ".join(layers.labelled_tiles(run)["hover"])
+    return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)
+
+
+def habits_sentence(run: Run) -> str:
+    """Which heads put more than half of their weight on one kind of place."""
+    found = layers.heads(run)
+    named = found[found["name"] != ""]
+    if named.empty:
+        return _(
+            "No head has a clear role: none puts more than half of its weight on one kind "
+            "of position."
+        )
+    listed = "; ".join(_habit(row) for row in named.head(MOST_LISTED).itertuples())
+    rest = len(named) - MOST_LISTED
+    more = " " + _("And {n} more.").format(n=rest) if rest > 0 else ""
+    text = _("Heads with a clear role (more than half of their weight): {listed}.")
+    return text.format(listed=listed) + more
+
+
+def _habit(row: Any) -> str:
+    text = _("layer {layer}, head {head}: {name} {share:.0%}")
+    name, share = terms.head_name(row.name), getattr(row, row.name)
+    return text.format(layer=row.layer + 1, head=row.head, name=name, share=share)
+
+
+MOST_TOKENS = 48
+
+
+WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
+
+
+def looked_at(run: TrainingRun, step: int) -> Run:
+    """The trained model at a kept step, reading the task's own row or the reader's text."""
+    return shared._reading(run, step, read_tokens(run.spec.task))
+
+
+def read_tokens(task: TaskConfig) -> tuple[int, ...]:
+    """What the model is looked at with, never empty."""
+    text = link.value("text") if link.value("looked_at") == "own" else ""
+    found = tuple(starts.task_tokenizer(task).encode(text)) if text else ()
+    most = min(MOST_TOKENS, task.seq_len)
+    return found[:most] or shared._own_row(task)[:most]
+
+
+@lru_cache(maxsize=16)
+def head_tiles(run: Run) -> NDArray[np.uint8]:
+    """All heads of all layers, several layers in a row of tiles where heads are few."""
+    seen = cached.recording(run)
+    patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
+    codes = tiles.encode_layers(patterns, run.build_mask())
+    return tiles.tile(tiles.shrink(codes), tile_columns(run))
+
+
+def labelled_tiles(run: Run) -> pd.DataFrame:
+    """One row a tile: `head` counts through all layers; names only where tiles are wide."""
+    table = layers.labelled_tiles(run)
+    if tile_columns(run) <= WIDE_TILES:
+        return table
+    heads = layers.heads(run)
+    numbers = (heads["layer"] + 1).astype(str) + "·<b>" + heads["head"].astype(str) + "</b>"
+    return table.assign(label=numbers)
+
+
+def tile_columns(run: Run) -> int:
+    """Whole layers beside each other, so that the picture is not taller than wide."""
+    n_heads, n_layers = run.config.n_heads, run.config.n_layers
+    return n_heads * math.ceil(math.sqrt(n_layers / n_heads))
+
+
+@lru_cache(maxsize=16)
+def shares_by_step(
+    run_id: str, steps: tuple[int, ...], token_ids: tuple[int, ...], measure: str
+) -> pd.DataFrame:
+    """One row a head and kept step: step, layer, head, number (through all layers), share."""
+    run = runs.runs().get(run_id)
+    found = [_shares(run, step, token_ids, measure) for step in steps]
+    return pd.concat(found, ignore_index=True)
+
+
+@lru_cache(maxsize=512)
+def _shares(run: TrainingRun, step: int, token_ids: tuple[int, ...], measure: str) -> pd.DataFrame:
+    table = layers.heads(shared._reading(run, step, token_ids))
+    number = table["layer"] * run.spec.config.n_heads + table["head"]
+    return table[["layer", "head"]].assign(step=step, number=number, share=table[measure])
+
+
+def how_heads_come_to_be(run: TrainingRun) -> int:
+    """All heads at a kept step, one of them large, and all of them over all kept steps.
+
+    Returns the step that is looked at.
+    """
+    code = (head_measures.frame,)
+    heading(_("How attention comes to be"), ("heads", "induction"), code, key="births")
+    _input_choice()
+    step = step_choice(run)
+    seen = looked_at(run, step)
+    shown = seen, labelled.selected_layer(seen), labelled.selected_head(seen)
+    token = labelled.pinned_token(seen)
+    _all_and_one(*shown, token)
+    _over_steps(run, shown[1], shown[2], step)
+    return step
+
+
+def _input_choice() -> None:
+    choose("looked_at", _("The example that it reads"), LOOKED_AT)
+    if link.value("looked_at") == "own":
+        st.text_area(
+            _("Sentence"),
+            height=70,
+            label_visibility="collapsed",
+            **link.view("text", link.value("text")),
+        )
+
+
+def step_choice(run: TrainingRun) -> int:
+    """The kept step that is looked at: the nearest to the link's, or the newest."""
+    steps, asked = run.snapshots.steps, link.value("at_step")
+    step = steps[-1] if asked is None else run.snapshots.at(asked)[0]
+    if len(steps) > 1:
+        slide("at_step", _("Step · those with saved weights"), steps, step)
+    return step
+
+
+def _all_and_one(seen: Run, layer: int, head: int, token: int) -> None:
+    st.info(habits_sentence(seen), icon=":material/lightbulb:")
+    left, right = st.columns(2)
+    shown = seen, layer, head, token
+    with left:
+        show(
+            draw_tiles,
+            *shown,
+            key="trained_tiles",
+            alt=tiles_alt,
+            on_click=functools.partial(_open_head, seen.config.n_heads),
+        )
+    with right:
+        one_head(*shown)
+
+
+def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
+    choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
+    measure = link.value("head_measure")
+    kept = run.snapshots.steps
+    row = read_tokens(run.spec.task)
+    shown = run.id, kept, row, measure, layer, head, step
+    show(draw_births, *shown, key="head_births", alt=births_alt, on_click=open_point)
+    note(births_sentence(*shown))
+
+
+def draw_tiles(run: Run, layer: int, head: int, token: int):
+    """A row of tiles for every layer."""
+    return heads.overview(
+        head_tiles(run),
+        labelled_tiles(run),
+        columns=tile_columns(run),
+        selected=layers.tile(run, layer, head),
+        pinned=labelled.row_share(run, token),
+        _=_,
+    )
+
+
+def draw_births(
+    run_id: str, kept: tuple, row: tuple, measure: str, layer: int, head: int, step: int
+):
+    """One measure of every head at every kept step."""
+    n_heads = runs.runs().get(run_id).spec.config.n_heads
+    return births.heads_over_steps(
+        shares_by_step(run_id, kept, row, measure),
+        selected=layer * n_heads + head,
+        now=step,
+        title=shared.measure_title(measure),
+        _=_,
+    )
+
+
+def births_sentence(run_id: str, kept: tuple, row: tuple, measure: str, *_shown: int) -> str:
+    """Which head reads so most, and since when."""
+    return shared.births_sentence(shares_by_step(run_id, kept, row, measure), measure)
+
+
+def births_alt(*shown) -> str:
+    """The picture in words."""
+    return births_sentence(*shown)
+
+
+def _open_head(n_heads: int, customdata: list) -> None:
+    """A tile was clicked."""
+    layer, head = divmod(int(customdata[0]), n_heads)
+    link.change("layer", layer)
+    link.change("head", head)
+
+
+def open_point(customdata: list) -> None:
+    """A point of a line was clicked: its head, at its step."""
+    step, layer, head = (int(number) for number in customdata)
+    link.change("at_step", step)
+    link.change("layer", layer)
+    link.change("head", head)

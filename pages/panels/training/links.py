@@ -1,0 +1,92 @@
+"""Where a decoder looks in its source, as the model learns."""
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from blocks.inspection import linked, two_texts
+from blocks.inspection.linked import linked_shares
+from blocks.inspection.two_texts import AttentionKind
+from blocks.observe.run import Run
+from blocks.training.examples import fixed_links
+from blocks.training.training_run import TrainingRun
+from pages.figures import births
+from pages.panels.seq2seq import shared as seq2seq_shared
+from pages.panels.seq2seq.attention import three_attentions
+from pages.panels.training import shared
+from pages.panels.training.heads import open_point, step_choice
+from pages.ui import cached, link, runs, starts
+from pages.ui.chart import show
+from pages.ui.explain import heading, note
+from pages.ui.language import _
+
+
+def own_pair(run: TrainingRun, step: int) -> Run:
+    """An encoder–decoder at a kept step, with the row of its task and the right target."""
+    return shared._reading(run, step, shared._own_row(run.spec.task))
+
+
+@lru_cache(maxsize=32)
+def linked_by_step(run_id: str, steps: tuple[int, ...]) -> pd.DataFrame:
+    """The same for cross-attention: its weight on the source tokens that tell what is written."""
+    run = runs.runs().get(run_id)
+    return pd.concat([_linked(run, step) for step in steps], ignore_index=True)
+
+
+def cross_number(run_id: str, layer: int, head: int) -> int:
+    """Where a head of cross-attention stands among all of them."""
+    return layer * runs.runs().get(run_id).spec.config.n_heads + head
+
+
+@lru_cache(maxsize=512)
+def _linked(run: TrainingRun, step: int) -> pd.DataFrame:
+    seen, config = own_pair(run, step), run.spec.config
+    links = fixed_links(starts.build_task_once(run.spec.task))
+    patterns = two_texts.patterns(cached.recording(seen), AttentionKind.CROSS, config)
+    shares = [share for pattern in patterns for share in linked_shares(pattern, links).tolist()]
+    number = np.arange(len(shares))
+    layer, head = np.divmod(number, config.n_heads)
+    columns = {"layer": layer, "head": head, "step": step, "number": number, "share": shares}
+    return pd.DataFrame(columns)
+
+
+def how_links_come_to_be(run: TrainingRun) -> int:
+    """Cross-attention on the right tokens over all kept steps, and all heads at one of them.
+
+    Returns the step that is looked at.
+    """
+    concepts, code = ("cross_attention", "word_alignment"), (linked.linked_shares,)
+    heading(_("How attention comes to be"), concepts, code, key="births")
+    step = step_choice(run)
+    seen = own_pair(run, step)
+    which = seq2seq_shared.chosen_of(seen, AttentionKind.CROSS)
+    shown = run.id, run.snapshots.steps, which.layer, which.head, step
+    alt, on_click = linked_sentence, _open_point
+    show(draw_linked, *shown, key="linked_births", alt=alt, on_click=on_click)
+    right_ones = _("The right tokens are the source tokens that determine the answer there.")
+    note(f"{linked_sentence(*shown)} {right_ones}")
+    three_attentions(seen)
+    return step
+
+
+def draw_linked(run_id: str, kept: tuple, layer: int, head: int, step: int):
+    """The weight of every head of cross-attention on the right tokens, at every kept step."""
+    return births.heads_over_steps(
+        linked_by_step(run_id, kept),
+        selected=cross_number(run_id, layer, head),
+        now=step,
+        title=shared.measure_title("linked"),
+        _=_,
+    )
+
+
+def linked_sentence(run_id: str, kept: tuple, *_shown: int) -> str:
+    """Which head of cross-attention looks at the right tokens, and since when."""
+    return shared.births_sentence(linked_by_step(run_id, kept), "linked")
+
+
+def _open_point(customdata: list) -> None:
+    """A point of a line was clicked: its head of cross-attention, at its step."""
+    link.change("attention_of", str(AttentionKind.CROSS))
+    open_point(customdata)

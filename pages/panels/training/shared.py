@@ -1,0 +1,245 @@
+"""Sentences of the training page: what is asked, what is set, and what a run shows."""
+
+import dataclasses
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from blocks.training.examples import fixed_input, fixed_target
+from blocks.training.pace import Pace, measured_pace
+from blocks.training.recipe import Recipe, ScheduleKind
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig, TaskKind
+from blocks.training.training_run import TrainingRun
+from pages.panels.training import setup
+from pages.ui import cached, controls, link, runs, starts, terms
+from pages.ui.language import _, enumeration, literal
+from pages.ui.numbers import percent
+
+MEASURES = {
+    "linked": N_("Weight of cross-attention on the right tokens"),
+    "previous_token": N_("Weight on the token before"),
+    "induction": N_("Weight on what followed an earlier copy of the token"),
+    "first_token": N_("Weight on the first token"),
+    "same_token": N_("Weight on the token itself"),
+}
+
+
+def measure_title(name: str) -> str:
+    """What a measure is of."""
+    return _(MEASURES[name])
+
+
+def births_sentence(heads: pd.DataFrame, measure: str) -> str:
+    """Which head has most of a measure at the end, and how it was at the start."""
+    last = heads[heads["step"] == heads["step"].max()]
+    top = last.loc[last["share"].idxmax()]
+    first = heads[(heads["number"] == top["number"]) & (heads["step"] == heads["step"].min())]
+    text = _(
+        "{measure}: most in layer {layer}, head {head}, from {start} at step {first:,} to {share} "
+        "at step {step:,}. Click a point to see that head at that step."
+    )
+    return text.format(
+        measure=measure_title(measure),
+        layer=int(top["layer"]) + 1,
+        head=int(top["head"]),
+        start=percent(float(first["share"].iloc[0])),
+        first=int(first["step"].iloc[0]),
+        share=percent(float(top["share"])),
+        step=int(top["step"]),
+    )
+
+
+N_TRIED = 1000  # updates of the recipe whose first ones are timed: no look is due among them
+
+
+def learner(kind: TaskKind) -> Architecture:
+    """The architecture that learns: the reader's choice where there is one."""
+    chosen = Architecture(link.value("learner"))
+    return chosen if chosen in kind.architectures else kind.architectures[0]
+
+
+def expected_pace(spec: TrainingSpec) -> Pace | None:
+    """How fast it will be here; None where a moment of it cannot be trained."""
+    recipe = spec.recipe.replace(n_steps=N_TRIED, warmup_steps=0)
+    return _pace(dataclasses.replace(spec, recipe=recipe, seed=0))
+
+
+@lru_cache(maxsize=64)
+def _pace(spec: TrainingSpec) -> Pace | None:
+    """Kept for all that differ in how long they go on alone."""
+    try:
+        with cached.turn(spec.device):
+            return measured_pace(spec)
+    except ConfigError:
+        return None
+
+
+def model_controls() -> None:
+    """The model to train, as the task's learner has it."""
+    architecture = learner(TaskKind(link.value("task")))
+    controls.to_train(link.config().nearest(architecture=architecture)[0])
+
+
+def one_minute(n_steps: int) -> None:
+    """As many updates as a minute holds here, of those that are offered."""
+    most = max((n for n in setup.N_STEPS if n <= n_steps), default=setup.N_STEPS[0])
+    text = _("One minute: {n:,} updates")
+    st.button(
+        text.format(n=most),
+        icon=":material/timer:",
+        type="tertiary",
+        key="one_minute",
+        disabled=most == link.value("n_steps"),
+        on_click=_for_a_minute,
+        args=(most,),
+    )
+
+
+def _for_a_minute(n_steps: int) -> None:
+    """With a warm-up that leaves time to learn."""
+    link.change("n_steps", n_steps)
+    if link.value("warmup_steps") > n_steps // 5:
+        link.change("warmup_steps", max(n for n in setup.WARMUPS if n <= n_steps // 5))
+
+
+def mend_text(fault: Fault) -> str:
+    """The values that mend a fault."""
+    return enumeration(f"{name} = {value}" for name, value in fault.mend.items())
+
+
+def start_spec(spec: TrainingSpec) -> None:
+    """The same for a training that is known already."""
+    try:
+        run = runs.runs().start(spec, owner=runs.owner())
+    except ConfigError as error:
+        st.session_state["refused"] = error.faults
+        return
+    show_run(run.id)
+
+
+def show_run(run_id: str) -> None:
+    """Look at a run, at its newest weights."""
+    runs.remember(run_id)
+    link.restore("at_step")
+    link.change("run", run_id)
+
+
+def watched() -> TrainingRun | None:
+    """The run that the link names, if it is kept."""
+    run = runs.find(link.value("run")) if link.value("run") else None
+    if run is not None:
+        runs.remember(run.id)
+    return run
+
+
+def title(run: TrainingRun) -> str:
+    """What a run is called in a list: task, optimizer, steps, and the start of its id."""
+    task, recipe = terms.option(run.spec.task.kind), run.spec.recipe
+    optimizer = terms.option(recipe.optimizer)
+    text = _("{task} · {optimizer} · {n:,} steps · {name}")
+    return text.format(task=task, optimizer=optimizer, n=recipe.n_steps, name=run.id[:4])
+
+
+def _reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
+    start = starts.start(runs.preset_of(run.id), step)
+    written = fixed_target(starts.build_task_once(run.spec.task)) if is_of_pairs(run) else ()
+    return Run(
+        config=run.spec.config,
+        weights=start.weights,
+        input=_text(run, token_ids, start.weights),
+        target=_text(run, written, start.weights) if written else None,
+        mask=MaskConfig(mask_kind=start.mask_kind),
+        seed=run.spec.seed,
+        device=run.spec.device,
+    )
+
+
+def _text(run: TrainingRun, token_ids: tuple[int, ...], vocabulary: str) -> Input:
+    label = starts.task_tokenizer(run.spec.task).label
+    return Input(tokens=tuple(map(label, token_ids)), token_ids=token_ids, vocabulary=vocabulary)
+
+
+def is_of_pairs(run: TrainingRun) -> bool:
+    """Whether it reads a source and writes a target."""
+    return run.spec.config.architecture is Architecture.ENCODER_DECODER
+
+
+@lru_cache(maxsize=16)
+def _own_row(task: TaskConfig) -> tuple[int, ...]:
+    return fixed_input(starts.build_task_once(task))
+
+
+def run_choice() -> None:
+    """Which run of this session is looked at."""
+    mine = runs.mine()
+    if len(mine) < 2:
+        return
+    with st.container(key="run"):
+        st.selectbox(
+            _("Training runs of this session"),
+            mine,
+            format_func=_title,
+            **link.view("run", link.value("run"), mine),
+        )
+
+
+def _title(run_id: str) -> str:
+    run = runs.find(run_id)
+    return title(run) if run is not None else run_id
+
+
+def forgotten_note(run: TrainingRun | None) -> None:
+    """What to say where the link names a run that is not kept (any more)."""
+    name = link.value("run")
+    if name and run is None:
+        text = _("The training run {name} is no longer kept: start it again.")
+        st.info(text.format(name=literal(name)), icon=":material/search_off:")
+
+
+SCHEDULES = {
+    ScheduleKind.CONSTANT: N_("Warm-up over {warmup} steps, then constant at {peak:g}."),
+    ScheduleKind.COSINE: N_(
+        "Warm-up over {warmup} steps to {peak:g}, then cosine decay to {last:g}."
+    ),
+    ScheduleKind.TRAPEZOID: N_(
+        "Warm-up over {warmup} steps to {peak:g}, constant, then linear decay to "
+        "{last:g} over the last {share:.0%}."
+    ),
+    ScheduleKind.PAPER: N_(
+        "Rises for {warmup} steps, then falls with the inverse square root of the step; "
+        "wider models get smaller rates."
+    ),
+}
+
+ONE_MINUTE = 60.0  # seconds
+
+
+def seconds_sentence(seconds: float, n_steps: int) -> str:
+    """How long it will take here."""
+    text = _(
+        "About {time} here for {n:,} updates: a few of them were just timed. Scores and samples "
+        "come on top."
+    )
+    return text.format(time=_duration(seconds), n=n_steps)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < ONE_MINUTE:
+        return _("{n:.0f} s").format(n=max(1, seconds))
+    return _("{n:.0f} min").format(n=seconds / ONE_MINUTE)
+
+
+def schedule_sentence(recipe: Recipe) -> str:
+    """The schedule in words."""
+    return _(SCHEDULES[recipe.schedule]).format(
+        warmup=recipe.warmup_steps,
+        peak=recipe.learning_rate,
+        last=recipe.learning_rate * recipe.final_share,
+        share=recipe.decay_share,
+    )

@@ -1,0 +1,404 @@
+"""A training while it goes on: its state, its curves, what it writes."""
+
+import dataclasses
+import math
+
+import pandas as pd
+import streamlit as st
+
+from blocks.model.faults import N_, ConfigError
+from blocks.training import loop, loss
+from blocks.training.comparison import differences
+from blocks.training.events import Answer, Sample
+from blocks.training.smoothing import half_life, smoothed
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskKind
+from blocks.training.training_run import RunState, RunView, TrainingRun
+from pages.figures import curves
+from pages.figures.curves import Steps, Told
+from pages.panels.training import shared
+from pages.panels.training.setup import rates_picture
+from pages.ui import chips, link, runs, starts
+from pages.ui.chart import show_now
+from pages.ui.explain import heading, note
+from pages.ui.frame import live_section
+from pages.ui.language import _, enumeration, say_fault
+
+
+def compare_choice(run: TrainingRun) -> None:
+    """Another run to lay over this one."""
+    others = tuple(each for each in runs.mine() if each != run.id)
+    shown = link.value("compare")
+    options = ("", *dict.fromkeys((*others, *([shown] if compared(run) else []))))
+    if len(options) == 1:
+        return
+    with st.container(key="compare"):
+        st.selectbox(
+            _("Compare with"),
+            options,
+            format_func=lambda name: shared._title(name) if name else _("nothing"),
+            **link.view("compare", shown if shown in options else "", options),
+        )
+
+
+def run_buttons(view: RunView) -> None:
+    """Pause, go on, stop: what its state allows; nothing while it makes its last step."""
+    if view.is_leaving_off:
+        return
+    registry = runs.runs()
+    with st.container(horizontal=True, key="run_buttons"):
+        if view.state.is_active:
+            _button("pause", _("Pause"), ":material/pause:", registry.pause, view.id)
+        if view.state is RunState.PAUSED:
+            _button("resume", _("Resume"), ":material/play_arrow:", registry.resume, view.id)
+        if not view.state.has_ended:
+            _button("stop", _("Stop"), ":material/stop:", registry.stop, view.id)
+
+
+def _button(key: str, label: str, icon: str, do, run_id: str) -> None:
+    st.button(label, icon=icon, key=f"{key}_run", on_click=_ask, args=(do, run_id))
+
+
+def _ask(do, run_id: str) -> None:
+    """A run may have ended, or be forgotten, between two looks."""
+    try:
+        do(run_id)
+    except ConfigError as error:
+        st.session_state["run_faults"] = error.faults
+    link.redraw_everything()
+
+
+def ended_note(run: TrainingRun, view: RunView) -> None:
+    """Why it ended before its last step, and the way out."""
+    for fault in st.session_state.pop("run_faults", ()):
+        st.warning(say_fault(fault))
+    if view.fault is None:
+        return
+    st.warning(say_fault(view.fault), icon=":material/error:")
+    if view.fault.mend:
+        st.button(
+            _("Restart with {mend}").format(mend=shared.mend_text(view.fault)),
+            key="start_again_mended",
+            type="primary",
+            on_click=_start_mended,
+            args=(run,),
+        )
+
+
+def _start_mended(run: TrainingRun) -> None:
+    mend = run.status.fault.mend if run.status.fault else {}
+    recipe, _faults = run.spec.recipe.nearest(**mend)
+    shared.start_spec(dataclasses.replace(run.spec, recipe=recipe))
+    link.redraw_everything()
+
+
+STATES = {
+    RunState.QUEUED: N_("waiting"),
+    RunState.RUNNING: N_("running"),
+    RunState.PAUSED: N_("paused"),
+    RunState.FINISHED: N_("finished"),
+    RunState.STOPPED: N_("stopped"),
+    RunState.FAILED: N_("failed"),
+}
+
+
+def state_sentence(view: RunView, position: int | None, wait: float | None) -> str:
+    """Where the run is, and how long it will take."""
+    text = _("{state} · step {step:,} of {n_steps:,} · {seconds:.0f} s on the device")
+    state = _("stopping …") if view.is_leaving_off else _(STATES[view.state])
+    said = text.format(state=state, step=view.step, n_steps=view.n_steps, seconds=view.seconds)
+    return " · ".join((said, *_waiting(view, position, wait)))
+
+
+def _waiting(view: RunView, position: int | None, wait: float | None) -> list[str]:
+    found = []
+    if view.state is RunState.QUEUED and position:
+        found.append(_("number {n} in the queue").format(n=position))
+        if wait is not None:
+            found.append(_("starts in about {seconds:.0f} s").format(seconds=wait))
+    if view.state is RunState.RUNNING and view.seconds_left is not None:
+        found.append(_("about {seconds:.0f} s left").format(seconds=view.seconds_left))
+    return found
+
+
+def run_sentence(view: RunView) -> str:
+    """What the curves of this run say."""
+    guess = guessing(view)
+    if view.evaluations.empty:
+        text = _(
+            "A uniform guess over {n:,} tokens costs {nats:.2f} nats: an untrained "
+            "model starts near that."
+        )
+        return text.format(n=view.spec.config.vocab_size, nats=guess)
+    newest = view.evaluations.iloc[-1]
+    text = _(
+        "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
+        "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
+        "equally likely tokens, of {n:,}. {score_name}: {score}."
+    )
+    said = text.format(
+        step=int(newest.step),
+        loss=newest.held_out_loss,
+        bits=newest.held_out_loss / math.log(2),
+        perplexity=math.exp(min(newest.held_out_loss, 50)),
+        n=view.spec.config.vocab_size,
+        score_name=score_name(view),
+        score=score_text(view, newest.score),
+    )
+    return f"{said} {_learning(view)}".strip()
+
+
+def _learning(view: RunView) -> str:
+    """Whether it has learned the rule, the rows, or not yet anything."""
+    losses = view.evaluations["held_out_loss"]
+    if losses.iloc[-1] > losses.min() + 0.1:
+        return _(
+            "The validation loss is rising again: overfitting, the model begins to memorize "
+            "its training examples."
+        )
+    if losses.iloc[-1] > 0.9 * guessing(view):
+        return _("So far that is hardly better than random guessing.")
+    return ""
+
+
+def guessing(view: RunView) -> float:
+    """The loss of guessing all tokens alike, in nats."""
+    return math.log(view.spec.config.vocab_size)
+
+
+def is_share_text(view: RunView) -> bool:
+    """Whether the score is a share; of a text it is bits."""
+    return view.spec.task.kind is not TaskKind.TEXT
+
+
+def score_name(view: RunView) -> str:
+    """What the score counts."""
+    return _(starts.build_task_once(view.spec.task).score_name)
+
+
+def score_text(view: RunView, score: float) -> str:
+    """The score as people say it."""
+    return f"{score:.1%}" if is_share_text(view) else f"{score:.2f}"
+
+
+def sample_sentence(sample: Sample) -> str:
+    """When it was written, and how much of it is right where that can be told."""
+    said = _("after {n:,} steps").format(n=sample.step)
+    if not sample.answers:
+        return said
+    n_right = sum(answer.written == answer.right for answer in sample.answers)
+    text = _(
+        "{when}: {right} of {n} validation examples right, taking the most probable token each time"
+    )
+    return text.format(when=said, right=n_right, n=len(sample.answers))
+
+
+def answers_table(answers: tuple[Answer, ...]) -> pd.DataFrame:
+    """What was asked, what the model wrote, and what is right, a row each."""
+    rows = [
+        (
+            chips.literally(answer.question),
+            chips.literally(answer.written) or _("(nothing)"),
+            "✓" if answer.written == answer.right else chips.literally(answer.right),
+        )
+        for answer in answers
+    ]
+    return pd.DataFrame(rows, columns=[_("source"), _("generated"), _("reference answer")])
+
+
+def smoothing_note(view: RunView) -> str:
+    """How the smooth curve is made."""
+    text = _(
+        "Smoothed: moving average over the steps, half-life {n:g} steps. Validation "
+        "(held out): {rows} examples never trained on, the same at each evaluation."
+    )
+    recipe = view.spec.recipe
+    return text.format(n=half_life(view.n_steps), rows=recipe.n_eval_batches * recipe.batch_size)
+
+
+MOST_NAMED = 2
+
+
+def compared(run: TrainingRun) -> TrainingRun | None:
+    """The run that it is laid over, if one was chosen and is kept."""
+    other = link.value("compare")
+    return runs.find(other) if other and other != run.id else None
+
+
+def with_smoothed(view: RunView) -> pd.DataFrame:
+    """The curves of a run with the smoothed loss beside the raw one."""
+    return view.curves.assign(smoothed=smoothed(view.curves, n_steps=view.n_steps))
+
+
+def run_names(one: TrainingSpec, other: TrainingSpec) -> tuple[str, str]:
+    """What the two are called in a legend: what they differ in."""
+    found = list(differences(one, other).items())[:MOST_NAMED]
+    if not found:
+        return _("this training run"), _("repeat of the same run")
+    return tuple(enumeration(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def curve_alt(what: str, view: RunView) -> str:
+    """A curve in words."""
+    if view.evaluations.empty:
+        return _("{what}: not measured yet.").format(what=what)
+    first, newest = view.evaluations.iloc[0], view.evaluations.iloc[-1]
+    text = _(
+        "{what}. Validation loss {first:.2f} at step {start:,}, {loss:.2f} at step "
+        "{step:,}; {score_name} {score}."
+    )
+    return text.format(
+        what=what,
+        first=first.held_out_loss,
+        start=int(first.step),
+        loss=newest.held_out_loss,
+        step=int(newest.step),
+        score_name=score_name(view),
+        score=score_text(view, newest.score),
+    )
+
+
+def gradient_alt(view: RunView) -> str:
+    """The size of the gradient in words."""
+    if view.curves.empty:
+        return _("{what}: not measured yet.").format(what=_("Gradient"))
+    norms = view.curves["gradient_norm"]
+    text = _("Gradient norm: {first:.3g} at the first step, {last:.3g} at the last.")
+    return text.format(first=norms.iloc[0], last=norms.iloc[-1])
+
+
+def speed_alt(view: RunView) -> str:
+    """The speed in words."""
+    if view.curves.empty:
+        return _("{what}: not measured yet.").format(what=_("Speed"))
+    text = _("Median speed over the steps: {n:,.0f} tokens per second.")
+    return text.format(n=view.curves["tokens_per_second"].median())
+
+
+STATE_EVERY, CURVES_EVERY = 1.0, 2.0  # seconds: a chart that changes is put up anew, and blinks
+
+
+def what_it_is_learning(run: TrainingRun) -> None:
+    """Everything that changes while it learns; drawn anew again and again until the end."""
+    code = (loss.cross_entropy, loop.Training)
+    heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
+    note(shared.title(run))
+    is_active = run.state.is_active
+    live_section(draw_state, run.id, every=STATE_EVERY if is_active else None)
+    live_section(draw_curves, run.id, every=CURVES_EVERY if is_active else None)
+
+
+def draw_state(run_id: str) -> None:
+    """Where the run is; once it has ended, the whole page is drawn once more."""
+    run = runs.find(run_id)
+    if run is None:
+        st.rerun(scope="app")
+    view = run.view()
+    _state(run, view)
+    was_active = st.session_state.get("seen_active") == run_id
+    st.session_state["seen_active"] = run_id if view.state.is_active else ""
+    if was_active and not view.state.is_active:
+        st.rerun(scope="app")
+
+
+def draw_curves(run_id: str) -> None:
+    """What it has told so far, and what it writes."""
+    run = runs.find(run_id)
+    if run is None:
+        return
+    view, other = run.view(), compared(run)
+    _controls(run)
+    _curves(told(run, view, other), view, _steps(run, other))
+    _samples(view)
+
+
+def _state(run: TrainingRun, view: RunView) -> None:
+    registry = runs.runs()
+    position = wait = None
+    if view.state is RunState.QUEUED:
+        position, wait = registry.position(run.id), registry.expected_wait(run.id)
+    st.progress(view.progress, state_sentence(view, position, wait))
+    run_buttons(view)
+    ended_note(run, view)
+    st.info(run_sentence(view), icon=":material/lightbulb:")
+
+
+def _controls(run: TrainingRun) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom", key="curve_controls"):
+        compare_choice(run)
+        st.toggle(_("Logarithmic step axis"), **link.view("log_steps", link.value("log_steps")))
+
+
+def told(run: TrainingRun, view: RunView, other: TrainingRun | None) -> list[Told]:
+    """What the pictures need of the run, and of the one it is compared with."""
+    if other is None:
+        return [_told(view, "")]
+    names = run_names(run.spec, other.spec)
+    return [_told(view, names[0]), _told(other.view(), names[1])]
+
+
+def _told(view: RunView, name: str) -> Told:
+    return Told(name, with_smoothed(view), view.evaluations, view.layer_gradients)
+
+
+def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
+    left, right = st.columns(2)
+    with left:
+        alt = curve_alt(_("Loss"), view)
+        show_now(loss_picture(pictures, view, steps), key="loss", alt=alt)
+    with right:
+        alt = curve_alt(score_name(view), view)
+        show_now(score_picture(pictures, view, steps), key="score", alt=alt)
+    note(smoothing_note(view))
+    columns = st.columns(3)
+    with columns[0]:
+        recipe, d_model = view.spec.recipe, view.spec.config.d_model
+        figure = rates_picture(recipe, d_model, steps, now=_newest_evaluation(view))
+        show_now(figure, key="rates", alt=shared.schedule_sentence(recipe))
+    with columns[1]:
+        figure = curves.gradients(pictures[0], steps, _)
+        show_now(figure, key="gradients", alt=gradient_alt(view))
+        note(_("Grey: the whole gradient. The darker the blue, the later the layer."))
+    with columns[2]:
+        figure = curves.speed(pictures[0], steps, _)
+        show_now(figure, key="speed", alt=speed_alt(view))
+
+
+def loss_picture(pictures: list[Told], view: RunView, steps: Steps):
+    """Loss over steps."""
+    return curves.loss(pictures, steps, guess=guessing(view), _=_)
+
+
+def score_picture(pictures: list[Told], view: RunView, steps: Steps):
+    """Score over steps."""
+    name, is_share = score_name(view), is_share_text(view)
+    return curves.score(pictures, steps, name=name, is_share=is_share, _=_)
+
+
+def _newest_evaluation(view: RunView) -> int | None:
+    """The step of the newest evaluation: a mark that moves seldom."""
+    return None if view.evaluations.empty else int(view.evaluations["step"].iloc[-1])
+
+
+def _steps(run: TrainingRun, other: TrainingRun | None) -> Steps:
+    """As far as the longest of the runs."""
+    most = max(each.spec.recipe.n_steps for each in (run, other or run))
+    return Steps(most, link.value("log_steps"))
+
+
+def _samples(view: RunView) -> None:
+    """What the model writes, the newest first."""
+    if not view.samples:
+        return
+    st.subheader(_("What it writes"), anchor="samples")
+    with st.container(height=340, key="samples"):
+        for sample in reversed(view.samples):
+            note(sample_sentence(sample))
+            if sample.answers:
+                st.table(answers_table(sample.answers), hide_index=True)
+            else:
+                st.code(sample.text, language=None, wrap_lines=True)

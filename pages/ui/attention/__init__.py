@@ -1,1 +1,0 @@
-"""What the page of attention needs of widgets, cache and words."""

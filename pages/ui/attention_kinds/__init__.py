@@ -1,1 +1,0 @@
-"""Other ways to attend, and heads that share keys and values."""

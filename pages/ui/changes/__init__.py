@@ -1,1 +1,0 @@
-"""What is changed inside the model, on every page that shows one."""

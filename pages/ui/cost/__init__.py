@@ -1,1 +1,0 @@
-"""The page of costs: its settings, sentences and tables."""

@@ -1,1 +1,0 @@
-"""What the page of feed-forward needs of widgets, cache and words."""

@@ -1,0 +1,130 @@
+"""Choosing a change inside the model, and taking it back."""
+
+import streamlit as st
+
+from blocks.observe.interventions import (
+    Intervention,
+    InterventionKind,
+    Part,
+    heads_of,
+    part_choices,
+    patched_paths,
+)
+from blocks.observe.run import Run
+from pages.ui import labelled, link
+from pages.ui.controls import choose, pick, switch
+from pages.ui.interventions import state, words
+from pages.ui.language import _
+
+
+def change_controls(run: Run) -> None:
+    """What to change, how, and where; a button does it."""
+    config = run.config
+    columns = st.columns([3, 2, 2], vertical_alignment="bottom")
+    with columns[0]:
+        pick(
+            "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
+        )
+    with columns[1]:
+        layers = range(config.n_layers)
+        _number("change_layer", _("of layer"), [str(i + 1) for i in layers], _layer(run))
+    with columns[2]:
+        if _part(run) is Part.HEAD:
+            _number("change_head", _("head"), [str(i) for i in range(config.n_heads)], _head(run))
+    choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        switch("change_here", _("only at the pinned token"))
+        st.button(
+            _("Apply"),
+            icon=":material/edit:",
+            type="primary",
+            on_click=state.add,
+            args=(chosen(run),),
+            key="change_it",
+        )
+
+
+def _part(run: Run) -> Part:
+    part = Part(link.value("change_part"))
+    return part if part in part_choices(run.config) else Part.HEAD
+
+
+def _layer(run: Run) -> int:
+    return min(link.value("change_layer"), run.config.n_layers - 1)
+
+
+def _head(run: Run) -> int:
+    return min(link.value("change_head"), run.config.n_heads - 1)
+
+
+def _number(name: str, label: str, labels: list[str], shown: int) -> None:
+    with st.container(key=name):
+        st.selectbox(
+            label,
+            range(len(labels)),
+            format_func=labels.__getitem__,
+            **link.view(name, shown, len(labels)),
+        )
+
+
+def chosen(run: Run) -> Intervention:
+    """The change that the controls describe."""
+    part = _part(run)
+    return Intervention(
+        part=part,
+        layer=_layer(run),
+        head=_head(run) if part is Part.HEAD else None,
+        kind=InterventionKind(link.value("change_kind")),
+        token=labelled.pinned_token(run) if link.value("change_here") else None,
+    )
+
+
+def other_text(run: Run) -> None:
+    """The text that is patched from, where something is or will be."""
+    is_chosen = link.value("change_kind") == InterventionKind.PATCH
+    if not is_chosen and not patched_paths(run.interventions):
+        return
+    st.text_area(
+        _("The other text: change a word, and keep the number of tokens"),
+        height=68,
+        **link.view("other_text", link.value("other_text")),
+    )
+
+
+def note(run: Run) -> None:
+    """At the top of a page: that the model is not as it was, and the way back."""
+    if not run.interventions:
+        return
+    made = "; ".join(words.change(run, change) for change in run.interventions)
+    text = _(
+        "Changed inside the model: {made}. Unless noted otherwise, every picture shows "
+        "the changed model."
+    )
+    with st.container(horizontal=True, vertical_alignment="center", key="changes_note"):
+        st.info(text.format(made=made), icon=":material/edit:")
+        st.button(_("Undo all"), icon=":material/undo:", on_click=state.undo, key="undo_all")
+
+
+def made(run: Run) -> None:
+    """The changes that are made, each with a way back."""
+    with st.container(horizontal=True, gap="small", key="changes_made"):
+        for i, change in enumerate(run.interventions):
+            st.button(
+                words.change(run, change),
+                icon=":material/close:",
+                on_click=state.remove,
+                args=(change,),
+                key=f"undo_{i}",
+                help=_("Undo"),
+            )
+    if note := words.left_out(run):
+        st.caption(note)
+
+
+def switch_off(run: Run, customdata: list) -> None:
+    """A part in the grid of effects was clicked: it is switched off, or on again."""
+    part = heads_of(run.config)[int(customdata[0])]
+    if part in state.asked():
+        state.remove(part)
+    else:
+        state.add(part)

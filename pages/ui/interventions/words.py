@@ -1,0 +1,186 @@
+"""Words for changes inside the model: what was changed, and what came of it."""
+
+from blocks.model.faults import N_
+from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
+from blocks.observe.run import Run
+from pages.ui import tokens
+from pages.ui.interventions import measured, state
+from pages.ui.language import _, literal, ngettext
+from pages.ui.terms import STACKS
+
+PARTS = {
+    Part.HEAD: N_("one head"),
+    Part.ATTENTION: N_("attention"),
+    Part.CROSS_HEAD: N_("one head of cross-attention"),
+    Part.CROSS_ATTENTION: N_("cross-attention"),
+    Part.FEED_FORWARD: N_("feed-forward"),
+    Part.STREAM: N_("the stream after the layer"),
+}
+KINDS = {
+    InterventionKind.ZERO: N_("nothing (switched off)"),
+    InterventionKind.MEAN: N_("its mean over the tokens"),
+    InterventionKind.PATCH: N_("its value for another text"),
+}
+NOTHING = 1e-6
+
+
+def part(name: str) -> str:
+    """What a part is called."""
+    return _(PARTS[Part(name)])
+
+
+def kind(name: str) -> str:
+    """What passes instead."""
+    return _(KINDS[InterventionKind(name)])
+
+
+def change(run: Run, made: Intervention) -> str:
+    """One change, said whole."""
+    named = part(made.part) if made.head is None else _head(made)
+    text = _("layer {layer}, {part}: {kind}")
+    said = text.format(layer=made.layer + 1, part=named, kind=kind(made.kind))
+    if made.stack:
+        said = _(STACKS[made.stack]).format(part=said)
+    if made.token is None:
+        return said
+    token = literal(run.input.labels[made.token])
+    return said + " " + _("at token {n}, {token}").format(n=made.token + 1, token=token)
+
+
+def _head(made: Intervention) -> str:
+    is_cross = made.part is Part.CROSS_HEAD
+    text = _("cross-attention head {head}") if is_cross else _("head {head}")
+    return text.format(head=made.head)
+
+
+def unit(run: Run) -> str:
+    """What the change of the output is measured in."""
+    return _("bits (KL)") if measured.reads_tokens(run) else _("1 − cosine")
+
+
+def left_out(run: Run) -> str:
+    """Which changes this model has no place for; nothing where all fit."""
+    n = len(state.asked()) - len(run.interventions)
+    text = ngettext(
+        "{n} change refers to a layer, head or token that does not exist here: ignored.",
+        "{n} changes refer to a layer, head or token that does not exist here: ignored.",
+        n,
+    )
+    return text.format(n=n) if n else ""
+
+
+def sentence(run: Run, token: int) -> str:
+    """What the changes did to the output, in this run."""
+    moved = measured.moved(run)
+    if max(moved) < NOTHING:
+        return " ".join((_("The output did not change."), _why_not(run))).strip()
+    most = max(range(len(moved)), key=moved.__getitem__)
+    text = _(
+        "{changed} of {n} tokens have another output; the largest change is at {token}: "
+        "{value:.3g} {unit}."
+    )
+    changed = sum(value > NOTHING for value in moved)
+    label = literal(f"{most + 1} · {run.input.labels[most]}")
+    said = text.format(
+        n=len(moved), changed=changed, token=label, value=moved[most], unit=unit(run)
+    )
+    return f"{said} {_at_pinned(run, token)}".strip()
+
+
+def _why_not(run: Run) -> str:
+    if run.other == run.input:
+        return _("The other text is the same as this one: change a word in it.")
+    return _("The changed part passed the same values as before, or nothing after it reads them.")
+
+
+def _at_pinned(run: Run, token: int) -> str:
+    """What became of the likeliest token at the pinned one."""
+    if not measured.reads_tokens(run):
+        return ""
+    row = measured.change(run).iloc[token]
+    before, after = int(row["top_before"]), int(row["top_after"])
+    if before == after:
+        text = _(
+            "At the pinned token {before} stays the top prediction: {p_before:.1%} → {p_after:.1%}."
+        )
+    else:
+        text = _(
+            "At the pinned token the top prediction is now {after}; {before}: "
+            "{p_before:.1%} → {p_after:.1%}."
+        )
+    return text.format(
+        before=literal(tokens.label(run, before)),
+        after=literal(tokens.label(run, after)),
+        p_before=row["p_before"],
+        p_after=row["p_after"],
+    )
+
+
+def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) -> str:
+    """Which part matters most for the pinned token."""
+    worth = [moved[token] for moved in found]
+    most = max(range(len(worth)), key=worth.__getitem__)
+    layer, name = place(run, most)
+    text = _(
+        "{token} depends most on layer {layer}, {part}: without it the output changes "
+        "by {value:.3g} {unit}. Click a cell to ablate that part on the whole page."
+    )
+    label = literal(f"{token + 1} · {run.input.labels[token]}")
+    values = {"layer": layer + 1, "part": name, "value": worth[most], "unit": unit(run)}
+    said = [text.format(token=label, **values), _most_of_heads(run, worth)]
+    if len(found) < len(heads_of(run.config)):
+        text = _("So far {n} of {all} parts have been tried.")
+        said.insert(0, text.format(n=len(found), all=len(heads_of(run.config))))
+    return " ".join(said)
+
+
+def _most_of_heads(run: Run, worth: list[float]) -> str:
+    """Which head matters most, where whole parts outshine them all."""
+    every = heads_of(run.config)
+    heads = [number for number in range(len(worth)) if every[number].head is not None]
+    most = max(heads, key=worth.__getitem__)
+    layer, name = place(run, most)
+    text = _("The most important head is layer {layer}, {head}: {value:.3g} {unit}.")
+    return text.format(layer=layer + 1, head=name, value=worth[most], unit=unit(run))
+
+
+def part_columns(run: Run) -> list[str]:
+    """What the parts of one layer are called."""
+    parts = heads_of(run.config)[: len(heads_of(run.config)) // run.config.n_layers]
+    return [part(each.part) if each.head is None else str(each.head) for each in parts]
+
+
+def place(run: Run, number: int) -> tuple[int, str]:
+    """The layer (from 0) and the name of a part, counted through all layers."""
+    made = heads_of(run.config)[number]
+    named = part(made.part) if made.head is None else _("head {head}").format(head=made.head)
+    return made.layer, named
+
+
+def marked(run: Run) -> tuple[int, ...]:
+    """The parts that are switched off now, counted through all layers."""
+    every = heads_of(run.config)
+    return tuple(every.index(made) for made in state.asked() if made in every)
+
+
+def moved_alt(run: Run, token: int) -> str:
+    """The picture of the change in words."""
+    moved = measured.moved(run)
+    text = _("Change of the output at each token, in {unit}: largest {most:.3g}; pinned {at:.3g}.")
+    return text.format(unit=unit(run), most=max(moved), at=moved[token])
+
+
+def candidates_alt(run: Run, token: int) -> str:
+    """The candidates in words."""
+    rows = "; ".join(
+        f"{row.label} {row.p_before:.1%} → {row.p_after:.1%}"
+        for row in measured.candidates(run, token).itertuples()
+    )
+    text = _("Probabilities at {token} before and after the change: {rows}.")
+    return text.format(token=run.input.labels[token], rows=rows)
+
+
+def effects_alt(run: Run, token: int, *_measured: object) -> str:
+    """The grid of effects in words."""
+    text = _("Effect of each head and part of each layer on {token}, in {unit}.")
+    return text.format(token=run.input.labels[token], unit=unit(run))

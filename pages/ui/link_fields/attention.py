@@ -1,0 +1,37 @@
+"""What a link carries for the page of attention."""
+
+from pages.ui.readers import Field, choice, flag, whole
+from pages.ui.settings import MAX_TOKENS
+
+LENGTHS = (128, 256, 512, 1024, 2048, 4096)
+
+KINDS_FIELDS: dict[str, Field] = {
+    "kinds_window": Field(whole(1, MAX_TOKENS), 4),
+    "kinds_stride": Field(whole(1, MAX_TOKENS), 4),
+    "measure_kinds": Field(flag, False),
+    "kinds_up_to": Field(whole(LENGTHS[0], LENGTHS[-1]), 2048),
+}
+
+
+STEPS = ("qkv", "scores", "scaled", "bias", "mask", "softmax", "mix", "write")
+SORTS = (
+    "layer",
+    "entropy_bits",
+    "distance_tokens",
+    "first_token",
+    "same_token",
+    "previous_token",
+    "induction",
+)
+COUNTED = ("one_head", "all_heads")
+
+FIELDS: dict[str, Field] = {
+    "attention_step": Field(choice(STEPS), "qkv"),
+    "key": Field(whole(0, 10**6), None),
+    "feature": Field(whole(0, 10**6), 0),
+    "is_scaled": Field(flag, True),
+    "counted": Field(choice(COUNTED), "one_head"),
+    "sort_heads_by": Field(choice(SORTS), "layer"),
+    "edges": Field(whole(1, 16), 4),
+    "least_share": Field(whole(1, 50), 2),
+}

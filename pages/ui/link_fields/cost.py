@@ -1,0 +1,52 @@
+"""What a link carries for the page of costs."""
+
+from blocks.cost.hardware import HARDWARE
+from pages.ui.readers import Field, choice, flag, whole, within
+
+MOST_ATTEMPTS = 99
+PHASES = ("prefill", "decode")
+SWEPT = ("tokens", "d_model", "n_heads", "batch")
+DIRECTIONS = ("forward", "forward_backward")
+SWEEP_LENGTHS = (16, 32, 64, 128, 256, 512)
+
+# How often something was measured: 0, not yet; another number, measured anew.
+MEASURED_FIELDS: dict[str, Field] = {
+    "measure_device": Field(whole(0, MOST_ATTEMPTS), 0),
+    "phase": Field(choice(PHASES), "prefill"),
+    "measure_sweep": Field(whole(0, MOST_ATTEMPTS), 0),
+    "swept": Field(choice(SWEPT), "tokens"),
+    "sweep_direction": Field(choice(DIRECTIONS), "forward"),
+    "sweep_len": Field(whole(1, SWEEP_LENGTHS[-1]), 64),
+    "measure_dtypes": Field(whole(0, MOST_ATTEMPTS), 0),
+}
+
+
+LONGEST, LARGEST_BATCH = 2**20, 2**16
+PASSES = ("training", "forward", "prefill", "decode")
+USES = ("training", "inference")
+WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "int8", "int4")
+TRAINED_FORMATS = ("float32", "bfloat16", "float16")
+OPTIMIZER_STATES = ("adam", "sgd", "momentum", "muon")
+MOST_TOKENS, MOST_DEVICES = 10**15, 10**6
+
+# What more than the section around its widget follows.
+OF_SEVERAL_SECTIONS = {
+    *("memory_use", "weight_format", "optimizer_states", "master_weights"),
+    *("checkpointing", "fused_attention", "usable_memory", "n_training_devices"),
+}
+FIELDS: dict[str, Field] = {
+    "context_len": Field(whole(1, LONGEST), 1024),
+    "n_texts": Field(whole(1, LARGEST_BATCH), 1),
+    "counted_pass": Field(choice(PASSES), "training"),
+    "memory_use": Field(choice(USES), "training"),
+    "weight_format": Field(choice(WEIGHT_FORMATS), "bfloat16"),
+    "optimizer_states": Field(choice(OPTIMIZER_STATES), "adam"),
+    "master_weights": Field(flag, True),
+    "checkpointing": Field(flag, False),
+    "fused_attention": Field(flag, True),
+    "usable_memory": Field(within(0.1, 1.0), 0.9),
+    "n_training_tokens": Field(whole(1, MOST_TOKENS), None),
+    "training_device": Field(choice(HARDWARE), "h100-sxm"),
+    "n_training_devices": Field(whole(1, MOST_DEVICES), 1),
+    "utilisation": Field(within(0.01, 1.0), 0.4),
+}

@@ -1,1 +1,0 @@
-"""What the page of masks needs of widgets, cache and words."""

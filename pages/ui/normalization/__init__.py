@@ -1,1 +1,0 @@
-"""What the page of normalization needs of widgets, cache and words."""

@@ -1,1 +1,0 @@
-"""The page of parameters: its settings, sentences and tables."""

@@ -1,1 +1,0 @@
-"""What the page of positions needs of widgets, cache and words."""
