@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
-.PHONY: pocket run test check lint types translations unit e2e bench browser clean help
+.PHONY: pocket run test check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -E '^[a-z0-9]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 run: $(VENV)/installed          ## install what the app needs and start it
 	$(BIN)/streamlit run app.py
@@ -19,6 +19,10 @@ check: lint types          ## lint, types, and all tests at once: a red one hide
 lint:            ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+format:          ## style and imports, mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 types:           ## mypy, strict, on blocks/
 	$(BIN)/mypy

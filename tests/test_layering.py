@@ -1,6 +1,7 @@
 """Who may import whom: the table of rooms, held by reading the imports."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,11 +22,21 @@ class Room:
     for_types_only: tuple[str, ...] = ()
 
 
+# Inside blocks/ each room imports those before it only.
+BLOCKS_ROOMS = ["model", "observe", "text", "cost", "corpora", "weights", "training", "inspection"]
 ROOMS = (
+    *(
+        Room(
+            f"blocks/{name}/*.py",
+            never=tuple(f"blocks.{later}" for later in BLOCKS_ROOMS[i + 1 :]),
+        )
+        for i, name in enumerate(BLOCKS_ROOMS)
+    ),
     Room("blocks/**/*.py", never=("streamlit", "plotly", "pages", "app")),
-    Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.ui")),
-    Room("pages/ui/**/*.py", never=("plotly",), for_types_only=("torch",)),
-    Room("pages/sections/**/*.py", never=("torch", "plotly")),
+    Room("pages/figures/**/*.py", never=("streamlit", "torch", "pages.ui", "pages.panels")),
+    Room("pages/ui/**/*.py", never=("plotly", "pages.panels"), for_types_only=("torch",)),
+    Room("pages/panels/**/*_picture.py", never=("streamlit", "torch", "pages.ui")),
+    Room("pages/panels/**/*.py", never=("plotly",), for_types_only=("torch",)),
     Room("pages/*.py", never=("torch", "plotly")),
     Room("app.py", never=("torch", "plotly")),
 )
@@ -70,12 +81,25 @@ def test_a_file_imports_only_what_its_room_knows(room: Room, path: Path):
     assert violations(path.read_text(encoding="utf-8"), room, package) == []
 
 
+def test_every_room_of_blocks_has_its_place_in_the_order():
+    rooms = {path.parent.name for path in ROOT.glob("blocks/*/__init__.py")}
+    assert rooms == set(BLOCKS_ROOMS)
+    assert [path.name for path in ROOT.glob("blocks/*.py")] == ["__init__.py"]
+
+
+@pytest.mark.parametrize("room", BLOCKS_ROOMS)
+def test_what_a_room_exports_hides_none_of_its_modules(room: str):
+    exported = importlib.import_module(f"blocks.{room}").__all__
+    assert not {path.stem for path in ROOT.glob(f"blocks/{room}/*.py")} & {*exported}
+
+
 def test_files_are_found():
     found = {path.relative_to(ROOT).as_posix() for _, path in FILES}
-    assert {"blocks/config.py", "blocks/inspection/flow.py"} <= found
+    assert {"blocks/model/config.py", "blocks/inspection/lens.py"} <= found
 
 
-BLOCKS, FIGURES, UI, SECTIONS, PAGES, APP = ROOMS
+MODEL, OBSERVE = ROOMS[:2]
+BLOCKS, FIGURES, UI, PICTURES, PANELS, PAGES, APP = ROOMS[len(BLOCKS_ROOMS) :]
 
 
 @pytest.mark.parametrize(
@@ -85,6 +109,9 @@ BLOCKS, FIGURES, UI, SECTIONS, PAGES, APP = ROOMS
         (BLOCKS, "def show():\n    from plotly import graph_objects"),
         (BLOCKS, "try:\n    import numpy, pages.ui\nexcept ImportError:\n    pass"),
         (BLOCKS, "if TYPE_CHECKING:\n    import plotly"),
+        (MODEL, "from blocks import observe"),
+        (MODEL, "from ..cost.parameters import count_parameters"),
+        (OBSERVE, "from blocks.cost import memory"),
         (FIGURES, "import torch.nn"),
         (FIGURES, "from pages import ui"),
         (FIGURES, "from ..ui import frame"),
@@ -92,7 +119,9 @@ BLOCKS, FIGURES, UI, SECTIONS, PAGES, APP = ROOMS
         (UI, "import torch"),
         (UI, "if TYPE_CHECKING:\n    pass\nelse:\n    import torch"),
         (UI, "if TYPE_CHECKING:\n    import plotly.express"),
-        (SECTIONS, "import torch"),
+        (PICTURES, "import streamlit"),
+        (PANELS, "import torch"),
+        (PANELS, "import plotly.graph_objects"),
         (PAGES, "class A:\n    import torch"),
         (PAGES, "import numpy\nif True:\n    from torch import Tensor"),
         (APP, "import plotly.graph_objects as go"),
@@ -124,6 +153,28 @@ def test_a_planted_violation_is_caught(room: Room, source: str):
 def test_what_a_room_knows_is_no_violation(room: Room, source: str):
     package = ".".join(Path(room.files.split("/*")[0]).parts)
     assert violations(source, room, package) == []
+
+
+def modules(*folders: str) -> dict[str, Path]:
+    """Every module below these folders, by its full name."""
+    paths = [path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py")]
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
+    return {name: path for path, name in names.items() if path.name != "__init__.py"}
+
+
+def test_what_one_panel_alone_uses_lies_beside_it():
+    everyone = {**modules("pages"), "app": ROOT / "app.py"}
+    imports = {
+        name: set(imported(ast.parse(path.read_text()), name.rpartition(".")[0], at_runtime=False))
+        for name, path in everyone.items()
+    }
+    users = {
+        name: [user for user, found in imports.items() if name in found]
+        for name in modules("pages/ui", "pages/figures")
+    }
+    ui = ("pages.ui.", "pages.figures.")
+    lonely = {n: u for n, u in users.items() if len(u) < 2 and not "".join(u).startswith(ui)}
+    assert lonely == {}
 
 
 def test_blocks_load_neither_streamlit_nor_plotly():

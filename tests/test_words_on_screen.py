@@ -32,7 +32,10 @@ NO_WORDS = re.compile(
     r"|English|中文|Adam|Muon|Tensor|Matrix|\{\"model_type\".*"
 )
 # A text that is read, and a task with the model that has learned it.
-NO_SCREEN = ("pages/ui/fields.py: the small robot", "pages/ui/normalization/measured.py: sorting")
+NO_SCREEN = (
+    "pages/ui/fields.py: the small robot",
+    "pages/panels/normalization/depth_facts.py: sorting",
+)
 
 
 def is_no_screen(node: ast.AST) -> bool:

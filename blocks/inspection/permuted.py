@@ -25,7 +25,7 @@ def orders(n: int, seed: int, count: int) -> list[Tensor]:
 def reaching_token(mask: Tensor | None, token: int) -> int:
     """A token that others may see: this one, or else the first that another query may see.
 
-    `mask` as `blocks.masks` builds it; of several sequences, the first is meant.
+    `mask` as `blocks.model.masks` builds it; of several sequences, the first is meant.
     """
     if mask is None:
         return token

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Architecture(StrEnum):
-    """What is built of the layers: see `blocks.models`."""
+    """What is built of the layers: see `blocks.model.models`."""
 
     BLOCK = "block"
     ENCODER = "encoder"
@@ -36,7 +36,7 @@ class NormPlacement(StrEnum):
 
 
 class PositionKind(StrEnum):
-    """How a token learns where it stands: see `blocks.positions`."""
+    """How a token learns where it stands: see `blocks.model.positions`."""
 
     NONE = "none"
     SINUSOIDAL = "sinusoidal"

@@ -3,7 +3,7 @@
     pre        x + f(norm(x))
     post       norm(x + f(x))
     sandwich   x + norm(f(norm(x)))
-    parallel   x + f(norm(x)) + g(norm(x))     (see `blocks.layers`)
+    parallel   x + f(norm(x)) + g(norm(x))     (see `blocks.model.layers`)
 
 Post is Vaswani et al. 2017; pre and its effect on depth, Xiong et al. 2020; sandwich, Ding et
 al. 2021; parallel, Wang and Komatsuzaki 2021. The connection is He et al. 2015.

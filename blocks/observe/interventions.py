@@ -1,7 +1,7 @@
 """Changing something inside a model while it runs, to see what depends on it.
 
-Each change replaces what passes one probe (see `blocks.probe`): a part writes nothing, or what it
-writes on average, or what it wrote for another input. Nothing in the model itself is changed.
+Each change replaces what passes one probe (see `blocks.model.probe`): a part writes nothing, or
+what it writes on average, or what it wrote for another input. Nothing in the model is changed.
 Ablation and activation patching as in Wang et al. 2022, section 2; Meng et al. 2022, section 2.
 """
 
@@ -53,8 +53,9 @@ class Intervention:
     """One change: of which part of which layer, at one token or (None) at all of them.
 
     `head` belongs to parts that are heads, `stack` (encoder or decoder) to a model that has both.
-    As text, which a link carries: "head_out.2.3:zero" is head 3 of layer 2 (both from 0),
-    "decoder.attention_out.0:mean@5" what attention of the decoder writes at token 5.
+    Plain strings stand for enums. As text, which a link carries: "head_out.2.3:zero" is head 3 of
+    layer 2 (both from 0), "decoder.attention_out.0:mean@5" what attention of the decoder writes at
+    token 5.
     """
 
     part: Part
@@ -63,6 +64,10 @@ class Intervention:
     head: int | None = None
     token: int | None = None
     stack: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", Part(self.part))
+        object.__setattr__(self, "kind", InterventionKind(self.kind))
 
     @property
     def path(self) -> str:

@@ -3,17 +3,17 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.shipped import shipped
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from blocks.text.bpe import N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.vocabulary import WordTokenizer
 
-SHIPPED = Path(__file__).parents[2] / "assets" / "tokenizers" / "bpe.json"
+SHIPPED = shipped("tokenizers", "bpe.json")
 
 
 @cache

@@ -1,17 +1,17 @@
 """Train the tokenizer that ships with Blockscope: `python -m blocks.training.shipped_tokenizer`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from blocks.corpora.stories import TONGUES, Language, stories
 from blocks.corpora.texts import python_documentation
+from blocks.model.shipped import shipped
 from blocks.text.bpe import BytePairTokenizer, train_bpe
 from blocks.text.tokenizers import SHIPPED
 
 VOCAB_SIZE = 1024
 N_STORIES = 2_000
 N_REPEATS = 800
-EXPLANATIONS = Path(__file__).parents[2] / "assets" / "text"
+EXPLANATIONS = shipped("text")
 
 
 def train_shipped() -> BytePairTokenizer:

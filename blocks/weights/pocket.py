@@ -1,11 +1,11 @@
 """The small trained models that ship with us; `make pocket` trains them anew."""
 
 from functools import lru_cache
-from pathlib import Path
 
+from blocks.model.shipped import shipped
 from blocks.weights.model_file import ModelFile, read_model_file
 
-FOLDER = Path(__file__).parents[2] / "assets" / "models"
+FOLDER = shipped("models")
 
 
 @lru_cache(maxsize=1)

@@ -1,1 +1,1 @@
-"""."""
+"""What the pages show, panel by panel: measuring, sentences, tables; pictures beside them."""

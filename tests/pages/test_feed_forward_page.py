@@ -120,7 +120,7 @@ def test_the_width_sweep_is_exact():
 
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch):
     at = page(**SMALL)
-    monkeypatch.setattr("pages.ui.feed_forward.measured.memory_budget", lambda: 60_000)
+    monkeypatch.setattr("pages.panels.feed_forward.width.memory_budget", lambda: 60_000)
     visit(at, seed=5, **SMALL)
     assert_works(at)
     assert "need more memory" in said(at)

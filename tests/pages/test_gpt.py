@@ -127,8 +127,8 @@ def test_stop_keeps_what_is_there():
 
 
 def test_what_is_slow_is_written_in_sight(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pages.sections.writing.AT_ONCE", 0)
-    monkeypatch.setattr("pages.sections.writing.A_MOMENT", 0.001)
+    monkeypatch.setattr("pages.panels.gpt.writing.AT_ONCE", 0)
+    monkeypatch.setattr("pages.panels.gpt.writing.A_MOMENT", 0.001)
     at = gpt(n_new_tokens=8, sampling_seed=77)
     assert len(chances(at)) == 8
 

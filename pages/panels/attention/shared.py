@@ -1,7 +1,7 @@
 """Exact numbers of ways to attend, and of heads that share."""
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -74,10 +74,6 @@ def sinks(run: Run) -> pd.DataFrame:
     """`first_token` of all layers."""
     found = [first_token(run, layer) for layer in range(run.config.n_layers)]
     return pd.concat(found, ignore_index=True)
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def token(run: Run, i: int) -> str:

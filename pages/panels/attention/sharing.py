@@ -1,7 +1,7 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,9 @@ from pages.ui.language import _, enumeration
 from pages.ui.said import say
 
 MOST_HEADS = 12
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 _MOVED = {True: "kl_bits", False: "relative"}

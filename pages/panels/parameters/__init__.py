@@ -1,1 +1,1 @@
-"""."""
+"""The panels of the page Parameters."""

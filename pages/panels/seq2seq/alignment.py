@@ -9,8 +9,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.corpora.stories import Language
-from blocks.inspection import alignment, two_texts
 from blocks.inspection import alignment as measures
+from blocks.inspection import two_texts
 from blocks.inspection.alignment import MEAN, Links, Row, score
 from blocks.inspection.two_texts import AttentionKind
 from blocks.model.faults import N_
@@ -64,7 +64,7 @@ def truth(run: Run) -> str:
         return "no_grammar"
     if true_links(run) is not None:
         return "known"
-    is_said = alignment.true_links(source_words(run), (None,)) is not None
+    is_said = measures.true_links(source_words(run), (None,)) is not None
     return "other_target" if is_said else "not_said"
 
 
@@ -73,26 +73,26 @@ def true_links(run: Run) -> Links | None:
     """The grammar's links of this pair; None where it does not know them."""
     if not shared.knows_grammar(run):
         return None
-    return alignment.true_links(source_words(run), target_words(run))
+    return measures.true_links(source_words(run), target_words(run))
 
 
 @lru_cache(maxsize=16)
 def strongest(run: Run) -> list[list[list[int]]]:
     """The most-read source token of each row, by layer and head; the last head is the mean."""
     found = two_texts.patterns(cached.recording(run), AttentionKind.CROSS, run.config)
-    return alignment.strongest(found)
+    return measures.strongest(found)
 
 
 @lru_cache(maxsize=64)
 def found_links(run: Run, layer: int, head: int, row: str) -> Links:
     """What a head links, or (head −1) the mean of the layer."""
     one = strongest(run)[layer][head]
-    return alignment.hard_links(one, source_words(run), target_words(run), Row(row))
+    return measures.hard_links(one, source_words(run), target_words(run), Row(row))
 
 
 def source_language(run: Run) -> Language:
     """The language that is read."""
-    return alignment.language_of([word for word in source_words(run) if word is not None])
+    return measures.language_of([word for word in source_words(run) if word is not None])
 
 
 def held_out_steps(run: Run):
@@ -110,14 +110,14 @@ def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
         raise ValueError("no model of the sentences that are held out")
     model = cached.model(alone)
     with cached.turn(alone.device):
-        return alignment.over_pairs(model, pairs, language, reader, alone.device)
+        return measures.over_pairs(model, pairs, language, reader, alone.device)
 
 
 @lru_cache(maxsize=32)
 def _held_out_score(alone: Run, language: Language, n_parts: int) -> pd.DataFrame:
     """The error rate of each head over the first parts, one column a row of attention."""
     found = pd.concat([_held_out_part(alone, language, part) for part in range(n_parts)])
-    table = alignment.summed(found).pivot(index=["layer", "head"], columns="row", values="error")
+    table = measures.summed(found).pivot(index=["layer", "head"], columns="row", values="error")
     return table.rename(columns={str(Row.WRITES): "held_out", str(Row.READS): "held_out_reads"})
 
 
@@ -131,7 +131,7 @@ def aligned_heads(run: Run, n_parts: int) -> pd.DataFrame:
     """
     heads = range(run.config.n_heads)
     layers = range(run.config.n_decoder_layers)
-    places = [(layer, head) for layer in layers for head in (*heads, alignment.MEAN)]
+    places = [(layer, head) for layer in layers for head in (*heads, measures.MEAN)]
     table = pd.DataFrame(places, columns=["layer", "head"])
     if true_links(run) is not None:
         table = table.merge(_on_this_sentence(run), on=["layer", "head"])
@@ -144,7 +144,7 @@ def aligned_heads(run: Run, n_parts: int) -> pd.DataFrame:
 def _on_this_sentence(run: Run) -> pd.DataFrame:
     true = true_links(run) or frozenset()
     found = two_texts.patterns(cached.recording(run), AttentionKind.CROSS, run.config)
-    table = alignment.all_heads(found, source_words(run), target_words(run), true)
+    table = measures.all_heads(found, source_words(run), target_words(run), true)
     one = table[table["row"] == Row.WRITES].reset_index(drop=True)
     other = table[table["row"] == Row.READS].reset_index(drop=True)
     return one.drop(columns="row").assign(error_reads=other["error"])
@@ -156,14 +156,14 @@ def least_error(run: Run) -> float:
     seen = run.input.is_token()[0].tolist()  # padding is masked, so no word is linked to it
     is_special = [word is None for word in source_words(run)]
     may_be_silent = any(a and b for a, b in zip(seen, is_special, strict=True))
-    return alignment.least_error(true, target_words(run), may_be_silent=may_be_silent)
+    return measures.least_error(true, target_words(run), may_be_silent=may_be_silent)
 
 
 @lru_cache(maxsize=32)
 def cross_weights(run: Run, layer: int, head: int) -> NDArray[np.float32]:
     """Cross-attention of a head, or (head −1) of the mean of the layer, NaN where masked."""
     found = two_texts.pattern(cached.recording(run), AttentionKind.CROSS, layer).float()
-    one = found.mean(dim=0) if head == alignment.MEAN else found[head]
+    one = found.mean(dim=0) if head == measures.MEAN else found[head]
     return two_texts.weights(one, shared._allowed(run, AttentionKind.CROSS))
 
 

@@ -1,0 +1,33 @@
+"""The examples of the README run, and so does what it says of installing."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def test_examples_are_found():
+    assert len(EXAMPLES) >= 5
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_runs(example: str):
+    exec(compile(example, "README.md", "exec"), {"__name__": "example"})
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_the_library_needs_what_the_app_needs():
+    required = (ROOT / "requirements.txt").read_text().split()
+    assert set(PROJECT["project"]["dependencies"]) <= set(required)
+
+
+def test_every_room_is_installed():
+    rooms = {f"blocks.{path.parent.name}" for path in ROOT.glob("blocks/*/__init__.py")}
+    packages = PROJECT["tool"]["setuptools"]["packages"]
+    assert {"blocks", *rooms} == {name for name in packages if "assets" not in name}
