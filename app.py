@@ -8,7 +8,7 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
-from pages.sections.home import reading
+from pages.panels.home import reading
 from pages.ui import link
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language

@@ -21,11 +21,11 @@ from pages.panels.attention.pattern import (
 from pages.panels.attention.scaling import draw_curves, why_divide
 from pages.panels.attention.sharing import who_shares
 from pages.panels.attention.steps import draw_step, draw_strip, steps_of_a_head
+from pages.panels.contribution_graph import ROW, way_through_all_layers
+from pages.panels.contribution_graph import draw as draw_graph
 from pages.panels.heads import draw_one_head
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import what_if
-from pages.sections.contribution_graph import ROW, way_through_all_layers
-from pages.sections.contribution_graph import draw as draw_graph
 from pages.ui import cached, labelled, link, panel, words
 from pages.ui import contribution_graph as graph
 from pages.ui.chart import drawn

@@ -11,8 +11,8 @@ from blocks.model.kinds import Architecture
 from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
-from pages.figures import flow, heads, strip
-from pages.panels.block import values_picture
+from pages.figures import flow, heads
+from pages.panels.block import strip_picture, values_picture
 from pages.panels.heads import draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import what_if
@@ -147,7 +147,7 @@ def what_to_take(run: Run) -> None:
 
 def draw_strip(run: Run, layer: int, stage: str):
     """The block, as it ran."""
-    return strip.block_strip(labelled.stages(run, layer), selected=stage, _=_)
+    return strip_picture.block_strip(labelled.stages(run, layer), selected=stage, _=_)
 
 
 def draw_bands(run: Run, layer: int, before: Run | None):

@@ -128,11 +128,18 @@ def named(tree: ast.AST) -> dict[str, Function]:
     return found | {f.name: ("", f.name) for f in tree.body if isinstance(f, ast.FunctionDef)}
 
 
+def own_names(function: ast.FunctionDef) -> set[str]:
+    """What a function is given, and what it binds itself."""
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg))
+    return {*given, *(name.id for name in names if isinstance(name.ctx, ast.Store))}
+
+
 def used(function: ast.FunctionDef, module: str, names: dict[str, Function]) -> set[Function]:
     """The functions that a function names, by module."""
-    found = set()
+    found, own = set(), own_names(function)
     for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id in names:
+        if isinstance(node, ast.Name) and node.id in names.keys() - own:
             home, name = names[node.id]
             found.add((home or module, name))
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in names:
@@ -142,7 +149,9 @@ def used(function: ast.FunctionDef, module: str, names: dict[str, Function]) -> 
 
 def speaking(uses: dict[Function, set[Function]]) -> set[Function]:
     """The functions whose answer may depend on the language."""
-    found = {("pages.ui.language", name) for name in ("_", "ngettext", "say", "current_language")}
+    found = {
+        ("pages.ui.language", name) for name in ("_", "ngettext", "say_fault", "current_language")
+    }
     while more := {name for name, others in uses.items() if others & found} - found:
         found |= more
     return found

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from drawn import bytes_sent, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.figures.contribution_graph import LEVELS, WIDTHS, Shares, graph
 from pages.figures.theme import ATTENTION, PINNED
+from pages.panels.contribution_graph_picture import LEVELS, WIDTHS, Shares, graph
 
 NASTY = ("<b>x</b>", "␣球", "&amp;", "球" * 40, "🤖")
 

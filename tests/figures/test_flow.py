@@ -11,8 +11,8 @@ from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
 from blocks.model.kinds import NormPlacement
 from pages.figures import flow
-from pages.figures.strip import BRANCH, MOST_WIDTH, TRUNK, block_strip
 from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, NORM, PINNED, RESIDUAL, faint
+from pages.panels.block.strip_picture import BRANCH, MOST_WIDTH, TRUNK, block_strip
 
 BLOCKS = [
     {

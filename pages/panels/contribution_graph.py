@@ -5,7 +5,7 @@ import streamlit as st
 
 from blocks.inspection import contribution_graph as measures
 from blocks.observe.run import Run
-from pages.figures import contribution_graph as pictures
+from pages.panels import contribution_graph_picture as pictures
 from pages.ui import contribution_graph as graph
 from pages.ui import link
 from pages.ui.chart import show

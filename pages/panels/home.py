@@ -8,8 +8,8 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
+from pages.panels.contribution_graph import draw, how_to_read
 from pages.panels.gpt import next_token, next_token_picture, writing
-from pages.sections.contribution_graph import draw, how_to_read
 from pages.ui import cached, labelled, link, tokens
 from pages.ui import contribution_graph as graph
 from pages.ui.chart import show
