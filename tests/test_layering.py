@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -162,12 +163,22 @@ def modules(*folders: str) -> dict[str, Path]:
     return {name: path for path, name in names.items() if path.name != "__init__.py"}
 
 
-def test_what_one_panel_alone_uses_lies_beside_it():
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """What each module of the app imports."""
     everyone = {**modules("pages"), "app": ROOT / "app.py"}
-    imports = {
+    return {
         name: set(imported(ast.parse(path.read_text()), name.rpartition(".")[0], at_runtime=False))
         for name, path in everyone.items()
     }
+
+
+def test_no_module_imports_itself_through_others(imports: dict[str, set[str]]):
+    sorter = TopologicalSorter({name: found & imports.keys() for name, found in imports.items()})
+    sorter.prepare()
+
+
+def test_what_one_panel_alone_uses_lies_beside_it(imports: dict[str, set[str]]):
     users = {
         name: [user for user, found in imports.items() if name in found]
         for name in modules("pages/ui", "pages/figures")

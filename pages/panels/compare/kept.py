@@ -87,7 +87,7 @@ def as_csv(entries: Sequence[Kept], n: int, weight_format: str) -> str:
     rows, counted = [], {"n": n, "weight_format": weight_format}
     for entry in entries:
         run = beside.run_as_it_is(entry)
-        counts = vars(shared.summary(run.config, n, weight_format))
+        counts = vars(trade_offs.summary(run.config, n, weight_format))
         used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
         fields = settings_in_use(run.config)
         rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, **counted})
@@ -215,7 +215,7 @@ def _renamed(i: int, key: str) -> None:
 
 def _counts(entry: kept.Kept, n: int) -> str:
     run = beside.run_as_it_is(entry)
-    found = shared.summary(run.config, n, trade_offs.weight_format())
+    found = trade_offs.summary(run.config, n, trade_offs.weight_format())
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
     return text.format(
         total=found.parameters,

@@ -162,7 +162,7 @@ def how_many_differ(pair: shared.Pair) -> str:
 
 def dearer(pair: shared.Pair, n: int, weight_format: str) -> str:
     """What B costs more or less than A, and which part makes the difference."""
-    a, b = (shared.summary(run.config, n, weight_format) for run in pair.both)
+    a, b = (trade_offs.summary(run.config, n, weight_format) for run in pair.both)
     by_kind = measured_by_kind(pair.a.config, pair.b.config)
     said = [_parameters(a.parameters, b.parameters, by_kind), _reading_text(pair, n)]
     said.append(_cache(a.cache_bytes, b.cache_bytes, trade_offs.cache_format(weight_format)))

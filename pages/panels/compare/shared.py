@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,7 +9,6 @@ import pandas as pd
 from blocks import ModelConfig
 from blocks.cost.fit import n_parameters
 from blocks.cost.memory import run_fault
-from blocks.cost.summary import Summary, summarise
 from blocks.inspection.settings import differing
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
@@ -81,12 +79,6 @@ def pinned(found: Pair) -> int:
 N_ROUNDS, N_LIKELIEST = 7, 6
 
 
-@lru_cache(maxsize=256)
-def summary(config: ModelConfig, n: int, weight_format: str) -> Summary:
-    """The numbers by which one is chosen, bytes in this number format."""
-    return summarise(config, n=n, dtype=weight_format)
-
-
 def predicts_alike(pair: Pair) -> bool:
     """Whether what both expect can be compared: one architecture, one vocabulary, one text."""
     a, b = pair.both
@@ -147,7 +139,7 @@ def _used(run: Run) -> dict[str, Any]:
 
 def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
     """What is counted of both, where either has it; nothing is built."""
-    a, b = (summary(run.config, n, weight_format) for run in pair.both)
+    a, b = (trade_offs.summary(run.config, n, weight_format) for run in pair.both)
     return [
         Row(
             trade_offs.title(name, n, weight_format),

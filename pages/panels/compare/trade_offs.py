@@ -1,5 +1,6 @@
 """All that can be compared, as points on two axes: what is kept, B, and what was published."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -7,10 +8,10 @@ import pandas as pd
 
 from blocks import ModelConfig
 from blocks.cost.pareto import pareto_front
+from blocks.cost.summary import Summary, summarise
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import token_label
-from pages.panels.compare import shared
 from pages.panels.cost import shared as cost_shared
 from pages.ui import link, starts
 from pages.ui.compare import beside, kept
@@ -37,6 +38,12 @@ CACHED_FORMATS = ("float32", "bfloat16", "float16")
 BYTES = ("weight_bytes", "cache_bytes", "memory")
 
 FLOPS = ("read_flops", "decode_flops", "training_flops")
+
+
+@lru_cache(maxsize=256)
+def summary(config: ModelConfig, n: int, weight_format: str) -> Summary:
+    """The numbers by which one is chosen, bytes in this number format."""
+    return summarise(config, n=n, dtype=weight_format)
 
 
 class Candidate(NamedTuple):
@@ -101,7 +108,7 @@ def points(found: tuple[Candidate, ...], axes: Axes, n: int) -> pd.DataFrame:
     """One row a candidate that has both numbers: key, name, kind, x, y, on_front, said."""
     rows = []
     for each in found:
-        numbers = shared.summary(each.config, n, axes.weight_format)
+        numbers = summary(each.config, n, axes.weight_format)
         x, y = float(getattr(numbers, axes.x)), float(getattr(numbers, axes.y))
         if x > 0 and y > 0:
             rows.append((each.key, each.name, each.kind, x, y, _hover(each.name, axes, x, y)))

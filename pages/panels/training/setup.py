@@ -24,7 +24,7 @@ from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.figures.curves import Steps
 from pages.panels.training import setup_picture as schedule_figure
 from pages.panels.training import shared
-from pages.panels.training.shared import expected_pace, one_minute
+from pages.panels.training.shared import expected_pace
 from pages.ui import chips, controls, link, runs, settings, starts, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
@@ -493,3 +493,25 @@ def rates_picture(recipe: Recipe, d_model: int, steps: Steps, now: int | None):
 def schedule_alt(recipe: Recipe, _d_model: int) -> str:
     """The schedule in words."""
     return shared.schedule_sentence(recipe)
+
+
+def one_minute(n_steps: int) -> None:
+    """As many updates as a minute holds here, of those that are offered."""
+    most = max((n for n in N_STEPS if n <= n_steps), default=N_STEPS[0])
+    text = _("One minute: {n:,} updates")
+    st.button(
+        text.format(n=most),
+        icon=":material/timer:",
+        type="tertiary",
+        key="one_minute",
+        disabled=most == link.value("n_steps"),
+        on_click=_for_a_minute,
+        args=(most,),
+    )
+
+
+def _for_a_minute(n_steps: int) -> None:
+    """With a warm-up that leaves time to learn."""
+    link.change("n_steps", n_steps)
+    if link.value("warmup_steps") > n_steps // 5:
+        link.change("warmup_steps", max(n for n in WARMUPS if n <= n_steps // 5))

@@ -16,7 +16,6 @@ from blocks.training.recipe import Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
-from pages.panels.training import setup
 from pages.ui import cached, controls, link, runs, starts, terms
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent
@@ -84,28 +83,6 @@ def model_controls() -> None:
     """The model to train, as the task's learner has it."""
     architecture = learner(TaskKind(link.value("task")))
     controls.to_train(link.config().nearest(architecture=architecture)[0])
-
-
-def one_minute(n_steps: int) -> None:
-    """As many updates as a minute holds here, of those that are offered."""
-    most = max((n for n in setup.N_STEPS if n <= n_steps), default=setup.N_STEPS[0])
-    text = _("One minute: {n:,} updates")
-    st.button(
-        text.format(n=most),
-        icon=":material/timer:",
-        type="tertiary",
-        key="one_minute",
-        disabled=most == link.value("n_steps"),
-        on_click=_for_a_minute,
-        args=(most,),
-    )
-
-
-def _for_a_minute(n_steps: int) -> None:
-    """With a warm-up that leaves time to learn."""
-    link.change("n_steps", n_steps)
-    if link.value("warmup_steps") > n_steps // 5:
-        link.change("warmup_steps", max(n for n in setup.WARMUPS if n <= n_steps // 5))
 
 
 def mend_text(fault: Fault) -> str:
