@@ -344,10 +344,10 @@ def test_options_that_no_configuration_can_say_are_refused(config: Any, named: s
         ("[" * 100_000, "deep"),
         ('{"a":' * 30_000, "deep"),
         ("x" * (MOST_CHARACTERS + 1), "characters"),
-        ('{"model_type": "<script>alert(1)</script>"}', "not known"),
-        ('{"model_type": "' + "x" * 5000 + '"}', "not known"),
+        ('{"model_type": "<script>alert(1)</script>"}', "Unknown model family"),
+        ('{"model_type": "' + "x" * 5000 + '"}', "Unknown model family"),
         ("\x00", "not JSON"),
-        ('{"model_type": "\\ud800"}', "not known"),
+        ('{"model_type": "\\ud800"}', "Unknown model family"),
     ],
 )
 def test_any_text_gets_a_sentence(text: str, says: str):

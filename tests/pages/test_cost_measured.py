@@ -6,7 +6,7 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.cost import attention_time, device_peak, operands, operation_time, timing
-from pages.panels.cost import measured, roofline_facts, sweeps
+from pages.panels.cost import roofline_facts, sweeps
 from pages.panels.cost import shared as cost_shared
 
 COST = "pages/cost.py"
@@ -82,7 +82,7 @@ def test_what_was_measured_is_in_the_links_to_other_pages(at):
 
 
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
-    monkeypatch.setattr(cost_shared, "load", lambda place: 3.0)
+    monkeypatch.setattr(roofline_facts, "load", lambda place: 3.0)
     visit(at, **MEASURED)
     sentence = next(each.value for each in at.info if "matrix products" in each.value)
     assert sentence.startswith("The machine was busy: 3.0 runnable programs per CPU")
@@ -121,7 +121,7 @@ def test_every_kind_of_model_is_measured(at, changes: dict):
 
 
 def test_what_would_take_too_much_is_only_estimated(at, monkeypatch):
-    monkeypatch.setattr(measured, "memory_budget", lambda: 2.3 * 2**20)
+    monkeypatch.setattr(roofline_facts, "memory_budget", lambda: 2.3 * 2**20)
     visit(at, **{**MEASURED, "context_len": 64})
     assert_works(at, warnings=1)
     assert "only estimated: " in at.warning[0].value

@@ -38,7 +38,7 @@ def test_a_translation_is_offered_as_it_is_learned_in_a_minute():
     assert_works(at)
     shown = {name: control(at, name).value for name in ("n_steps", "batch_size", "task_seq_len")}
     assert shown == {"n_steps": 300, "batch_size": 64, "task_seq_len": 15}
-    assert "encoder–decoder · 4 + 2 layers" in said(at)
+    assert "encoder–decoder · n_layers 4 + 2" in said(at)
     assert ":violet-" in said(at)
     assert control(at, "n_decoder_layers").value == 2
     assert not at.button(key="start_training").disabled
