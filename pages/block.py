@@ -59,9 +59,8 @@ def what_flows(run: Run, layer: int) -> None:
     """The block drawn, what its values look like beside it, and one stage opened."""
     stage = labelled.selected_stage(run, layer)
     code = (*source.layer_source(run.config), flow_measures.moments)
-    explained(("block", "flow", "residual"), code, key="flow").info(
-        words.flow_sentence(run, layer), icon=":material/lightbulb:"
-    )
+    with explained(("block", "flow", "residual"), code, key="flow"):
+        say(words.flow_sentence, run, layer)
     left, right = columns([5, 7])
     with left:
         show(draw_strip, run, layer, stage, key="strip", alt=words.strip_alt, on_click=open_stage)

@@ -22,6 +22,20 @@ WITH_A = {
 }
 
 
+SAID_OF_BOTH = [
+    ("pages/block.py", "flow"),
+    ("pages/attention.py", "pattern"),
+    ("pages/attention.py", "contribution"),
+]
+
+
+@pytest.mark.parametrize(("page", "panel"), SAID_OF_BOTH)
+def test_the_first_sentence_of_a_panel_speaks_of_both(page: str, panel: str):
+    at = opened(page, kept=A, panel=panel)
+    assert_works(at)
+    assert at.info[0].value.startswith(("**A** · `<b>mine</b>`: ", "A and B alike: "))
+
+
 def in_order(at) -> list[str]:
     return [chart.proto.id.rpartition("-")[2] for chart in at.get("plotly_chart")]
 

@@ -220,9 +220,8 @@ def open_tile(customdata: list) -> None:
 @section
 def lines_and_map(run: Run, layer: int, head: int, token: int) -> None:
     """One head, twice."""
-    explained(("attention", "masks"), source.heads_source(), key="who_reads_whom").info(
-        edges_sentence(run, layer, head, token), icon=":material/lightbulb:"
-    )
+    with explained(("attention", "masks"), source.heads_source(), key="who_reads_whom"):
+        say(edges_sentence, run, layer, head, token)
     left, right = columns(2)
     with left:
         n_edges = edges_choice(run)
