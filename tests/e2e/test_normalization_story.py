@@ -19,6 +19,7 @@ def test_the_residual_connection_goes_before_a_ghost_and_placements_stand_togeth
     expect_query(page, residual="false")
     settle(page)
     expect(curves.get_by_text("before", exact=True)).to_be_visible()
+    at(page, "stacks").locator("summary").click()
     at(page, "depth_placements").get_by_role("button", name="sandwich").click()
     settle(page)
     expect(curves.get_by_text("sandwich", exact=True)).to_be_visible()

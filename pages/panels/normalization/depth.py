@@ -21,6 +21,7 @@ from pages.ui.chart import show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.export import download
+from pages.ui.fold import fold
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration
 from pages.ui.link_fields.normalization import joined
@@ -394,19 +395,24 @@ def what_depth_does(run: Run) -> None:
     own = own_placement(run.config)
     mine = tuple(each for each in passes if each.placement == own)
     place.info(gradient_sentence(passes, own), icon=":material/lightbulb:")
-    note(collapse_sentence(passes, own))
     ghost = curves_before(mine)
     show(draw_depth, passes, ghost, key="depth_panels", alt=panels_alt)
+    note(collapse_sentence(passes, own))
     note(setting(passes))
+    experiments(run)
     download(
         "depth.csv", lambda: depth_facts.measured_curves(passes).to_csv(index=False), "text/csv"
     )
 
 
 def which_stacks(run: Run) -> None:
-    """How deep and wide the stacks are, and what makes deep ones fail."""
-    depth_controls(run)
-    experiments(run)
+    """How deep and wide the stacks are, on one line that opens to change them."""
+    text = _("Stacks of {n} layers · median of {k} seeds")
+    label = text.format(n=link.value("depth"), k=link.value("n_depth_seeds"))
+    opened = fold(label, key="stacks", icon=":material/tune:")
+    if opened.open:
+        with opened:
+            depth_controls(run)
 
 
 @section
