@@ -14,7 +14,13 @@ from pages.panels.cost.flops import (
     how_much_is_computed,
     where_attention_overtakes,
 )
-from pages.panels.cost.memory import draw_growth, draw_memory, where_memory_goes
+from pages.panels.cost.memory import (
+    draw_growth,
+    draw_memory,
+    how_it_is_used,
+    what_fits,
+    where_memory_goes,
+)
 from pages.panels.cost.roofline import how_fast_here
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
@@ -70,6 +76,7 @@ def what_to_take(run: Run) -> None:
     take_away(config, files, figures, shared.caption(config, shape))
 
 
+USE = of_the_config(how_it_is_used)
 PANELS = (
     Panel(
         "flops",
@@ -87,6 +94,14 @@ PANELS = (
         "memory",
         N_("How much memory?"),
         of_the_config(where_memory_goes),
+        USE,
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
+    ),
+    Panel(
+        "fits",
+        N_("Does it fit?"),
+        of_the_config(what_fits),
+        USE,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
     Panel(

@@ -19,7 +19,7 @@ from pages.panels.cost.shared import HERE, Shape
 from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, pick, slider, switch
-from pages.ui.explain import explained, heading, note
+from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link_fields.cost import TRAINED_FORMATS, USES, WEIGHT_FORMATS
@@ -452,17 +452,29 @@ def growth_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: boo
 
 
 @section
-def where_memory_goes(config: ModelConfig) -> None:
-    """Weights, gradients, states, activations, cache; what each choice changes; what it fits."""
-    code = (activations.training_activations, fit.training_need, fit.inference_need)
-    is_training, shape = shared.is_training(), shared.shape()
+def how_it_is_used(_config: ModelConfig) -> None:
+    """To train or to write, and what is kept in which format."""
+    is_training = shared.is_training()
+    memory_controls(shared.setup(is_training=is_training), is_training=is_training)
+
+
+def what_is_counted(config: ModelConfig) -> tuple:
+    """The model, how it is used, and the device here."""
+    is_training = shared.is_training()
     setup = shared.setup(is_training=is_training)
-    with explained(("training_memory", "kv_cache"), code, key="memory"):
-        memory_controls(setup, is_training=is_training)
+    here = link.value("device"), link.value("usable_memory")
+    return (config, setup, shared.shape(), is_training, *here)
+
+
+def where_memory_goes(config: ModelConfig) -> None:
+    """Weights, gradients, states, activations, cache; what each choice changes."""
+    code = (activations.training_activations, fit.training_need, fit.inference_need)
+    shown = what_is_counted(config)
+    _config, setup, shape, is_training, *_here = shown
     sentence = memory_sentence(config, setup, shape, is_training=is_training)
-    st.info(sentence, icon=":material/lightbulb:")
-    here, usable = link.value("device"), link.value("usable_memory")
-    shown = config, setup, shape, is_training, here, usable
+    explained(("training_memory", "kv_cache"), code, key="memory").info(
+        sentence, icon=":material/lightbulb:"
+    )
     show(draw_memory, *shown, key="memory_bars", alt=memory_alt)
     note(bars_note())
     if is_training:
@@ -471,21 +483,22 @@ def where_memory_goes(config: ModelConfig) -> None:
         note(kept_note(config, setup))
     else:
         note(use_note())
-    what_fits(shown)
 
 
-def what_fits(shown: tuple) -> None:
+@section
+def what_fits(config: ModelConfig) -> None:
     """Every device: enough or not, and how far it goes."""
-    config, setup, shape, is_training, here, usable = shown
-    code = (fit.largest,)
-    heading(_("Does it fit?"), ("devices",), code, key="fits")
-    fit_controls(setup.n_devices)
+    shown = what_is_counted(config)
+    _config, setup, shape, is_training, here, usable = shown
     found = shared.fits(config, setup, shape, here, usable, is_training=is_training)
-    st.info(fits_sentence(found, setup.n_devices), icon=":material/lightbulb:")
-    fits(found)
-    note(fits_note(config, shape, setup.n_devices, is_training=is_training))
+    explained(("devices",), (fit.largest,), key="fits").info(
+        fits_sentence(found, setup.n_devices), icon=":material/lightbulb:"
+    )
     show(draw_growth, *shown, key="memory_growth", alt=growth_alt)
     note(growth_sentence(config, setup, shape, is_training=is_training))
+    fit_controls(setup.n_devices)
+    fits(found)
+    note(fits_note(config, shape, setup.n_devices, is_training=is_training))
     with st.expander(_("Vendor specifications"), icon=":material/memory:"):
         hardware()
 
