@@ -8,11 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for path in (ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")))
-}
-
 PROSE = re.compile(r"[A-Za-z][a-z]+ [A-Za-z]*[a-z]{2}|^[A-Z][a-z]{2,}$")
 MARKUP = re.compile(r":material/\w+:|:[a-z]+(-badge)?\[|<[^>]*>|%\{[^}]*\}|\$[^$]*\$")
 SHOWING = (
@@ -36,6 +31,13 @@ NO_SCREEN = (
     "pages/ui/fields.py: the small robot",
     "pages/panels/normalization/depth_facts.py: sorting",
 )
+
+
+@pytest.fixture(scope="module")
+def sources() -> dict[str, ast.Module]:
+    """The code of the app, by path."""
+    paths = (ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")))
+    return {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text("utf-8")) for p in paths}
 
 
 def is_no_screen(node: ast.AST) -> bool:
@@ -92,8 +94,8 @@ def bare(tree: ast.AST) -> list[str]:
     return [text for text in {*prose, *labels} if not NO_WORDS.fullmatch(text)]
 
 
-def test_no_word_is_shown_in_english_alone():
-    found = [f"{path}: {text}" for path, tree in SOURCES.items() for text in bare(tree)]
+def test_no_word_is_shown_in_english_alone(sources: dict[str, ast.Module]):
+    found = [f"{path}: {text}" for path, tree in sources.items() for text in bare(tree)]
     assert [each for each in found if not each.startswith(NO_SCREEN)] == []
 
 
@@ -195,8 +197,8 @@ def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
     ]
 
 
-def test_what_is_kept_of_words_is_kept_by_language():
-    assert kept_without_language(SOURCES) == []
+def test_what_is_kept_of_words_is_kept_by_language(sources: dict[str, ast.Module]):
+    assert kept_without_language(sources) == []
 
 
 @pytest.mark.parametrize(

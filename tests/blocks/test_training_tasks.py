@@ -1,6 +1,8 @@
 """Tasks: answers are right, what is held out is never learned, scores tell the truth."""
 
 import math
+from collections.abc import Iterable
+from functools import cache
 
 import pytest
 import torch
@@ -35,21 +37,31 @@ CONFIGS |= {
     "Chinese": TaskConfig(kind=TaskKind.STORIES, seq_len=64, language=Language.CHINESE),
     "long": TaskConfig(kind=TaskKind.INDUCTION, seq_len=64),
 }
-TASKS = {name: build_task(config) for name, config in CONFIGS.items()}
-QUESTIONS = {
-    name: task
-    for name, task in TASKS.items()
-    if task.name in ("copy", "reverse", "sort", "addition")
+LEARNERS = {name: config.kind.architectures[0] for name, config in CONFIGS.items()} | {
+    name: config.architecture for name, config in CONFIGS.items() if config.architecture
 }
-WRITING = {name: task for name, task in TASKS.items() if task.prompt() is not None}
+WRITING = [name for name, learner in LEARNERS.items() if learner is Architecture.GPT]
+ANSWERED = (TaskKind.COPY, TaskKind.REVERSE, TaskKind.SORT, TaskKind.ADDITION)
+QUESTIONS = [name for name, config in CONFIGS.items() if config.kind in ANSWERED]
+
+
+@cache
+def built(name: str) -> Task:
+    """A story task reads thousands of stories: it is built where a test needs it."""
+    return build_task(CONFIGS[name])
+
+
+@pytest.fixture
+def task(request: pytest.FixtureRequest) -> Task:
+    return built(request.param)
 
 
 def task_of(kind: TaskKind, **fields) -> Task:
     return build_task(TaskConfig(kind=kind, **fields))
 
 
-def each_task(tasks: dict[str, Task]):
-    return pytest.mark.parametrize("task", tasks.values(), ids=tasks)
+def each_task(names: Iterable[str]):
+    return pytest.mark.parametrize("task", names, indirect=True)
 
 
 def knowing(*batches: Batch):
@@ -62,7 +74,7 @@ def knowing(*batches: Batch):
     return logits_of
 
 
-@each_task(TASKS)
+@each_task(CONFIGS)
 def test_a_batch_has_the_promised_shape_and_asks_something_in_every_row(task: Task):
     for draw in (task.batch, task.held_out):
         batch = draw(5, generator(0))
@@ -76,21 +88,21 @@ def test_a_batch_has_the_promised_shape_and_asks_something_in_every_row(task: Ta
 
 
 @pytest.mark.usefixtures("process_state_kept")
-@each_task(TASKS)
+@each_task(CONFIGS)
 def test_the_generator_decides_the_batch(task: Task):
     first, same, other = (task.batch(6, generator(seed)).token_ids for seed in (0, 0, 1))
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
 
 
-@each_task({name: task for name, task in TASKS.items() if task.learner is Architecture.GPT})
+@each_task(WRITING)
 def test_a_causal_target_is_the_next_token(task: Task):
     batch = task.batch(8, generator(0))
     followed, next_ids = batch.targets[:, :-1], batch.token_ids[:, 1:]
     assert ((followed == next_ids) | (followed == IGNORED)).all()
 
 
-@each_task(TASKS)
+@each_task(CONFIGS)
 def test_a_prompt_is_written_in_the_tokens_of_the_task(task: Task):
     prompt = task.prompt()
     assert (prompt is None) == (task.learner is not Architecture.GPT)
@@ -214,7 +226,7 @@ def distances(task: Task, batch: Batch) -> set[int]:
 
 
 def test_searching_scores_one_in_induction_and_a_fixed_distance_does_not():
-    task = TASKS["long"]
+    task = built("long")
 
     def searching(ids: Tensor) -> Tensor:
         same = (ids[:, :, None] == ids[:, None, :]).tril(-1)
@@ -245,20 +257,20 @@ def test_masked_words_hides_as_many_as_bert_did():
 
 
 def test_words_are_words():
-    task = TASKS["masked_words, encoder"]
+    task = built("masked_words, encoder")
     labels = {task.tokenizer.label(int(word)) for word in task.is_word.nonzero()}
     assert {"␣fox", "␣Mia", "␣red"} <= labels
     assert not labels & {".", ",", END, MASK, "EF"}
 
 
 def test_words_found_counts_words():
-    task = TASKS["masked_words, encoder"]
+    task = built("masked_words, encoder")
     assert task.score(knowing(task.held_out(64, generator(0))), generator(0)) == 1
 
 
 @pytest.mark.parametrize("name", ["text, gpt", "byte pairs (BPE)"])
 def test_bits_per_character_of_knowing_nothing_and_everything(name: str):
-    task = TASKS[name]
+    task = built(name)
     targets = task.held_out(16, generator(0)).targets
     n_characters = len(task.tokenizer.decode(targets.flatten().tolist()))
     nothing = task.score(lambda ids: torch.zeros(*ids.shape, task.vocab_size), generator(0))
