@@ -98,12 +98,13 @@ def test_opening_and_going_back(at: AppTest):
 def test_every_change_can_be_taken_over(at: AppTest, preset: str, name: str):
     config = TABLE[preset].config
     change = next(each for each in variations(config) if each.name == name)
-    visit(at, preset=preset)
+    visit(at, preset=preset, panel="changes")
     chosen = next(box for box in at.selectbox if box.key.startswith("chosen_change"))
     chosen.set_value(name)
     run(at)
     press(at, "apply_change")
     assert_works(at)
+    visit(at, **{**settings(at), "panel": "breakdown"})
     assert f"{change.total:,}" in said(at)
 
 
