@@ -24,7 +24,7 @@ format:          ## style and imports, mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types:           ## mypy, strict, on blocks/
+types:           ## mypy, strict, on blocks/ and pages/
 	$(BIN)/mypy
 
 unit:            ## all tests without a browser, translations among them

@@ -12,6 +12,7 @@ from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import flow, heads
+from pages.figures.theme import Picture
 from pages.panels.block import strip_picture, values_picture
 from pages.panels.heads import draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
@@ -144,26 +145,26 @@ def what_to_take(run: Run) -> None:
     take_away(run.config, tables_to_take, figures, words.take_away_caption_of_a_block(run))
 
 
-def draw_strip(run: Run, layer: int, stage: str):
+def draw_strip(run: Run, layer: int, stage: str) -> Picture:
     """The block, as it ran."""
     return strip_picture.block_strip(labelled.stages(run, layer), selected=stage, _=_)
 
 
-def draw_bands(run: Run, layer: int, before: Run | None):
+def draw_bands(run: Run, layer: int, before: Run | None) -> Picture:
     """The values at each stage, and the ghost of the setting before."""
     is_comparable = before is not None and layer < before.config.n_layers
     ghost = cached.flow(before, layer) if is_comparable else None
     return flow.bands(labelled.stages(run, layer), ghost, _=_)
 
 
-def draw_spread(run: Run, layer: int, name: str):
+def draw_spread(run: Run, layer: int, name: str) -> Picture:
     """How the values of a stage are spread."""
     return values_picture.spread(
         cached.histogram(run, layer, name), labelled.one_stage(run, layer, name), _=_
     )
 
 
-def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int):
+def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int) -> Picture:
     """One token before and after a stage."""
     return values_picture.before_after(
         cached.token_values(run, layer, name, token, n_dims),
@@ -174,7 +175,7 @@ def draw_token_values(run: Run, layer: int, name: str, token: int, n_dims: int):
     )
 
 
-def draw_heads(run: Run, layer: int, head: int, token: int):
+def draw_heads(run: Run, layer: int, head: int, token: int) -> Picture:
     """All heads, small."""
     return heads.overview(
         cached.head_tiles(run, layer),

@@ -9,6 +9,7 @@ from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import flow, heads
+from pages.figures.theme import Picture
 from pages.panels.encoder import candidates_picture, shared
 from pages.panels.heads import draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
@@ -113,20 +114,20 @@ def chosen(run: Run) -> tuple[int, int, int]:
     return labelled.selected_layer(run), head, labelled.pinned_token(run)
 
 
-def draw_candidates(run: Run, token: int):
+def draw_candidates(run: Run, token: int) -> Picture:
     """The likeliest tokens at one position."""
     return candidates_picture.bars(
         layers.candidates(run, token), token=run.input.labels[token], _=_
     )
 
 
-def draw_layers(run: Run, before: Run | None):
+def draw_layers(run: Run, before: Run | None) -> Picture:
     """The stream after every layer, and the ghost of the setting before."""
     ghost = layers.ghost(before, run)
     return flow.bands(layers.flow(run), ghost, title=_("The residual stream after each layer"), _=_)
 
 
-def draw_all_heads(run: Run, layer: int, head: int, token: int):
+def draw_all_heads(run: Run, layer: int, head: int, token: int) -> Picture:
     """A row of tiles for every layer."""
     return heads.overview(
         layers.head_tiles(run),

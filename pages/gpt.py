@@ -8,6 +8,7 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.gpt import shared
 from pages.panels.gpt.next_token import draw_next, what_comes_next
 from pages.panels.gpt.reading import draw_lens, draw_surprise, what_each_layer_says, what_surprises
@@ -93,7 +94,7 @@ def what_to_take(run: Run) -> None:
     take_away(run.config, tables_to_take, pictures(text, position), words.take_away_caption(run))
 
 
-def pictures(text: Text, position: int) -> list:
+def pictures(text: Text, position: int) -> list[Picture]:
     """All that is drawn, those of new tokens where there are any."""
     run = text.run
     found = [drawn(draw_next, run, position, text.sampling), drawn(draw_lens, run, position)]

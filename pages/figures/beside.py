@@ -56,8 +56,8 @@ def _are_equal(a: Any, b: Any) -> bool:
 def _join_signed(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> None:
     """Maps of either sign have a scale of their own, which is widened."""
     for i, pair in enumerate(zip(a, b, strict=False)):
-        found = [most_of(trace) for trace in pair]
-        if None not in found:
+        found = [most for trace in pair if (most := most_of(trace)) is not None]
+        if len(found) == len(pair):
             a[i], b[i] = (with_most(trace, max(found)) for trace in pair)
 
 
@@ -90,10 +90,10 @@ def _join_axes(name: str, parts: list[dict[str, Any]]) -> bool:
     axes = [each["layout"][name] for each in parts]
     if axes[0].get("type") != axes[1].get("type"):
         return False
-    found = [_range(name, each) for each in parts]
-    if None in found:
+    a, b = (_range(name, each) for each in parts)
+    if a is None or b is None:
         return False
-    (a_start, a_end), (b_start, b_end) = found
+    (a_start, a_end), (b_start, b_end) = a, b
     is_reversed = a_start > a_end
     if is_reversed != (b_start > b_end):
         return False
@@ -159,7 +159,7 @@ def _reach_of(trace: dict[str, Any], letter: str, is_log: bool) -> Iterator[Rang
 
 def _join_colors(a: dict[str, Any], b: dict[str, Any]) -> None:
     for low, high in COLOR_ENDS:
-        ends = [a.get(low), b.get(low), a.get(high), b.get(high)]
+        ends: list[Any] = [a.get(low), b.get(low), a.get(high), b.get(high)]
         if all(isinstance(end, (int, float)) and math.isfinite(end) for end in ends):
             for each in (a, b):
                 each[low], each[high] = min(ends[:2]), max(ends[2:])

@@ -1,7 +1,8 @@
 """A model taken apart: rows of bars, each row the pieces of the row above, all on one scale."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from pages.figures.theme import (
     EMBEDDING,
@@ -28,7 +29,8 @@ KIND_COLORS = {
 }
 
 
-class Piece(NamedTuple):
+@dataclass(frozen=True)
+class Piece:
     """A piece in a row: where it starts, how large it is, what it is called, where a click leads.
 
     `short` stands in the bar, `label` under the cursor; `kind` is empty where it holds several.

@@ -83,8 +83,8 @@ def score(
     ]
     title = _("Score: {name}").format(name=name)
     axis = {"title": {"text": name}, **bounds}
-    more = {"yaxis": axis, "is_named": len(runs) > 1}
-    return _picture(traces, steps, title=title, height=TALL, **more, _=_)
+    is_named = len(runs) > 1
+    return _picture(traces, steps, title=title, height=TALL, yaxis=axis, is_named=is_named, _=_)
 
 
 def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
@@ -100,7 +100,7 @@ def gradients(run: Told, steps: Steps, _: Translate) -> Picture:
             shown="%{y:.3g}",
             _=_,
         )
-        for layer, of_layer in run.layer_gradients.groupby("layer")
+        for layer, (_number, of_layer) in enumerate(run.layer_gradients.groupby("layer"))
     ]
     whole = _line(
         run.curves, "gradient_norm", _("total"), color=faint(BEFORE, 0.7), shown="%{y:.3g}", _=_

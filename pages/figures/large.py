@@ -100,7 +100,9 @@ def _step(name: str, n: int, axis: dict[str, Any], layout: dict[str, Any]) -> in
 
 
 def _annotation(given: dict[str, Any]) -> dict[str, Any]:
-    shifts = {name: GROWTH * given[name] for name in ("xshift", "yshift") if name in given}
+    shifts: dict[str, Any] = {
+        name: GROWTH * given[name] for name in ("xshift", "yshift") if name in given
+    }
     text = FINE_PRINT.sub("", given.get("text") or "")
     return {**given, **shifts, "text": text, "font": _font(given.get("font"))}
 
@@ -139,7 +141,7 @@ def _barred(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def _titled(title: Any, least: int = LEAST) -> dict[str, Any]:
-    found = {"text": title} if isinstance(title, str) else {**(title or {})}
+    found: dict[str, Any] = {"text": title} if isinstance(title, str) else {**(title or {})}
     return {**found, "font": _font(found.get("font"), least)}
 
 

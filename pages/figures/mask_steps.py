@@ -125,7 +125,7 @@ def blind_row(
             "showgrid": False,
             "zeroline": False,
         },
-        annotations=[_no_number(row, n, _) for row in np.flatnonzero(~is_number)],
+        annotations=[_no_number(row, n, _) for row in np.flatnonzero(~is_number).tolist()],
     )
 
 

@@ -13,6 +13,10 @@ NUMBERS_UP_TO, CROSSES_UP_TO = 14, 32
 SVG_UP_TO = 600  # a browser has few WebGL contexts, and a page many pictures
 
 
+# What a click on a cell returns: numbers of the rows, of the columns, 1 if columns are keys.
+Returns = tuple[Sequence[int], Sequence[int], int]
+
+
 class Matrix(NamedTuple):
     """A matrix and what it is called; `values`: (row, column), NaN where masked.
 
@@ -92,9 +96,7 @@ def short(x: float) -> str:
     return text.replace("0.", ".", 1) if abs(x) < 1 else text
 
 
-def cells(
-    matrix: Matrix, place: Place, returns: Sequence[Sequence[int]], _: Translate
-) -> list[dict[str, Any]]:
+def cells(matrix: Matrix, place: Place, returns: Returns, _: Translate) -> list[dict[str, Any]]:
     """Invisible markers that are hovered and clicked; masked cells have a cross.
 
     A click returns [number of the row, number of the column, 1 if columns are keys]:
@@ -114,7 +116,7 @@ def cells(
 def _markers(
     matrix: Matrix,
     place: Place,
-    returns: Sequence[Sequence[int]],
+    returns: Returns,
     where: np.ndarray,
     said: str,
     opacity: float,

@@ -50,7 +50,7 @@ def memory_bars(
     drawn = _apart(lines, most)
     rows, edge = len(table), max([most, *(float(size) for _name, size in drawn)])
     body = ROW * rows + DEVICE_ROOM * len(drawn) + 20
-    ends = bar_ends([edge] * rows, table["label"], [f"  {said}" for said in table["said"]])
+    ends = bar_ends([edge] * rows, table["label"].tolist(), [f"  {said}" for said in table["said"]])
     return figure(
         [*(_bar(table, part, name) for part, name in names.items()), ends],
         title=title,

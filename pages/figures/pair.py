@@ -33,7 +33,7 @@ def bars(
 
     `is_share`: the numbers are shares of 1, written in percent.
     """
-    most = float(table[["a", "b"]].max(axis=None))
+    most = float(table[["a", "b"]].max().max())
     labels = [token_label(label, most=28) for label in table["label"]]
     return figure(
         [

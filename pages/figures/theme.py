@@ -48,7 +48,7 @@ TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
 
 
-class Picture(go.Figure):
+class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
     """A finished figure, kept and sent many times: what is sent is made once.
 
     Plotly's check of every property is left to the tests: it takes ten times as long as the rest.

@@ -79,11 +79,12 @@ def _pinned(
     row: int | None, column: int | None, n_rows: int, n_columns: int
 ) -> list[dict[str, Any]]:
     """The outlines of what is pinned, as far as it is drawn."""
-    is_row, is_column = row is not None and row < n_rows, column is not None and column < n_columns
-    return [
-        *([outline(-0.5, row - 0.5, n_columns, 1)] if is_row else []),
-        *([outline(column - 0.5, -0.5, 1, n_rows)] if is_column else []),
-    ]
+    found = []
+    if row is not None and row < n_rows:
+        found.append(outline(-0.5, row - 0.5, n_columns, 1))
+    if column is not None and column < n_columns:
+        found.append(outline(column - 0.5, -0.5, 1, n_rows))
+    return found
 
 
 def _traces(
@@ -156,5 +157,5 @@ def hatching(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]
 
 def alarms(where: np.ndarray, values: np.ndarray, said: str) -> dict[str, Any]:
     """Cells that ought to be exactly 0 and are not: a cross, so that colour is not alone."""
-    shown = {"opacity": 0.9 if max(where.shape) <= 2 * CROWDED else 0.0, "color": "#ffffff"}
-    return marks(where, values, said, symbol="x-thin", size=6, **shown)
+    opacity = 0.9 if max(where.shape) <= 2 * CROWDED else 0.0
+    return marks(where, values, said, symbol="x-thin", size=6, opacity=opacity, color="#ffffff")

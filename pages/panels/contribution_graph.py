@@ -5,6 +5,7 @@ import streamlit as st
 
 from blocks.inspection import contribution_graph as measures
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels import contribution_graph_picture as pictures
 from pages.ui import contribution_graph as graph
 from pages.ui import link
@@ -63,7 +64,7 @@ def where_it_comes_from(run: Run, token: int) -> pd.DataFrame:
     )
 
 
-def draw(run: Run, token: int, least: float, row: int):
+def draw(run: Run, token: int, least: float, row: int) -> Picture:
     """Tokens at all layers, the way to the pinned one lit."""
     found, shown = graph.measured(run), graph.shown(run, token)
     shares = pictures.Shares(

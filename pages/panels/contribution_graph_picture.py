@@ -157,7 +157,7 @@ def _by_width(
     return [
         {
             "type": "path",
-            "path": " ".join(strokes[i] for i in np.flatnonzero(level == number)),
+            "path": " ".join(strokes[i] for i in np.flatnonzero(level == number).tolist()),
             "line": {"color": color, "width": width},
             "opacity": opacities[number],
             "layer": "below",

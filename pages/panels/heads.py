@@ -4,6 +4,7 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.figures import pattern
+from pages.figures.theme import Picture
 from pages.ui import cached, labelled, words
 from pages.ui.chart import show
 from pages.ui.explain import note
@@ -20,7 +21,7 @@ def one_head(run: Run, layer: int, head: int, token: int) -> None:
     st.markdown(words.head_measures(*shown))
 
 
-def draw_one_head(run: Run, layer: int, head: int, token: int):
+def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:
     """Who reads from whom in one head; of a long text the part around the pinned token."""
     shown = labelled.window(run, token)
     codes, weights = (cells[shown, shown] for cells in cached.head_map(run, layer, head))

@@ -1,6 +1,7 @@
 """The front page: one line to type into, its way through the model, and what comes next."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -8,6 +9,7 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
+from pages.figures.theme import Picture
 from pages.panels.contribution_graph import draw, how_to_read
 from pages.panels.gpt import next_token, next_token_picture, writing
 from pages.ui import cached, labelled, link, tokens
@@ -86,7 +88,7 @@ def its_way(run: Run, token: int) -> None:
     st.caption(f"{how_to_read(run, token)} {graph.part_drawn(run, token)}")
 
 
-def pin(customdata: list) -> None:
+def pin(customdata: list[Any]) -> None:
     """A click chooses a token; the last one is followed as the text grows."""
     pin_token(customdata)
     if customdata[0] == labelled.last_token(current_run(Architecture.GPT)):
@@ -114,11 +116,11 @@ def what_follows(run: Run) -> None:
     )
 
 
-def _append_clicked(run: Run, customdata: list) -> None:
+def _append_clicked(run: Run, customdata: list[Any]) -> None:
     append_word(run, int(customdata[0]))
 
 
-def draw_following(run: Run):
+def draw_following(run: Run) -> Picture:
     """The five likeliest tokens after the text."""
     last = labelled.last_token(run)
     found = next_token.likeliest(run, last, AS_IT_IS)[:N_NEXT]

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels import inputs_picture
 from pages.ui import cached, present, words
 from pages.ui.chart import show
@@ -27,7 +28,7 @@ def small_mask(run: Run) -> None:
     show(draw_mask, run, key="mask", alt=words.mask_alt)
 
 
-def draw_mask(run: Run):
+def draw_mask(run: Run) -> Picture:
     """Who may see whom; of a long text every so many-th token."""
     codes = cached.mask_codes(run)
     step = -(-len(codes) // CELLS)

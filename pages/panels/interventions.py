@@ -7,6 +7,7 @@ import streamlit as st
 from blocks.inspection import output_change
 from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels import interventions_picture
 from pages.ui import labelled, link
 from pages.ui.chart import columns, show
@@ -47,7 +48,7 @@ def what_moved(run: Run, token: int) -> None:
 
 def each_in_turn(run: Run, token: int) -> None:
     """What every head, attention and feed-forward layer is worth for one token."""
-    steps = [_step(run, part) for part in heads_of(run.config)]
+    steps = [partial(measured.moved_without, run, part) for part in heads_of(run.config)]
     found = tuple(in_steps(steps, what=run, key="effects", is_asked=True).found)
     if not found:
         return
@@ -64,11 +65,7 @@ def each_in_turn(run: Run, token: int) -> None:
     )
 
 
-def _step(run: Run, part: Intervention):
-    return lambda: measured.moved_without(run, part)
-
-
-def draw_moved(run: Run, token: int):
+def draw_moved(run: Run, token: int) -> Picture:
     """How far the output moved at each token."""
     moved = measured.moved(run)
     return interventions_picture.tokens(
@@ -76,13 +73,15 @@ def draw_moved(run: Run, token: int):
     )
 
 
-def draw_candidates(run: Run, token: int):
+def draw_candidates(run: Run, token: int) -> Picture:
     """The likeliest tokens before and after."""
     label = run.input.labels[token]
     return interventions_picture.candidates(measured.candidates(run, token), token=label, _=_)
 
 
-def draw_effects(run: Run, token: int, found: tuple, marked: tuple[int, ...]):
+def draw_effects(
+    run: Run, token: int, found: tuple[tuple[float, ...], ...], marked: tuple[int, ...]
+) -> Picture:
     """All parts, each switched off alone."""
     grid = measured.grid(run, found, token)
     columns = words.part_columns(run)

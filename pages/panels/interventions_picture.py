@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
     EMBEDDING,
@@ -128,7 +129,7 @@ def _hovers(table: pd.DataFrame, _: Translate) -> list[str]:
             after=row.p_after,
             delta=row.delta_logit,
         )
-        for row in table.itertuples()
+        for row in each_row(table)
     ]
 
 
@@ -173,7 +174,7 @@ def grid(
     )
 
 
-def _heat(effect: np.ndarray, most: float, unit: str) -> dict:
+def _heat(effect: np.ndarray, most: float, unit: str) -> dict[str, Any]:
     return {
         "type": "heatmap",
         "z": effect.astype(np.float32),
@@ -187,7 +188,7 @@ def _heat(effect: np.ndarray, most: float, unit: str) -> dict:
     }
 
 
-def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict:
+def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) -> dict[str, Any]:
     """Invisible markers over the cells: what can be clicked and hovered."""
     layer, part = np.nonzero(~np.isnan(effect))
     unseen = {"marker": {"opacity": 0}}
@@ -210,7 +211,7 @@ def _marks(effect: np.ndarray, columns: Sequence[str], unit: str, _: Translate) 
     }
 
 
-def _numbers(effect: np.ndarray, most: float) -> list[dict]:
+def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:
     if effect.size > NUMBERS_UP_TO:
         return []
     return [

@@ -2,6 +2,7 @@
 
 from blocks.cost.parameters import count_parameters
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels import parameter_table_picture
 from pages.ui import labelled, tables, words
 from pages.ui.chart import columns, show
@@ -22,7 +23,7 @@ def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     say(words.parameter_sentence, run)
 
 
-def draw_parameters(run: Run, of_one_block: bool = False):
+def draw_parameters(run: Run, of_one_block: bool = False) -> Picture:
     """Where the parameters are."""
     return parameter_table_picture.part_bars(
         labelled.parameters(run, of_one_block=of_one_block), _=_

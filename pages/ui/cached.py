@@ -5,8 +5,9 @@ Models and recordings are large and few, and two sessions that want the same one
 """
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,9 @@ from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from pages.ui import starts
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @st.cache_resource(show_spinner=False)
@@ -44,7 +48,10 @@ def written_out(key: Hashable) -> str:
     return repr(key)
 
 
-WRITTEN_OUT = {Run: written_out, ModelConfig: written_out}
+WRITTEN_OUT: dict[str | type[Any], Callable[[Any], Any]] = {
+    Run: written_out,
+    ModelConfig: written_out,
+}
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=WRITTEN_OUT)
@@ -57,6 +64,11 @@ def recording(run: Run) -> Recording:
 def model(run: Run) -> Model:
     """The model of a run; runs that differ in their input share it."""
     return _model(run.config, run.weights, run.seed, run.device, run.dtype, run)
+
+
+def feed_forward(run: Run, layer: int) -> "nn.Module":
+    """The feed-forward layer of a run's model, dense or with experts."""
+    return cast("nn.Module", model(run).layers[layer].feed_forward)
 
 
 @st.cache_resource(max_entries=3, show_spinner=False, hash_funcs=WRITTEN_OUT)

@@ -13,7 +13,7 @@ from pages.figures.beside import are_same, on_one_scale
 from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
-from pages.ui.language import _, current_language, literal
+from pages.ui.language import _, current_language
 
 WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
@@ -22,6 +22,8 @@ INK = {"light": "#1e293b", "dark": "#e2e8f0"}
 CANNOT_BE_DRAWN = (IndexError, KeyError, ValueError, ConfigError)
 Draw = Callable[..., Any]
 Describe = Callable[..., str]
+OnClick = Callable[[list[Any]], None] | None
+Values = tuple[Hashable, ...]
 
 
 def show(
@@ -29,7 +31,7 @@ def show(
     *values: Hashable,
     key: str,
     alt: Describe,
-    on_click: Callable[[Any], None] | None = None,
+    on_click: OnClick = None,
 ) -> None:
     """Show what `draw(*values)` draws; `alt(*values)` says it in words.
 
@@ -51,7 +53,9 @@ def columns(spec: Any, **more: Any) -> Sequence[Any]:
     return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 
 
-def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) -> None:
+def _show_one(
+    figure: Any, values: Values, *, key: str, alt: Describe, on_click: OnClick = None
+) -> None:
     st.plotly_chart(
         figure,
         key=key,
@@ -62,9 +66,11 @@ def _show_one(figure: Any, values, *, key: str, alt: Describe, on_click=None) ->
     )
 
 
-def _show_two(draw: Draw, values, other, *, key: str, alt: Describe, on_click) -> None:
+def _show_two(
+    draw: Draw, values: Values, other: Values, *, key: str, alt: Describe, on_click: OnClick
+) -> None:
     """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name = literal(beside.found().name)
+    name = beside.name_of_a()
     try:
         b, a = _two_drawn(_work(draw), values, other, current_language(), _look())
         _described(alt, other, current_language())
@@ -130,7 +136,9 @@ def _work(draw: Draw) -> Work:
 
 
 @functools.lru_cache(maxsize=64)
-def _two_drawn(work: Work, values, other, language: str, look: Look) -> tuple[Any, Any]:
+def _two_drawn(
+    work: Work, values: Values, other: Values, language: str, look: Look
+) -> tuple[Any, Any]:
     """Of both runs, on the same scales."""
     both = (_drawn(work, each, language, look) for each in (values, other))
     return on_one_scale(*both)

@@ -1,7 +1,7 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ from pages.ui import link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS
 from pages.ui.fold import fold
 from pages.ui.language import _, current_language, enumeration
+from pages.ui.readers import Between
 
 WIDTHS = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512, 576, 768, 1024, 1536, 2048, 3072, 4096)
 LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
@@ -420,7 +421,12 @@ CONTROLS = {
 }
 
 
-def choose(name: str, label: str, options: Iterable[str], *, label_of=terms.option) -> None:
+LabelOf = Callable[[str], str]
+
+
+def choose(
+    name: str, label: str, options: Iterable[str], *, label_of: LabelOf = terms.option
+) -> None:
     """A few choices side by side."""
     st.segmented_control(
         label,
@@ -433,7 +439,12 @@ def choose(name: str, label: str, options: Iterable[str], *, label_of=terms.opti
 
 
 def pick(
-    name: str, label: str, options: Iterable[str], *, label_of=terms.option, shown: str = ""
+    name: str,
+    label: str,
+    options: Iterable[str],
+    *,
+    label_of: LabelOf = terms.option,
+    shown: str = "",
 ) -> None:
     """Many choices in a list; `shown` is the field's value unless told otherwise."""
     words = tuple(str(option) for option in options)
@@ -468,28 +479,46 @@ def slide(
             st.select_slider(label, choices, format_func=label_of, **view)
 
 
-def slider(name: str, label: str, shown, *, least=None, most=None, **more) -> None:
+def slider(
+    name: str,
+    label: str,
+    shown: float,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    **more: Any,
+) -> None:
     """A slider over a range."""
-    limits = _limits(name, shown, least, most)
+    low, high = limits = _limits(name, shown, least, most)
     with st.container(key=name):
-        st.slider(label, *limits, **more, **link.view(name, shown, limits))
+        st.slider(label, low, high, **more, **link.view(name, shown, limits))
 
 
-def enter(name: str, label: str, shown: int, *, least=None, most=None, **more) -> None:
+def enter(
+    name: str,
+    label: str,
+    shown: int,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    **more: Any,
+) -> None:
     """A whole number to type."""
-    limits = _limits(name, shown, least, most)
-    st.number_input(label, *limits, step=1, **more, **link.view(name, shown, limits))
+    low, high = limits = _limits(name, shown, least, most)
+    st.number_input(label, low, high, step=1, **more, **link.view(name, shown, limits))
 
 
-def _limits(name: str, shown, least, most) -> tuple:
+def _limits(
+    name: str, shown: float, least: float | None, most: float | None
+) -> tuple[float, float]:
     """Those of the field, or what is of use here and what came from a link or preset."""
-    read = FIELDS[name].read
+    read = cast(Between, FIELDS[name].read)  # as every field with such a control
     return (
         read.least if least is None else min(least, shown),
         read.most if most is None else max(most, shown),
     )
 
 
-def switch(name: str, label: str, *, shown: bool | None = None, **more) -> None:
+def switch(name: str, label: str, *, shown: bool | None = None, **more: Any) -> None:
     """On or off; `shown` is the field's value unless told otherwise."""
     st.toggle(label, **more, **link.view(name, link.value(name) if shown is None else shown))

@@ -84,7 +84,7 @@ TITLES = {
 }
 
 
-def explained(concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str) -> Any:
+def explained(concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str) -> Any:
     """The explanations and the source of a panel; returned is the place at their left.
 
     There stands the sentence, or what is chosen first.
@@ -96,7 +96,7 @@ def explained(concepts: Sequence[str], code: Sequence[Callable] = (), *, key: st
 
 
 def heading(
-    title: str, concepts: Sequence[str], code: Sequence[Callable] = (), *, key: str
+    title: str, concepts: Sequence[str], code: Sequence[Callable[..., Any]] = (), *, key: str
 ) -> None:
     """The title of a part with its explanations and its source beside it.
 
@@ -135,7 +135,7 @@ def n_words(text: str) -> float:
     return len(WORD.findall(text)) + len(CHARACTER.findall(text)) / 1.8
 
 
-def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable], key: str) -> None:
+def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], key: str) -> None:
     _explanations(concepts, key)
     if code:
         _source(code, key)
@@ -157,7 +157,7 @@ def _explanations(concepts: Sequence[str], key: str) -> None:
         tab.markdown(explanation(concept))
 
 
-def _source(code: Sequence[Callable], key: str) -> None:
+def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
     pop = st.popover(
         _("In code"),
         icon=":material/code:",

@@ -3,6 +3,7 @@
 import html
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,10 @@ from pages.ui.language import _
 PICTURE_FORMATS = ("png", "svg")
 
 
+def _as_csv(table: pd.DataFrame) -> str:
+    return table.to_csv(index=False)
+
+
 def take_away(
     config: ModelConfig,
     tables: Mapping[str, pd.DataFrame],
@@ -25,7 +30,7 @@ def take_away(
     flat = {name: value for name, value in config.flat().items() if value is not None}
     with st.container(horizontal=True):
         for name, table in tables.items():
-            download(f"{name}.csv", lambda table=table: table.to_csv(index=False), "text/csv")
+            download(f"{name}.csv", partial(_as_csv, table), "text/csv")
         download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
         download("pictures.html", lambda: as_page(figures, caption), "text/html")

@@ -61,8 +61,8 @@ def _config_reader(kind: Any) -> Callable[[str], Any]:
 
 def default_preset() -> str:
     """The model that a page shows first; which one, its frame says. Without one: the course's."""
-    wanted = st.session_state.get("default_preset")
-    return wanted if starts.is_known(wanted or "") else "course"
+    wanted = st.session_state.get("default_preset") or ""
+    return wanted if starts.is_known(wanted) else "course"
 
 
 def known_preset(text: str) -> str:

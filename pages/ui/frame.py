@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn, ParamSpec
 
 import streamlit as st
 
@@ -49,6 +49,7 @@ PAGE_OF_PART = {
     "norm": "pages/normalization.py",
     "position": "pages/positions.py",
 }
+P = ParamSpec("P")
 ICON = "assets/icon.svg"
 FIRST_SHOWN = {
     Architecture.BLOCK: "stories-en-zh",
@@ -58,7 +59,10 @@ FIRST_SHOWN = {
     None: "stories-en-zh",
 }
 FIRST_COUNTED = "gpt2-small"
-DEFAULT_MASK = {Architecture.GPT: "causal", Architecture.ENCODER_DECODER: "causal"}
+DEFAULT_MASK: dict[Architecture | None, str] = {
+    Architecture.GPT: "causal",
+    Architecture.ENCODER_DECODER: "causal",
+}
 
 
 def open_page(
@@ -188,7 +192,7 @@ def link_to_part(part: str) -> None:
         st.page_link(page, label=text, icon=":material/zoom_in:", query_params=link.elsewhere())
 
 
-def section(draw: Callable[..., None]) -> Callable[..., None]:
+def section(draw: Callable[P, None]) -> Callable[P, None]:
     """A part of a page that reruns alone when the reader touches what is in it."""
     return st.fragment(_in_step_with_the_link(draw))
 
@@ -198,9 +202,9 @@ def live_section(draw: Callable[..., None], *values: Any, every: float | None) -
     st.fragment(_in_step_with_the_link(draw), run_every=every)(*values)
 
 
-def _in_step_with_the_link(draw: Callable[..., None]) -> Callable[..., None]:
+def _in_step_with_the_link(draw: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(draw)
-    def section_draw(*args, **kwargs) -> None:
+    def section_draw(*args: P.args, **kwargs: P.kwargs) -> None:
         if link.must_redraw():
             st.rerun(scope="app")
         link.write()
@@ -255,7 +259,7 @@ def must_fit(run: Run) -> None:
         refuse([fault])
 
 
-def refuse(faults: Sequence[Fault]) -> None:
+def refuse(faults: Sequence[Fault]) -> NoReturn:
     """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
         st.error(say_fault(fault), icon=":material/block:")
@@ -271,7 +275,7 @@ def refuse(faults: Sequence[Fault]) -> None:
     st.stop()
 
 
-def _apply(mend: dict) -> None:
+def _apply(mend: dict[str, Any]) -> None:
     for name, value in mend.items():
         if name == "seq_len":
             shorten(value)

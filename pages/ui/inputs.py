@@ -1,5 +1,7 @@
 """What goes into the model, and who may see whom."""
 
+from typing import Any
+
 import streamlit as st
 
 from blocks.model.kinds import Architecture
@@ -59,7 +61,7 @@ def _input(architecture: Architecture, text: str) -> Input:
     return Input(tokens=found or (tokens.EMPTY,), **padding)
 
 
-def _read(architecture: Architecture, text: str, padding: dict) -> Input:
+def _read(architecture: Architecture, text: str, padding: dict[str, Any]) -> Input:
     pieces = tokens.reading(text).pieces
     if architecture is Architecture.ENCODER_DECODER:
         pieces = tokens.sentence(pieces)
@@ -154,7 +156,7 @@ def length_note(run: Run) -> tuple[str, ...]:
 def sample_buttons() -> None:
     """A text to begin with, in each language."""
     found = samples(link.value("preset"))
-    shown = {sample: language for language, sample in reversed(found.items())}
+    shown = {sample: language for language, sample in reversed(list(found.items()))}
     with st.container(horizontal=True, gap="small"):
         for sample, language in reversed(shown.items()):
             st.button(

@@ -4,8 +4,10 @@ from functools import lru_cache
 
 import pandas as pd
 
+from blocks import ModelConfig
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
+from pages.figures.table_rows import Row, row_at
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language, ngettext
 
@@ -50,7 +52,7 @@ def _detail(part: str, run: Run) -> str:
             return ""
 
 
-def _inside(config) -> str:
+def _inside(config: ModelConfig) -> str:
     kind = config.position.position_kind
     return _("no position") if kind == "none" else terms.option(kind)
 
@@ -68,13 +70,13 @@ def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
     return table.assign(label=labels, hover=hovers)
 
 
-def _head_title(row) -> str:
+def _head_title(row: Row) -> str:
     share = f"{getattr(row, row.name):.2f}".removeprefix("0") if row.name else ""
     name = f" {terms.head_name(row.name)} {share}" if row.name else ""
     return f"<b>{row.head}</b>{name}"
 
 
-def _head_hover(row) -> str:
+def _head_hover(row: Row) -> str:
     text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
     return text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
 
@@ -141,7 +143,7 @@ def window(run: Run, token: int, most: int = WINDOW) -> slice:
 
 def one_stage(run: Run, layer: int, name: str) -> pd.Series:
     """The row of one stage."""
-    return stages(run, layer).set_index("stage").loc[name]
+    return row_at(stages(run, layer).set_index("stage"), name)
 
 
 def before_and_after(run: Run, layer: int, name: str) -> tuple[str, str]:

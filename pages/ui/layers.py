@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from blocks.inspection import predictions, tiles
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.table_rows import Row, each_row
 from pages.ui import cached, labelled, tokens
 from pages.ui.language import _, current_language
 
@@ -30,7 +31,7 @@ def _flow(run: Run, language: str) -> pd.DataFrame:
     table = cached.whole_flow(run)
     is_shown = table["stage"].isin(["resid_post", *ENDS])
     table = table[is_shown].reset_index(drop=True)
-    names = [_name(row) for row in table.itertuples()]
+    names = [_name(row) for row in each_row(table)]
     parts = {"embedding": "embedding", "resid_post": "stream"}
     return table.assign(
         label=names,
@@ -40,7 +41,7 @@ def _flow(run: Run, language: str) -> pd.DataFrame:
     )
 
 
-def _name(row) -> str:
+def _name(row: Row) -> str:
     if row.stage == "resid_post":
         return _("layer {layer}").format(layer=row.layer + 1)
     return _(ENDS[row.stage])
@@ -48,8 +49,9 @@ def _name(row) -> str:
 
 def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:
     """The same of the setting before, where that was a whole model of this kind."""
-    is_alike = before is not None and before.config.architecture is run.config.architecture
-    return flow(before) if is_alike else None
+    if before is None or before.config.architecture is not run.config.architecture:
+        return None
+    return flow(before)
 
 
 @lru_cache(maxsize=32)
@@ -66,8 +68,7 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
     table = pd.concat(found, ignore_index=True)
     layer = (table["layer"] + 1).astype(str)
     hovers = [
-        _("layer {layer}").format(layer=row.layer + 1) + ", " + row.hover
-        for row in table.itertuples()
+        _("layer {layer}").format(layer=row.layer + 1) + ", " + row.hover for row in each_row(table)
     ]
     return table.assign(head=range(len(table)), label=layer + "·" + table["label"], hover=hovers)
 

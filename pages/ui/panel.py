@@ -109,7 +109,9 @@ def _way(label: str, name: str, **look: Any) -> None:
     st.button(label, on_click=link.change, args=("panel", name), key=f"to_{name}", **look)
 
 
-def _show_all(panels: Sequence[Panel], values: Sequence[Any], files) -> None:
+def _show_all(
+    panels: Sequence[Panel], values: Sequence[Any], files: Callable[..., None] | None
+) -> None:
     _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
     for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
         choices(*values)

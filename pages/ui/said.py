@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
-from pages.ui.language import _, literal
+from pages.ui.language import _
 
 
 def say(describe: Callable[..., str], *values: Hashable) -> None:
@@ -24,5 +24,5 @@ def _of_both(describe: Callable[..., str], values: tuple[Hashable, ...]) -> str:
         return said
     if said_of_a == said:
         return _("A and B alike: {said}").format(said=said)
-    name = literal(beside.found().name)
+    name = beside.name_of_a()
     return f"**A** · {name}: {said_of_a}\n\n**B**: {said}"

@@ -36,7 +36,7 @@ def noted(into: Node) -> Iterator[None]:
         _note(into, message)
         send(message)
 
-    context.enqueue = note_and_send
+    context.enqueue = note_and_send  # type: ignore[method-assign, assignment]  # its own
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings
 from blocks.training.fast_model import FAST_SHAPE
-from blocks.training.tasks import TaskConfig, build_task
+from blocks.training.tasks import Task, TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
@@ -84,7 +84,10 @@ def start(name: str, step: int | None = None) -> Start:
         config = pocket(name).config
         source = N_("trained by us; `make pocket` retrains it")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
-    return _start_of_run(_run(name), step)
+    run = _run(name)
+    if run is None:
+        raise KeyError(name)
+    return _start_of_run(run, step)
 
 
 def _fast() -> ModelConfig:
@@ -147,7 +150,7 @@ def _card(run: TrainingRun, step: int) -> Card:
 
 
 @lru_cache(maxsize=4)
-def build_task_once(task: TaskConfig):
+def build_task_once(task: TaskConfig) -> Task:
     """A task, its texts encoded once."""
     return build_task(task)
 

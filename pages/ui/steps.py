@@ -5,6 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
@@ -32,7 +33,8 @@ def in_steps(
     else, which is answered first. What nobody asked for (`is_asked`) pauses after a while, and the
     reader says whether it goes on.
     """
-    place, found, begun = st.empty(), [], time.monotonic()
+    place, begun = st.empty(), time.monotonic()
+    found: list[T] = []
     n_steps = _n_until_stopped(what, key, len(steps))
     bar = None
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on") == what
@@ -74,7 +76,7 @@ def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:
     return n_done if stopped == what else n_steps
 
 
-def _progress(place, what: Hashable, key: str):
+def _progress(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, " ")
         st.button(

@@ -1,5 +1,7 @@
 """What the reader looks at: which stage, which head, which token, how much of it."""
 
+from typing import Any
+
 import streamlit as st
 
 from blocks.observe.run import Run
@@ -10,25 +12,25 @@ from pages.ui.language import _
 PILLS_UP_TO = 32
 
 
-def open_stage(customdata: list) -> None:
+def open_stage(customdata: list[Any]) -> None:
     """A part of the drawing was clicked: its panel opens."""
     link.change("stage", customdata[0])
     panel.open_panel("stage")
 
 
-def show_head(customdata: list) -> None:
+def show_head(customdata: list[Any]) -> None:
     """A tile of the overview was clicked."""
     link.change("head", int(customdata[0]))
 
 
-def show_head_of_layer(customdata: list) -> None:
+def show_head_of_layer(customdata: list[Any]) -> None:
     """A tile of the overview of all layers was clicked."""
     layer, head = divmod(int(customdata[0]), link.config().n_heads)
     link.change("layer", layer)
     link.change("head", head)
 
 
-def pin_token(customdata: list) -> None:
+def pin_token(customdata: list[Any]) -> None:
     """A cell of the large map was clicked: its query is pinned, on the whole page."""
     link.change("token", int(customdata[0]))
     link.redraw_everything()

@@ -147,7 +147,7 @@ def mask_alt(run: Run) -> str:
 def head_sentence(run: Run, layer: int) -> str:
     """Which head is the sharpest, against what even weights would give."""
     heads = cached.heads(run, layer)
-    sharpest = heads.loc[heads["entropy_bits"].idxmin()]
+    sharpest = heads.iloc[heads["entropy_bits"].argmin()]
     text = _("The sharpest is head {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
     sharp = text.format(
         head=int(sharpest["head"]),

@@ -1,6 +1,7 @@
 """Attention is not contribution: weight beside what is really added, and heads that rest."""
 
 from functools import lru_cache, partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +10,8 @@ from blocks.inspection import contribution as measures
 from blocks.inspection.contribution import SINK_ABOVE, SMALL_BELOW, Contribution
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.panels.attention import contribution_picture as pictures
 from pages.panels.attention import shared
 from pages.panels.attention.shared import head_called, token
@@ -43,7 +46,13 @@ def _contribution_rows(
     keys = keys[keys["is_seen"]]
     largest = keys[["weight", "share"]].abs().max(axis=1).nlargest(shared.MOST_KEYS).index
     keys = keys.loc[sorted(largest)]
-    none = {"weight": None, "norm": None, "value_norm": None, "number": -1, "is_pinned": False}
+    none: dict[str, Any] = {
+        "weight": None,
+        "norm": None,
+        "value_norm": None,
+        "number": -1,
+        "is_pinned": False,
+    }
     rest = [{**none, "label": _("other heads"), "kind": "rest", "share": found.rest}]
     bias = {"label": _("output bias"), "kind": "bias", "share": found.bias}
     rest = rest if head is not None else []
@@ -83,7 +92,7 @@ def _sink_points(run: Run, language: str) -> pd.DataFrame:
             weight=row.weight,
             ratio=row.value_ratio,
         )
-        for row in table.itertuples()
+        for row in each_row(table)
     ]
     return table.assign(hover=hovers)
 
@@ -168,7 +177,7 @@ def sinks_sentence(run: Run) -> str:
     table = shared.sinks(run)
     found = table[table["is_sink"]].sort_values("weight", ascending=False)
     if found.empty:
-        top = table.loc[table["weight"].idxmax()]
+        top = table.iloc[table["weight"].argmax()]
         text = _(
             "No head uses the first token as an attention sink here; closest is {head}: "
             "weight {weight}, value {ratio:.2f}."
@@ -189,7 +198,7 @@ def sinks_sentence(run: Run) -> str:
             weight=percent(row.weight),
             ratio=row.value_ratio,
         )
-        for row in found.head(4).itertuples()
+        for row in each_row(found.head(4))
     )
     text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
     return rule + " " + text.format(n=len(found), all=len(table), listed=listed)
@@ -239,7 +248,7 @@ def rests_on_the_first(run: Run, layer: int, head: int) -> None:
     note(sinks_sentence(run))
 
 
-def draw_contribution(run: Run, layer: int, head: int | None, token: int):
+def draw_contribution(run: Run, layer: int, head: int | None, token: int) -> Picture:
     """Weight, length and share, a row a key."""
     counted = _("all heads of the layer") if head is None else head_called(layer, head)
     title = _("At {token}: {counted}").format(token=run.input.labels[token], counted=counted)
@@ -247,7 +256,7 @@ def draw_contribution(run: Run, layer: int, head: int | None, token: int):
     return pictures.bars(rows, title=title, _=_)
 
 
-def draw_sinks(run: Run, layer: int, head: int):
+def draw_sinks(run: Run, layer: int, head: int) -> Picture:
     """A point a head."""
     return pictures.sinks(
         sink_points(run),

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -38,7 +39,7 @@ def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         _bars(rows, column, i, color)
         for i, (column, color) in enumerate(zip(COLUMNS, colors, strict=True))
     ]
-    x_axes = {
+    x_axes: dict[str, Any] = {
         f"xaxis{i + 1 if i else ''}": _x_axis(rows, column, domains[i], titles[i], i)
         for i, column in enumerate(COLUMNS)
     }
@@ -51,7 +52,7 @@ def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         **x_axes,
         yaxis={
             "tickvals": list(range(len(rows))),
-            "ticktext": [_label(row) for row in rows.itertuples()],
+            "ticktext": [_label(row) for row in each_row(rows)],
             "range": [len(rows) - 0.4, -0.6],
             "fixedrange": True,
             "showgrid": False,
@@ -133,7 +134,7 @@ def _number(column: str, value: float) -> str:
 def _targets(rows: pd.DataFrame) -> dict[str, Any]:
     """What can be clicked and hovered: three places in every row that is a key."""
     unseen = {"marker": {"opacity": 0}}
-    places = [(i, row) for i, row in enumerate(rows.itertuples()) if row.kind == "key"]
+    places = [(i, row) for i, row in enumerate(each_row(rows)) if row.kind == "key"]
     span = _range(rows, "weight")
     at = [span[0] + share * (span[1] - span[0]) for share in (0.1, 0.5, 0.9)]
     return {

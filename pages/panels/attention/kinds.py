@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from blocks.model.faults import N_
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.panels.attention import kinds_picture
 from pages.ui import cached, labelled, link
 from pages.ui.chart import columns, show
@@ -30,11 +33,15 @@ from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
 MIB = 2**20
 
 
 @lru_cache(maxsize=4)
-def qkv(run: Run, layer: int) -> tuple:
+def qkv(run: Run, layer: int) -> tuple["Tensor", "Tensor", "Tensor"]:
     """Queries, keys and values of a layer, first sequence: each (n_heads, seq, d_head)."""
     model = cached.model(run)
     with cached.turn(run.device):
@@ -47,7 +54,8 @@ def qkv(run: Run, layer: int) -> tuple:
             training_seed=run.seed if run.training else None,
         )
     found = (seen.tensor(name, layer)[:1] for name in "qkv")
-    return tuple(share_among_queries(x, run.config.n_heads)[0] for x in found)
+    q, k, v = (share_among_queries(x, run.config.n_heads)[0] for x in found)
+    return q, k, v
 
 
 @lru_cache(maxsize=32)
@@ -60,7 +68,8 @@ def maps(run: Run, layer: int, head: int, reach: Reach) -> NDArray[np.uint8]:
 @lru_cache(maxsize=32)
 def errors(run: Run, layer: int, head: int, reach: Reach) -> pd.DataFrame:
     """How far each way to attend is from the full one, in one head."""
-    return other_attention.errors(*(x[head] for x in qkv(run, layer)), reach)
+    q, k, v = (x[head] for x in qkv(run, layer))
+    return other_attention.errors(q, k, v, reach)
 
 
 def kind_steps(run: Run, lengths: tuple[int, ...]) -> list[Callable[[], Measured]]:
@@ -82,7 +91,9 @@ def kind_steps(run: Run, lengths: tuple[int, ...]) -> list[Callable[[], Measured
     return [_step(kind, n, config.n_heads, config.d_head, run) for kind, n in fit]
 
 
-def _step(kind: AttentionKind, n: int, n_heads: int, d_head: int, run: Run):
+def _step(
+    kind: AttentionKind, n: int, n_heads: int, d_head: int, run: Run
+) -> Callable[[], Measured]:
     return lambda: timed(kind, n, n_heads, d_head, run.device, run.dtype, run.seed)
 
 
@@ -191,7 +202,7 @@ def tiles_of(run: Run, layer: int, head: int, reach: Reach) -> pd.DataFrame:
     text = _("{kind}: error {error:.1%}, {pairs:,} pairs scored")
     hovers = [
         text.format(kind=kind_text(row.kind), error=row.error, pairs=row.pairs)
-        for row in table.itertuples()
+        for row in each_row(table)
     ]
     return table.assign(head=range(len(table)), label=labels, hover=hovers)
 
@@ -200,7 +211,7 @@ def error_sentence(run: Run, layer: int, head: int, reach: Reach) -> str:
     """Which way is nearest to the full one in this head."""
     table = errors(run, layer, head, reach).set_index("kind")
     others = table.loc[["window", "strided", "linear"]]
-    nearest, furthest = others["error"].idxmin(), others["error"].idxmax()
+    nearest, furthest = str(others["error"].idxmin()), str(others["error"].idxmax())
     text = _(
         "Head {head} of layer {layer}: the fused kernel gives the same output (error "
         "{fused:.0e}); the closest of the others is {nearest} (error {least:.1%}, "
@@ -229,12 +240,12 @@ def growth_sentence(found: tuple[Measured, ...]) -> str:
     """What the longest length costs, in each way."""
     table = kinds_table_found(found)
     longest = table[table["seq_len"] == table["seq_len"].max()].set_index("kind")
-    fastest = longest["milliseconds"].idxmin()
+    fastest = str(longest["milliseconds"].idxmin())
     text = _(
         "Measured here at n = {n:,}: {fastest} takes {least:.1f} ms, {slowest} {most:.1f} ms, "
         "{ratio:.0f} times as long; memory from {small} to {large}."
     )
-    slowest = longest["milliseconds"].idxmax()
+    slowest = str(longest["milliseconds"].idxmax())
     return text.format(
         n=int(table["seq_len"].max()),
         fastest=kind_text(fastest),
@@ -343,7 +354,7 @@ def how_they_grow(run: Run) -> None:
     growth(found)
 
 
-def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int):
+def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Picture:
     """One head's map in each way."""
     return heads.overview(
         maps(run, layer, head, reach),
@@ -356,7 +367,7 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int):
     )
 
 
-def draw_growth(found: tuple[Measured, ...], of: str):
+def draw_growth(found: tuple[Measured, ...], of: str) -> Picture:
     """Time or memory against the length."""
     is_time = of == "milliseconds"
     return kinds_picture.growth(

@@ -1,7 +1,7 @@
 """Who reads whom: one head as lines and as a map, and all heads of all layers."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import bipartite, head_table, heads
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.shared import head_called
 from pages.panels.encoder import shared as encoder_shared
@@ -68,7 +70,8 @@ def table_sentence(run: Run) -> str:
     """The sharpest and the widest head, and those with a name."""
     table = shared.all_heads(run)
     sharp, wide = (
-        table.loc[pick] for pick in (table["entropy_bits"].idxmin(), table["entropy_bits"].idxmax())
+        table.iloc[pick]
+        for pick in (table["entropy_bits"].argmin(), table["entropy_bits"].argmax())
     )
     text = _(
         "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the "
@@ -91,7 +94,9 @@ def _named(run: Run) -> str:
         return _(
             "No head puts more than half of its weight on one kind of position, so none is named."
         )
-    listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in counts.items())
+    listed = enumeration(
+        f"{terms.head_name(name)} {n}" for name, n in zip(counts.index, counts, strict=True)
+    )
     return _("Named, with more than half of the weight: {listed}.").format(listed=listed)
 
 
@@ -118,13 +123,13 @@ def all_heads_table(run: Run) -> None:
             _("token after an earlier copy (induction)"): table["induction"],
             _("value of the first token"): first["value_ratio"],
             _("attention sink"): first["is_sink"],
-            _("name"): [_named_table(row) for row in table.itertuples()],
+            _("name"): [_named_table(row) for row in each_row(table)],
         }
     )
     st.dataframe(shown.round(3), hide_index=True, key="all_heads_table", height=318)
 
 
-def _named_table(row) -> str:
+def _named_table(row: Row) -> str:
     """The name with its share, above the threshold only."""
     return f"{terms.head_name(row.name)} {getattr(row, row.name):.2f}" if row.name else ""
 
@@ -159,10 +164,8 @@ def _head_rows(run: Run, sort_by: str, language: str) -> HeadRows:
         else 1
         for name in measures
     ]
-    labels = [
-        f"{row.layer + 1}·{row.head}  {_named_table(row)}".strip() for row in table.itertuples()
-    ]
-    returns = [(int(row.layer), int(row.head)) for row in table.itertuples()]
+    labels = [f"{row.layer + 1}·{row.head}  {_named_table(row)}".strip() for row in each_row(table)]
+    returns = [(int(row.layer), int(row.head)) for row in each_row(table)]
     columns = [_(SORT_LABELS[name]) for name in measures]
     return HeadRows(numbers, (numbers / most).clip(0, 1), labels, columns, returns)
 
@@ -211,7 +214,7 @@ def sort_choice() -> None:
         )
 
 
-def open_tile(customdata: list) -> None:
+def open_tile(customdata: list[Any]) -> None:
     """A tile of the overview was clicked: heads are counted through all layers."""
     shared._go_to(*divmod(int(customdata[0]), link.config().n_heads))
     link.redraw_everything()
@@ -267,7 +270,7 @@ def all_heads(run: Run, layer: int, head: int, token: int) -> None:
     all_heads_table(run)
 
 
-def draw_lines(run: Run, layer: int, head: int, token: int, n_edges: int):
+def draw_lines(run: Run, layer: int, head: int, token: int, n_edges: int) -> Picture:
     """Tokens left and right; of a long text the part around the pinned token."""
     shown = shared.window(run, token, shared.MOST_LINES)
     rows = slice(*shown)
@@ -282,7 +285,7 @@ def draw_lines(run: Run, layer: int, head: int, token: int, n_edges: int):
     )
 
 
-def draw_tiles(run: Run, layer: int, head: int, token: int):
+def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
     """A row of tiles for every layer."""
     return heads.overview(
         layers.head_tiles(run),
@@ -294,7 +297,7 @@ def draw_tiles(run: Run, layer: int, head: int, token: int):
     )
 
 
-def draw_table(run: Run, layer: int, head: int, sort_by: str):
+def draw_table(run: Run, layer: int, head: int, sort_by: str) -> Picture:
     """A row a head."""
     rows = head_rows(run, sort_by)
     here = (layer, head)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from blocks.inspection import scaling, source
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.attention import scaling_picture as pictures
 from pages.panels.attention import shared
 from pages.panels.attention.shared import head_called
@@ -127,18 +128,16 @@ def why_divide(run: Run, layer: int, head: int, token: int) -> None:
     is_scaled = link.value("is_scaled")
     left, right = columns([5, 7])
     with left:
-        shown = run, layer, head, token, is_scaled
-        show(draw_row, *shown, key="scaled_row", alt=row_alt)
+        show(draw_row, run, layer, head, token, is_scaled, key="scaled_row", alt=row_alt)
     with right:
-        shown = run, layer, head, is_scaled
-        show(draw_curves, *shown, key="scaling_curves", alt=scaling_alt)
+        show(draw_curves, run, layer, head, is_scaled, key="scaling_curves", alt=scaling_alt)
     shown = shared.window(run, token, shared.MOST_LINES)
     if said := shared.drawn_note(run, layer, head, token, shown):
         note(said)
     note(random_scaling_note(run))
 
 
-def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):
+def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool) -> Picture:
     """The weights of the pinned token, and where they would be the other way."""
     keys = slice(*shared.window(run, token, shared.MOST_LINES))
     chosen, other = (
@@ -148,7 +147,7 @@ def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool):
     return pictures.row(chosen, other, run.input.labels[keys], title=title, _=_)
 
 
-def draw_curves(run: Run, layer: int, head: int, is_scaled: bool):
+def draw_curves(run: Run, layer: int, head: int, is_scaled: bool) -> Picture:
     """Random vectors of every width, and this head."""
     return pictures.curves(
         shared.random_sharpness(run),

@@ -1,7 +1,7 @@
 """Exact numbers of ways to attend, and of heads that share."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -158,7 +158,7 @@ def counted_head(head: int) -> int | None:
     return head if link.value("counted") == "one_head" else None
 
 
-def open_head(customdata: list) -> None:
+def open_head(customdata: list[Any]) -> None:
     """A head was clicked, in the table or among the sinks: [layer, head]."""
     _go_to(int(customdata[0]), int(customdata[1]))
     link.redraw_everything()

@@ -1,7 +1,7 @@
 """MHA, GQA and MQA side by side: what sharing saves, and what becomes of the maps."""
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from blocks.model.legal import divisors
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
+from pages.figures.theme import Picture
 from pages.ui import cached, labelled, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
@@ -52,7 +53,7 @@ def with_shared(run: Run, n_kv_heads: int) -> ModelConfig:
 
 
 @lru_cache(maxsize=16)
-def sharing_row(run: Run, n_kv_heads: int, layer: int) -> dict:
+def sharing_row(run: Run, n_kv_heads: int, layer: int) -> dict[str, Any]:
     """What sharing saves, how alike the heads read, and how far the output moved.
 
     Parameters, bytes, cosines; `moved` is the mean over the tokens, of logits KL in bits, else
@@ -166,7 +167,7 @@ def _moved(run: Run, moved: float) -> str:
     return text.format(moved=bits if reads_tokens(run) else f"{moved:.1%}")
 
 
-def _alike(rows: list[dict]) -> str:
+def _alike(rows: list[dict[str, Any]]) -> str:
     both = (row for row in rows if None not in (row["within"], row["across"]))
     grouped = next(both, None)
     if grouped is None:
@@ -228,7 +229,7 @@ def who_shares(run: Run, layer: int) -> None:
     sharing_table(run, layer)
 
 
-def draw_shared(run: Run, layer: int, token: int):
+def draw_shared(run: Run, layer: int, token: int) -> Picture:
     """The first heads of each, a row each."""
     return heads.overview(
         shared_tiles(run, layer),

@@ -1,5 +1,6 @@
 """The filmstrip of one head: from queries and keys to what is written."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,7 @@ from blocks.model.kinds import PositionKind
 from blocks.model.positions import alibi_slopes
 from blocks.observe.run import Run
 from pages.figures.matrix import Matrix
+from pages.figures.theme import Picture
 from pages.panels.attention import shared, steps_picture
 from pages.ui import link, present, terms
 from pages.ui.chart import show
@@ -244,7 +246,7 @@ def _matrices(
     return made
 
 
-def _matrix(name: str, values: np.ndarray, rows, columns) -> Frame:
+def _matrix(name: str, values: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> Frame:
     return {
         "name": name,
         "symbol": _(SYMBOLS[name]),
@@ -404,12 +406,12 @@ def step_choice(run: Run, step: str) -> None:
         )
 
 
-def open_step(customdata: list) -> None:
+def open_step(customdata: list[Any]) -> None:
     """A frame of the strip was clicked."""
     link.change("attention_step", customdata[0])
 
 
-def open_cell(customdata: list) -> None:
+def open_cell(customdata: list[Any]) -> None:
     """A cell was clicked: its query is pinned, its key or feature written out."""
     query, column, is_key = (int(number) for number in customdata[:3])
     if query != link.value("token"):
@@ -515,18 +517,20 @@ def _line(name: str, line: str, is_current: bool) -> str:
     return f":orange[▸ **{title}** →] {line}" if is_current else f"**{title}** → {line}"
 
 
-def draw_strip(run: Run, layer: int, head: int, token: int, step: str):
+def draw_strip(run: Run, layer: int, head: int, token: int, step: str) -> Picture:
     """All steps small."""
     found = strip_frames(run, layer, head, token)
     return steps_picture.strip(
         [(name, Matrix(**frame)) for name, frame in found],
         current=step,
-        pinned=shared.window(run, token).inside(token),
+        pinned=token - shared.window(run, token).first,
         _=_,
     )
 
 
-def draw_step(run: Run, layer: int, head: int, token: int, key: int, step: str, feature: int):
+def draw_step(
+    run: Run, layer: int, head: int, token: int, key: int, step: str, feature: int
+) -> Picture:
     """One step large."""
 
     def matrix(name: str) -> Matrix:

@@ -8,6 +8,7 @@ import numpy as np
 from pages.figures.matrix import (
     Matrix,
     Place,
+    Returns,
     axes,
     cells,
     common_scale,
@@ -124,7 +125,7 @@ class Numbers(NamedTuple):
 
     tokens: Sequence[int]
 
-    def returns(self, matrix: Matrix) -> tuple[Sequence[int], Sequence[int], int]:
+    def returns(self, matrix: Matrix) -> Returns:
         """What a click on a cell of this matrix gives: see `cells`."""
         n_columns = matrix.values.shape[1]
         is_square = matrix.name in SQUARES
@@ -150,7 +151,8 @@ def side_by_side(
     tokens = matrices[0].rows
     is_square = matrices[-1].name in SQUARES
     top = 40 + (label_room(tokens) if is_square else 0)
-    traces, layout, most = [], {}, common_scale(matrices)
+    traces, most = [], common_scale(matrices)
+    layout: dict[str, Any] = {}
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
         colors = heat(matrix, place, _, bar=i == n - 1, most=most)
         traces.append({**colors, **numbered(matrix.values)})

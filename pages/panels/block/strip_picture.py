@@ -5,6 +5,7 @@ from typing import Any
 import pandas as pd
 
 from pages.figures.rows import row_range, stage_rows
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     HIDDEN_AXIS,
     PART_COLORS,
@@ -31,9 +32,9 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
     """
     place = _places(stages)
     wires = [_wire(stages, place, i, source) for i, source in _wires(stages)]
-    nodes = [_node(row, place[row.stage], row.stage == selected) for row in stages.itertuples()]
-    texts = [_text(row, place[row.stage]) for row in stages.itertuples()]
-    amounts = [_amount(row, place[row.stage]) for row in stages.itertuples()]
+    nodes = [_node(row, place[row.stage], row.stage == selected) for row in each_row(stages)]
+    texts = [_text(row, place[row.stage]) for row in each_row(stages)]
+    amounts = [_amount(row, place[row.stage]) for row in each_row(stages)]
     return figure(
         [_targets(stages, place, _)],
         title=_("The block as it ran"),
@@ -47,7 +48,7 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
 
 def _places(stages: pd.DataFrame) -> dict[str, tuple[float, int]]:
     """Column and row of each stage: the stream stays on the trunk, all else branches off."""
-    return {row.stage: (_column(row), i) for i, row in enumerate(stages.itertuples())}
+    return {row.stage: (_column(row), i) for i, row in enumerate(each_row(stages))}
 
 
 def _column(row: Any) -> float:
@@ -154,7 +155,7 @@ def _targets(
         "mode": "markers",
         "x": [place[stage][0] for stage in stages["stage"]],
         "y": [place[stage][1] for stage in stages["stage"]],
-        "customdata": [[row.stage, plain(row.label), row.rms] for row in stages.itertuples()],
+        "customdata": [[row.stage, plain(row.label), row.rms] for row in each_row(stages)],
         "marker": {"size": 42, "symbol": "square", "opacity": 0},
         "selected": invisible,
         "unselected": invisible,

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from unicodedata import category
 
@@ -15,8 +16,8 @@ from blocks.inspection.settings import settings_in_use
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.compare import kept_picture, shared, trade_offs
-from pages.panels.compare.shared import COUNTED
 from pages.panels.compare.trade_offs import Axes, Candidate
 from pages.panels.cost import shared as cost_shared
 from pages.ui import link, starts
@@ -28,7 +29,14 @@ from pages.ui.export import download
 from pages.ui.fields import CONFIG, FIELDS
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, say_fault
-from pages.ui.link_fields.compare import LONGEST_NAME, LONGEST_TEXT, MOST_KEPT, Kept, text_of
+from pages.ui.link_fields.compare import (
+    COUNTED,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_KEPT,
+    Kept,
+    text_of,
+)
 from pages.ui.readers import UnreadableError
 
 LARGEST_FILE = 200_000  # bytes
@@ -92,7 +100,10 @@ def as_csv(entries: Sequence[Kept], n: int, weight_format: str) -> str:
         fields = settings_in_use(run.config)
         rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, **counted})
     table = pd.DataFrame(rows)
-    first = ["name", *(name for name in table if name not in ("name", *COUNTED, *counted))]
+    first = [
+        "name",
+        *(name for name in table if name not in ("name", *COUNTED, *counted)),
+    ]
     return table[[*first, *COUNTED, *counted]].to_csv(index=False)
 
 
@@ -194,7 +205,7 @@ def rows(n: int) -> None:
             _buttons(i, is_a=i == chosen)
 
 
-def _name(i: int, entry: kept.Kept) -> None:
+def _name(i: int, entry: Kept) -> None:
     key = f"kept_name_{i}"
     st.session_state[key] = entry.name
     label = _("Name of configuration {n}").format(n=i + 1)
@@ -213,7 +224,7 @@ def _renamed(i: int, key: str) -> None:
     kept.rename(i, st.session_state[key])
 
 
-def _counts(entry: kept.Kept, n: int) -> str:
+def _counts(entry: Kept, n: int) -> str:
     run = beside.run_as_it_is(entry)
     found = trade_offs.summary(run.config, n, trade_offs.weight_format())
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
@@ -304,7 +315,7 @@ def direction(name: str) -> str:
     return _(DIRECTIONS[name])
 
 
-def take(customdata: list) -> None:
+def take(customdata: list[Any]) -> None:
     """A dot was clicked: set it as B, on the whole page."""
     kind, _colon, place = str(customdata[0]).partition(":")
     if kind == "kept":
@@ -393,11 +404,12 @@ def what_one_pays(run: Run, n: int) -> None:
     note(front_note())
 
 
-def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int):
+def draw_front(found: tuple[Candidate, ...], axes: Axes, n: int) -> Picture:
     """The dots and the stairs."""
+    title = partial(trade_offs.title, n=n, weight_format=axes.weight_format)
     return kept_picture.scatter(
         trade_offs.points(found, axes, n),
-        titles=tuple(trade_offs.title(name, n, axes.weight_format) for name in (axes.x, axes.y)),
+        titles=(title(axes.x), title(axes.y)),
         more_is_better=(axes.x_more, axes.y_more),
         _=_,
     )

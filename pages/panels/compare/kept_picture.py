@@ -51,8 +51,9 @@ def names_apart(names: Sequence[Name], width: float) -> list[str | None]:
         free = [side for side in name.sides if _is_free(_box(name, side), taken, width)]
         if not free and not name.must_stand:
             continue
-        found[i] = min(free or name.sides[:1], key=lambda side: _covered(_box(name, side), names))
-        taken.append(_box(name, found[i]))
+        side = min(free or name.sides[:1], key=lambda side: _covered(_box(name, side), names))
+        found[i] = side
+        taken.append(_box(name, side))
     return found
 
 
@@ -181,7 +182,8 @@ def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str
     """
     is_ours = points["kind"].isin(["a", "b", "kept"])
     named = points[points["on_front"] | is_ours].assign(is_ours=is_ours)
-    places = named.groupby(["x", "y"], sort=False)  # at one place names stand in one line
+    groups = named.groupby(["x", "y"], sort=False)  # at one place names stand in one line
+    places = [(float(rows["x"].iloc[0]), float(rows["y"].iloc[0]), rows) for _place, rows in groups]
     across, up = (
         _axis(points[axis], more, room)["range"]
         for axis, more, room in zip("xy", more_is_better, (NAME, LINE), strict=True)
@@ -191,18 +193,18 @@ def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str
             _in_one_line(rows["name"]),
             WIDTH * (math.log10(x) - across[0]) / (across[1] - across[0]),
             HIGH * (math.log10(y) - up[0]) / (up[1] - up[0]),
-            _sides(more_is_better, is_outside=rows["on_front"].any()),
-            must_stand=rows["is_ours"].any(),
+            _sides(more_is_better, is_outside=bool(rows["on_front"].any())),
+            must_stand=bool(rows["is_ours"].any()),
         )
-        for (x, y), rows in places
+        for x, y, rows in places
     ]
     stands = names_apart(dots, WIDTH)
     return {
         "type": "scatter",
         "mode": "markers+text",  # an unseen mark keeps the name off the dot
         "marker": {"size": 12, "opacity": 0},
-        "x": [x for x, _y in places.groups],
-        "y": [y for _x, y in places.groups],
+        "x": [x for x, _y, _rows in places],
+        "y": [y for _x, y, _rows in places],
         "text": [dot.text if side else "" for dot, side in zip(dots, stands, strict=True)],
         "textposition": [side or "top center" for side in stands],
         "textfont": {"size": 11},

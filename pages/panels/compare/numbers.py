@@ -1,7 +1,7 @@
 """What differs between A and B, in settings and in numbers; counted, and measured here."""
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from statistics import median
 from typing import NamedTuple
 
@@ -12,13 +12,14 @@ from blocks import ModelConfig
 from blocks.cost import paired_time, summary
 from blocks.cost.breakdown import count_kinds
 from blocks.cost.paired_time import measure_round
-from blocks.cost.passes import PassKind, operations, pass_kinds
+from blocks.cost.passes import Operation, PassKind, operations, pass_kinds
 from blocks.cost.timing import Times
 from blocks.inspection import settings
 from blocks.inspection.settings import moved_along
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import pair as pictures
+from pages.figures.theme import Picture
 from pages.panels.compare import shared, trade_offs
 from pages.panels.compare.shared import Pair
 from pages.panels.cost import shared as cost_shared
@@ -46,12 +47,12 @@ def by_operation(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
     return _joined(*({o.name: o.flops / n for o in _reading(each, n)} for each in (a, b)))
 
 
-def _reading(config: ModelConfig, n: int):
+def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:
     writes = PassKind.DECODE in pass_kinds(config)
     return operations(config, PassKind.PREFILL if writes else PassKind.FORWARD, n=n)
 
 
-def _joined(a: dict[str, float], b: dict[str, float]) -> pd.DataFrame:
+def _joined(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
     """Everything that either has, in its order; what one lacks is 0."""
     order = [*b, *(name for name in a if name not in b)] if len(b) > len(a) else [*a]
     order += [name for name in b if name not in order]
@@ -69,7 +70,7 @@ class PairTimes(NamedTuple):
 
 def rounds(pair: shared.Pair, attempt: int) -> list[Callable[[], tuple[float, float]]]:
     """One measurement of each, as often as there are rounds."""
-    return [lambda i=i: one_round(pair.a, pair.b, attempt, i) for i in range(shared.N_ROUNDS)]
+    return [partial(one_round, pair.a, pair.b, attempt, i) for i in range(shared.N_ROUNDS)]
 
 
 @lru_cache(maxsize=256)
@@ -206,8 +207,8 @@ def _reading_text(pair: shared.Pair, n: int) -> str:
 def _largest_change(table: pd.DataFrame, total: float) -> tuple[str, float]:
     """The row that does most towards the change of the total."""
     change = table["b"] - table["a"]
-    i = (change if total > 0 else -change).idxmax()
-    return table["name"][i], float(change[i])
+    i = (change if total > 0 else -change).argmax()
+    return table["name"].iloc[i], float(change.iloc[i])
 
 
 def _cache(a: int, b: int, number_format: str) -> str:
@@ -329,13 +330,13 @@ def where_it_goes(pair: Pair, n: int) -> None:
         show(draw_operations, pair, n, key="pair_operations", alt=operations_alt)
 
 
-def draw_parameters(pair: Pair):
+def draw_parameters(pair: Pair) -> Picture:
     """Parameters by kind."""
     table, title = parameters(pair), _("Parameters by kind")
     return pictures.bars(table, shared.names(pair), title=title, unit=_("parameters"))
 
 
-def draw_operations(pair: Pair, n: int):
+def draw_operations(pair: Pair, n: int) -> Picture:
     """FLOPs of a token by operation."""
     title = _("FLOPs per token read, n = {n:,}").format(n=n)
     return pictures.bars(

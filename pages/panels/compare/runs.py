@@ -1,6 +1,7 @@
 """A and B at work on the same text: flow, heads, one head and its difference, what they expect."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from blocks.observe.run import Run
 from pages.figures import flow, heads
 from pages.figures import pair as pictures
 from pages.figures.beside import on_one_scale
-from pages.figures.theme import token_label
+from pages.figures.theme import Picture, token_label
 from pages.panels.compare import runs_facts, runs_picture, shared
 from pages.panels.compare.shared import Pair, in_rows
 from pages.ui import cached, labelled, link
@@ -36,9 +37,9 @@ def run_rows(pair: shared.Pair) -> list[shared.Row]:
     growth = [float(stream.iloc[-1] / stream.iloc[0]) for stream in streams]
     entropy = [runs_facts.mean_entropy(run) for run in pair.both]
     rows = [
-        shared.Row(_("RMS of the stream after the last layer"), *ends, readable),
-        shared.Row(_("growth of the stream over the layers"), *growth, shared._times),
-        shared.Row(_("entropy of the heads, mean (bits)"), *entropy, "{:.2f}".format),
+        shared.Row(_("RMS of the stream after the last layer"), ends[0], ends[1], readable),
+        shared.Row(_("growth of the stream over the layers"), growth[0], growth[1], shared._times),
+        shared.Row(_("entropy of the heads, mean (bits)"), entropy[0], entropy[1], "{:.2f}".format),
     ]
     if pair.reads_the_same:
         apart = float(runs_facts.distances(pair).mean())
@@ -125,7 +126,7 @@ def flow_sentence(pair: Pair, stage_name: str, moment_name: str) -> str:
         "{stage}, {moment}: A goes from {a_start} to {a_end}, B from {b_start} to "
         "{b_end} (layers {first} to {last}). They are furthest apart at layer {apart}."
     )
-    apart = both["layer"][(both["value_b"] - both["value_a"]).abs().idxmax()]
+    apart = both["layer"].iloc[(both["value_b"] - both["value_a"]).abs().argmax()]
     said = text.format(
         stage=_capital(stage_text(stage_name)),
         moment=moment_text(moment_name),
@@ -289,7 +290,7 @@ def expected_sentence(pair: Pair, place: int) -> str:
         runs_facts.expected(pair.a, pair.b, place),
         runs_facts.expected_frame(pair, place),
     )
-    first_a, first_b = (table.loc[table[side].idxmax()] for side in ("a", "b"))
+    first_a, first_b = (table.iloc[table[side].argmax()] for side in ("a", "b"))
     text = _(
         "A's top prediction is {a} ({p_a}), B's is {b} ({p_b}). The two distributions "
         "differ in {share} of their probability; over the whole text the top "
@@ -376,26 +377,26 @@ def head_choice(pair: Pair) -> None:
     head_of_a_run(fewest, runs_facts.looked_at_head(pair))
 
 
-def open_layer(pair: Pair) -> Callable[[list], None]:
+def open_layer(pair: Pair) -> Callable[[list[Any]], None]:
     """A layer on the lines was clicked."""
 
-    def opened(customdata: list) -> None:
+    def opened(customdata: list[Any]) -> None:
         link.change("layer", max(0, min(int(customdata[0]), pair.n_layers) - 1))
 
     return opened
 
 
-def open_head(pair: Pair) -> Callable[[list], None]:
+def open_head(pair: Pair) -> Callable[[list[Any]], None]:
     """A tile was clicked; a head that the other has not stays closed."""
 
-    def opened(customdata: list) -> None:
+    def opened(customdata: list[Any]) -> None:
         if int(customdata[0]) < pair.n_heads:
             link.change("head", int(customdata[0]))
 
     return opened
 
 
-def open_distance(customdata: list) -> None:
+def open_distance(customdata: list[Any]) -> None:
     """A cell of layer and head was clicked."""
     link.change("layer", int(customdata[0]))
     link.change("head", int(customdata[1]))
@@ -562,7 +563,7 @@ def what_they_expect(pair: Pair) -> None:
     note(expected_note(pair))
 
 
-def draw_flow(pair: Pair, stage: str, moment: str, layer: int):
+def draw_flow(pair: Pair, stage: str, moment: str, layer: int) -> Picture:
     """One number of one stage over the layers."""
     a, b = (runs_facts.over_layers(run, stage, moment) for run in pair.both)
     title = flow_title(stage, moment)
@@ -571,14 +572,14 @@ def draw_flow(pair: Pair, stage: str, moment: str, layer: int):
     return pictures.over_layers(a, b, names, selected=layer + 1, title=title, unit=unit, _=_)
 
 
-def draw_stages(pair: Pair, layer: int, side: int):
+def draw_stages(pair: Pair, layer: int, side: int) -> Picture:
     """The values at each stage of one side, on the scale of both."""
     title = _("Layer {layer}: the values at each stage").format(layer=layer + 1)
     both = (flow.bands(labelled.stages(run, layer), None, title=title, _=_) for run in pair.both)
     return on_one_scale(*both)[side]
 
 
-def draw_tiles(pair: Pair, side: int, layer: int, head: int, token: int):
+def draw_tiles(pair: Pair, side: int, layer: int, head: int, token: int) -> Picture:
     """All heads of a layer of one side."""
     run = pair.both[side]
     table = runs_facts.heads_frame(pair, side, layer)
@@ -594,7 +595,7 @@ def draw_tiles(pair: Pair, side: int, layer: int, head: int, token: int):
     )
 
 
-def draw_distances(pair: Pair, layer: int, head: int):
+def draw_distances(pair: Pair, layer: int, head: int) -> Picture:
     """Distance of heads with the same number, in all layers."""
     found = runs_facts.distances(pair)
     return runs_picture.distances(
@@ -608,7 +609,7 @@ def draw_distances(pair: Pair, layer: int, head: int):
     )
 
 
-def draw_matrix(pair: Pair, layer: int):
+def draw_matrix(pair: Pair, layer: int) -> Picture:
     """Distance of every head to every head."""
     n_a, n_b = (run.config.n_heads for run in pair.both)
     return runs_picture.distances(
@@ -622,7 +623,7 @@ def draw_matrix(pair: Pair, layer: int):
     )
 
 
-def draw_one(pair: Pair, side: int, layer: int, head: int, token: int):
+def draw_one(pair: Pair, side: int, layer: int, head: int, token: int) -> Picture:
     """One head of one side; of a long text the part around the pinned token."""
     run = pair.both[side]
     shown = labelled.window(run, token)
@@ -638,7 +639,7 @@ def draw_one(pair: Pair, side: int, layer: int, head: int, token: int):
     )
 
 
-def draw_difference(pair: Pair, layer: int, head: int, token: int):
+def draw_difference(pair: Pair, layer: int, head: int, token: int) -> Picture:
     """Where B reads more, and where A does."""
     shown = labelled.window(pair.b, token)
     values = runs_facts.measured_difference(pair, layer, head)[shown, shown]
@@ -649,7 +650,7 @@ def draw_difference(pair: Pair, layer: int, head: int, token: int):
     )
 
 
-def draw_expected(pair: Pair, token: int):
+def draw_expected(pair: Pair, token: int) -> Picture:
     """Probabilities of both."""
     title = expected_title(pair, token)
     return pictures.bars(

@@ -1,7 +1,7 @@
 """What runs shows, measured."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,14 @@ from blocks.inspection import tiles
 from blocks.inspection import two_predictions as predictions
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
+from pages.figures.table_rows import Row
 from pages.panels.compare import shared
 from pages.ui import cached, link, terms
 from pages.ui.language import _, literal
 from pages.ui.tokens import label
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def stack(run: Run) -> str:
@@ -51,12 +55,12 @@ def stages(pair: shared.Pair) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pattern(run: Run, layer: int):
+def _pattern(run: Run, layer: int) -> "Tensor":
     """(n_heads, query, key) of the first sequence, on the device."""
     return cached.recording(run).pattern(layer, stack=stack(run))[0]
 
 
-def _mask(run: Run):
+def _mask(run: Run) -> "Tensor | None":
     """Who may see whom in the first sequence, (query, key), or None."""
     mask, n = run.build_mask(), run.input.shape[1]
     mask = mask.source if run.has_target else mask
@@ -109,7 +113,7 @@ def measured_difference(pair: shared.Pair, layer: int, head: int) -> NDArray[np.
 
 
 @lru_cache(maxsize=32)
-def _counts(a: Run, b: Run):
+def _counts(a: Run, b: Run) -> "Tensor":
     return distance.comparable_queries(_mask(a), _mask(b), a.input.shape[1])
 
 
@@ -148,8 +152,8 @@ def n_compared(pair: shared.Pair) -> int:
 @lru_cache(maxsize=32)
 def expected(a: Run, b: Run, place: int) -> predictions.TwoPredictions:
     """What both expect at one token."""
-    outputs = (cached.recording(run).output[0] for run in (a, b))
-    return predictions.two_predictions(*outputs, place, shared.N_LIKELIEST)
+    output_a, output_b = (cached.recording(run).output[0] for run in (a, b))
+    return predictions.two_predictions(output_a, output_b, place, shared.N_LIKELIEST)
 
 
 LEAST_SHARE = 1e-5
@@ -177,12 +181,12 @@ def heads_frame(pair: shared.Pair, side: int, layer: int) -> pd.DataFrame:
     )
 
 
-def _title(row) -> str:
+def _title(row: Row) -> str:
     name = f" {terms.head_name(row.name)}" if row.name else ""
     return f"<b>{row.head}</b>{name}"
 
 
-def _hover(pair: shared.Pair, row, layer: int) -> str:
+def _hover(pair: shared.Pair, row: Row, layer: int) -> str:
     text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
     said = text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
     if not pair.reads_the_same or row.head >= pair.n_heads:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -145,7 +146,7 @@ def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
             trade_offs.title(name, n, weight_format),
             float(getattr(a, name)),
             float(getattr(b, name)),
-            lambda value, name=name: trade_offs.said(name, value),
+            partial(trade_offs.said, name),
         )
         for name in COUNTED
         if getattr(a, name) or getattr(b, name)
@@ -193,7 +194,7 @@ def numbers(rows: list[Row]) -> None:
     show_whole(numbers_frame(rows))
 
 
-def _said(table: pd.DataFrame, said) -> pd.DataFrame:
+def _said(table: pd.DataFrame, said: Callable[[float], str]) -> pd.DataFrame:
     return table.assign(
         said_a=[said(value) if value else NOTHING for value in table["a"]],
         said_b=[said(value) if value else NOTHING for value in table["b"]],

@@ -13,6 +13,7 @@ from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
+from pages.figures.theme import Picture
 from pages.panels.cost import flops_picture, shared
 from pages.panels.cost.shared import Shape
 from pages.ui import link
@@ -26,7 +27,7 @@ from pages.ui.tables import show_whole
 
 
 @lru_cache(maxsize=64)
-def layer_growth(config: ModelConfig, n: int):
+def layer_growth(config: ModelConfig, n: int) -> pd.DataFrame:
     """FLOPs of one layer from short texts to long ones, the reader's length among them."""
     crossing = crossover.crossover(config)
     most = max(4 * n, 4 * crossing, 1024)
@@ -274,7 +275,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
     note(flops_note(config))
 
 
-def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup):
+def draw_operations(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> Picture:
     """FLOPs by operation."""
     table = shared.operation_rows(config, kind, shape, setup)
     title = _("FLOPs by operation, all layers: {what}").format(what=pass_kind_name(kind))
@@ -292,7 +293,7 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     st.code(crossover_formula(config), language=None, wrap_lines=True)
 
 
-def draw_crossing(config: ModelConfig, n: int):
+def draw_crossing(config: ModelConfig, n: int) -> Picture:
     """FLOPs of one layer against the length."""
     table = layer_growth(config, n)
     return flops_picture.crossing(table, crossover.crossover(config), n, _=_)

@@ -138,7 +138,7 @@ def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     bars = [_bar(table, way, names[way], _) for way in ways]
     keys = [_key(way, names[way]) for way in ways] if len(ways) > 1 else []
     said = [f" {said}" for said in table["said"]]
-    ends = bar_ends(table[ways].sum(axis=1).tolist(), table["label"], said)
+    ends = bar_ends(table[ways].sum(axis=1).tolist(), table["label"].tolist(), said)
     return figure(
         [*bars, ends, *keys],
         title=title,

@@ -2,6 +2,7 @@
 
 import dataclasses
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +15,7 @@ from blocks.cost.hardware import HARDWARE
 from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from pages.figures import memory_bars
+from pages.figures.theme import Picture
 from pages.panels.cost import memory_picture, shared
 from pages.panels.cost.shared import HERE, Shape
 from pages.ui import link, terms
@@ -22,7 +24,7 @@ from pages.ui.controls import choose, pick, slider, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
-from pages.ui.link_fields.cost import TRAINED_FORMATS, USES, WEIGHT_FORMATS
+from pages.ui.link_fields.cost import LARGEST_BATCH, TRAINED_FORMATS, USES, WEIGHT_FORMATS
 from pages.ui.numbers import percent
 from pages.ui.tables import show_whole
 
@@ -328,7 +330,9 @@ def use_note() -> str:
     )
 
 
-def memory_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest) -> str:
+def memory_alt(
+    config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest: Any
+) -> str:
     """The bars in words."""
     table = shared.memory_rows(config, setup, shape, is_training=is_training)
     rows = shared.in_words(table)
@@ -387,7 +391,7 @@ def _fits_shared(found: tuple[shared.Fits, ...], n_devices: int) -> str:
 def _whole_batch(found: shared.Fits) -> str:
     """The largest batch of one device, and of all of them together."""
     text = _("Largest batch there: {each} per device, {all} in total.")
-    if found.batch == shared.LARGEST_BATCH:
+    if found.batch == LARGEST_BATCH:
         text = _("Largest batch there: at least {each} per device, {all} in total.")
     return text.format(each=f"{found.batch:,}", all=f"{found.batch * found.n_devices:,}")
 
@@ -445,7 +449,9 @@ def growth_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
     )
 
 
-def growth_alt(config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest) -> str:
+def growth_alt(
+    config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest: Any
+) -> str:
     """The lines in words."""
     text = _("Memory against length on logarithmic axes, devices as horizontal lines. {sentence}")
     return text.format(sentence=growth_sentence(config, setup, shape, is_training=is_training))
@@ -458,12 +464,14 @@ def how_it_is_used(_config: ModelConfig) -> None:
     memory_controls(shared.setup(is_training=is_training), is_training=is_training)
 
 
-def what_is_counted(config: ModelConfig) -> tuple:
+def what_is_counted(
+    config: ModelConfig,
+) -> tuple[ModelConfig, Setup, Shape, bool, str, float]:
     """The model, how it is used, and the device here."""
     is_training = shared.is_training()
     setup = shared.setup(is_training=is_training)
-    here = link.value("device"), link.value("usable_memory")
-    return (config, setup, shared.shape(), is_training, *here)
+    device, usable = link.value("device"), link.value("usable_memory")
+    return config, setup, shared.shape(), is_training, device, usable
 
 
 def where_memory_goes(config: ModelConfig) -> None:
@@ -505,7 +513,7 @@ def what_fits(config: ModelConfig) -> None:
 
 def draw_memory(
     config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
-):
+) -> Picture:
     """What was chosen, and one thing at a time done otherwise."""
     table = shared.memory_rows(config, setup, shape, is_training=is_training)
     title = memory_title(setup.n_devices, is_training=is_training)
@@ -520,7 +528,7 @@ def draw_memory(
 
 def draw_growth(
     config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
-):
+) -> Picture:
     """Memory against the length."""
     table = growth_rows(config, setup, shape, is_training=is_training)
     return memory_picture.growth(

@@ -1,6 +1,6 @@
 """Time: what a layer takes at best on this device, and what it takes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import pandas as pd
@@ -14,6 +14,8 @@ from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import batch_at_ridge, total_seconds
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import Picture
 from pages.panels.cost import roofline_facts, roofline_picture, shared
 from pages.panels.cost.shared import Place, duration
 from pages.ui import link, terms
@@ -248,7 +250,7 @@ def measured_sentence(case: roofline_facts.Case, peak: DevicePeak, names: tuple[
     below = rows[(rows["share"] <= ABOUT) & (rows["bound"] != "start")]
     said = []
     if len(below):
-        best, worst = below.loc[below["share"].idxmax()], below.loc[below["share"].idxmin()]
+        best, worst = below.iloc[below["share"].argmax()], below.iloc[below["share"].argmin()]
         text = _(
             "Of the operations bound by arithmetic or memory, nearest to the roofline "
             "is {best} ({high} of it), furthest {worst} ({low})."
@@ -365,7 +367,7 @@ def durations_alt(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str,
             best=shared.duration(row.estimated_s),
             time=shared.duration(row.measured_s),
         )
-        for row in rows.itertuples()
+        for row in each_row(rows)
     )
     return _("Time of each operation. {listed}.").format(listed="; ".join(listed))
 
@@ -430,7 +432,7 @@ def _formulas(rows: pd.DataFrame) -> dict[str, pd.Series]:
     }
 
 
-def _or_dash(said):
+def _or_dash(said: Callable[[float], str]) -> Callable[[float], str]:
     return lambda value: "–" if pd.isna(value) else said(value)
 
 
@@ -449,12 +451,12 @@ def _dots(
     }
     return rows.assign(
         label=rows["operation"].map(operation),
-        hover=[_hover(row) for row in rows.itertuples()],
+        hover=[_hover(row) for row in each_row(rows)],
         **times,
     )
 
 
-def _hover(row) -> str:
+def _hover(row: Row) -> str:
     """All that is known of an operation, formulas too."""
     lines = [
         f"<b>{operation(row.operation)}</b>",
@@ -575,7 +577,7 @@ def the_whole_beside(
         st.info(model_sentence(case, peak, names, whole), icon=":material/layers:")
 
 
-def draw_device(place: Place, speed: roofline_facts.Speed):
+def draw_device(place: Place, speed: roofline_facts.Speed) -> Picture:
     """Products and traffic against their size."""
     return roofline_picture.rates(
         roofline_facts.products_table(speed),
@@ -587,7 +589,7 @@ def draw_device(place: Place, speed: roofline_facts.Speed):
     )
 
 
-def draw_roofline(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]):
+def draw_roofline(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> Picture:
     """The roof and the dots below it."""
     table = dots(case, peak, names)
     roof = roofline_picture.Roof(peak.flops_per_s, peak.bytes_per_s)
@@ -595,14 +597,16 @@ def draw_roofline(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str,
     return roofline_picture.roofline(table, roof, groups(table), title=title, _=_)
 
 
-def draw_durations(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]):
+def draw_durations(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> Picture:
     """A row an operation."""
     table = dots(case, peak, names)
     title = _("Time of each operation, run once")
     return roofline_picture.durations(table, groups(table), title=title, _=_)
 
 
-def draw_sums(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...], layer: PassTime):
+def draw_sums(
+    case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...], layer: PassTime
+) -> Picture:
     """Three bars."""
     rows = {
         "estimated_s": _("at best"),

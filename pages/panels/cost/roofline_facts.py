@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -41,7 +41,7 @@ class Case(NamedTuple):
         return devices.DTYPES[self.place.dtype].itemsize
 
     @property
-    def where(self) -> dict:
+    def where(self) -> dict[str, Any]:
         """Device, number format and seed, for what measures."""
         dtype = devices.DTYPES[self.place.dtype]
         return {"device": self.place.device, "dtype": dtype, "seed": self.seed}
@@ -90,7 +90,7 @@ def measured_left_out(case: Case, peak: DevicePeak) -> dict[str, tuple[float, in
 
 def measured_steps(case: Case, names: tuple[str, ...]) -> list[Callable[[], object]]:
     """One measurement an operation."""
-    return [lambda name=name: operation_times(case, name) for name in names]
+    return [partial(operation_times, case, name) for name in names]
 
 
 @lru_cache(maxsize=64)
@@ -183,6 +183,7 @@ class Speed(NamedTuple):
     @property
     def peak(self) -> DevicePeak:
         """The roof that they make."""
+        assert self.start is not None
         return peaks.device_peak(self.products, self.moved, self.start)
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -136,8 +136,8 @@ def shape_controls() -> None:
 
 def _devices_at_once(place: str, shown: int) -> None:
     """The same number for what fits and for how long it takes."""
-    where = {"place": f"_{place}", "label_of": whole}
-    slide("n_training_devices", _("Number of devices"), DEVICES, shown, **where)
+    label = _("Number of devices")
+    slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of=whole)
 
 
 HERE = "here"
@@ -182,7 +182,7 @@ def training_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[Mode
     """What the reader chose, and the same with one thing changed."""
     is_exact = setup.weight_format is WeightFormat.FLOAT32
     other_format = WeightFormat.BFLOAT16 if is_exact else WeightFormat.FLOAT32
-    changes = {
+    changes: dict[str, dict[str, Any]] = {
         "checkpointing": {"checkpointing": not setup.checkpointing},
         "fused": {"fused": not setup.fused},
         "format": {"weight_format": other_format},
@@ -315,7 +315,7 @@ def device(name: str) -> str:
     return _("this one: {device}").format(device=device_name(link.value("device")))
 
 
-def variant(name: str, setup) -> str:
+def variant(name: str, setup: Setup) -> str:
     """What is different in a bar; `setup` is what it is drawn for."""
     match name:
         case "checkpointing":

@@ -1,8 +1,8 @@
 """How time and memory grow here: one size of a layer, number formats, ways to attend."""
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -18,6 +18,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.devices import available_dtypes
 from blocks.model.faults import N_, Fault
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.attention.kinds import how_they_grow
 from pages.panels.cost import shared
 from pages.panels.cost import sweeps_picture as pictures
@@ -69,7 +70,7 @@ def _cases(wanted: Sweep) -> dict[int, sweep.Case]:
 
 def steps(all_wanted: tuple[Sweep, ...]) -> list[Callable[[], Point]]:
     """One measurement a size and line, the lines in turn, so that they grow together."""
-    return [lambda n=n, wanted=wanted: point(wanted, n) for n, wanted in _ordered(all_wanted)]
+    return [partial(point, wanted, n) for n, wanted in _ordered(all_wanted)]
 
 
 def _ordered(all_wanted: tuple[Sweep, ...]) -> list[tuple[int, Sweep]]:
@@ -88,7 +89,7 @@ def point(wanted: Sweep, size: int) -> Point:
     seconds = _predicted(wanted, size)
     if seconds > sweep.LONGEST_PASS:
         return Point(size, seconds=seconds)
-    where = {"device": wanted.place.device, "dtype": dtype, "seed": wanted.seed}
+    where: dict[str, Any] = {"device": wanted.place.device, "dtype": dtype, "seed": wanted.seed}
     with cached.turn(wanted.place.device):
         return Point(size, measure_layer(config, tokens, **where, is_backward=wanted.is_backward))
 
@@ -462,7 +463,7 @@ def both_pictures(wanted: tuple[Sweep, ...], found: Found, key: str) -> None:
     download(f"{key}.csv", lambda: table.to_csv(index=False), "text/csv")
 
 
-def draw_sweep(wanted: tuple[Sweep, ...], found: Found, of: str):
+def draw_sweep(wanted: tuple[Sweep, ...], found: Found, of: str) -> Picture:
     """Time or memory against what doubles."""
     rows = sweep_table(wanted, found)
     is_time = of == "milliseconds"

@@ -13,6 +13,7 @@ from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.training_cost import compute_optimal_tokens
+from pages.figures.theme import Picture
 from pages.panels.cost import shared, training_picture
 from pages.panels.cost.shared import Plan
 from pages.ui.chart import columns, show
@@ -235,12 +236,12 @@ def what_training_takes(config: ModelConfig) -> None:
         hours(*shown)
 
 
-def draw_cost(config: ModelConfig, plan: Plan, n: int, setup: Setup):
+def draw_cost(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> Picture:
     """From the rule to the exact count."""
     return training_picture.waterfall(shared.cost_rows(config, plan, n, setup), _=_)
 
 
-def draw_hours(config: ModelConfig, plan: Plan, n: int, setup: Setup):
+def draw_hours(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> Picture:
     """Time on so many of each kind of device."""
     table = hours_rows(config, plan, n, setup)
     title = _("Time on {count:,} devices at {utilisation:.0%} of their peak in {dtype}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -27,7 +28,7 @@ def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
     `table`: label, measure ("absolute", "relative" or "total"), flops, said.
     """
     sums, running = [], 0.0
-    for row in table.itertuples():
+    for row in each_row(table):
         running = (
             row.flops
             if row.measure == "absolute"

@@ -8,6 +8,7 @@ import streamlit as st
 from blocks.inspection import activations, source, units
 from blocks.inspection import activations as measures
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.feed_forward import activation_picture, shared
 from pages.ui import terms
 from pages.ui.chart import columns, show
@@ -182,7 +183,7 @@ def the_gate(run: Run, layer: int, expert: int, token: int) -> None:
             strongest(*shown)
 
 
-def draw_bend(run: Run, layer: int, expert: int):
+def draw_bend(run: Run, layer: int, expert: int) -> Picture:
     """Curves, slopes and pre-activations over one axis."""
     chosen = shared.activation(run)
     groups = [
@@ -199,7 +200,7 @@ def draw_bend(run: Run, layer: int, expert: int):
     )
 
 
-def draw_factors(run: Run, layer: int, expert: int, token: int, unit: int):
+def draw_factors(run: Run, layer: int, expert: int, token: int, unit: int) -> Picture:
     """What multiplies, side by side."""
     gated = (("gate", _("gate φ(z)")), ("up", _("× value")), ("hidden", "= hidden"))
     plain = (("pre", "z"), ("hidden", _("hidden = φ(z)")))
@@ -213,7 +214,7 @@ def draw_factors(run: Run, layer: int, expert: int, token: int, unit: int):
     )
 
 
-def draw_closed(run: Run, layer: int, expert: int, token: int):
+def draw_closed(run: Run, layer: int, expert: int, token: int) -> Picture:
     """The share of units that are off, token by token."""
     numbers = shared.given(run, layer, expert)
     tokens = [run.input.labels[number] for number in numbers]

@@ -161,7 +161,7 @@ def factors(
     width = (1 - GAP * (k - 1)) / k
     rows = list(units["unit"])
     traces = [_bars(units, column, i, k, _) for i, (column, _name) in enumerate(parts)]
-    axes = {
+    axes: dict[str, Any] = {
         _axis("xaxis", i): {
             "domain": [i * (width + GAP), i * (width + GAP) + width],
             "anchor": "y",
@@ -220,7 +220,12 @@ def _head(i: int, width: float, name: str) -> dict[str, Any]:
 
 
 def closed(
-    shares: Sequence[float], tokens: Sequence[str], numbers: Sequence[int], *, pinned: int, _
+    shares: Sequence[float],
+    tokens: Sequence[str],
+    numbers: Sequence[int],
+    *,
+    pinned: int,
+    _: Translate,
 ) -> Picture:
     """The share of units that are off at each token; a click returns the token's number.
 

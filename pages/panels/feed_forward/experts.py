@@ -3,6 +3,7 @@
 import html
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,8 @@ from blocks.inspection.ratios import flops_per_token
 from blocks.model import devices
 from blocks.model import experts as parts
 from blocks.observe.run import Run
+from pages.figures.table_rows import each_group, each_row
+from pages.figures.theme import Picture
 from pages.panels.cost import shared as cost_shared
 from pages.panels.feed_forward import experts_picture, shared
 from pages.ui import cached, link
@@ -134,17 +137,19 @@ def routed_text(run: Run, layer: int, pinned: int, color_of: Callable[[int], str
     table = chosen(run, layer)
     chips = [
         _chip(run.input.labels[token], choices, color_of, is_pinned=token == pinned)
-        for token, choices in table.groupby("token", sort=True)
+        for token, choices in each_group(table, "token")
     ]
     with st.container(key="routed_text"):
         st.html(" ".join(chips))
 
 
-def _chip(label: str, choices: pd.DataFrame, color_of: Callable, *, is_pinned: bool) -> str:
+def _chip(
+    label: str, choices: pd.DataFrame, color_of: Callable[[int], str], *, is_pinned: bool
+) -> str:
     """A token and its experts; those without room for it are struck through."""
     ranked = choices.sort_values("rank")
     numbers = [
-        str(row.expert) if row.is_kept else f"<s>{row.expert}</s>" for row in ranked.itertuples()
+        str(row.expert) if row.is_kept else f"<s>{row.expert}</s>" for row in each_row(ranked)
     ]
     color = color_of(int(ranked["expert"].iloc[0]))
     ground = f"{color}{FAINT}" if ranked["is_kept"].any() else "transparent"
@@ -212,7 +217,7 @@ def hovering(run: Run, layer: int) -> pd.DataFrame:
             share=row.share,
             fate=taken.format(weight=row.weight) if row.is_kept else dropped,
         )
-        for row in table.itertuples()
+        for row in each_row(table)
     ]
     return table.assign(hover=hovers)
 
@@ -270,7 +275,7 @@ def routes_alt(run: Run, layer: int, token: int, _expert: int) -> str:
 def load_alt(run: Run, layer: int) -> str:
     """The load in words."""
     text = _("expert {expert}: {kept} taken, {dropped} dropped")
-    rows = shared.loads(run, layer).itertuples()
+    rows = each_row(shared.loads(run, layer))
     return "; ".join(
         text.format(expert=row.expert, kept=row.kept, dropped=row.dropped) for row in rows
     )
@@ -297,13 +302,13 @@ def layout(name: str, run: Run) -> str:
 EVEN_SHARE = 1.0
 
 
-def show_expert(customdata: list) -> None:
+def show_expert(customdata: list[Any]) -> None:
     """An expert was clicked: the page looks at it."""
     link.change("expert", int(customdata[0]))
     link.redraw_everything()
 
 
-def show_route(customdata: list) -> None:
+def show_route(customdata: list[Any]) -> None:
     """A choice of a token was clicked: that expert is looked at, that token pinned."""
     link.change("token", int(customdata[1]))
     show_expert(customdata)
@@ -386,7 +391,7 @@ def _text_and_load(run: Run, layer: int, token: int) -> None:
         load(run, layer)
 
 
-def draw_routes(run: Run, layer: int, token: int, expert: int):
+def draw_routes(run: Run, layer: int, token: int, expert: int) -> Picture:
     """The router's probabilities, and who was chosen."""
     return experts_picture.routes(
         first_probs(run, layer),
@@ -398,13 +403,13 @@ def draw_routes(run: Run, layer: int, token: int, expert: int):
     )
 
 
-def draw_load(run: Run, layer: int):
+def draw_load(run: Run, layer: int) -> Picture:
     """How full each expert is."""
     table, room = shared.loads(run, layer), shared.routes(run, layer).room
     return experts_picture.load(table, even=float(table["asked"].mean()), room=room, _=_)
 
 
-def draw_totals(run: Run):
+def draw_totals(run: Run) -> Picture:
     """Total and active parameters."""
     table = totals(run)
     labels = [layout(name, run) for name in table["layout"]]

@@ -1,7 +1,7 @@
 """Each position alone: tokens shuffled, and one token changed, measured beside attention."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +9,7 @@ import streamlit as st
 from blocks.inspection import permuted, ratios, wide
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.feed_forward import positions_picture, shared
 from pages.ui import cached, terms
 from pages.ui.chart import columns, show
@@ -16,6 +17,9 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal
 from pages.ui.said import say
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 class Shuffled(NamedTuple):
@@ -59,17 +63,17 @@ def measured_moved(run: Run, layer: int, token: int) -> pd.DataFrame:
         )
 
 
-def _parts(run: Run, layer: int):
+def _parts(run: Run, layer: int) -> list[tuple[str, permuted.Part, "Tensor"]]:
     """(name, function, its input in this run): feed_forward, unmasked, masked (if there is one)."""
-    block, mask = cached.model(run).layers[layer], run.build_mask()
+    attention, mask = cast("nn.Module", cached.model(run).layers[layer].attention), run.build_mask()
     stage = wide.read_by(run.config, "attention_out", layer)
     x = cached.recording(run).tensor(stage, layer)
-    parts = [
-        ("feed_forward", block.feed_forward, shared.layer_input(run, layer)),
-        ("unmasked", block.attention, x),
+    parts: list[tuple[str, permuted.Part, Tensor]] = [
+        ("feed_forward", cached.feed_forward(run, layer), shared.layer_input(run, layer)),
+        ("unmasked", attention, x),
     ]
     if mask is not None and not bool(mask.all()):
-        parts.append(("masked", lambda values: block.attention(values, mask), x))
+        parts.append(("masked", lambda values: attention(values, mask), x))
     return parts
 
 
@@ -209,7 +213,7 @@ def each_position_alone(run: Run, layer: int, token: int) -> None:
     )
 
 
-def draw_reach(run: Run, layer: int, token: int):
+def draw_reach(run: Run, layer: int, token: int) -> Picture:
     """Which outputs move."""
     changed = changed_token(run, token)
     moved = measured_moved(run, layer, changed)

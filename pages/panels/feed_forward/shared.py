@@ -1,6 +1,7 @@
 """Sentences that read the wide layer of this run, and its pictures in words."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -17,6 +18,10 @@ from pages.ui.language import _
 from pages.ui.link_fields.feed_forward import LIKELIEST
 from pages.ui.numbers import percent
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
 N_STRONGEST, N_EXCITING, N_ORDERS = 14, 10, 4
 
 DEMO = {"n_experts": 8, "n_active_experts": 2}
@@ -27,7 +32,7 @@ def activation(run: Run) -> Activation:
     return run.config.feed_forward.activation
 
 
-def layer_input(run: Run, layer: int):
+def layer_input(run: Run, layer: int) -> "Tensor":
     """What the wide layer of this run read: (batch, seq, d_model)."""
     stage = wide.read_by(run.config, "feed_forward_out", layer)
     return cached.recording(run).tensor(stage, layer)
@@ -38,13 +43,13 @@ def seen(run: Run, layer: int) -> Recording:
     """What passed inside the wide layer."""
     x = layer_input(run, layer)
     with cached.turn(run.device):
-        return wide.pass_alone(cached.model(run).layers[layer].feed_forward, x)
+        return wide.pass_alone(cached.feed_forward(run, layer), x)
 
 
 @lru_cache(maxsize=3)
 def inside(run: Run, layer: int) -> list[wide.Wide]:
     """Every expert of the layer, or the one dense layer."""
-    module = cached.model(run).layers[layer].feed_forward
+    module = cached.feed_forward(run, layer)
     return wide.see_all(module, seen(run, layer), layer)
 
 
@@ -147,12 +152,12 @@ def expert_choice(run: Run, shown: int) -> None:
         st.pills(_("Expert"), list(range(n)), required=True, **link.view("expert", shown, n))
 
 
-def show_unit(customdata: list) -> None:
+def show_unit(customdata: list[Any]) -> None:
     """A unit was clicked."""
     link.change("unit", int(customdata[0]))
 
 
-def show_unit_everywhere(customdata: list) -> None:
+def show_unit_everywhere(customdata: list[Any]) -> None:
     """A unit was clicked outside of the section that opens it."""
     show_unit(customdata)
     link.redraw_everything()
@@ -177,7 +182,7 @@ def way_to_a_wide_layer() -> None:
 
 def way_to_a_busy_expert(run: Run, layer: int) -> None:
     """For an expert that no token was sent to."""
-    busiest = int(loads(run, layer)["kept"].idxmax())
+    busiest = loads(run, layer)["kept"].argmax()
     label = _("Show the busiest: expert {expert}").format(expert=busiest)
     way(label, "busiest_expert", expert=busiest)
 

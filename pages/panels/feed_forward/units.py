@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from blocks.inspection import units, wide
 from blocks.inspection import units as unit_measures
 from blocks.inspection.activations import RELU_KINDS
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.feed_forward import shared, units_picture
 from pages.ui import cached, link
 from pages.ui.chart import columns, show
@@ -53,7 +55,7 @@ def layer_shares(run: Run, layer: int) -> dict[str, float]:
     """Dead, saturated and active shares of one layer."""
     x = shared.layer_input(run, layer)
     with cached.turn(run.device):
-        module = cached.model(run).layers[layer].feed_forward
+        module = cached.feed_forward(run, layer)
         found = wide.see_all(module, wide.pass_alone(module, x), layer)
         return {"layer": layer, **units.layer_shares(found, shared.activation(run))}
 
@@ -171,14 +173,14 @@ def unit_choice(run: Run, shown: int) -> None:
             )
 
 
-def show_unit_and_token(customdata: list) -> None:
+def show_unit_and_token(customdata: list[Any]) -> None:
     """A cell of the map was clicked: its unit is opened, its token pinned on the whole page."""
     link.change("unit", int(customdata[0]))
     link.change("token", int(customdata[1]))
     link.redraw_everything()
 
 
-def show_layer(customdata: list) -> None:
+def show_layer(customdata: list[Any]) -> None:
     """The bars of a layer were clicked."""
     link.change("layer", int(customdata[0]))
     link.redraw_everything()
@@ -247,19 +249,19 @@ def one_unit(run: Run, layer: int, expert: int, token: int) -> None:
         )
 
 
-def draw_layers(run: Run, shares: tuple[tuple[float, ...], ...], layer: int):
+def draw_layers(run: Run, shares: tuple[tuple[float, ...], ...], layer: int) -> Picture:
     """Dead, saturated and active shares of every layer."""
     return units_picture.per_layer(layer_frame(shares), selected=layer, _=_)
 
 
-def draw_activity(run: Run, layer: int, expert: int, token: int, unit: int):
+def draw_activity(run: Run, layer: int, expert: int, token: int, unit: int) -> Picture:
     """All units, the busiest first."""
     table = shared.unit_table(run, layer, expert)
     marked = shared.shown_units(run, layer, expert, token)
     return units_picture.by_activity(table, marked, selected=unit, _=_)
 
 
-def draw_map(run: Run, layer: int, expert: int, token: int, unit: int):
+def draw_map(run: Run, layer: int, expert: int, token: int, unit: int) -> Picture:
     """The strongest units, and the selected one, at every token."""
     numbers = shared.given(run, layer, expert)
     shown = units_with(run, layer, expert, token, unit)
@@ -274,7 +276,7 @@ def draw_map(run: Run, layer: int, expert: int, token: int, unit: int):
     )
 
 
-def draw_exciting(run: Run, layer: int, expert: int, unit: int, token: int):
+def draw_exciting(run: Run, layer: int, expert: int, unit: int, token: int) -> Picture:
     """The tokens that excite the unit most."""
     table = exciting(run, layer, expert, unit)
     return units_picture.exciting(table, unit=unit, pinned=token, _=_)

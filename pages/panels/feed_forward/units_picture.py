@@ -1,11 +1,12 @@
 """Units of a feed-forward layer: how many are dead, how often each is active, what excites it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
     FEED_FORWARD,
@@ -87,7 +88,9 @@ def _short(share: float) -> str:
     return f"{share:.0%}" if share in (0, 1) or share >= 0.1 else f"{share:.1%}"
 
 
-def by_activity(units: pd.DataFrame, marked: Sequence[int], *, selected: int, _) -> Picture:
+def by_activity(
+    units: pd.DataFrame, marked: Sequence[int], *, selected: int, _: Translate
+) -> Picture:
     """Every unit, sorted by the share of tokens at which it is active; the silent end is named.
 
     `units`: unit, active_share, is_dead; `marked`: units to mark; a click on a mark returns it.
@@ -132,7 +135,13 @@ def by_activity(units: pd.DataFrame, marked: Sequence[int], *, selected: int, _)
     )
 
 
-def _marks(table: pd.DataFrame, place: dict, marked: Sequence[int], selected: int, _) -> dict:
+def _marks(
+    table: pd.DataFrame,
+    place: Mapping[int, int],
+    marked: Sequence[int],
+    selected: int,
+    _: Translate,
+) -> dict[str, Any]:
     shown = list(dict.fromkeys((*marked, selected)))
     rows = [place[unit] for unit in shown]
     return {
@@ -234,7 +243,13 @@ def unit_map(
     )
 
 
-def _cells_to_click(hidden, units, tokens, numbers, _: Translate) -> dict[str, Any]:
+def _cells_to_click(
+    hidden: np.ndarray,
+    units: Sequence[int],
+    tokens: Sequence[str],
+    numbers: Sequence[int],
+    _: Translate,
+) -> dict[str, Any]:
     unseen = {"marker": {"opacity": 0}}
     text = _("unit {unit} at {number} · {token}: {value:.3f}")
     cells = [(row, column) for row in range(len(units)) for column in range(len(tokens))]
@@ -281,9 +296,7 @@ def exciting(tokens: pd.DataFrame, *, unit: int, pinned: int, _: Translate) -> P
         "unselected": WHOLE,
         "hovertemplate": "%{x:.3f}<extra></extra>",
     }
-    names = [
-        f"{row.number + 1} · {token_label(row.label)}" for row in tokens.itertuples(index=False)
-    ]
+    names = [f"{row.number + 1} · {token_label(row.label)}" for row in each_row(tokens)]
     return figure(
         [bars],
         title=_("Tokens that activate unit {unit} most").format(unit=unit),

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
@@ -13,6 +14,7 @@ from blocks.inspection import ratios as measures
 from blocks.inspection.ratios import count_wide, flops_per_token
 from blocks.model import devices
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.feed_forward import shared, width_picture
 from pages.ui import cached
 from pages.ui.chart import show
@@ -22,6 +24,9 @@ from pages.ui.language import _
 from pages.ui.numbers import percent
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def ratio_config(run: Run, ratio: int) -> ModelConfig:
@@ -44,7 +49,11 @@ def at_ratio(run: Run, layer: int, ratio: int) -> dict[str, float]:
     """Cost by formula, and a real run of the layer at this ratio with weights from the seed."""
     config, x, before = ratio_config(run, ratio), shared.layer_input(run, layer), base(run, layer)
     stream, attention = _tensors(run, layer)
-    place = {"seed": run.seed, "device": run.device, "dtype": devices.DTYPES[run.dtype]}
+    place: dict[str, Any] = {
+        "seed": run.seed,
+        "device": run.device,
+        "dtype": devices.DTYPES[run.dtype],
+    }
     with cached.turn(run.device):
         write = ratios.at_width(config, layer, x, **place)
         block = cached.model(run).layers[layer]
@@ -60,16 +69,16 @@ def at_ratio(run: Run, layer: int, ratio: int) -> dict[str, float]:
 
 
 @lru_cache(maxsize=4)
-def base(run: Run, layer: int):
+def base(run: Run, layer: int) -> "Tensor":
     """What the run's own layer gives, in evaluation: (batch, seq, d_model)."""
     x, (stream, attention) = shared.layer_input(run, layer), _tensors(run, layer)
     with cached.turn(run.device):
         block = cached.model(run).layers[layer]
-        write = permuted.output(block.feed_forward, x)
+        write = permuted.output(cached.feed_forward(run, layer), x)
         return ratios.with_write(block, stream, attention, write)
 
 
-def _tensors(run: Run, layer: int):
+def _tensors(run: Run, layer: int) -> tuple["Tensor", "Tensor"]:
     """The stream to which the feed-forward part adds, and what attention wrote."""
     found = cached.recording(run)  # takes a turn of its own
     is_parallel = run.config.norm.norm_placement == "parallel"
@@ -196,17 +205,17 @@ def other_widths(run: Run, layer: int) -> None:
     ratios_table(rows)
 
 
-def draw_cost(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]):
+def draw_cost(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]) -> Picture:
     """Parameters and FLOPs."""
     return width_picture.cost(ratio_frame(rows), own=own_ratio(run), _=_)
 
 
-def draw_written(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]):
+def draw_written(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]) -> Picture:
     """The size of the write."""
     own, size = own_ratio(run), own_write(run, layer)
     return width_picture.written(ratio_frame(rows), own=own, own_rms=size, _=_)
 
 
-def draw_changed(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]):
+def draw_changed(run: Run, layer: int, rows: tuple[tuple[float, ...], ...]) -> Picture:
     """How far the output moves."""
     return width_picture.changed(ratio_frame(rows), own=own_ratio(run), _=_)

@@ -10,6 +10,7 @@ import streamlit as st
 from blocks.observe.run import Run
 from blocks.text import sampling as source
 from blocks.text.sampling import SamplingConfig
+from pages.figures.theme import Picture
 from pages.panels.gpt import next_token_picture, shared
 from pages.ui import link, tokens
 from pages.ui.chart import columns, show
@@ -177,7 +178,7 @@ def what_comes_next(run: Run, position: int, sampling: SamplingConfig) -> None:
     next_tokens(run, position, sampling)
 
 
-def draw_next(run: Run, position: int, sampling: SamplingConfig):
+def draw_next(run: Run, position: int, sampling: SamplingConfig) -> Picture:
     """The likeliest tokens, and the chance of each."""
     return next_token_picture.bars(
         likeliest(run, position, sampling), after=run.input.labels[position], _=_

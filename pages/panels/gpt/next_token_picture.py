@@ -32,7 +32,7 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
     """
     n = len(tokens)
     ranked, others = tokens[tokens["rank"].notna()], tokens[tokens["rank"].isna()]
-    largest = ranked[["model_probability", "probability"]].max(axis=None)
+    largest = float(ranked[["model_probability", "probability"]].max().max())
     digits = _digits(largest)
     kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
     return figure(

@@ -2,7 +2,7 @@
 
 import math
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ import streamlit as st
 from blocks.inspection import lens as lenses
 from blocks.inspection import predictions
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.gpt import reading_picture, shared
 from pages.ui import link, tokens
 from pages.ui.chart import columns, show
@@ -78,7 +79,7 @@ def guess_bits(run: Run) -> float:
     return math.log2(run.config.vocab_size)
 
 
-def pin_position(customdata: list) -> None:
+def pin_position(customdata: list[Any]) -> None:
     """A cell or bar that stands for a position was clicked."""
     link.change("token", int(customdata[0]))
     link.redraw_everything()
@@ -183,7 +184,7 @@ def surprise_sentence(run: Run) -> str:
 
 def _most_surprising(run: Run) -> str:
     table = shared.surprise(run)
-    most = table.loc[table["bits"].idxmax()]
+    most = table.iloc[table["bits"].argmax()]
     text = _(
         "The most surprising token is {token} at position {position}: {bits:.2f} bits, "
         "probability {share}, rank {rank:,}."
@@ -245,7 +246,7 @@ def what_surprises(run: Run, position: int) -> None:
         surprise(run)
 
 
-def draw_lens(run: Run, position: int):
+def draw_lens(run: Run, position: int) -> Picture:
     """The lens around the pinned token."""
     view = lens_view(run, position)
     return reading_picture.grid(
@@ -261,7 +262,7 @@ def draw_lens(run: Run, position: int):
     )
 
 
-def draw_surprise(run: Run, position: int):
+def draw_surprise(run: Run, position: int) -> Picture:
     """Bits at each token."""
     return reading_picture.bars(
         shared.surprise(run), guess_bits=guess_bits(run), pinned=position, _=_

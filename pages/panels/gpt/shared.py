@@ -1,6 +1,7 @@
 """How the next token is chosen, and how far the text is written."""
 
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import streamlit as st
 
 from blocks.inspection import lens as lenses
 from blocks.inspection import predictions
+from blocks.model.models import Encoder
 from blocks.observe.run import PaddingSide, Run
 from blocks.text import sampling as sampled
 from blocks.text.sampling import SamplingConfig
@@ -52,7 +54,7 @@ def token_labels(run: Run) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def lens(run: Run) -> lenses.Lens:
     """What the model would say after each layer, at every position."""
-    return lenses.logit_lens(cached.model(run), cached.recording(run))
+    return lenses.logit_lens(cast(Encoder, cached.model(run)), cached.recording(run))
 
 
 @lru_cache(maxsize=16)
@@ -177,7 +179,7 @@ def _beyond(run: Run) -> str:
 def chips(run: Run, position: int) -> list[Chip]:
     """The text as tokens with their ids; the pinned one told apart."""
     first, _end = text_range(run)
-    found = zip(run.input.tokens, run.input.token_ids, strict=True)
+    found = zip(run.input.labels, run.input.token_ids, strict=True)
     return [
         Chip(label, str(token_id), "pinned" if first + i == position else "read")
         for i, (label, token_id) in enumerate(found)

@@ -5,21 +5,25 @@ import threading
 import time
 from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
 from blocks import ConfigError
 from blocks.inspection.cache_growth import cache_growth
 from blocks.model import devices
 from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
 from blocks.model.masks import MaskKind
+from blocks.model.models import GPT
 from blocks.observe.interventions import Intervention, InterventionKind, replacements
 from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
+from pages.figures.theme import Picture
 from pages.panels.gpt import shared, writing_picture
 from pages.ui import cached, chips, link, terms
 from pages.ui.chart import columns, show
@@ -80,7 +84,7 @@ def generation(
 ) -> Generation:
     """The text of a run, and tokens that were `begun` after it, ready to grow without padding."""
     return Generation(
-        cached.model(run),
+        cast(GPT, cached.model(run)),
         run.config,
         (*run.input.token_ids, *begun),
         sampling,
@@ -115,7 +119,7 @@ def is_as_masked(run: Run) -> bool:
 def keys(run: Run, found: list[Written], index: int) -> tuple[str, ...]:
     """The tokens that the heads read to make a new one."""
     n_keys = found[index].reads.shape[-1]
-    before = (*run.input.tokens, *shared.labels(run, found[:index]))
+    before = (*run.input.labels, *shared.labels(run, found[:index]))
     return before[-n_keys:]
 
 
@@ -223,7 +227,7 @@ def opened_token(n_tokens: int) -> int:
     return (chosen if 0 < chosen <= n_tokens else n_tokens) - 1
 
 
-def open_token(customdata: list) -> None:
+def open_token(customdata: list[Any]) -> None:
     """A bar was clicked."""
     link.change("new_token", int(customdata[0]) + 1)
 
@@ -240,7 +244,7 @@ def chips_text(run: Run, writer: Writer, n_tokens: int, opened: int) -> list[Chi
     """The text so far: what was read, and each new token with the chance it was drawn with."""
     found = writer.tokens[:n_tokens]
     labels = shared.labels(run, found)
-    read = [Chip(label, "") for label in run.input.tokens]
+    read = [Chip(label, "") for label in run.input.labels]
     return read + [
         Chip(label, percent(token.probability), "pinned" if i == opened else "written")
         for i, (label, token) in enumerate(zip(labels, found, strict=True))
@@ -312,7 +316,7 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
     return said + " " + _("The weights are random: every head attends almost uniformly.")
 
 
-def _largest(reads) -> tuple[int, int, int]:
+def _largest(reads: NDArray[np.float16]) -> tuple[int, int, int]:
     """Where the largest weight stands: layer, head, key."""
     n_heads, n_keys = reads.shape[1:]
     row, key = divmod(int(reads.argmax()), n_keys)
@@ -538,24 +542,26 @@ def what_it_saves(text: Text) -> None:
     st.info(times_sentence(text.run, times), icon=":material/timer:")
 
 
-def draw_chances(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, opened: int):
+def draw_chances(
+    run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, opened: int
+) -> Picture:
     """The chance of each new token."""
     found = writer_of(run, sampling, seed).tokens[:n_tokens]
     return writing_picture.chances(shared.frame(run, found), chosen=opened, _=_)
 
 
-def draw_reads(run: Run, sampling: SamplingConfig, seed: int, opened: int):
+def draw_reads(run: Run, sampling: SamplingConfig, seed: int, opened: int) -> Picture:
     """What every head read to make a new token."""
     found = writer_of(run, sampling, seed).tokens
     return writing_picture.reads(found[opened].reads, keys(run, found, opened), _=_)
 
 
-def draw_growth(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int):
+def draw_growth(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> Picture:
     """Bytes of the cache, step by step."""
     found = writer_of(run, sampling, seed).tokens[:n_tokens]
     return writing_picture.growth(growth(run, found), _=_)
 
 
-def draw_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int):
+def draw_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int) -> Picture:
     """With and without the cache."""
     return writing_picture.times(token_times(run, sampling, seed, attempt), _=_)

@@ -16,6 +16,7 @@ from blocks.model.faults import N_
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from pages.figures import mask_steps
+from pages.figures.theme import Picture
 from pages.panels.masks import shared
 from pages.ui import cached, link
 from pages.ui.chart import show
@@ -198,7 +199,7 @@ def key_labels(n_tokens: int, n_padding: int) -> list[str]:
     return [*(str(i) for i in range(1, 1 + n_tokens)), *([PADDING] * n_padding)]
 
 
-def draw_blind(run: Run, layer: int, head: int, query: int):
+def draw_blind(run: Run, layer: int, head: int, query: int) -> Picture:
     """The weights of a query without a key, by each treatment."""
     title = _("Query {token}, head {head}: weights if no key is allowed")
     return mask_steps.blind_row(
@@ -210,23 +211,25 @@ def draw_blind(run: Run, layer: int, head: int, query: int):
     )
 
 
-def draw_cross_mask(queries, n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int):
+def draw_cross_mask(
+    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
+) -> Picture:
     """Which keys of the other sequence may be read."""
     found = cross(n_queries, d_head, n_tokens, n_padding, seed)
     return mask_steps.mask_map(found.open, queries, key_labels(n_tokens, n_padding), _=_)
 
 
 def draw_cross_scores(
-    queries, n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
-):
+    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
+) -> Picture:
     """Scores over all keys, padding included."""
     found = cross(n_queries, d_head, n_tokens, n_padding, seed)
     return mask_steps.score_map(found.scores, queries, key_labels(n_tokens, n_padding), _=_)
 
 
 def draw_cross_pattern(
-    queries, n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
-):
+    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
+) -> Picture:
     """The pattern over the tokens that are left."""
     found = cross(n_queries, d_head, n_tokens, n_padding, seed)
     labels = key_labels(n_tokens, n_padding)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Hashable
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -19,6 +20,7 @@ from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import mask_steps
+from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
 from pages.panels.masks import leaks_picture, shared
 from pages.panels.masks.shared import Leaks
@@ -39,7 +41,7 @@ def lead(run: Run) -> Lead:
     return steps_measures.lead(run, shared.layer_steps(run, 0))
 
 
-def steps_of(plan: shared.Leaks) -> list[Callable[[], NDArray]]:
+def steps_of(plan: shared.Leaks) -> list[Callable[[], NDArray[np.float64]]]:
     """What is measured, one step after another: first the changes, then the gradients."""
     return [
         partial(shared._measure, measure, plan.test, chunk, plan.together)
@@ -354,7 +356,7 @@ def _larger_scores(run: Run) -> None:
         shared._button("use_scale", label, score_scale=scale)
 
 
-def _left_padding(run: Run) -> dict:
+def _left_padding(run: Run) -> dict[str, Any]:
     """Padding before the text, which causal queries would read; an encoder reads both ways."""
     is_encoder = run.config.architecture is Architecture.ENCODER
     kind = MaskKind.PADDING if is_encoder else MaskKind.CAUSAL_PADDING
@@ -469,7 +471,7 @@ def what_the_fault_does(found: Leaks, layer: int, head: int, token: int) -> None
             note(row_sums(run, layer, head, planted, scale))
 
 
-def draw_moved(found: Leaks, token: int):
+def draw_moved(found: Leaks, token: int) -> Picture:
     """How far each output moves when one token changes."""
     run = found.test.run
     return leaks_picture.leak_map(
@@ -488,7 +490,7 @@ def draw_moved(found: Leaks, token: int):
     )
 
 
-def draw_gradient(found: Leaks, token: int):
+def draw_gradient(found: Leaks, token: int) -> Picture:
     """How strongly each output depends on each token."""
     run = found.test.run
     return leaks_picture.leak_map(
@@ -507,7 +509,9 @@ def draw_gradient(found: Leaks, token: int):
     )
 
 
-def draw_planted(run: Run, layer: int, head: int, fault: MaskFault, scale: int, token: int):
+def draw_planted(
+    run: Run, layer: int, head: int, fault: MaskFault, scale: int, token: int
+) -> Picture:
     """The pattern of a head with a fault, or without."""
     _scores, pattern = shared.steps(run, layer, head, fault, scale)
     name = _("as configured") if fault is MaskFault.NONE else fault_text(fault)

@@ -1,6 +1,6 @@
 """Sentences that read the masks and leak tests of this run, and what their pictures show."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -55,7 +55,10 @@ def mixing(test: LeakTest) -> float:
 
 @lru_cache(maxsize=256)
 def _measure(
-    measure: Callable[..., NDArray], test: LeakTest, chunk: tuple[int, ...], together: bool
+    measure: Callable[..., NDArray[np.float64]],
+    test: LeakTest,
+    chunk: tuple[int, ...],
+    together: bool,
 ) -> NDArray[np.float64]:
     with cached.turn(test.run.device):
         return measure(test, cached.model(test.run), chunk, together=together)
@@ -157,7 +160,7 @@ def _button(key: str, label: str, **settings: object) -> None:
     st.button(label, on_click=_set, args=(settings,), key=key, icon=":material/tune:")
 
 
-def _set(settings: dict) -> None:
+def _set(settings: Mapping[str, object]) -> None:
     for name, value in settings.items():
         link.change(name, value)
     link.redraw_everything()

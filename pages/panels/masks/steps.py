@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from blocks.model.attention import attention_pattern, attention_scores
 from blocks.model.masks import MOST_PAINTED, MaskKind, causal, painted_text
 from blocks.observe.run import Run
 from pages.figures import heads, mask_steps
+from pages.figures.theme import Picture
 from pages.panels.masks import shared
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
@@ -102,7 +104,7 @@ def scores_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
     return text.format(head=head, least=least, most=most)
 
 
-def choose_kind(customdata: list) -> None:
+def choose_kind(customdata: list[Any]) -> None:
     """A small mask was clicked."""
     link.change("mask_kind", str(list(MaskKind)[int(customdata[0])]))
     link.redraw_everything()
@@ -124,17 +126,17 @@ def is_paintable(run: Run) -> bool:
     return len(run.input.labels) <= MOST_PAINTED
 
 
-def cell_painter(run: Run) -> Callable[[list], None]:
+def cell_painter(run: Run) -> Callable[[list[Any]], None]:
     """What a click on a cell of the mask does: an allowed one is forbidden, and back."""
 
-    def paint(customdata: list) -> None:
+    def paint(customdata: list[Any]) -> None:
         query, key = int(customdata[0]), int(customdata[1])
         _paint(run, query, key, open_it=not shared.open_cells(run)[query, key])
 
     return paint
 
 
-def _paint(run: Run, query, key, *, open_it: bool) -> None:
+def _paint(run: Run, query: int | slice, key: int | slice, *, open_it: bool) -> None:
     """Open or close cells: of one query, one key, or (slices) all of them."""
     cells = shared.open_cells(run).copy()
     cells[query, key] = open_it
@@ -204,7 +206,9 @@ def _token_choice(run: Run, name: str, label: str, shown: int) -> None:
         )
 
 
-def _button(run: Run, key: str, label: str, query, column, open_it: bool) -> None:
+def _button(
+    run: Run, key: str, label: str, query: int | slice, column: int | slice, open_it: bool
+) -> None:
     st.button(
         label,
         on_click=lambda: _paint(run, query, column, open_it=open_it),
@@ -249,7 +253,7 @@ def three_pictures(run: Run, layer: int, head: int, token: int) -> None:
         show(draw_pattern, *shown, key="pattern_map", alt=shared.pattern_alt, on_click=pin_token)
 
 
-def draw_kinds(run: Run, token: int):
+def draw_kinds(run: Run, token: int) -> Picture:
     """The mask of every kind for this input."""
     labels = kind_labels()
     return heads.overview(
@@ -263,20 +267,20 @@ def draw_kinds(run: Run, token: int):
     )
 
 
-def draw_mask(run: Run, token: int):
+def draw_mask(run: Run, token: int) -> Picture:
     """Who may see whom, large."""
     labels = run.input.labels
     is_open, can_paint = shared.open_cells(run), is_paintable(run)
     return mask_steps.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
 
 
-def draw_scores(run: Run, layer: int, head: int, token: int):
+def draw_scores(run: Run, layer: int, head: int, token: int) -> Picture:
     """Scores of one head before the mask."""
     scores, _pattern = shared.steps(run, layer, head)
     return mask_steps.score_map(scores, run.input.labels, run.input.labels, pinned=token, _=_)
 
 
-def draw_pattern(run: Run, layer: int, head: int, token: int):
+def draw_pattern(run: Run, layer: int, head: int, token: int) -> Picture:
     """Pattern of one head after the mask."""
     _scores, pattern = shared.steps(run, layer, head)
     labels, is_open = run.input.labels, shared.open_cells(run)

@@ -9,6 +9,7 @@ from blocks.model import normalization
 from blocks.model.faults import N_
 from blocks.model.kinds import NormKind
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.normalization import axes_picture, shared
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
@@ -245,7 +246,7 @@ def what_they_depend_on(run: Run, layer: int) -> None:
     note(dependence_note(*shown))
 
 
-def draw_axes(run: Run, token: int):
+def draw_axes(run: Run, token: int) -> Picture:
     """The cells that share their statistics."""
     batch, _seq_len = run.input.shape
     shape = axes_picture.Shape(batch, run.input.labels, run.config.d_model)
@@ -258,14 +259,14 @@ def draw_axes(run: Run, token: int):
     return axes_picture.shared_cells(grids, shape, pinned=token, _=_)
 
 
-def draw_tokens(run: Run, layer: int, stage: str, token: int):
+def draw_tokens(run: Run, layer: int, stage: str, token: int) -> Picture:
     """Over the features of each token."""
     found = shared.compared(run, layer, stage).per_token
     labels = run.input.labels
     return axes_picture.of_tokens(found, norm_names(), labels, pinned=token, _=_)
 
 
-def draw_features(run: Run, layer: int, stage: str):
+def draw_features(run: Run, layer: int, stage: str) -> Picture:
     """Over all tokens, of each feature."""
     found = shared.compared(run, layer, stage).per_feature
     return axes_picture.of_features(found, norm_names(), _=_)

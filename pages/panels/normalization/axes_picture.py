@@ -102,7 +102,7 @@ def _cells(
     left: float, rows: list[list[float]], n_features: int, pinned: int | None
 ) -> list[dict[str, Any]]:
     """Squares in two colours: those that share, and the rest."""
-    places = {OTHER: [], SHARED: []}
+    places: dict[int, list[tuple[float, float]]] = {OTHER: [], SHARED: []}
     for i, sequence in enumerate(rows):
         for j, y in enumerate(sequence):
             for feature in range(n_features):
@@ -196,12 +196,14 @@ def _panels(
     """Three panels above each other on one axis."""
     titles = {"mean": _("mean"), "std": _("standard deviation"), "rms": "RMS"}
     traces = [
-        _line(found, statistic, i, name, names[name], labels, table if is_sorted else None)
+        _line(
+            found, statistic, i, str(name), names[str(name)], labels, table if is_sorted else None
+        )
         for i, statistic in enumerate(STATISTICS)
         for name, found in table.groupby("norm", sort=False)
     ]
     height = (1 - 2 * GAP) / 3
-    axes = {
+    axes: dict[str, Any] = {
         _axis(i): {
             "domain": [max(0.0, 1 - (i + 1) * height - i * GAP), 1 - i * (height + GAP)],
             "title": {"text": titles[statistic]},

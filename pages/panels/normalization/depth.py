@@ -14,6 +14,8 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Initialization, NormKind
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.panels.normalization import depth_facts, depth_picture, shared
 from pages.panels.normalization.depth_picture import Panel
 from pages.ui import link, starts, terms
@@ -249,8 +251,7 @@ def last_gradients_alt(passes: tuple[depth_facts.Depth, ...]) -> str:
     """The gradients of the last matrix in words."""
     table = depth_facts.last_gradients(passes).dropna()
     rows = "; ".join(
-        f"{terms.option(row.placement)} {row.n_layers}: {row.median:.3g}"
-        for row in table.itertuples()
+        f"{terms.option(row.placement)} {row.n_layers}: {row.median:.3g}" for row in each_row(table)
     )
     text = _("Gradient of the last matrix by norm placement and number of layers: {rows}.")
     return text.format(rows=rows)
@@ -269,8 +270,8 @@ def own_sentence(run: Run, targets: tuple[int, ...]) -> str:
         trained=trained.loss,
         random=random.loss,
         seed=run.seed,
-        most=int(gradient.idxmax()),
-        least=int(gradient.idxmin()),
+        most=gradient.index[int(gradient.argmax())],
+        least=gradient.index[int(gradient.argmin())],
     )
 
 
@@ -473,7 +474,9 @@ def the_trained_layers(run: Run) -> None:
     note(own_note(run))
 
 
-def draw_depth(passes: tuple[depth_facts.Depth, ...], ghost: tuple[depth_facts.Depth, ...] | None):
+def draw_depth(
+    passes: tuple[depth_facts.Depth, ...], ghost: tuple[depth_facts.Depth, ...] | None
+) -> Picture:
     """All measures of all layers."""
     curves = depth_facts.measured_curves(passes)
     return depth_picture.panels(
@@ -487,7 +490,7 @@ def draw_depth(passes: tuple[depth_facts.Depth, ...], ghost: tuple[depth_facts.D
     )
 
 
-def draw_scaling(passes: tuple[depth_facts.Depth, ...]):
+def draw_scaling(passes: tuple[depth_facts.Depth, ...]) -> Picture:
     """The last gradient against depth."""
     table = depth_facts.last_gradients(passes)
     names = shared.names(list(dict.fromkeys(table["placement"])))
@@ -495,7 +498,7 @@ def draw_scaling(passes: tuple[depth_facts.Depth, ...]):
     return depth_picture.last_gradients(table, names, title=title, _=_)
 
 
-def draw_own(run: Run, targets: tuple[int, ...]):
+def draw_own(run: Run, targets: tuple[int, ...]) -> Picture:
     """The trained layers, and the same with random weights."""
     curves = depth_facts.own_curves(run, targets)
     return depth_picture.panels(
@@ -508,7 +511,7 @@ def draw_own(run: Run, targets: tuple[int, ...]):
     )
 
 
-def panels(curves, even_bits: float) -> list[Panel]:
+def panels(curves: pd.DataFrame, even_bits: float) -> list[Panel]:
     """The measures that this setting has, with what each may be compared with."""
     levels = {
         "entropy_bits": (even_bits, _("uniform weights")),

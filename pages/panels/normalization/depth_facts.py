@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from blocks.inspection.depth import MEASURES, DepthPass
 from blocks.inspection.own_depth import measure_own
 from blocks.model import devices
 from blocks.model.kinds import Architecture
+from blocks.model.models import Encoder
 from blocks.model.placements import placed
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
@@ -20,6 +21,10 @@ from blocks.training.tasks import IGNORED
 from pages.panels.normalization import shared
 from pages.ui import cached, starts, tokens
 from pages.ui.settings import memory_budget
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 MOST_SEQUENCES = 4
 
@@ -81,7 +86,7 @@ def reads_own_stream(run: Run, width: int) -> bool:
     return width >= run.config.d_model
 
 
-def _stack_input(run: Run, width: int):
+def _stack_input(run: Run, width: int) -> "Tensor":
     """What enters the run's first layer, or vectors of its words where the stack is narrower."""
     if reads_own_stream(run, width):
         return cached.recording(run).tensor("resid_pre", 0)
@@ -144,7 +149,7 @@ def untrained(run: Run) -> Run:
 @lru_cache(maxsize=32)
 def own_pass(run: Run, targets: tuple[int, ...]) -> DepthPass:
     """The layers of this run's model, on its own loss."""
-    model = cached.model(run)
+    model = cast(Encoder, cached.model(run))
     with cached.turn(run.device):
         return shared._guarded(measure_own, run, model, targets)
 

@@ -64,7 +64,7 @@ def panels(
         for placement, found in by_measure[panel.measure].groupby("placement", sort=False):
             traces += _curve(found, str(placement), names[str(placement)], i, is_log, n_layers, _)
     height = len(shown) * (PANEL + GAP)
-    axes = {
+    axes: dict[str, Any] = {
         f"yaxis{i + 1 if i else ''}": _value_axis(i, len(shown), is_log, by_measure[panel.measure])
         for i, (panel, is_log) in enumerate(zip(shown, logs, strict=True))
     }

@@ -3,13 +3,13 @@
 import pandas as pd
 import streamlit as st
 
-from blocks.inspection import placements as measures
 from blocks.inspection.placements import Placed, placement_run
-from blocks.inspection.source import layer_source
+from blocks.inspection.source import Source, layer_source
 from blocks.model import residual
 from blocks.model.kinds import NormKind, NormPlacement
-from blocks.model.placements import own_placement, possible_placements
+from blocks.model.placements import own_placement, placed, possible_placements
 from blocks.observe.run import Run
+from pages.figures.theme import Picture
 from pages.panels.normalization import placements_picture, shared
 from pages.ui import labelled, terms
 from pages.ui.chart import columns, show
@@ -68,7 +68,7 @@ def placements_sentence(run: Run, layer: int, head: int, shown: tuple[str, ...])
     broken = [terms.option(name) for name in shown if name not in sizes]
     said = []
     if sizes:
-        widest, narrowest = max(sizes, key=sizes.get), min(sizes, key=sizes.get)
+        widest, narrowest = max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)
         text = _(
             "After layer {layer} the stream is largest with {wide} (RMS {most:.3g}), "
             "smallest with {narrow} (RMS {least:.3g})."
@@ -126,7 +126,7 @@ def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token:
     return text.format(head=head, layer=layer + 1, names=names, token=token_name)
 
 
-CODE = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, measures.placed)
+CODE: tuple[Source, ...] = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, placed)
 
 TILE_COLUMNS = 3
 
@@ -161,7 +161,7 @@ def measured_placements(run: Run, layer: int, head: int) -> tuple[str, ...]:
     return names[: len(done.found)]
 
 
-def draw_spreads(run: Run, layer: int, head: int, shown: tuple[str, ...]):
+def draw_spreads(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> Picture:
     """The values that leave the layer."""
     found = {name: shared.in_placement(run, name, layer, head) for name in shown}
     of_sizes = are_far_apart(list(found.values()))
@@ -172,7 +172,7 @@ def draw_spreads(run: Run, layer: int, head: int, shown: tuple[str, ...]):
     return placements_picture.spreads(drawn, names, own=own, of_sizes=of_sizes, _=_)
 
 
-def draw_patterns(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int):
+def draw_patterns(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int) -> Picture:
     """One head in each placement."""
     codes = [shared.in_placement(run, name, layer, head).codes for name in shown]
     own = own_placement(placement_run(run).config)

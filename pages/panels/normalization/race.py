@@ -1,7 +1,7 @@
 """Why pre-norm trains deeper: placements trained side by side, here and now."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +11,7 @@ from blocks.observe.run import Run
 from blocks.training import race as training
 from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
 from blocks.training.spec import TrainingSpec
+from pages.figures.theme import Picture
 from pages.panels.normalization import race_picture as pictures
 from pages.panels.normalization import shared
 from pages.panels.normalization.shared import chosen_placements, names
@@ -49,7 +50,7 @@ def _spec(run: Run, placement: str) -> TrainingSpec:
 def steps(wanted: Racers) -> list[Callable[[], None]]:
     """A few updates of each in turn, so that the curves grow together."""
     ends = range(AT_ONCE, N_UPDATES + 1, AT_ONCE)
-    return [lambda n=n, spec=spec: _train(spec, n) for n in ends for _name, spec in wanted]
+    return [partial(_train, spec, n) for n in ends for _name, spec in wanted]
 
 
 def _train(spec: TrainingSpec, n_updates: int) -> None:
@@ -83,10 +84,12 @@ def sentence(wanted: Racers, n: int) -> str:
     """Which of them learned, and what to try next."""
     ends = curves(wanted, n).groupby("placement", sort=False)["loss"].last()
     called = names(list(ends.index))
-    listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in ends.items())
+    listed = enumeration(
+        f"{called[name]} {loss:.2f}" for name, loss in zip(ends.index, ends, strict=True)
+    )
     text = _("Loss after {n} steps: {listed} nats. Guessing at random gives {guess:.2f}.")
     said = [text.format(n=n, listed=listed, guess=GUESS)]
-    stuck = [called[name] for name, loss in ends.items() if not loss < STUCK]
+    stuck = [called[name] for name, loss in zip(ends.index, ends, strict=True) if not loss < STUCK]
     lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
     if lost:
         text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
@@ -169,7 +172,7 @@ def who_learns(run: Run) -> None:
     note(race_note(wanted))
 
 
-def draw_race(wanted: Racers, n: int):
+def draw_race(wanted: Racers, n: int) -> Picture:
     """The losses so far."""
     called = names([name for name, _spec in wanted])
     n_updates, guess = training.N_UPDATES, training.GUESS

@@ -1,7 +1,8 @@
 """Sentences that read what norms did in this run, and pictures in words."""
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -61,7 +62,11 @@ def in_placement(run: Run, placement: str, layer: int, head: int) -> Placed:
         return _guarded(measure_placed, placement_run(run), placement, layer, head)
 
 
-def _guarded(measure, *values, **more):
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
+
+
+def _guarded(measure: Callable[Asked, Found], *values: Asked.args, **more: Asked.kwargs) -> Found:
     """What is measured; `ConfigError` where the device had no memory left for it."""
     try:
         return measure(*values, **more)

@@ -1,6 +1,7 @@
 """Where the parameters are: a model taken apart, piece by piece; every part with its formula."""
 
 from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from blocks.cost.memory import bytes_text
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import breakdown as pictures
+from pages.figures.theme import Picture
 from pages.panels.parameters import shared
 from pages.ui import cached, link, terms
 from pages.ui.chart import show
@@ -246,7 +248,7 @@ def open_choice(run: Run, view: str, path: str) -> None:
         )
 
 
-def open_clicked(customdata: list) -> None:
+def open_clicked(customdata: list[Any]) -> None:
     """A piece of the picture was clicked."""
     link.change("opened_piece", str(customdata[0]))
 
@@ -276,7 +278,7 @@ def where_they_are(run: Run) -> None:
         note(_("Weights alone; int8 and int4 also need scales for groups of weights."))
 
 
-def draw_pieces(run: Run, view: str, path: str):
+def draw_pieces(run: Run, view: str, path: str) -> Picture:
     """Rows of pieces, from what is opened downwards."""
     levels = [[pictures.Piece(*fields) for fields in row] for row in piece_levels(run, view, path)]
     return pictures.rows(levels, title=_("From the whole to its parts: click one"), _=_)

@@ -2,6 +2,7 @@
 
 import functools
 from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +13,8 @@ from blocks.cost.growth import Share
 from blocks.cost.variations import Variation
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.table_rows import row_at
+from pages.figures.theme import Picture
 from pages.panels.parameters import changes_picture, shared
 from pages.ui import link
 from pages.ui.chart import columns, show
@@ -110,7 +113,7 @@ def changes_alt(run: Run) -> str:
 
 def growth_sentence(config: ModelConfig) -> str:
     """How the share of embeddings falls, over width and over depth."""
-    own = over(config, "d_model").set_index("d_model").loc[config.d_model]
+    own = row_at(over(config, "d_model").set_index("d_model"), config.d_model)
     text = _(
         "Here embeddings hold {embeddings}, attention {attention}, feed-forward {feed_forward}."
     )
@@ -163,7 +166,7 @@ def change_choice(run: Run) -> None:
     st.caption(shared.why(chosen))
 
 
-def apply_clicked(run: Run, customdata: list) -> None:
+def apply_clicked(run: Run, customdata: list[Any]) -> None:
     """The bar of a change was clicked."""
     found = {change.name: change for change in shared.changes(run.config)}
     if customdata[0] in found:
@@ -204,12 +207,12 @@ def where_it_goes(run: Run) -> None:
     note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
 
 
-def draw_changes(run: Run):
+def draw_changes(run: Run) -> Picture:
     """A bar a change."""
     return changes_picture.differences(changes(run.config), _=_)
 
 
-def draw_growth(run: Run, size: str):
+def draw_growth(run: Run, size: str) -> Picture:
     """Stacked shares against one size."""
     table, own = growth_frame(run.config, size)
     title = _("Over width") if size == "d_model" else _("Over depth")

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -38,9 +39,7 @@ def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
     """
     places = [_place(delta) for delta in table["delta"]]
     ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
-    customdata = [
-        [row.name, plain(row.label), plain(row.said)] for row in table.itertuples(index=False)
-    ]
+    customdata = [[row.name, plain(row.label), plain(row.said)] for row in each_row(table)]
     bars = {
         "type": "bar",
         "orientation": "h",

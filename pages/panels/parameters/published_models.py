@@ -13,6 +13,7 @@ from blocks.model.presets import Preset
 from blocks.observe.run import Run
 from blocks.weights import config_json
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
+from pages.figures.theme import Picture
 from pages.panels.parameters import published_models_picture, shared
 from pages.ui import link, starts, terms
 from pages.ui.chart import show
@@ -100,7 +101,7 @@ def published_choice() -> None:
         )
 
 
-def take(customdata: list) -> None:
+def take(customdata: list[Any]) -> None:
     """A published model was chosen, or its dot clicked."""
     if starts.is_known(str(customdata[0])):
         link.change("preset", str(customdata[0]))
@@ -284,7 +285,7 @@ def your_own_file(run: Run) -> None:
     of_file(file.config)
 
 
-def draw_published(run: Run):
+def draw_published(run: Run) -> Picture:
     """A dot a model, and a line where the reader's stands."""
     table, names = published(), architectures()
     own = shared.total(run.config)

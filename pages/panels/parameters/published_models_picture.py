@@ -1,9 +1,11 @@
 """Published models by size: a dot a model on a logarithmic axis, and the reader's own."""
 
 import math
+from typing import Any
 
 import pandas as pd
 
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -72,7 +74,7 @@ def dots(
     )
 
 
-def _named(rows: pd.DataFrame, kind: str, name: str, middle: float) -> dict:
+def _named(rows: pd.DataFrame, kind: str, name: str, middle: float) -> dict[str, Any]:
     """Dots with the names of their models at the side where there is room."""
     is_right = (rows["total"] < middle) | (rows["active"] < rows["total"])
     sides = ["middle right" if right else "middle left" for right in is_right]
@@ -86,7 +88,7 @@ def _named(rows: pd.DataFrame, kind: str, name: str, middle: float) -> dict:
     }
 
 
-def _dots(rows: pd.DataFrame, column: str, kind: str, name: str) -> dict:
+def _dots(rows: pd.DataFrame, column: str, kind: str, name: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -94,11 +96,11 @@ def _dots(rows: pd.DataFrame, column: str, kind: str, name: str) -> dict:
         "y": rows.index.tolist(),
         "name": name,
         "marker": {"size": 11, "color": COLORS[kind]},
-        "customdata": [[r.name_, plain(r.title)] for r in rows.itertuples()],
+        "customdata": [[r.name_, plain(r.title)] for r in each_row(rows)],
         "hovertemplate": "<b>%{customdata[1]}</b><br>%{x:,}<extra></extra>",
     }
 
 
-def _active(rows: pd.DataFrame, _: Translate) -> dict:
+def _active(rows: pd.DataFrame, _: Translate) -> dict[str, Any]:
     marker = {"size": 10, "color": BEFORE, "symbol": "circle-open", "line": {"width": 2}}
     return {**_dots(rows, "active", "gpt", _("active per token")), "marker": marker}

@@ -1,5 +1,6 @@
 """Sentences of the page of parameters, computed from what is set, and pictures in words."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ def share(count: int, total: int) -> str:
     return percent(count / total) if total else percent(0)
 
 
-def column(counts: list[int]) -> list:
+def column(counts: list[int]) -> list[int] | list[str]:
     """Counts for a table: numbers where a browser holds them exactly, else text."""
     return counts if max(counts, default=0) < LARGEST_EXACT else [f"{n:,}" for n in counts]
 
@@ -53,7 +54,8 @@ def column(counts: list[int]) -> list:
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "int8": 8, "int4": 4}
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """A part with its formula, in letters and in numbers."""
 
     part: str

@@ -17,6 +17,8 @@ from blocks.model.faults import ConfigError
 from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import Picture
 from pages.panels.parameters import shared, weight_values_picture
 from pages.ui import terms
 from pages.ui.chart import show, show_now
@@ -54,12 +56,12 @@ def _digits(value: float) -> str:
     return f"{value:.4g}" if value - value == 0 else _("not finite")
 
 
-def values_sentence(run: Run, moments) -> str:
+def values_sentence(run: Run, moments: pd.DataFrame) -> str:
     """Where weights spread most and least, and what they are."""
     rows = moments[moments["kind"] != Kind.NORM].dropna()
     said = [_whose(run)]
     if len(rows) > 1:
-        widest, narrowest = rows.loc[rows["std"].idxmax()], rows.loc[rows["std"].idxmin()]
+        widest, narrowest = rows.iloc[rows["std"].argmax()], rows.iloc[rows["std"].argmin()]
         text = _(
             "The widest distribution is that of {wide} (σ = {most:.3g}), the narrowest "
             "that of {narrow} ({least:.3g})."
@@ -126,13 +128,13 @@ def values_alt(run: Run) -> str:
     return spread_alt(shared.values(run).moments)
 
 
-def spread_alt(moments) -> str:
+def spread_alt(moments: pd.DataFrame) -> str:
     """Mean and σ of each kind in words."""
-    rows = "; ".join(f"{shared.kind_name(row.kind)} {_spread(row)}" for row in moments.itertuples())
+    rows = "; ".join(f"{shared.kind_name(row.kind)} {_spread(row)}" for row in each_row(moments))
     return _("Distribution of the weights, mean ± σ by kind: {rows}.").format(rows=rows)
 
 
-def _spread(row) -> str:
+def _spread(row: Row) -> str:
     return f"{row.mean:.3g} ± {row.std:.3g}" if isfinite(row.std) else _("not finite")
 
 
@@ -230,7 +232,7 @@ def those_of_a_file() -> None:
     moments_table(file.values.moments, key="file_moment_table")
 
 
-def draw_values(run: Run):
+def draw_values(run: Run) -> Picture:
     """A panel for each kind."""
     found = shared.values(run)
     return weight_values_picture.panels(found.bins, moments_frame(found.moments), _=_)

@@ -18,8 +18,9 @@ def panels(bins: pd.DataFrame, moments: pd.DataFrame, *, _: Translate) -> Pictur
     drawn = moments.dropna(subset=["mean"]).reset_index(drop=True)
     n = max(1, len(drawn))
     height = n * (PANEL + GAP)
-    traces, layout, shapes, notes = [], {}, [], []
-    for i, row in drawn.iterrows():
+    traces, shapes, notes = [], [], []
+    layout: dict[str, Any] = {}
+    for i, (_index, row) in enumerate(drawn.iterrows()):
         axis = "" if i == 0 else str(i + 1)
         top = 1 - (i * (PANEL + GAP) + 24) / height
         layout |= _axes(axis, top, top - (PANEL - 0) / height, _)

@@ -1,7 +1,8 @@
 """Texts longer than the model was made for."""
 
 import dataclasses
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,9 @@ from blocks.model.masks import build_mask, everyone
 from blocks.model.randomness import generator
 from blocks.observe.run import Input, Run
 from blocks.training.spec import TrainingSpec
-from blocks.training.tasks import TaskConfig
+from blocks.training.tasks import Task, TaskConfig
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.panels.positions import beyond_picture, shared
 from pages.panels.positions.shared import KINDS
 from pages.ui import cached, labelled, link, starts, terms
@@ -33,6 +36,9 @@ from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
 from pages.ui.views import head_choice, layer_choice
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def trained_len(run: Run) -> int:
@@ -98,16 +104,16 @@ def spread(
         return error.faults[0]
 
 
-def _values(run: Run, n: int):
+def _values(run: Run, n: int) -> "Tensor":
     """Held-out rows of what the model was trained on where they are long enough, else random."""
     task = task_of(run, n)
     if task is None:
         return random_values(cached.model(run), run.config, N_TEXTS, n, run.seed)
     rows = task.held_out(N_TEXTS, generator(run.seed, "beyond length"))
-    return rows.token_ids.to(run.device)
+    return cast("Tensor", rows.token_ids).to(run.device)  # pairs are not read on this page
 
 
-def _mask(run: Run, n: int):
+def _mask(run: Run, n: int) -> "Tensor | None":
     """The run's mask for texts without padding."""
     is_token = dataclasses.replace(PLAIN, seq_len=n).is_token().to(run.device)
     mask = build_mask(run.mask, is_token)
@@ -118,7 +124,7 @@ def _mask(run: Run, n: int):
 PLAIN = Input()
 
 
-def task_of(run: Run, n: int):
+def task_of(run: Run, n: int) -> Task | None:
     """The task of a trained run with rows of `n` tokens; None where random, or no rows so long."""
     spec = trained_spec(run)
     if spec is None:
@@ -128,7 +134,7 @@ def task_of(run: Run, n: int):
 
 
 @lru_cache(maxsize=4)
-def _task(task: TaskConfig, n: int):
+def _task(task: TaskConfig, n: int) -> Task:
     return starts.build_task_once(dataclasses.replace(task, seq_len=n))
 
 
@@ -203,7 +209,7 @@ def refusals(run: Run, layer: int, trained_len: int, done: Done) -> list[str]:
     text = _("{kind} at {lengths} tokens is refused: {why}.")
     return [
         text.format(
-            kind=terms.option(kind),
+            kind=terms.option(str(kind)),
             lengths=enumeration(map(str, rows["seq_len"])),
             why=say_fault(rows["found"].iloc[0]),
         )
@@ -232,7 +238,7 @@ def curves_text(
             text.format(n=row.seq_len, factor=row.factor),
             beyond_length.banded(row.found.weight[head]),
         )
-        for row in table.itertuples()
+        for row in each_row(table)
         if row.kind == kind
     ]
 
@@ -292,7 +298,7 @@ def entropy_sentence(
     if len(longest) < 2:
         return ""
     values = longest["value"]
-    sharpest, widest = longest.loc[values.idxmin()], longest.loc[values.idxmax()]
+    sharpest, widest = longest.iloc[values.argmin()], longest.iloc[values.argmax()]
     text = _(
         "At {n} tokens {sharp} is the sharpest (normalized entropy {a:.0%}), {wide} the "
         "most spread out ({b:.0%}). The weights are the same; only the positional "
@@ -354,9 +360,11 @@ def spread_table(run: Run, layer: int, head: int, trained_len: int, done: Done) 
     st.dataframe(shown.round(3), hide_index=True, key="beyond_table", height="content")
 
 
-def by_distance_alt(run: Run, kind: PositionKind, *more: int) -> str:
+def by_distance_alt(
+    run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
+) -> str:
     """The curves in words."""
-    return spread_sentence(run, kind, *more)
+    return spread_sentence(run, kind, layer, head, trained_len, done)
 
 
 def by_length_alt(
@@ -367,7 +375,7 @@ def by_length_alt(
     text = _("{kind}: {share:.0%} at {n} tokens")
     ends = [
         text.format(kind=row.label, share=row.value, n=row.seq_len)
-        for row in table.drop_duplicates("kind", keep="last").itertuples()
+        for row in each_row(table.drop_duplicates("kind", keep="last"))
     ]
     shown = _("Normalized entropy of head {head} (H / log n). {ends}")
     return shown.format(head=head, ends="; ".join(ends))
@@ -459,7 +467,7 @@ def beyond_the_length(run: Run) -> None:
     if _too_long(run, length):
         return
     work = [(kind, factor) for kind in shared.order(run) for factor in FACTORS]
-    steps = [_step(run, kind, layer, length, factor) for kind, factor in work]
+    steps = [partial(spread, run, kind, layer, length, factor) for kind, factor in work]
     what = run, layer, length, shared.kind(run)
     n_done = len(in_steps(steps, what=what, key="beyond_steps").found)
     if not n_done:
@@ -483,10 +491,6 @@ def _pictures(run: Run, kind: PositionKind, layer: int, head: int, length: int, 
         show(draw_entropies, *shown, key="entropy_far", alt=by_length_alt)
         st.markdown(entropy_sentence(*shown))
     spread_table(run, layer, head, length, done)
-
-
-def _step(run: Run, kind: PositionKind, layer: int, length: int, factor: int):
-    return lambda: spread(run, kind, layer, length, factor)
 
 
 def _too_long(run: Run, length: int) -> bool:
@@ -520,7 +524,7 @@ def what_it_costs(run: Run) -> None:
     if task_of(run, n) is None:
         place.info(_("The task of this model has no examples of this length: choose another L."))
         return
-    steps = [_bits_step(run, n, step) for step in range(shared.N_STEPS)]
+    steps = [partial(measured_bits, run, n, step) for step in range(shared.N_STEPS)]
     n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)
     if not n_steps:
         return
@@ -531,11 +535,9 @@ def what_it_costs(run: Run) -> None:
     note(f"{loss_note(run, n_steps)} {table_end(run, n, length)}")
 
 
-def _bits_step(run: Run, n: int, step: int):
-    return lambda: measured_bits(run, n, step)
-
-
-def draw_spread(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done):
+def draw_spread(
+    run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done
+) -> Picture:
     """Weight by distance in texts of all lengths."""
     found = curves_text(run, kind, layer, head, length, done)
     curves = [beyond_picture.Curve(*each) for each in found]
@@ -544,14 +546,16 @@ def draw_spread(run: Run, kind: PositionKind, layer: int, head: int, length: int
     return beyond_picture.by_distance(curves, trained_len=length, title=title, _=_)
 
 
-def draw_entropies(run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done):
+def draw_entropies(
+    run: Run, kind: PositionKind, layer: int, head: int, length: int, done: Done
+) -> Picture:
     """How spread the last query is, by kind and length."""
     table = entropies(run, kind, layer, head, length, done)
     title = _("Entropy of the last query, head {head}").format(head=head)
     return beyond_picture.by_length(table, title=title, y=_("normalized entropy (H / log n)"), _=_)
 
 
-def draw_loss(run: Run, n: int, n_steps: int, length: int):
+def draw_loss(run: Run, n: int, n_steps: int, length: int) -> Picture:
     """The loss by position."""
     bands = bands_text(run, n, n_steps, length)
     own = terms.option(run.config.position.position_kind)

@@ -1,7 +1,7 @@
 """What is said of positions, tested on this run."""
 
-from functools import lru_cache
-from typing import NamedTuple
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,8 @@ from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures import position_matrix
 from pages.figures.position_matrix import Names
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.panels.positions import claims_picture, shared
 from pages.panels.positions.shared import KINDS
 from pages.ui import cached, labelled, link, terms
@@ -107,7 +109,7 @@ def shift_choice(run: Run) -> None:
         slider("position_shift", label, chosen_shift(run), most=most)
 
 
-def choose_kind(customdata: list) -> None:
+def choose_kind(customdata: list[Any]) -> None:
     """A cell of the claims was clicked."""
     link.change("shown_position", str(shared.KINDS[int(customdata[0])]))
     link.redraw_everything()
@@ -141,7 +143,9 @@ def number(value: float) -> str:
     return f"{value:.2g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.0e}".replace("e-0", "e-")
 
 
-def measured_here(run: Run, kind: PositionKind, n: int, shift: int, token: int):
+def measured_here(
+    run: Run, kind: PositionKind, n: int, shift: int, token: int
+) -> tuple[Verdict, ...] | None:
     """The verdicts of a kind, over as many positions as it has."""
     rows = shared.n_rows(run, kind, n)
     return verdicts(run, kind, rows, min(shift, max(1, rows - 1)), token)
@@ -280,7 +284,9 @@ def _distance(run: Run, kind: PositionKind, verdict: Verdict, token: int) -> str
         "differ by {x} in float32 and {y} in float64 (relative to the largest "
         "|q|·|k|/√d_head)."
     ).format(
-        token=token_name(run, token), x=number(verdict.measured), y=number(verdict.extra or 0.0)
+        token=token_name(run, token),
+        x=number(verdict.measured or 0.0),
+        y=number(verdict.extra or 0.0),
     )
     if kind is PositionKind.NONE:
         return begin + " " + _("They do not depend on distance either: all are equal.")
@@ -375,7 +381,7 @@ def moved_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> st
 
 def moved_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
     """The bars in words."""
-    rows = moved(run, n, shift, token, kinds).itertuples()
+    rows = each_row(moved(run, n, shift, token, kinds))
     text = _("{kind}: {free} without a mask, {causal} under a causal one")
     return "; ".join(
         text.format(kind=row.label, free=number(row.free), causal=number(row.causal))
@@ -423,7 +429,7 @@ def claims_tested(run: Run) -> None:
     place = explained(("position_claims",), code, key="claims")
     asked = n_asked(), chosen_shift(run), labelled.pinned_token(run)
     order = shared.order(run)
-    steps = [_step(run, kind, *asked) for kind in order]
+    steps = [partial(measured_here, run, kind, *asked) for kind in order]
     n_done = len(in_steps(steps, what=(run, *asked, order), key="claims_steps").found)
     if not n_done:
         return
@@ -444,11 +450,7 @@ def claims_tested(run: Run) -> None:
     _drawn(run, measured_claims)
 
 
-def _step(run: Run, kind: PositionKind, n: int, shift: int, token: int):
-    return lambda: measured_here(run, kind, n, shift, token)
-
-
-def _drawn(run: Run, measured_claims: tuple) -> None:
+def _drawn(run: Run, measured_claims: tuple[Run, int, int, int, Kinds]) -> None:
     """Permuted tokens, and the matrix that moves positions on."""
     left, right = columns(2)
     with left:
@@ -467,7 +469,7 @@ def _drawn(run: Run, measured_claims: tuple) -> None:
             st.markdown(matrix_sentence(run, kind, n, shift))
 
 
-def draw_verdicts(run: Run, n: int, shift: int, token: int, kinds: Kinds, shown: int):
+def draw_verdicts(run: Run, n: int, shift: int, token: int, kinds: Kinds, shown: int) -> Picture:
     """Claims down, kinds across."""
     return claims_picture.verdicts(
         grid(run, n, shift, token, kinds),
@@ -478,15 +480,16 @@ def draw_verdicts(run: Run, n: int, shift: int, token: int, kinds: Kinds, shown:
     )
 
 
-def draw_moved(run: Run, n: int, shift: int, token: int, kinds: Kinds):
+def draw_moved(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> Picture:
     """What permuted tokens change."""
     table = moved(run, n, shift, token, kinds)
     return claims_picture.moved(table, limit=position_claims.OUTPUT_ERROR, _=_)
 
 
-def draw_matrix(run: Run, kind: PositionKind, n: int, shift: int):
+def draw_matrix(run: Run, kind: PositionKind, n: int, shift: int) -> Picture:
     """The matrix that moves positions on."""
     found = shift_matrix(run, kind, n, shift)
+    assert found is not None
     title = _("M: PE(p + {k}) = M · PE(p)").format(k=shift)
     names = Names(title, _("feature of PE(p + k)"), _("feature of PE(p)"), _("entry"))
     most = largest(found.matrix)

@@ -1,6 +1,7 @@
 """The positions themselves: their table, one pair of it, all wavelengths, how alike they are."""
 
 import math
+from typing import Any
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures import position_matrix
 from pages.figures.position_matrix import Names
+from pages.figures.theme import Picture
 from pages.panels.positions import matrix_facts, matrix_picture, shared
 from pages.panels.positions.matrix_picture import Axes
 from pages.ui import labelled, link, terms
@@ -361,7 +363,7 @@ def _mend(n_heads: int) -> None:
     link.redraw_everything()
 
 
-def pin_and_choose(customdata: list) -> None:
+def pin_and_choose(customdata: list[Any]) -> None:
     """A cell of the table was clicked: its position is pinned, its pair chosen."""
     link.change("token", int(customdata[0]))
     column = int(customdata[1])
@@ -374,7 +376,7 @@ def _own() -> str:
     return str(link.config().position.position_kind)
 
 
-def choose_pair(customdata: list) -> None:
+def choose_pair(customdata: list[Any]) -> None:
     """A mark of the wavelengths was clicked."""
     link.change("position_pair", int(customdata[0]))
 
@@ -442,7 +444,7 @@ def _likeness(run: Run, kind: PositionKind, n: int, pair: int, position: int) ->
             show(draw_similarity, *shown, key="similarity", alt=similarity_alt)
 
 
-def draw_table(run: Run, kind: PositionKind, n: int, position: int, pair: int):
+def draw_table(run: Run, kind: PositionKind, n: int, position: int, pair: int) -> Picture:
     """The table of a kind."""
     found = matrix_facts.table(run, kind, n, position)
     return position_matrix.table(
@@ -472,9 +474,9 @@ def _table_names(kind: PositionKind, position: int) -> Names:
             return Names(title, rows, features if is_waves else _("feature"), _("value"))
 
 
-def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int):
+def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int) -> Picture:
     """One pair over the positions."""
-    names = (_("sine"), _("cosine"))
+    names: tuple[str, ...] = (_("sine"), _("cosine"))
     title = _("Pair {pair} over the positions").format(pair=pair)
     y = _("value")
     if kind is PositionKind.LEARNED:
@@ -489,7 +491,7 @@ def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int):
     return matrix_picture.pair(curves, names, axes, pinned=position, _=_)
 
 
-def draw_scale(run: Run, kind: PositionKind, n: int, pair: int):
+def draw_scale(run: Run, kind: PositionKind, n: int, pair: int) -> Picture:
     """Wavelength of every pair, or half distance of every head."""
     if kind is PositionKind.ALIBI:
         found = matrix_facts.half_distances(run)
@@ -503,7 +505,7 @@ def draw_scale(run: Run, kind: PositionKind, n: int, pair: int):
     return matrix_picture.scale(table, axes, chosen=pair, length=n, length_name=name, _=_)
 
 
-def draw_spectrum(run: Run, _kind: PositionKind, n: int, _pair: int):
+def draw_spectrum(run: Run, _kind: PositionKind, n: int, _pair: int) -> Picture:
     """Of which waves the learned table is made."""
     axes = Axes(
         _("Waves in the learned table"), _("wavelength in positions"), _("share of variance")
@@ -512,7 +514,7 @@ def draw_spectrum(run: Run, _kind: PositionKind, n: int, _pair: int):
     return matrix_picture.spectrum(matrix_facts.spectrum(run, n), axes, even_name=even, _=_)
 
 
-def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int):
+def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int) -> Picture:
     """Likeness, score or bias by distance."""
     x = _("distance in positions")
     if kind is PositionKind.ALIBI:
@@ -531,7 +533,7 @@ def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int):
     return matrix_picture.likeness(table, axes, **names, _=_)
 
 
-def draw_similarity(run: Run, kind: PositionKind, n: int, position: int):
+def draw_similarity(run: Run, kind: PositionKind, n: int, position: int) -> Picture:
     """Cosine of every two positions."""
     names = Names(_("Similarity of every two positions"), _("position"), _("position"), _("cosine"))
     return position_matrix.square(

@@ -1,12 +1,17 @@
 """What the reader chooses on the page of positions."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from blocks import ConfigError, Fault
 from blocks.inspection.other_positions import learned_table
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.ui import cached, link
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 N_STEPS, ROWS_A_STEP = 6, 8
 
@@ -26,7 +31,7 @@ def is_own_table(run: Run) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _learned(run: Run):
+def _learned(run: Run) -> "Tensor":
     return learned_table(cached.model(run), run.config, run.seed).float().cpu()
 
 

@@ -1,5 +1,6 @@
 """Which source word each target word stands for: the model's links against the grammar's."""
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -18,6 +19,8 @@ from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from pages.figures import head_table
 from pages.figures import two_texts as pictures
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
 from pages.panels.attention.shared import head_called
 from pages.panels.seq2seq import shared
@@ -95,7 +98,7 @@ def source_language(run: Run) -> Language:
     return measures.language_of([word for word in source_words(run) if word is not None])
 
 
-def held_out_steps(run: Run):
+def held_out_steps(run: Run) -> list[Callable[[], pd.DataFrame]]:
     """Measures all heads on held-out sentences of the direction of this run, a part a step."""
     what = shared.model_alone(run), source_language(run)
     return [partial(_held_out_part, *what, part) for part in range(shared.N_PARTS)]
@@ -211,20 +214,20 @@ def sort_choice(options: tuple[str, ...]) -> str:
         st.selectbox(
             _("Sort heads by"),
             options,
-            format_func=lambda name: _(SORT_LABELS.get(name, name)),
+            format_func=lambda name: _(SORT_LABELS[name]),
             **link.view("sort_aligned_by", shown, (options, current_language())),
         )
     return shown
 
 
-def open_aligned(customdata: list) -> None:
+def open_aligned(customdata: list[Any]) -> None:
     """A head of the table was clicked: [layer, head]; head −1 is the mean of its layer."""
     layer, head = int(customdata[0]), int(customdata[1])
     link.change("aligned_head", "layer_mean" if head < 0 else "one_head")
     shared.open_head(str(AttentionKind.CROSS), layer, max(head, 0))
 
 
-def pin_aligned(customdata: list) -> None:
+def pin_aligned(customdata: list[Any]) -> None:
     """A cell of the alignment was clicked: its target word and source token are pinned."""
     shared._pin_cell(AttentionKind.CROSS, customdata)
 
@@ -266,7 +269,7 @@ def best_by(run: Run, row: Row, n_parts: int) -> str | None:
 def best(run: Run, row: Row, n_parts: int) -> pd.Series:
     """The head that aligns best with this row; the first of those that are alike."""
     table = aligned_heads(run, n_parts)
-    return table.loc[table[best_by(run, row, n_parts)].idxmin()]
+    return table.iloc[table[best_by(run, row, n_parts)].argmin()]
 
 
 def looked_at(run: Run, shown: str, row: str, n_parts: int) -> tuple[int, int]:
@@ -299,7 +302,9 @@ def picture(run: Run, layer: int, head: int, row: str, pins: Pins) -> dict[str, 
     }
 
 
-def _cells(links, places: slice, columns: slice) -> list[tuple[int, int]]:
+def _cells(
+    links: Iterable[tuple[int, int]], places: slice, columns: slice
+) -> list[tuple[int, int]]:
     """Links as (row, column) of the picture, as far as they are drawn."""
     return [
         (place - places.start, key - columns.start)
@@ -320,7 +325,7 @@ def head_rows(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int) -
         table = table.sort_values(sort_by, ascending=IS_BETTER_BELOW[sort_by], kind="stable")
     table = table.head(MOST_HEADS)
     numbers = table[names].to_numpy(float)
-    returns = [(int(row.layer), int(row.head)) for row in table.itertuples()]
+    returns = [(int(row.layer), int(row.head)) for row in each_row(table)]
     is_error = [IS_BETTER_BELOW[name] for name in names]
     return {
         "numbers": numbers,
@@ -570,7 +575,7 @@ def _heads(run: Run, layer: int, head: int, n_parts: int) -> None:
     note(table_note(run, MOST_HEADS, n_parts))
 
 
-def draw_alignment(run: Run, layer: int, head: int, row: str, pins: Pins):
+def draw_alignment(run: Run, layer: int, head: int, row: str, pins: Pins) -> Picture:
     """Cross-attention with links found and links that are true."""
     found = picture(run, layer, head, row, pins)
     legend = pictures.legend_of_links(_, is_known=found["true"] is not None)
@@ -581,6 +586,6 @@ def draw_alignment(run: Run, layer: int, head: int, row: str, pins: Pins):
     return pictures.alignment_map(names=names, **found, _=_)
 
 
-def draw_heads(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int):
+def draw_heads(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int) -> Picture:
     """A row a head."""
     return head_table.measures(**head_rows(run, sort_by, selected, n_parts), _=_)

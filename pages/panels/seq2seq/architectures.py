@@ -18,6 +18,8 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.corruption import Example, masked_tokens, next_token, span_corruption
 from blocks.text.words import words
+from pages.figures.table_rows import each_row, row_at
+from pages.figures.theme import Picture
 from pages.panels.seq2seq import architectures_picture as figures
 from pages.ui import chips, link
 from pages.ui.chart import show
@@ -180,7 +182,7 @@ def _list(*rows: tuple[str, str]) -> str:
 
 def _row(kind: Architecture, run: Run) -> pd.Series:
     table = compared(run.config, *lengths(run))
-    return table.set_index("architecture").loc[str(kind)]
+    return row_at(table.set_index("architecture"), str(kind))
 
 
 def compared_sentence(run: Run) -> str:
@@ -218,7 +220,7 @@ def flops_alt(run: Run) -> str:
     table = compared(run.config, *lengths(run))
     rows = "; ".join(
         f"{row.architecture} {flops_text(row.reading)} + {flops_text(row.writing)}"
-        for row in table.itertuples()
+        for row in each_row(table)
     )
     return _("FLOPs to read and to generate: {rows}.").format(rows=rows)
 
@@ -326,19 +328,19 @@ def what_they_learn_from() -> None:
             note(example_sentence(kind, example))
 
 
-def draw_architecture(kind: Architecture, run: Run):
+def draw_architecture(kind: Architecture, run: Run) -> Picture:
     """Stacks of layers."""
     found = [figures.Stack(*each) for each in stacks(kind, run.config)]
     return figures.drawing(found, title=_(ABOUT[kind].name), _=_)
 
 
-def draw_sees(kind: Architecture, run: Run):
+def draw_sees(kind: Architecture, run: Run) -> Picture:
     """The mask of the reader's own texts."""
     codes, labels, n_source = seen(kind, run)
     return figures.sees(codes, labels, n_source=n_source, _=_)
 
 
-def draw_flops(run: Run):
+def draw_flops(run: Run) -> Picture:
     """Reading and writing."""
     table = compared(run.config, *lengths(run))
     labels = [_(ABOUT[kind].name) for kind in KINDS]

@@ -75,7 +75,9 @@ def _top(stack: Stack) -> float:
     return _part_bottom(len(stack.parts))
 
 
-def _stack(stack: Stack, center: float, width: float, _: Translate) -> tuple[list, list]:
+def _stack(
+    stack: Stack, center: float, width: float, _: Translate
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     left, right = center - width / 2, center + width / 2
     top = _top(stack)
     boxes = [_box(left, 1.3, right, 2.3, EMBEDDING)]
@@ -95,7 +97,9 @@ def _stack(stack: Stack, center: float, width: float, _: Translate) -> tuple[lis
     return [*boxes, *(_line(center, y0, center, y1) for y0, y1 in joints)], notes
 
 
-def _handed_over(stacks: Sequence[Stack], centers: Sequence[float], width: float) -> list:
+def _handed_over(
+    stacks: Sequence[Stack], centers: Sequence[float], width: float
+) -> list[dict[str, Any]]:
     """From above the first stack to the part of the second that reads it."""
     roles = [role for _label, role in stacks[1].parts]
     y = _part_bottom(roles.index("cross_attention")) + BOX / 2

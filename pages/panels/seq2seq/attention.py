@@ -1,5 +1,6 @@
 """Three attentions of an encoder–decoder: all heads, one of them large, one token in both texts."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import source, two_texts
+from blocks.inspection.source import Source
 from blocks.inspection.two_texts import AttentionKind
 from blocks.model.attention import CrossAttention
 from blocks.model.faults import N_
@@ -17,6 +19,8 @@ from blocks.observe.interventions import without_cross_attention
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite, heads
 from pages.figures import two_texts as pictures
+from pages.figures.table_rows import each_row
+from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
 from pages.panels.attention import shared as attention_shared
 from pages.panels.attention.shared import head_called
@@ -159,7 +163,7 @@ def which_attention(run: Run, which: shared.Chosen) -> None:
 def _sharpest(run: Run, which: shared.Chosen) -> None:
     """The way to the head of this attention that reads from the fewest tokens."""
     table = all_heads(run, which.kind)
-    found = table.loc[table["entropy_bits"].idxmin()]
+    found = table.iloc[table["entropy_bits"].argmin()]
     there = int(found["layer"]), int(found["head"])
     text = _("Sharpest head: {head} (effectively {n:.1f} tokens)")
     st.button(
@@ -181,33 +185,33 @@ def _layer(run: Run, which: shared.Chosen) -> None:
         one_of_layers(n_layers, which.layer)
 
 
-def open_tile(kind: AttentionKind):
+def open_tile(kind: AttentionKind) -> Callable[[list[Any]], None]:
     """What a click on a tile of this attention does: heads are counted through all layers."""
     return partial(_open_tile, str(kind))
 
 
-def _open_tile(kind: str, customdata: list) -> None:
+def _open_tile(kind: str, customdata: list[Any]) -> None:
     layer, head = divmod(int(customdata[0]), link.config().n_heads)
     shared.open_head(kind, layer, head)
 
 
-def pin_cell(kind: AttentionKind):
+def pin_cell(kind: AttentionKind) -> Callable[[list[Any]], None]:
     """What a click on a cell does: its query is pinned, and of two texts its key too."""
     return partial(shared._pin_cell, kind)
 
 
-def pin_end(kind: AttentionKind):
+def pin_end(kind: AttentionKind) -> Callable[[list[Any]], None]:
     """What a click on a token at either end of the lines does."""
     return partial(_pin_end, kind)
 
 
-def _pin_end(kind: AttentionKind, customdata: list) -> None:
+def _pin_end(kind: AttentionKind, customdata: list[Any]) -> None:
     is_key = bool(customdata[1])
     is_source = kind.reads_source if is_key else kind.is_of_source
     shared.pin("source" if is_source else "target", int(customdata[0]))
 
 
-def pin_in_strip(customdata: list) -> None:
+def pin_in_strip(customdata: list[Any]) -> None:
     """A token of either text was clicked: [number, 1 if of the target]."""
     shared.pin("target" if customdata[1] else "source", int(customdata[0]))
 
@@ -266,9 +270,9 @@ def _labelled_tiles(run: Run, kind: AttentionKind, language: str) -> pd.DataFram
             entropy=row.entropy_bits,
             tokens=row.effective_tokens,
         )
-        for row in table.itertuples()
+        for row in each_row(table)
     ]
-    labels = [f"{row.layer + 1}·<b>{row.head}</b>" for row in table.itertuples()]
+    labels = [f"{row.layer + 1}·<b>{row.head}</b>" for row in each_row(table)]
     return table.assign(head=range(len(table)), label=labels, hover=hovers)
 
 
@@ -413,7 +417,7 @@ def _sharpness(run: Run, kind: AttentionKind) -> str:
         "A query of {kind} effectively attends to {least:.1f} tokens (in {sharpest}) to {most:.1f}."
     )
     numbers = table["effective_tokens"]
-    first = table.loc[numbers.idxmin()]
+    first = table.iloc[numbers.argmin()]
     return text.format(
         kind=_(KIND_LABELS[kind]),
         least=numbers.min(),
@@ -589,7 +593,7 @@ THIRD = 300
 def three_attentions(run: Run) -> None:
     """Who reads whom: source and source, target and target, target and source."""
     which, pins = chosen(run), shared.pins(run)
-    code = (CrossAttention, *source.heads_source(), two_texts.frame)
+    code: tuple[Source, ...] = (CrossAttention, *source.heads_source(), two_texts.frame)
     concepts = ("cross_attention", "attention", "masks")
     with explained(concepts, code, key="three_attentions"):
         say(reads_sentence, run, which, pins)
@@ -633,8 +637,7 @@ def _one_head(run: Run, which: Chosen, pins: Pins) -> None:
     left, right = columns(2)
     with left:
         on_click = pin_cell(which.kind)
-        shown = run, which, pins
-        show(draw_map, *shown, key="two_text_map", alt=map_alt, on_click=on_click)
+        show(draw_map, run, which, pins, key="two_text_map", alt=map_alt, on_click=on_click)
         note(map_note(run, which, measured_cut(run, which.kind, pins)))
     with right:
         n_edges = n_edges_control(len(shared.keys(run, which.kind)))
@@ -658,7 +661,7 @@ def _one_token(run: Run, which: Chosen, pins: Pins) -> None:
     )
 
 
-def draw_tiles(run: Run, kind: AttentionKind, which: Chosen | None, pins: Pins):
+def draw_tiles(run: Run, kind: AttentionKind, which: Chosen | None, pins: Pins) -> Picture:
     """All heads of one of the three attentions, a row a layer."""
     return heads.overview(
         head_tiles(run, kind),
@@ -673,7 +676,7 @@ def draw_tiles(run: Run, kind: AttentionKind, which: Chosen | None, pins: Pins):
     )
 
 
-def draw_map(run: Run, which: Chosen, pins: Pins):
+def draw_map(run: Run, which: Chosen, pins: Pins) -> Picture:
     """One head; of long texts the part around the pinned tokens."""
     cut = measured_cut(run, which.kind, pins)
     names = Names(
@@ -694,7 +697,7 @@ def draw_map(run: Run, which: Chosen, pins: Pins):
     )
 
 
-def draw_lines(run: Run, which: Chosen, pins: Pins, n_edges: int, followed: str):
+def draw_lines(run: Run, which: Chosen, pins: Pins, n_edges: int, followed: str) -> Picture:
     """The same as lines; those of the followed token stand out."""
     cut = measured_cut(run, which.kind, pins, shared.MOST_LINES)
     is_query = followed == "query"
@@ -714,7 +717,7 @@ def draw_lines(run: Run, which: Chosen, pins: Pins, n_edges: int, followed: str)
     )
 
 
-def draw_strips(run: Run, layer: int, head: int, text: str, pins: Pins):
+def draw_strips(run: Run, layer: int, head: int, text: str, pins: Pins) -> Picture:
     """The followed token in the source and in the target."""
     both = strips(run, layer, head, text, pins)
     source_strip, target_strip = (pictures.Strip(**each) for each in both)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +12,8 @@ import streamlit as st
 from blocks.observe.run import Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
 from blocks.text.bilingual import SentenceTokenizer
+from pages.figures.table_rows import row_at
+from pages.figures.theme import Picture
 from pages.panels.seq2seq import decoding_facts, decoding_picture, shared
 from pages.panels.seq2seq.decoding_facts import Search, Standing
 from pages.ui import chips, link, starts, terms, tokens
@@ -85,13 +88,13 @@ def _force_all(written: tuple[int, ...]) -> None:
     link.change("target_step", None)
 
 
-def open_hypothesis(here: Standing, customdata: list) -> None:
+def open_hypothesis(here: Standing, customdata: list[Any]) -> None:
     """A mark in the tree was clicked: the page shows what stands there.
 
     What was not taken is written there, and the search goes on from it.
     """
     place = int(customdata[0])
-    row = decoding_facts.nodes(here).loc[place]
+    row = row_at(decoding_facts.nodes(here), place)
     there = replace(here, step=int(row["step"]), place=place)
     if row["fate"] == Fate.DROPPED:
         _force_all(decoding_facts.token_ids(there))
@@ -101,7 +104,7 @@ def open_hypothesis(here: Standing, customdata: list) -> None:
         link.change("target_token", None)
 
 
-def force(here: Standing, customdata: list) -> None:
+def force(here: Standing, customdata: list[Any]) -> None:
     """A candidate was clicked: it is written after what stands, and the search goes on."""
     written = tuple(
         each for each in decoding_facts.token_ids(here) if each != here.search.how.stop_id
@@ -118,14 +121,14 @@ def target_chips(here: Standing) -> str:
     table, places = decoding_facts.nodes(here), decoding_facts.path(here)
     result = decoding_facts.path(decoding_facts.decoded(here))
     rest = result[len(places) :] if result[: len(places)] == places else ()
-    found = [Chip(here.search.run.target.labels[0], "", "read")]
+    found = [Chip(here.search.run.target_or_start.labels[0], "", "read")]
     found += [_chip(table, place, here.search) for place in places]
     found += [Chip(table["label"].loc[place], "", "read") for place in rest]
     return chips.as_markdown(found)
 
 
 def _chip(table: pd.DataFrame, place: int, search: Search) -> Chip:
-    row = table.loc[place]
+    row = row_at(table, place)
     role = "pinned" if _is_overruled(table, row, search) else "written"
     return Chip(row["label"], percent(_chance(row["token_log_prob"])), role)
 
@@ -163,7 +166,7 @@ def sentence(here: Standing) -> str:
     """How far it is, how sure, and what else the search knows."""
     if here.place is None:
         return _("Only the start token: the decoder has generated nothing yet.")
-    row = decoding_facts.nodes(here).loc[here.place]
+    row = _row(here)
     text = _(
         "After {step} of {n} steps the target has log-probability {log_prob} nats "
         "(probability {chance})."
@@ -195,7 +198,7 @@ def _weakest(here: Standing) -> str:
     if not any(is_own):
         return ""
     own = rows[is_own]
-    least = own.loc[own["token_log_prob"].idxmin()]
+    least = own.iloc[own["token_log_prob"].argmin()]
     if least["token_log_prob"] > SURE:
         return _sure(all(is_own))
     text = (
@@ -256,8 +259,14 @@ def _against_greedy(here: Standing) -> str:
     return text.format(**said)
 
 
+def _row(here: Standing) -> pd.Series:
+    """What the tree knows of the hypothesis that stands."""
+    assert here.place is not None
+    return row_at(decoding_facts.nodes(here), here.place)
+
+
 def _log_prob(here: Standing) -> str:
-    return nats(decoding_facts.nodes(here)["log_prob"].loc[here.place])
+    return nats(_row(here)["log_prob"])
 
 
 def nats(log_prob: float) -> str:
@@ -278,9 +287,8 @@ def window_note(here: Standing) -> str:
 def against_grammar(here: Standing) -> str:
     """Whether the grammar says the same; nothing where the source is none of its sentences."""
     run = here.search.run
-    if not run.weights or not isinstance(
-        tokens.tokenizer_of(run.input.vocabulary), SentenceTokenizer
-    ):
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    if not run.weights or not isinstance(reader, SentenceTokenizer):
         return ""
     true = shared.translation(run.input.token_ids, run.input.vocabulary)
     if true is None:
@@ -288,10 +296,8 @@ def against_grammar(here: Standing) -> str:
             "The grammar behind the training data cannot produce this source: the "
             "translation is a guess."
         )
-    reader = tokens.tokenizer_of(run.input.vocabulary)
-    if decoding_facts.is_ended(here) and list(decoding_facts.token_ids(here)[:-1]) == reader.ids(
-        true
-    ):
+    written = list(decoding_facts.token_ids(here)[:-1])
+    if decoding_facts.is_ended(here) and written == reader.ids(true):
         return _("Identical to the grammar's own translation.")
     text = _("The grammar's own translation is: {text}")
     return text.format(text=literal(reader.decode(reader.ids(true))))
@@ -376,16 +382,15 @@ def results(here: Standing) -> None:
     found = decoding_facts.results_by_beam(here)
     if len(found) < 2:
         return
-    table = decoding_facts.nodes(here)
     rows = [
         (
             decoding_facts.written_text(each),
             each.step,
-            nats(table["log_prob"].loc[each.place]),
-            percent(math.exp(table["log_prob"].loc[each.place])),
-            nats(table["score"].loc[each.place]),
+            nats(row["log_prob"]),
+            percent(_chance(row["log_prob"])),
+            nats(row["score"]),
         )
-        for each in found
+        for each, row in zip(found, map(_row, found), strict=True)
     ]
     columns = [_("target"), _("tokens"), _("log-probability"), _("probability"), _("beam score")]
     st.dataframe(pd.DataFrame(rows, columns=columns), hide_index=True, key="beam_results")
@@ -451,7 +456,7 @@ def what_was_looked_at(here: Standing) -> None:
         search_controls(here.search)
 
 
-def draw_tree(here: Standing):
+def draw_tree(here: Standing) -> Picture:
     """All hypotheses, and the path to the result."""
     result = set(decoding_facts.path(decoding_facts.decoded(here)))
     return decoding_picture.tree(
@@ -459,9 +464,9 @@ def draw_tree(here: Standing):
     )
 
 
-def draw_choices(here: Standing):
+def draw_choices(here: Standing) -> Picture:
     """The likeliest next tokens, and the one that was taken."""
-    after = decoding_facts.run_of(here).target.labels[-1]
+    after = decoding_facts.run_of(here).target_or_start.labels[-1]
     taken = decoding_facts.written_next(here)
     return decoding_picture.choices(
         decoding_facts.next_choices(here), after=after, taken=taken, _=_

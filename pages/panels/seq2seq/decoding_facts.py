@@ -3,11 +3,13 @@
 import threading
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import cast
 
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import predictions
+from blocks.model.models import EncoderDecoder
 from blocks.observe.interventions import Intervention, InterventionKind, replacements
 from blocks.observe.run import Input, Run
 from blocks.text.beam import BeamConfig, BeamSearch, Fate
@@ -52,7 +54,7 @@ class Writer:
         run = search.run
         self.device, self.lock = run.device, threading.Lock()
         self.beam = BeamSearch(
-            cached.model(run),
+            cast(EncoderDecoder, cached.model(run)),
             run.config,
             run.input.padded_ids,
             search.how,
@@ -147,7 +149,7 @@ def best_at(search: Search, n: int, step: int) -> int | None:
         return int(results.index[0])
     alive = table[(table["step"] == step) & (table["fate"] != str(Fate.DROPPED))]
     if len(alive):
-        return int(alive["log_prob"].idxmax())
+        return int(alive.index[int(alive["log_prob"].argmax())])
     return best_at(search, n, step - 1) if step > 1 else None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.table_rows import each_row, row_at
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -73,7 +74,7 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
             "showgrid": False,
             "zeroline": False,
         },
-        shapes=[_ring(placed, chosen)] if chosen in placed.index else [],
+        shapes=[] if chosen is None or chosen not in placed.index else [_ring(placed, chosen)],
     )
 
 
@@ -105,7 +106,7 @@ def _edges(
 ) -> dict[str, Any]:
     """Lines from each of these to its parent, as one trace with gaps."""
     leave, arrive = (0, FORK) if columns <= FEW else (BELOW, FORK / 2)
-    rows = [row for row in nodes.itertuples() if row.Index in places]
+    rows = [row for row in each_row(nodes) if row.Index in places]
     x: list[float | None] = []
     y: list[float | None] = []
     for row in rows:
@@ -136,7 +137,7 @@ def _nodes(nodes: pd.DataFrame, columns: int, _: Translate) -> Iterator[dict[str
             "y": rows["step"].tolist(),
             "name": names[fate],
             "marker": {"symbol": symbol, "size": 10, "color": color, "line": {"width": 2}},
-            "text": [_label(row, columns) for row in rows.itertuples()],
+            "text": [_label(row, columns) for row in each_row(rows)],
             "textposition": "middle right" if columns <= FEW else "bottom center",
             "textfont": {"size": 12 if columns <= FEW else 10},
             "cliponaxis": False,
@@ -182,16 +183,16 @@ def _clickable(nodes: pd.DataFrame, _: Translate) -> dict[str, Any]:
                 rank=row.step_rank,
                 fate=_("your choice") if row.is_put else fates[row.fate],
             )
-            for row in nodes.itertuples()
+            for row in each_row(nodes)
         ],
         "hoverinfo": "text",
         "showlegend": False,
     }
 
 
-def _ring(nodes: pd.DataFrame, chosen: int | None) -> dict[str, Any]:
+def _ring(nodes: pd.DataFrame, chosen: int) -> dict[str, Any]:
     """What is looked at, outlined; in pixels, so that it stays round."""
-    row = nodes.loc[chosen]
+    row = row_at(nodes, chosen)
     return {
         "type": "circle",
         "xsizemode": "pixel",

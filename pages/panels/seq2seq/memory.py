@@ -1,6 +1,7 @@
 """What the encoder hands over to the decoder: its vectors, and how they came about."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from blocks.inspection import encoder_output
 from blocks.inspection import encoder_output as measures
 from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
+from pages.figures.theme import Picture
 from pages.panels.seq2seq import memory_picture, shared
 from pages.ui import cached, labelled, tokens
 from pages.ui.chart import columns, show
@@ -18,6 +20,9 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal
 from pages.ui.said import say
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @lru_cache(maxsize=16)
@@ -33,7 +38,7 @@ def across_languages(alone: Run) -> encoder_output.Across:
 
 
 @lru_cache(maxsize=4)
-def _stream(run: Run):
+def _stream(run: Run) -> "Tensor":
     return encoder_output.stream(cached.recording(run), run.config.n_layers)
 
 
@@ -162,7 +167,7 @@ def lengths_sentence(run: Run) -> str:
     """The longest and the shortest vector, and the one that has kept most of itself."""
     table = source_tokens(run)[shared.is_source(run)]
     longest, shortest = (
-        table.loc[pick] for pick in (table["norm"].idxmax(), table["norm"].idxmin())
+        table.iloc[pick] for pick in (table["norm"].argmax(), table["norm"].argmin())
     )
     if longest["norm"] <= ALIKE * shortest["norm"]:
         lengths = _("All vectors are about {length:.2f} long.").format(length=longest["norm"])
@@ -179,7 +184,7 @@ def lengths_sentence(run: Run) -> str:
 
 def _kept(table: pd.DataFrame) -> str:
     """Which token is most what it was."""
-    kept = table.loc[table["cosine"].idxmax()]
+    kept = table.iloc[table["cosine"].argmax()]
     text = _(
         "{kept} has kept its direction best: cosine {cosine:.2f} with its vector before "
         "the first layer."
@@ -229,7 +234,7 @@ def memory(run: Run) -> None:
         st.markdown(said)
 
 
-def draw_similarity(run: Run, step: int, pinned: int):
+def draw_similarity(run: Run, step: int, pinned: int) -> Picture:
     """Source tokens against each other; of a long source the part around the pinned one."""
     shown = shared.part(len(run.input.labels), pinned, shared.MOST_ROWS)
     title = (
@@ -246,7 +251,7 @@ def draw_similarity(run: Run, step: int, pinned: int):
     )
 
 
-def draw_changes(run: Run, pinned: int):
+def draw_changes(run: Run, pinned: int) -> Picture:
     """How much each step changes each source token."""
     shown = shared.part(len(run.input.labels), pinned, shared.MOST_COLUMNS)
     return memory_picture.changes(

@@ -1,10 +1,11 @@
 """The source goes missing: what the decoder then expects, and what it writes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from blocks.model.faults import N_
 from blocks.observe.interventions import without_cross_attention
 from blocks.observe.run import Run
 from blocks.text.bilingual import is_chinese
+from pages.figures.theme import Picture
 from pages.panels.seq2seq import decoding_facts, missing_picture
 from pages.panels.seq2seq.decoding_facts import Search, Standing
 from pages.ui import cached, labelled, link, tokens
@@ -78,7 +80,7 @@ def batches(run: Run) -> list[tuple[int, ...]]:
     return [tuple(found[i : i + size]) for i in range(0, len(found), size)]
 
 
-def matrix(found: list[tuple[float, ...]]) -> NDArray[np.float32]:
+def matrix(found: Sequence[tuple[float, ...]]) -> NDArray[np.float32]:
     """(rows, target tokens)."""
     return np.array(found, dtype=np.float32)
 
@@ -108,13 +110,13 @@ def switch_cross_attention_off(config: ModelConfig) -> None:
     changes.keep(without_cross_attention(config))
 
 
-def pin_next(customdata: list) -> None:
+def pin_next(customdata: list[Any]) -> None:
     """A cell was clicked: the token of the target after which it stands is pinned."""
     link.change("target_token", int(customdata[1]))
     link.redraw_everything()
 
 
-def pin_both(customdata: list) -> None:
+def pin_both(customdata: list[Any]) -> None:
     """The same, and the source token of its row."""
     link.change("token", int(customdata[0]))
     pin_next(customdata)
@@ -307,7 +309,7 @@ def _hidden(run: Run, places: tuple[int, ...]) -> Callable[[], Measured]:
     return lambda: measured_by_hiding(run, places)
 
 
-def draw_ways(run: Run, found: Measured, pinned: int):
+def draw_ways(run: Run, found: Measured, pinned: int) -> Picture:
     """A row a way."""
     return missing_picture.moved(
         matrix(found),
@@ -320,7 +322,7 @@ def draw_ways(run: Run, found: Measured, pinned: int):
     )
 
 
-def draw_hidden(run: Run, found: Measured, pinned_source: int, pinned: int):
+def draw_hidden(run: Run, found: Measured, pinned_source: int, pinned: int) -> Picture:
     """A row a token of the source."""
     return missing_picture.moved(
         matrix(found),

@@ -1,6 +1,7 @@
 """How far the next token moves, in bits, where something of the source is missing."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def moved(
     )
 
 
-def _heat(bits: np.ndarray, most: float, _: Translate) -> dict:
+def _heat(bits: np.ndarray, most: float, _: Translate) -> dict[str, Any]:
     return {
         "type": "heatmap",
         "z": small(bits),

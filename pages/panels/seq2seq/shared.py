@@ -1,8 +1,9 @@
 """Sentences about a source and its target."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import streamlit as st
@@ -21,8 +22,13 @@ from pages.ui.compare import beside, changes
 from pages.ui.language import _, current_language
 from pages.ui.words import parameter_count
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def _choose(name: str, label: str, options, labels: dict[str, str], shown: str = "") -> None:
+
+def _choose(
+    name: str, label: str, options: Iterable[str], labels: Mapping[str, str], shown: str = ""
+) -> None:
     """A few choices side by side, with their labels."""
     st.segmented_control(
         label,
@@ -42,7 +48,7 @@ def open_head(kind: str, layer: int, head: int) -> None:
     link.redraw_everything()
 
 
-def _pin_cell(kind: AttentionKind, customdata: list) -> None:
+def _pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:
     query, key = int(customdata[0]), int(customdata[1])
     if kind.is_of_source:
         pin("source", query)
@@ -83,16 +89,22 @@ def translation(token_ids: tuple[int, ...], vocabulary: str) -> tuple[str, ...] 
 @lru_cache(maxsize=8)
 def sentences(vocabulary: str, language: str) -> tuple[str, ...]:
     """Some that were held out from all training, each of its own kind; in this language."""
-    reader, found = tokens.tokenizer_of(vocabulary), {}
+    reader = sentence_tokenizer(vocabulary)
+    found: dict[tuple[int, str], tuple[str, ...]] = {}
     for each in held_out_pairs(N_DRAWN):
         words = each.words(Language(language))
         found.setdefault((len(words), words[-1]), words)
     return tuple(reader.decode(reader.ids(words)) for words in found.values())[:N_SHOWN]
 
 
+def sentence_tokenizer(vocabulary: str) -> SentenceTokenizer:
+    """The tokenizer of the grammar's words, where the vocabulary is theirs."""
+    return cast(SentenceTokenizer, tokens.tokenizer_of(vocabulary))
+
+
 def _read(token_ids: tuple[int, ...], vocabulary: str) -> tuple[tuple[str, ...], Language]:
     """The words of a source, and the language of its first."""
-    reader = tokens.tokenizer_of(vocabulary)
+    reader = sentence_tokenizer(vocabulary)
     words = tuple(reader.vocabulary[token_id] for token_id in token_ids)
     is_english = bool(words) and words[0] in reader.english
     return words, Language.ENGLISH if is_english else Language.CHINESE
@@ -143,7 +155,7 @@ def pins(run: Run) -> Pins:
     return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
 
 
-def _allowed(run: Run, kind: AttentionKind):
+def _allowed(run: Run, kind: AttentionKind) -> "Tensor":
     sizes = len(queries(run, kind)), len(keys(run, kind))
     return two_texts.allowed(run.build_mask(), kind, *sizes)
 
@@ -162,13 +174,18 @@ def knows_grammar(run: Run) -> bool:
 
 def model_alone(run: Run) -> Run:
     """The model of a run without its texts, and with nothing changed inside."""
-    nothing = {"target": None, "interventions": (), "other": None, "training": False}
+    nothing: dict[str, Any] = {
+        "target": None,
+        "interventions": (),
+        "other": None,
+        "training": False,
+    }
     nowhere = Input(vocabulary=run.input.vocabulary)
     return replace(run, input=nowhere, mask=MaskConfig(), **nothing)
 
 
 @lru_cache(maxsize=1)
-def _pairs():
+def _pairs() -> tuple[Pair, ...]:
     """Sentences that no one learned from, always the same."""
     return held_out_pairs(N_PAIRS)
 

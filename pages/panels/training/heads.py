@@ -16,6 +16,7 @@ from blocks.observe.run import Run
 from blocks.training.tasks import TaskConfig
 from blocks.training.training_run import TrainingRun
 from pages.figures import births, heads
+from pages.figures.theme import Picture
 from pages.panels.heads import one_head
 from pages.panels.training import shared
 from pages.ui import cached, labelled, layers, link, runs, starts, terms
@@ -180,7 +181,7 @@ def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
     note(births_sentence(*shown))
 
 
-def draw_tiles(run: Run, layer: int, head: int, token: int):
+def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
     """A row of tiles for every layer."""
     return heads.overview(
         head_tiles(run),
@@ -193,12 +194,18 @@ def draw_tiles(run: Run, layer: int, head: int, token: int):
 
 
 def draw_births(
-    run_id: str, kept: tuple, row: tuple, measure: str, layer: int, head: int, step: int
-):
+    run_id: str,
+    kept: tuple[int, ...],
+    token_ids: tuple[int, ...],
+    measure: str,
+    layer: int,
+    head: int,
+    step: int,
+) -> Picture:
     """One measure of every head at every kept step."""
     n_heads = runs.runs().get(run_id).spec.config.n_heads
     return births.heads_over_steps(
-        shares_by_step(run_id, kept, row, measure),
+        shares_by_step(run_id, kept, token_ids, measure),
         selected=layer * n_heads + head,
         now=step,
         title=shared.measure_title(measure),
@@ -206,24 +213,26 @@ def draw_births(
     )
 
 
-def births_sentence(run_id: str, kept: tuple, row: tuple, measure: str, *_shown: int) -> str:
+def births_sentence(
+    run_id: str, kept: tuple[int, ...], token_ids: tuple[int, ...], measure: str, *_shown: int
+) -> str:
     """Which head reads so most, and since when."""
-    return shared.births_sentence(shares_by_step(run_id, kept, row, measure), measure)
+    return shared.births_sentence(shares_by_step(run_id, kept, token_ids, measure), measure)
 
 
-def births_alt(*shown) -> str:
+def births_alt(*shown: Any) -> str:
     """The picture in words."""
     return births_sentence(*shown)
 
 
-def _open_head(n_heads: int, customdata: list) -> None:
+def _open_head(n_heads: int, customdata: list[Any]) -> None:
     """A tile was clicked."""
     layer, head = divmod(int(customdata[0]), n_heads)
     link.change("layer", layer)
     link.change("head", head)
 
 
-def open_point(customdata: list) -> None:
+def open_point(customdata: list[Any]) -> None:
     """A point of a line was clicked: its head, at its step."""
     step, layer, head = (int(number) for number in customdata)
     link.change("at_step", step)

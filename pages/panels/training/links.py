@@ -1,6 +1,7 @@
 """Where a decoder looks in its source, as the model learns."""
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from blocks.observe.run import Run
 from blocks.training.examples import fixed_links
 from blocks.training.training_run import TrainingRun
 from pages.figures import births
+from pages.figures.theme import Picture
 from pages.panels.seq2seq import shared as seq2seq_shared
 from pages.panels.seq2seq.attention import three_attentions
 from pages.panels.training import shared
@@ -70,7 +72,7 @@ def how_links_come_to_be(run: TrainingRun) -> int:
     return step
 
 
-def draw_linked(run_id: str, kept: tuple, layer: int, head: int, step: int):
+def draw_linked(run_id: str, kept: tuple[int, ...], layer: int, head: int, step: int) -> Picture:
     """The weight of every head of cross-attention on the right tokens, at every kept step."""
     return births.heads_over_steps(
         linked_by_step(run_id, kept),
@@ -81,12 +83,12 @@ def draw_linked(run_id: str, kept: tuple, layer: int, head: int, step: int):
     )
 
 
-def linked_sentence(run_id: str, kept: tuple, *_shown: int) -> str:
+def linked_sentence(run_id: str, kept: tuple[int, ...], *_shown: int) -> str:
     """Which head of cross-attention looks at the right tokens, and since when."""
     return shared.births_sentence(linked_by_step(run_id, kept), "linked")
 
 
-def _open_point(customdata: list) -> None:
+def _open_point(customdata: list[Any]) -> None:
     """A point of a line was clicked: its head of cross-attention, at its step."""
     link.change("attention_of", str(AttentionKind.CROSS))
     open_point(customdata)

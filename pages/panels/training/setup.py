@@ -2,7 +2,7 @@
 
 import dataclasses
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -22,6 +22,7 @@ from blocks.training.recipe import RECIPE_TABLE, RECIPES, OptimizerKind, Recipe,
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig, TaskKind, TokenKind
 from pages.figures.curves import Steps
+from pages.figures.theme import Picture
 from pages.panels.training import setup_picture as schedule_figure
 from pages.panels.training import shared
 from pages.panels.training.shared import expected_pace
@@ -220,7 +221,7 @@ def mend_button(fault: Fault, *, key: str) -> None:
         st.button(label, key=key, on_click=_apply, args=(dict(fault.mend),))
 
 
-def _apply(mend: dict) -> None:
+def _apply(mend: dict[str, Any]) -> None:
     for name, value in mend.items():
         link.change("task_seq_len" if name == "seq_len" else name, value)
 
@@ -391,9 +392,9 @@ def example_sentence(places: tuple[Place, ...]) -> str:
     return text.format(**counted)
 
 
-def model_sentence(asked: Wanted) -> str:
+def model_sentence(spec: TrainingSpec) -> str:
     """What is trained, how large it is, and what the task fixes of it."""
-    config = asked.spec.config
+    config = spec.config
     n_layers = str(config.n_layers)
     if config.n_decoder_layers:
         n_layers += f" + {config.n_decoder_layers}"
@@ -408,8 +409,8 @@ def model_sentence(asked: Wanted) -> str:
         n_layers=n_layers,
         d_model=config.d_model,
         n_heads=config.n_heads,
-        total=n_parameters(asked.spec),
-        memory=bytes_text(memory(asked.spec).total),
+        total=n_parameters(spec),
+        memory=bytes_text(memory(spec).total),
         vocab_size=config.vocab_size,
         max_seq_len=config.max_seq_len,
     )
@@ -430,7 +431,7 @@ def set_up() -> None:
     start_controls(asked)
     place = st.container(horizontal=True, vertical_alignment="center", key="expected")
     if asked.spec is not None:
-        note(model_sentence(asked))
+        note(model_sentence(asked.spec))
     left, right = st.columns(2, gap="large")
     with left:
         what_is_learned(asked)
@@ -476,12 +477,12 @@ def how_it_is_learned() -> None:
     note(shared.schedule_sentence(recipe))
 
 
-def draw_schedule(recipe: Recipe, d_model: int):
+def draw_schedule(recipe: Recipe, d_model: int) -> Picture:
     """The learning rate over all steps."""
     return rates_picture(recipe, d_model, Steps(recipe.n_steps, False), now=None)
 
 
-def rates_picture(recipe: Recipe, d_model: int, steps: Steps, now: int | None):
+def rates_picture(recipe: Recipe, d_model: int, steps: Steps, now: int | None) -> Picture:
     """The rates of the recipe; with Muon those of the matrices, too."""
     curves = {_("learning_rate"): schedule.curve(recipe, d_model)}
     if recipe.optimizer is OptimizerKind.MUON:

@@ -37,7 +37,7 @@ def measure_title(name: str) -> str:
 def births_sentence(heads: pd.DataFrame, measure: str) -> str:
     """Which head has most of a measure at the end, and how it was at the start."""
     last = heads[heads["step"] == heads["step"].max()]
-    top = last.loc[last["share"].idxmax()]
+    top = last.iloc[last["share"].argmax()]
     first = heads[(heads["number"] == top["number"]) & (heads["step"] == heads["step"].min())]
     text = _(
         "{measure}: most in layer {layer}, head {head}, from {start} at step {first:,} to {share} "

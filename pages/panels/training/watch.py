@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +17,7 @@ from blocks.training.tasks import TaskKind
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from pages.figures import curves
 from pages.figures.curves import Steps, Told
+from pages.figures.theme import Picture
 from pages.panels.training import shared
 from pages.panels.training.setup import rates_picture
 from pages.ui import chips, link, runs, starts
@@ -55,11 +57,11 @@ def run_buttons(view: RunView) -> None:
             _button("stop", _("Stop"), ":material/stop:", registry.stop, view.id)
 
 
-def _button(key: str, label: str, icon: str, do, run_id: str) -> None:
+def _button(key: str, label: str, icon: str, do: Callable[[str], None], run_id: str) -> None:
     st.button(label, icon=icon, key=f"{key}_run", on_click=_ask, args=(do, run_id))
 
 
-def _ask(do, run_id: str) -> None:
+def _ask(do: Callable[[str], None], run_id: str) -> None:
     """A run may have ended, or be forgotten, between two looks."""
     try:
         do(run_id)
@@ -235,7 +237,10 @@ def run_names(one: TrainingSpec, other: TrainingSpec) -> tuple[str, str]:
     found = list(differences(one, other).items())[:MOST_NAMED]
     if not found:
         return _("this training run"), _("repeat of the same run")
-    return tuple(enumeration(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1))
+    first, second = (
+        enumeration(f"{name} {_short(pair[i])}" for name, pair in found) for i in (0, 1)
+    )
+    return first, second
 
 
 def _short(value: object) -> str:
@@ -368,12 +373,12 @@ def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
         show_now(figure, key="speed", alt=speed_alt(view))
 
 
-def loss_picture(pictures: list[Told], view: RunView, steps: Steps):
+def loss_picture(pictures: list[Told], view: RunView, steps: Steps) -> Picture:
     """Loss over steps."""
     return curves.loss(pictures, steps, guess=guessing(view), _=_)
 
 
-def score_picture(pictures: list[Told], view: RunView, steps: Steps):
+def score_picture(pictures: list[Told], view: RunView, steps: Steps) -> Picture:
     """Score over steps."""
     name, is_share = score_name(view), is_share_text(view)
     return curves.score(pictures, steps, name=name, is_share=is_share, _=_)

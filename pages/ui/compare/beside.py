@@ -15,6 +15,7 @@ from pages.ui.compare import kept
 from pages.ui.history import ghost_of
 from pages.ui.inputs import current_run
 from pages.ui.language import literal
+from pages.ui.link_fields.compare import Kept
 from pages.ui.settings import memory_budget
 
 
@@ -48,6 +49,12 @@ def found() -> Beside | None:
     return st.session_state.get("a_and_b")
 
 
+def name_of_a() -> str:
+    """What A is called, escaped for Markdown; empty where nothing is compared."""
+    pair = found()
+    return literal(pair.name) if pair else ""
+
+
 def said_of_both(
     describe: Callable[[Run], str], run: Run, change: Callable[[Run, Run], str]
 ) -> str:
@@ -59,13 +66,13 @@ def said_of_both(
     return f"{both}  \n{change(pair.a, run)}"
 
 
-def run_of(entry: kept.Kept, architecture: Architecture | None) -> Run:
+def run_of(entry: Kept, architecture: Architecture | None) -> Run:
     """A kept configuration on the reader's input and seed, nothing changed inside."""
     with link.as_if(kept.values_with(entry)):
         return current_run(architecture).untouched
 
 
-def run_as_it_is(entry: kept.Kept) -> Run:
+def run_as_it_is(entry: Kept) -> Run:
     """The same, whatever architecture it is of."""
     with link.as_if(kept.values_with(entry)):
         architecture = link.config().architecture
@@ -82,7 +89,7 @@ def with_a(values: tuple[Hashable, ...]) -> tuple[Hashable, ...] | None:
     return None if changed == values else changed
 
 
-def _found(run: Run, run_kept: Callable[[kept.Kept], Run]) -> Beside | None:
+def _found(run: Run, run_kept: Callable[[Kept], Run]) -> Beside | None:
     entry = kept.a()
     if entry is None or not link.value("beside"):
         return None

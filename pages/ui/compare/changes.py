@@ -1,6 +1,6 @@
 """What was changed from A to B, and what moved along with it."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from blocks import ModelConfig
@@ -43,15 +43,17 @@ def _one_at_a_time(n: int) -> str:
     return _("These are {n} changes at once: change one to see what it does alone.").format(n=n)
 
 
-def _ordered(configs: tuple[ModelConfig, ModelConfig], led: dict) -> list[tuple[str, tuple]]:
+def _ordered(
+    configs: tuple[ModelConfig, ModelConfig], led: Container[str]
+) -> list[tuple[str, tuple[Any, Any]]]:
     """What was changed, then what followed."""
     return sorted(differing(*configs).items(), key=lambda item: item[0] in led)
 
 
-def _used_otherwise(a: Run, b: Run) -> Iterator[tuple[str, tuple]]:
+def _used_otherwise(a: Run, b: Run) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """How two models are used: the mask, and the number format."""
     kinds = str(a.mask.mask_kind), str(b.mask.mask_kind)
-    pairs = {"mask_kind": kinds, "dtype": (a.dtype, b.dtype)}
+    pairs: dict[str, tuple[Any, Any]] = {"mask_kind": kinds, "dtype": (a.dtype, b.dtype)}
     if set(kinds) == {MaskKind.SLIDING_WINDOW}:
         pairs["window_size"] = a.mask.window_size, b.mask.window_size
     if set(kinds) == {MaskKind.PREFIX}:

@@ -1,5 +1,7 @@
 """Choosing a change inside the model, and taking it back."""
 
+from typing import Any
+
 import streamlit as st
 
 from blocks.observe.interventions import (
@@ -121,7 +123,7 @@ def made(run: Run) -> None:
         st.caption(note)
 
 
-def switch_off(run: Run, customdata: list) -> None:
+def switch_off(run: Run, customdata: list[Any]) -> None:
     """A part in the grid of effects was clicked: it is switched off, or on again."""
     part = heads_of(run.config)[int(customdata[0])]
     if part in state.asked():

@@ -1,5 +1,6 @@
 """What a change inside the model does to its output: measured, and kept."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -60,7 +61,7 @@ def moved_without(run: Run, part: Intervention) -> tuple[float, ...]:
     return tuple(_one_number(table, run))
 
 
-def grid(run: Run, found: list[tuple[float, ...]], token: int) -> np.ndarray:
+def grid(run: Run, found: Sequence[tuple[float, ...]], token: int) -> np.ndarray:
     """What each part is worth for one token: (n_layers, parts), NaN where not measured yet."""
     n_parts = len(heads_of(run.config))
     values = np.full(n_parts, np.nan, dtype=np.float32)

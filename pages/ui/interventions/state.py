@@ -36,5 +36,5 @@ def undo() -> None:
     keep(())
 
 
-def _place(change: Intervention) -> tuple:
+def _place(change: Intervention) -> tuple[str, int | None, int | None]:
     return change.path, change.head, change.token
