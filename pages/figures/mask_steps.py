@@ -8,12 +8,10 @@ import numpy as np
 from pages.figures.signed import signed_bar, signed_map
 from pages.figures.theme import EDGE, TITLE, Picture, Translate, figure
 from pages.figures.token_axis import label_room, token_ticks
-from pages.figures.token_matrix import Names, hatching, marks, token_matrix
+from pages.figures.token_matrix import COLUMNS_NAMED, Names, hatching, marks, token_matrix
 from pages.figures.weights import CODES, MASKED_CODE, codes, weight_map
 
 NUMBERS_UP_TO = 14
-NAMED = 13
-"""Keys that are named where three pictures stand side by side."""
 
 
 def mask_map(
@@ -90,7 +88,7 @@ def pattern_map(
 
 
 def _names(title: str, rows: Sequence[str], columns: Sequence[str], _: Translate) -> Names:
-    return Names(title, _("query: attends"), _("key: attended to"), rows, columns, NAMED)
+    return Names(title, _("query: attends"), _("key: attended to"), rows, columns)
 
 
 def _said(template: str, digits: str) -> str:
@@ -116,7 +114,12 @@ def blind_row(
         title=title,
         height=TITLE + label_room(tokens) + 44 * len(names) + 30,
         margin=(TITLE + label_room(tokens), EDGE),
-        xaxis={**token_ticks(tokens, 32), "side": "top", "tickangle": -55, "automargin": False},
+        xaxis={
+            **token_ticks(tokens, COLUMNS_NAMED),
+            "side": "top",
+            "tickangle": -55,
+            "automargin": False,
+        },
         yaxis={
             "tickvals": list(range(len(names))),
             "ticktext": list(names),

@@ -14,7 +14,7 @@ from pages.figures.token_axis import CROWDED, hover_names, label_room, token_tic
 from pages.figures.weights import outline
 
 AXIS_TITLE = 26
-LABELS = 32
+ROWS_NAMED, COLUMNS_NAMED = 32, 16
 FEW = 1_200
 LEAST_HEIGHT, MOST_HEIGHT = 260, 560
 
@@ -27,7 +27,6 @@ class Names(NamedTuple):
     across: str
     rows: Sequence[str]
     columns: Sequence[str]
-    columns_named: int = LABELS
 
 
 def token_matrix(
@@ -57,14 +56,14 @@ def token_matrix(
         height=max(LEAST_HEIGHT, min(MOST_HEIGHT, 100 + 22 * n_rows)) + room,
         margin=(TITLE + room, AXIS_TITLE),
         xaxis={
-            **token_ticks(names.columns, names.columns_named),
+            **token_ticks(names.columns, COLUMNS_NAMED),
             "side": "top",
             "range": width,
             "tickangle": -55,
             "automargin": False,
         },
         yaxis={
-            **token_ticks(names.rows, LABELS),
+            **token_ticks(names.rows, ROWS_NAMED),
             "title": {"text": names.down},
             "range": height,
         },

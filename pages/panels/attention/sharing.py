@@ -237,6 +237,6 @@ def draw_shared(run: Run, layer: int, token: int) -> Picture:
         columns=n_shown(run),
         selected=None,
         pinned=labelled.row_share(run, token),
-        title=_("From multi-head (MHA) to grouped-query (GQA) to multi-query attention (MQA)"),
+        title=_("MHA, GQA and MQA side by side"),
         _=_,
     )
