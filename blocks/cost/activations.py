@@ -1,4 +1,4 @@
-"""What a forward pass keeps for the way back: bytes, by formula, for the modules that run here.
+"""Activation memory saved for backward: bytes by formula, for the modules that run here.
 
 In the spirit of Korthikanti et al. 2022 (section 4.1), but term by term for these modules: norms
 written out in steps keep two or three tensors where a fused kernel keeps one. Left out: what is
@@ -25,21 +25,21 @@ LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
 EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
 TABLE: Product = ("vocab_size", "d_model", "bytes")
 Sizes = dict[str, int]
-Moment = tuple[tuple[int, Product], ...]  # what is alive then, and (times -1) what no longer is
-# Tensors of the hidden width that the way back needs, where they are fewer than what a function
-# reads and gives (two, and of a gated layer four): some need only what they have given.
+Moment = tuple[tuple[int, Product], ...]  # allocated terms, and (times -1) freed ones
+# Tensors of the hidden width saved for backward, where they are fewer than what a function reads
+# and gives (two, and of a gated layer four): some need only what they have given.
 KEPT_HIDDEN = {
     Activation.RELU: 1,
     Activation.GLU: 3,
     Activation.REGLU: 3,
 }
-# More of them, alive for a moment on the way back.
+# More of them, alive for a moment in the backward pass.
 WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
 
 
 @dataclass(frozen=True)
 class Activations:
-    """What is alive at the worst moment of a training step, beyond weights and gradients.
+    """Memory at the peak of a training step, beyond weights and gradients.
 
     `parts`: what is kept, in bytes by formula; `working`: what comes on top at that moment, and
     `working_formula` the same in letters.
@@ -52,12 +52,12 @@ class Activations:
 
     @property
     def kept(self) -> int:
-        """Bytes that wait for the way back."""
+        """Bytes saved for the backward pass."""
         return sum(part.count(self.sizes) for part in self.parts)
 
     @property
     def peak(self) -> int:
-        """Bytes at the worst moment."""
+        """Bytes at the peak."""
         return self.kept + self.working
 
 
@@ -83,20 +83,20 @@ def training_activations(
         for count, is_decoder in _stacks(config)
     }
     ends = [*_ends(config, is_narrow=is_narrow)]
-    moments = [_at_the_loss(config, sizes)]
+    moments = [_peak_at_loss(config, sizes)]
     if checkpointing:
         kept = [_input(count) for count in stacks]
         moments += [
-            (*_of(layer), *_less(_of_products(ROW)), *_in_the_layer(config, layer, sizes))
+            (*_terms(layer), *_negated(_product_terms(ROW)), *_peak_in_layer(config, layer, sizes))
             for layer in stacks.values()  # its input is kept already
         ]
     else:
         kept = [part for count, layer in stacks.items() for part in _repeated(count, layer)]
-        moments.append(_in_the_layer(config, [*stacks.values()][-1], sizes))
+        moments.append(_peak_in_layer(config, [*stacks.values()][-1], sizes))
     parts = (*kept, *ends)
-    moments.append((*_at_the_embedding(config), *_less(_of(parts))))
-    worst = max(moments, key=lambda moment: _worth(moment, sizes))
-    return Activations(parts, sizes, _worth(worst, sizes), _formula(worst))
+    moments.append((*_peak_at_embedding(config), *_negated(_terms(parts))))
+    worst = max(moments, key=lambda moment: _total_bytes(moment, sizes))
+    return Activations(parts, sizes, _total_bytes(worst, sizes), _formula(worst))
 
 
 def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
@@ -253,7 +253,7 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
 
 
 def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
-    """What is kept before the first layer and after the last; a block has no ends."""
+    """Activations saved before the first layer and after the last; a block has neither."""
     if not config.architecture.reads_tokens:
         return
     n_texts = 2 if config.architecture is Architecture.ENCODER_DECODER else 1
@@ -269,26 +269,26 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
 
 
-def _of_products(*products: Product) -> Moment:
+def _product_terms(*products: Product) -> Moment:
     return tuple((1, product) for product in products)
 
 
-def _of(parts: Iterable[Part]) -> Moment:
-    return _of_products(*(product for part in parts for product in part.products))
+def _terms(parts: Iterable[Part]) -> Moment:
+    return _product_terms(*(product for part in parts for product in part.products))
 
 
-def _less(moment: Moment) -> Moment:
-    """What is let go."""
+def _negated(moment: Moment) -> Moment:
+    """The same terms with the opposite sign: memory that is freed."""
     return tuple((-times, product) for times, product in moment)
 
 
-def _worth(moment: Moment, sizes: Sizes) -> int:
-    """Its bytes."""
+def _total_bytes(moment: Moment, sizes: Sizes) -> int:
+    """Bytes of all terms."""
     return sum(times * Part("", "", (product,)).count(sizes) for times, product in moment)
 
 
 def _formula(moment: Moment) -> str:
-    """In letters, each product once."""
+    """Write the terms as a formula, each product once."""
     found: dict[tuple[str, ...], int] = {}
     for times, product in moment:
         letters = tuple(factor for factor in product if isinstance(factor, str))
@@ -304,52 +304,52 @@ def _term(letters: tuple[str, ...], times: int) -> str:
     return f"{'−' if times < 0 else '+'} {' · '.join((*number, *letters))}"
 
 
-def _at_the_loss(config: ModelConfig, sizes: Sizes) -> Moment:
-    """The logits and two gradients of them; then one, and the gradient of what scored them."""
+def _peak_at_loss(config: ModelConfig, sizes: Sizes) -> Moment:
+    """Peak at the loss: logits with two gradients, or with one and the unembedding's gradient."""
     if not config.architecture.reads_tokens:
         return ()
-    both = _of_products(LOGITS, (2, *EXACT_LOGITS))
-    one = (*_of_products((2, *LOGITS), TABLE), *_less(_of_products(EXACT_LOGITS)))
-    return max(both, one, key=lambda moment: _worth(moment, sizes))
+    both = _product_terms(LOGITS, (2, *EXACT_LOGITS))
+    one = (*_product_terms((2, *LOGITS), TABLE), *_negated(_product_terms(EXACT_LOGITS)))
+    return max(both, one, key=lambda moment: _total_bytes(moment, sizes))
 
 
-def _at_the_embedding(config: ModelConfig) -> Moment:
-    """All is let go but the logits; the gradient of a tied table waits for its second half."""
+def _peak_at_embedding(config: ModelConfig) -> Moment:
+    """Peak at the embedding's backward: logits, and a tied embedding's partial gradient."""
     if not config.architecture.reads_tokens:
         return ()
     n_tables = 3 if config.vocabulary.tie_embeddings else 1
-    return _of_products(LOGITS, (n_tables, *TABLE))
+    return _product_terms(LOGITS, (n_tables, *TABLE))
 
 
-def _in_the_layer(config: ModelConfig, layer: list[Part], sizes: Sizes) -> Moment:
-    """What the way back through the last layer adds, and what is already let go."""
-    after = _after_the_head(config, sizes) if config.architecture.reads_tokens else ()
-    wide = _of(part for part in layer if part.group == "feed_forward")
+def _peak_in_layer(config: ModelConfig, layer: list[Part], sizes: Sizes) -> Moment:
+    """Peak in the backward pass of one layer: gradients allocated, activations freed."""
+    after = _peak_after_head(config, sizes) if config.architecture.reads_tokens else ()
+    wide = _terms(part for part in layer if part.group == "feed_forward")
     has_pattern = any(part.name == "pattern" for part in layer)
     in_attention = (
-        *_of_products((2, *PAIRS) if has_pattern else (3, *QUERIES)),
-        *_less(wide),
+        *_product_terms((2, *PAIRS) if has_pattern else (3, *QUERIES)),
+        *_negated(wide),
     )
-    either = (in_attention, _in_the_wide_layer(config))
-    worst = max(either, key=lambda moment: _worth(moment, sizes))
-    return (*after, *_of_products((2, *ROW)), *worst)
+    either = (in_attention, _peak_in_feed_forward(config))
+    worst = max(either, key=lambda moment: _total_bytes(moment, sizes))
+    return (*after, *_product_terms((2, *ROW)), *worst)
 
 
-def _after_the_head(config: ModelConfig, sizes: Sizes) -> Moment:
-    """Logits and the gradient of a tied table are still there; what scored is let go."""
+def _peak_after_head(config: ModelConfig, sizes: Sizes) -> Moment:
+    """Terms after the unembedding's backward: logits and a tied gradient stay, inputs go."""
     let_go = [EXACT_LOGITS, ROW]
     if config.norm.norm_placement is not NormPlacement.POST:
         let_go += _of_norms(config, 1, 1, is_narrow=sizes["bytes"] < FLOAT32_BYTES)
     there = [LOGITS, TABLE] if config.vocabulary.tie_embeddings else [LOGITS]
-    return (*_of_products(*there), *_less(_of_products(*let_go)))
+    return (*_product_terms(*there), *_negated(_product_terms(*let_go)))
 
 
-def _in_the_wide_layer(config: ModelConfig) -> Moment:
-    """Gradients of hidden values, and of one matrix; of experts one after the other."""
+def _peak_in_feed_forward(config: ModelConfig) -> Moment:
+    """Peak in the feed-forward backward: hidden gradients and one weight's, expert by expert."""
     if config.attention_only:
         return ()
     activation = config.feed_forward.activation
     n_hidden = WORKING_HIDDEN.get(activation, 2 if activation.is_gated else 1)
     tokens: Product = ("tokens_of_an_expert",) if config.n_experts > 1 else TOKENS
     hidden = (n_hidden, *tokens, "d_ff", "bytes")
-    return _of_products(hidden, ("d_model", "d_ff", "bytes"))
+    return _product_terms(hidden, ("d_model", "d_ff", "bytes"))

@@ -169,7 +169,7 @@ def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> 
 
 
 def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> int:
-    """Keys and values of `batch` texts of n tokens; who does not write keeps none."""
+    """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder."""
     if config.architecture not in (Architecture.GPT, Architecture.ENCODER_DECODER):
         return 0
     times = 2 if config.architecture is Architecture.ENCODER_DECODER else 1  # source and target
@@ -177,7 +177,7 @@ def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> in
 
 
 def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
-    """The most that is alive in one layer on the way forward, and the last logits."""
+    """Peak activations of a forward pass: those of one layer, and the last logits."""
     rows = batch * n
     heads = config.d_head * (2 * config.n_heads + 2 * config.n_kv_heads)
     patterns = 0 if setup.fused else 2 * batch * config.n_heads * n * n

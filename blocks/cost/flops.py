@@ -37,7 +37,7 @@ def count_flops(config: ModelConfig, tokens: Pass) -> pd.DataFrame:
 
 
 def count_encoder_flops(config: ModelConfig, n_source: int) -> pd.DataFrame:
-    """The same of the encoder of an encoder–decoder, and of what its output is read as.
+    """One row a product of the encoder, and of cross-attention's keys and values.
 
     Keys and values of cross-attention are computed once for the whole target.
     """
@@ -45,18 +45,18 @@ def count_encoder_flops(config: ModelConfig, n_source: int) -> pd.DataFrame:
 
 
 def count_decoder_flops(config: ModelConfig, tokens: Pass, n_source: int) -> pd.DataFrame:
-    """The same of the decoder: new target tokens that read a source of `n_source` tokens."""
+    """One row a product of the decoder: new target tokens, a source of `n_source` tokens."""
     sizes = pass_sizes(config, tokens, n_source=n_source)
     return _frame(decoder_products(config, tokens), sizes)
 
 
 def products(config: ModelConfig, tokens: Pass) -> list[Part]:
-    """What is multiplied in a model of one text, by formula; its sizes are `pass_sizes`."""
+    """Matrix products of a model of one text, by formula; its sizes are `pass_sizes`."""
     return [*_repeated(_layer(config), ("n_layers",)), *_unembed(config, tokens)]
 
 
 def encoder_products(config: ModelConfig) -> list[Part]:
-    """The same of the encoder of an encoder–decoder, and of what its output is read as."""
+    """Matrix products of the encoder, and of cross-attention's keys and values."""
     memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
     return [
         *_repeated(_layer(config), ("n_layers",)),
@@ -65,7 +65,7 @@ def encoder_products(config: ModelConfig) -> list[Part]:
 
 
 def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
-    """The same of the decoder."""
+    """Matrix products of the decoder."""
     cross = [
         _product("cross_q_proj", "n_new", "d_model", *QUERIES),
         _product("cross_scores", "n_new", "n_source", *QUERIES),

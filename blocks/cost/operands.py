@@ -56,5 +56,5 @@ class Operands:
         return cycle(self.tensor(self.n_copies(n_bytes), *shape).unbind())
 
     def same(self, *shape: int) -> Iterator[Tensor]:
-        """The same tensor at each call."""
+        """Return one tensor, reused at each call."""
         return repeat(self.tensor(*shape))

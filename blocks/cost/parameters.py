@@ -30,7 +30,7 @@ class Part:
         return " + ".join(" · ".join(map(str, product)) for product in self.products)
 
     def numbers(self, sizes: dict[str, int]) -> str:
-        """The same with this configuration's numbers: 256 · 8 · 32."""
+        """The formula with this configuration's numbers: 256 · 8 · 32."""
         return " + ".join(
             " · ".join(f"{_size(factor, sizes):,}" for factor in product)
             for product in self.products

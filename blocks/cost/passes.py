@@ -50,7 +50,7 @@ class Operation:
 
 
 def pass_kinds(config: ModelConfig) -> tuple[PassKind, ...]:
-    """What can be done with it: only who writes token by token reads a prompt and goes on."""
+    """Kinds of pass that this architecture has; prefill and decode need a decoder."""
     writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
     return tuple(PassKind) if writes else (PassKind.TRAINING, PassKind.FORWARD)
 
@@ -117,7 +117,7 @@ def _of_batch(part: Part, batch: int, stack: str = "") -> Part:
 def _and_back(
     operation: Operation, config: ModelConfig, *, checkpointing: bool, fused: bool
 ) -> Operation:
-    """The same with the way back.
+    """Count forward and backward.
 
     Nothing that learns stands before a block on vectors: what its first layer reads needs no
     gradient.

@@ -1,4 +1,4 @@
-"""What changes the number of parameters: one change at a time, each counted anew."""
+"""Changes of the parameter count, one setting at a time."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -16,7 +16,7 @@ KINDS = (Architecture.ENCODER, Architecture.GPT, Architecture.ENCODER_DECODER)
 
 
 def configs(config: ModelConfig) -> dict[Architecture, ModelConfig]:
-    """The same sizes as each of the three; layers of the encoder are those of the others."""
+    """Read these sizes as each of the three architectures."""
     return {kind: config.nearest(architecture=kind)[0] for kind in KINDS}
 
 

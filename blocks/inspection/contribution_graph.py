@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blocks.inspection.head_steps import out_bias, out_weight, reads
-from blocks.model.attention import Attention, share_among_queries, split_heads
+from blocks.model.attention import Attention, repeat_kv, split_heads
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import NormPlacement
 from blocks.model.models import Model
@@ -177,7 +177,7 @@ class Parts:
 def _values(attention: Attention, x: Tensor) -> Tensor:
     """What the heads hand on of the first sequence: (n_heads, key, d_head)."""
     v = split_heads(attention.v_proj(x), attention.n_kv_heads)
-    return at_least_float32(share_among_queries(v, attention.n_heads)[0])
+    return at_least_float32(repeat_kv(v, attention.n_heads)[0])
 
 
 def _is_handed_on(

@@ -46,7 +46,7 @@ class DepthPass:
 
 
 class _Kept(Recorder):
-    """Keeps streams and writes as they are, for the way back; of patterns, their entropy."""
+    """Keep streams and sub-layer outputs for backward; of patterns only the entropy."""
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
         if probe.path.endswith(".pattern"):

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.model.attention import Attention, share_among_queries
+from blocks.model.attention import Attention, repeat_kv
 from blocks.model.config import ModelConfig
 from blocks.model.models import Model
 from blocks.model.normalization import at_least_float32
@@ -66,7 +66,7 @@ def attention_steps(
     q, k = again.tensor("q", layer), again.tensor("k", layer)
     bias = attention.bias(q, k)
     everyone = torch.ones_like(found["scores"][0], dtype=torch.bool)
-    shared = {name: share_among_queries(found.pop(name)[None], len(found["q"]))[0] for name in "kv"}
+    shared = {name: repeat_kv(found.pop(name)[None], len(found["q"]))[0] for name in "kv"}
     return AttentionSteps(
         **found,
         **shared,

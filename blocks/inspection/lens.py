@@ -39,7 +39,7 @@ def _logits(model: Encoder, seen: Recording) -> list[Tensor]:
     streams = [seen.tensor("resid_pre", 0)]
     streams += [seen.tensor("resid_post", layer) for layer in range(len(model.layers))]
     with torch.no_grad():
-        return [model.unembedded(model.final_norm(stream[:1]))[0].float() for stream in streams]
+        return [model.unembed_logits(model.final_norm(stream[:1]))[0].float() for stream in streams]
 
 
 def _row(logits: Tensor, final: Tensor) -> tuple[Tensor, Tensor, Tensor]:

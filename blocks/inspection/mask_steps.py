@@ -103,7 +103,7 @@ def open_cells(run: Run) -> Cells:
 
 
 def of_kind(run: Run, kind: MaskKind) -> Run:
-    """The same run with another mask."""
+    """Replace the mask of a run."""
     return replace(run, mask=replace(run.mask, mask_kind=kind))
 
 

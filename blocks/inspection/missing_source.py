@@ -31,7 +31,7 @@ class Missing(StrEnum):
 
 
 def without_source(run: Run, missing: Missing) -> Run:
-    """The same run without its source.
+    """Remove the source from a run.
 
     `cross_off`: cross-attention of every layer writes nothing; `hidden`: every token of the
     source is padding, which no one may see; `empty`: a single token of padding that is seen.
@@ -57,7 +57,7 @@ def empty(source: Input) -> Input:
 
 
 def without_layer(run: Run, layer: int) -> Run:
-    """The same run with the cross-attention of one layer of the decoder off."""
+    """Switch off the cross-attention of one decoder layer."""
     off = without_cross_attention(run.config, [layer])
     return replace(run, interventions=(*run.interventions, *off))
 
@@ -83,7 +83,7 @@ def _outputs(run: Run, model: Model, ids: SourceTarget, mask: SourceTargetMask) 
 def moved_by_hiding(
     run: Run, places: Sequence[int], model: Model, before: Tensor
 ) -> tuple[tuple[float, ...], ...]:
-    """The same where one token of the source is hidden, from encoder and decoder alike.
+    """Measure the change where one source token is hidden, from encoder and decoder alike.
 
     A row for each of the `places`, which are hidden one at a time in one batch. `before`:
     `logits` of the untouched run.

@@ -1,4 +1,4 @@
-"""The same weights, told another way where each token stands."""
+"""A model's weights with another positional encoding."""
 
 import torch
 from torch import Tensor

@@ -23,7 +23,7 @@ def measure_own(run: Run, model: Encoder, targets: Sequence[int]) -> DepthPass:
     x = record(model, run.values(), mask=mask, keep={read}).tensor(read)
 
     def loss(stream: Tensor) -> Tensor:
-        return cross_entropy(model.unembedded(model.final_norm(stream)), wanted)
+        return cross_entropy(model.unembed_logits(model.final_norm(stream)), wanted)
 
     is_token = run.input.is_token()
     return measure_depth(list(model.layers), x, mask, is_token=is_token, loss_of=loss)

@@ -34,7 +34,7 @@ def head_distances(a: Tensor, b: Tensor, counts: Tensor) -> Tensor:
 
 
 def all_distances(a: Tensor, b: Tensor, counts: Tensor) -> Tensor:
-    """The same of every head with every head: (heads of a, heads of b).
+    """Distance of every head of a to every head of b: (heads of a, heads of b).
 
     One head of `a` at a time, so that no more is alive than one pattern of `b`.
     """

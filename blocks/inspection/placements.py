@@ -1,4 +1,4 @@
-"""The same weights with the norm in another place."""
+"""A model's weights with another norm placement."""
 
 from dataclasses import dataclass, replace
 

@@ -18,7 +18,7 @@ from blocks.model.attention import attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.model.models import Model
-from blocks.model.positions import WAVE_BASE, alibi_slopes, turned, wave_angles
+from blocks.model.positions import WAVE_BASE, alibi_slopes, rotate_pairs, wave_angles
 from blocks.model.randomness import generator
 from blocks.observe.recording import record
 
@@ -208,7 +208,7 @@ def _first_scores(
     if is_exact_turn:
         base, n = config.position.rope_base, x.shape[1]
         angles = wave_angles(n, config.rotary_width, base, device=x.device, dtype=torch.float64)
-        scores = attention_scores(turned(q, angles), turned(k, angles))
+        scores = attention_scores(rotate_pairs(q, angles), rotate_pairs(k, angles))
     most = q.norm(dim=-1).max() * k.norm(dim=-1).max() * config.d_head**-0.5
     return scores, most.item()
 

@@ -15,8 +15,8 @@ from blocks.model.positions import (
     Learned,
     alibi_bias,
     alibi_slopes,
+    rotate_pairs,
     sinusoidal_table,
-    turned,
     wave_angles,
 )
 from blocks.model.randomness import generator
@@ -140,7 +140,7 @@ def rope_similarity(config: ModelConfig, n: int, seed: int) -> pd.DataFrame:
     """
     base, width = config.position.rope_base, config.rotary_width
     x = torch.randn(N_DRAWS, 1, width, generator=generator(seed, "rope similarity"))
-    apart = turned(x.expand(-1, n, -1), wave_angles(n, width, base))
+    apart = rotate_pairs(x.expand(-1, n, -1), wave_angles(n, width, base))
     score = (apart * x).sum(dim=-1) / (x * x).sum(dim=-1)  # (draws, distance)
     return pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""The same feed-forward layer at other widths: what it costs, and what it writes."""
+"""The feed-forward layer at other widths: its cost and its output."""
 
 from typing import cast
 

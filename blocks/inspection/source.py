@@ -6,7 +6,7 @@ from typing import Any
 from blocks.model import normalization, positions
 from blocks.model.attention import Attention, attention_pattern, attention_scores
 from blocks.model.config import ModelConfig
-from blocks.model.experts import wide_layer_source
+from blocks.model.experts import feed_forward_source
 from blocks.model.kinds import NormKind, NormPlacement, PositionKind
 from blocks.model.layers import layer_type
 from blocks.model.residual import RESIDUALS
@@ -37,7 +37,7 @@ def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
     """What does the work of one kind of part (see `inspection.wiring`)."""
     found: dict[str, tuple[Source | None, ...]] = {
         "attention": (Attention,),
-        "feed_forward": wide_layer_source(config),
+        "feed_forward": feed_forward_source(config),
         "norm": (NORMS.get(config.norm.norm_kind),),
         "position": (POSITIONS.get(config.position.position_kind),),
         "residual": layer_source(config)[-1:],
@@ -52,5 +52,5 @@ def heads_source() -> tuple[Source, ...]:
 
 def positions_source(kind: PositionKind) -> tuple[Source, ...]:
     """How a kind tells positions; `none` has no code."""
-    inside = (positions.wave_angles, positions.turned) if kind is PositionKind.ROPE else ()
+    inside = (positions.wave_angles, positions.rotate_pairs) if kind is PositionKind.ROPE else ()
     return tuple(source for source in (POSITIONS.get(kind), *inside) if source is not None)

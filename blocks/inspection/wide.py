@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
-from blocks.model.experts import MixtureOfExperts, build_wide_layer
+from blocks.model.experts import MixtureOfExperts, build_feed_forward
 from blocks.model.initialize import initialize
 from blocks.model.probe import Stage, name_probes
 from blocks.observe.recording import Recording, record
@@ -39,7 +39,7 @@ def layer_alone(
 ) -> nn.Module:
     """One feed-forward layer with the weights it would have in the whole model of this seed."""
     with torch.device("meta"):
-        wide = build_wide_layer(config)
+        wide = build_feed_forward(config)
         place = nn.ModuleDict({str(layer): nn.ModuleDict({"feed_forward": wide})})
         model = nn.ModuleDict({"layers": place})
     model.eval().to(dtype).to_empty(device=device)
@@ -65,7 +65,7 @@ def see_dense(seen: Recording, prefix: str = "") -> Wide:
 
 
 def see_expert(seen: Recording, layer: int, expert: int) -> Wide:
-    """The same of one expert, at the tokens that were sent to it and found room."""
+    """Read one expert at the tokens routed to it within its capacity."""
     index, kept = seen.tensor("expert_index", layer), seen.tensor("expert_kept", layer)
     token, _choice = torch.where(((index == expert) & kept).flatten(0, -2))
     inside = see_dense(seen, f"expert_{expert}.")

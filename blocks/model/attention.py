@@ -56,10 +56,10 @@ class Attention(nn.Module):
         v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
         if past is not None:
             k, v = past.extend(k, v)
-        return self.joined(q, k, v, mask)
+        return self.attend_and_project(q, k, v, mask)
 
-    def joined(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """What the heads read, joined: (batch, query, d_model)."""
+    def attend_and_project(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend in every head, concatenate, project: (batch, query, d_model)."""
         bias = self.bias(q, k)
         if self.is_seen or is_slower_fused(q):
             head_out = self.attend_in_steps(q, k, v, mask, bias)
@@ -69,15 +69,15 @@ class Attention(nn.Module):
 
     @property
     def is_seen(self) -> bool:
-        """Whether scores or pattern are wanted, by a reader or by dropout."""
+        """Whether scores or pattern are needed, by a probe or by dropout."""
         return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
 
     def queries(self, x: Tensor) -> Tensor:
-        """What each token asks, wherever it stands: (batch, n_heads, query, d_head)."""
+        """Queries before position encoding: (batch, n_heads, query, d_head)."""
         return self.q_norm(split_heads(self.q_proj(x), self.n_heads))
 
     def keys(self, x: Tensor) -> Tensor:
-        """What each token offers, wherever it stands: (batch, n_kv_heads, key, d_head)."""
+        """Keys before position encoding: (batch, n_kv_heads, key, d_head)."""
         return self.k_norm(split_heads(self.k_proj(x), self.n_kv_heads))
 
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
@@ -91,10 +91,10 @@ class Attention(nn.Module):
     def attend_in_steps(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
-        """The same as `attend`, with scores and pattern passing a probe."""
+        """Attend step by step, with scores and pattern passing their probes."""
         scores = self.scores(attention_scores(q, k, mask, bias))
         pattern = self.pattern(attention_pattern(scores, mask))
-        return self.dropout(pattern) @ share_among_queries(v, self.n_heads)
+        return self.dropout(pattern) @ repeat_kv(v, self.n_heads)
 
 
 class CrossAttention(Attention):
@@ -124,11 +124,11 @@ class CrossAttention(Attention):
         With a `past`, keys and values are computed once and then come from there.
         """
         q = self.q(self.queries(x))
-        k, v = (each.expand(len(q), -1, -1, -1) for each in self.remembered(memory, past))
-        return self.joined(q, k, v, mask)
+        k, v = (each.expand(len(q), -1, -1, -1) for each in self.project_memory(memory, past))
+        return self.attend_and_project(q, k, v, mask)
 
-    def remembered(self, memory: Tensor, past: CrossCache | None) -> tuple[Tensor, Tensor]:
-        """Keys and values of the memory, each (batch, n_kv_heads, source, d_head)."""
+    def project_memory(self, memory: Tensor, past: CrossCache | None) -> tuple[Tensor, Tensor]:
+        """Project the memory to keys and values, each (batch, n_kv_heads, source, d_head)."""
         if past is not None and past.keys is not None and past.values is not None:
             return past.keys, past.values
         k = self.k(self.keys(memory))
@@ -164,7 +164,7 @@ class HeadNorm(nn.Module):
 
 
 def is_slower_fused(q: Tensor) -> bool:
-    """On CPUs the fused kernel takes longer than its steps to go back through in bfloat16."""
+    """Whether the fused kernel is slower: on CPU, its bfloat16 backward is."""
     return q.device.type == "cpu" and q.dtype is torch.bfloat16 and q.requires_grad
 
 
@@ -184,7 +184,7 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)
 
 
-def share_among_queries(x: Tensor, n_heads: int) -> Tensor:
+def repeat_kv(x: Tensor, n_heads: int) -> Tensor:
     """Repeat each key or value head for its group of query heads: (batch, n_heads, key, d_head)."""
     return x if x.shape[1] == n_heads else x.repeat_interleave(n_heads // x.shape[1], dim=1)
 
@@ -193,7 +193,7 @@ def attention_scores(
     q: Tensor, k: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
 ) -> Tensor:
     """QKᵀ/√d_head + bias, −∞ where the mask forbids: (batch, n_heads, query, key)."""
-    scores = (q * q.shape[-1] ** -0.5) @ share_among_queries(k, q.shape[1]).mT
+    scores = (q * q.shape[-1] ** -0.5) @ repeat_kv(k, q.shape[1]).mT
     added = additive_mask(mask, bias, scores.dtype)
     return scores if added is None else scores.add_(added)
 

@@ -49,7 +49,7 @@ def full(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 
 def fused(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """The same without keeping the scores: piece by piece in one kernel. Dao et al. 2022."""
+    """Attend with one fused kernel that never stores the scores. Dao et al. 2022."""
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 

@@ -1,4 +1,4 @@
-"""The machine in front of the reader: its devices, number formats and speed limits."""
+"""Devices of this machine, their number formats and speed limits."""
 
 import gc
 import os

@@ -7,18 +7,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.config import ModelConfig
-from blocks.model.feed_forward import build_feed_forward, feed_forward_type
+from blocks.model.feed_forward import build_dense, feed_forward_type
 from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Probe
 
 
-def build_wide_layer(config: ModelConfig) -> nn.Module:
-    """What stands between two additions to the stream: a dense layer, or a mixture of experts."""
-    return MixtureOfExperts(config) if config.n_experts > 1 else build_feed_forward(config)
+def build_feed_forward(config: ModelConfig) -> nn.Module:
+    """Build the feed-forward sub-layer: one dense layer, or a mixture of experts."""
+    return MixtureOfExperts(config) if config.n_experts > 1 else build_dense(config)
 
 
-def wide_layer_source(config: ModelConfig) -> tuple[type[nn.Module], ...]:
-    """The classes of that layer."""
+def feed_forward_source(config: ModelConfig) -> tuple[type[nn.Module], ...]:
+    """Classes of the feed-forward sub-layer."""
     dense = feed_forward_type(config)
     return (MixtureOfExperts, dense) if config.n_experts > 1 else (dense,)
 
@@ -35,7 +35,7 @@ class MixtureOfExperts(nn.Module):
         super().__init__()
         self.n_active, self.capacity = config.n_active_experts, config.feed_forward.expert_capacity
         self.router = nn.Linear(config.d_model, config.n_experts, bias=False)
-        self.experts = nn.ModuleList(build_feed_forward(config) for _ in range(config.n_experts))
+        self.experts = nn.ModuleList(build_dense(config) for _ in range(config.n_experts))
         self.router_probs, self.expert_index = Probe("router_probs"), Probe("expert_index")
         self.expert_kept, self.expert_weight = Probe("expert_kept"), Probe("expert_weight")
         for i, expert in enumerate(self.experts):

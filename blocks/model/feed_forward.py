@@ -1,4 +1,4 @@
-"""The wide layer, applied to every position alone."""
+"""The feed-forward layer, applied to each position independently."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,13 +26,13 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 }
 
 
-def build_feed_forward(config: ModelConfig) -> nn.Module:
-    """One dense feed-forward layer of this configuration: the whole of it, or one expert."""
+def build_dense(config: ModelConfig) -> nn.Module:
+    """Build one dense feed-forward layer: the whole sub-layer, or one expert."""
     return feed_forward_type(config)(config)
 
 
 def feed_forward_type(config: ModelConfig) -> "type[FeedForward]":
-    """The class of that layer."""
+    """Class of the dense feed-forward layer."""
     return GatedFeedForward if config.feed_forward.activation.is_gated else FeedForward
 
 

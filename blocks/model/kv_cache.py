@@ -39,7 +39,7 @@ class LayerCache:
         return met[0], met[1]
 
     def _room_for(self, like: Tensor, n_new: int) -> tuple[Tensor, Tensor]:
-        """Where the new ones are written; moved to twice the room where there is too little."""
+        """Buffers with room for `n_new` more keys and values; doubled when full."""
         if self._room is None or self._end + n_new > self._room[0].shape[2]:
             n_kept = self.n_kept
             batch, n_kv_heads, _, d_head = like.shape
@@ -52,7 +52,7 @@ class LayerCache:
         return self._room
 
     def _n_forgotten(self, n_keys: int) -> int:
-        """How many of these the next token will not see any more."""
+        """How many of these have left the window of the next token."""
         return 0 if self.window_size is None else max(0, n_keys - self.window_size + 1)
 
     @property

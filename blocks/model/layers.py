@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from blocks.model.attention import Attention, CrossAttention
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
-from blocks.model.experts import build_wide_layer
+from blocks.model.experts import build_feed_forward
 from blocks.model.kinds import NormPlacement
 from blocks.model.kv_cache import CrossCache, LayerCache
 from blocks.model.normalization import build_norm
@@ -18,12 +18,12 @@ LayerType = type["EncoderLayer | ParallelLayer | AttentionLayer"]
 
 
 def encoder_layer(config: ModelConfig) -> nn.Module:
-    """The layer that the configuration asks for."""
+    """Build the layer of this configuration."""
     return layer_type(config)(config)
 
 
 def layer_type(config: ModelConfig) -> LayerType:
-    """The class of that layer."""
+    """Class of the layer of this configuration."""
     if config.norm.norm_placement is NormPlacement.PARALLEL:
         return ParallelLayer
     return AttentionLayer if config.attention_only else EncoderLayer
@@ -41,13 +41,13 @@ class EncoderLayer(nn.Module):
         self.resid_pre = Stage("resid_pre")
         self.attention = Attention(config)
         self.attention_residual = residual(config, "attention", "resid_mid")
-        self.feed_forward = build_wide_layer(config)
+        self.feed_forward = build_feed_forward(config)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
     ) -> Tensor:
-        """Tokens read from each other, then each thinks alone."""
+        """Apply self-attention, then feed-forward."""
         x = self.resid_pre(x)
         x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
         return self.feed_forward_residual(x, self.feed_forward)
@@ -91,7 +91,7 @@ class ParallelLayer(nn.Module):
         self.feed_forward_norm = wide_norm
         self.attention = Attention(config)
         self.attention_out = Stage("attention_out")
-        self.feed_forward = build_wide_layer(config)
+        self.feed_forward = build_feed_forward(config)
         self.feed_forward_out = Stage("feed_forward_out")
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")
@@ -126,7 +126,7 @@ class DecoderLayer(nn.Module):
         cross_stream = "resid_post" if is_narrow else "resid_cross"
         self.cross_attention_residual = residual(config, "cross_attention", cross_stream)
         if not is_narrow:
-            self.feed_forward = build_wide_layer(config)
+            self.feed_forward = build_feed_forward(config)
             self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
         self.is_narrow = is_narrow
 
@@ -139,7 +139,7 @@ class DecoderLayer(nn.Module):
         past: LayerCache | None = None,
         cross_past: CrossCache | None = None,
     ) -> Tensor:
-        """Read from the target so far, then from the source, then each thinks alone.
+        """Apply self-attention, cross-attention, then feed-forward.
 
         `mask` is (…, target, target), `memory_mask` (…, target, source), both True where a query
         may see a key.

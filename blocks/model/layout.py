@@ -1,4 +1,4 @@
-"""How the weights of a model lie in memory: the same numbers, read faster."""
+"""The memory layout of weights for fast decoding; values are unchanged."""
 
 from typing import TypeVar
 
@@ -8,12 +8,12 @@ from torch import nn
 M = TypeVar("M", bound=nn.Module)
 
 
-def laid_out_for_reading(model: M) -> M:
-    """The same model with each float32 weight stored (in, out); for one that nobody shares yet.
+def pack_weights_for_decoding(model: M) -> M:
+    """Store each float32 weight as (in, out), in place; only for a model that is not shared yet.
 
     With one token at a time a linear layer is a matrix times a vector, and the processor's
     float32 kernel for that is faster along the other side of the matrix; bfloat16's is not. With
-    many tokens at a time neither is slower. Changed in place, so no memory is taken.
+    many tokens at a time neither is slower. No memory is allocated.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Embedding) and _is_read_faster(module.weight):

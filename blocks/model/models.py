@@ -42,7 +42,7 @@ class Block(nn.Module):
 
 
 class Encoder(nn.Module):
-    """Tokens that read each other both ways, and what each of them would be.
+    """A bidirectional encoder with a prediction for every token.
 
     Token ids (batch, seq) to logits (batch, seq, vocab_size). Embedding scaled by √d_model and
     layers of Vaswani et al. 2017, sections 3.1 and 3.4; logits at every position as the
@@ -66,17 +66,17 @@ class Encoder(nn.Module):
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
         """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
-        return self.unembedded(self.encode(token_ids, mask))
+        return self.unembed_logits(self.encode(token_ids, mask))
 
     def encode(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
-        """What the last layer makes of each token: (batch, seq, d_model)."""
-        x = self.placed(token_ids)
+        """Run all layers and the final norm: (batch, seq, d_model)."""
+        x = self.embed_tokens(token_ids)
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)
 
-    def placed(self, token_ids: Tensor, start: int = 0) -> Tensor:
-        """What the first layer reads: embeddings that know where they stand, from `start` on.
+    def embed_tokens(self, token_ids: Tensor, start: int = 0) -> Tensor:
+        """Embed token ids and add positions from `start` on; the input of the first layer.
 
         Where segments are told apart, all tokens are of the first.
         """
@@ -94,14 +94,14 @@ class Encoder(nn.Module):
         first = encoded[:, 0]
         return first if self.pooler is None else self.pooler(first).tanh()
 
-    def unembedded(self, x: Tensor) -> Tensor:
-        """A score for every token of the vocabulary: (batch, seq, vocab_size)."""
+    def unembed_logits(self, x: Tensor) -> Tensor:
+        """Unembed the final stream: logits (batch, seq, vocab_size)."""
         weight = self.embed.weight if self.unembed is None else self.unembed.weight
         return self.logits(F.linear(x, weight))
 
 
 class GPT(Encoder):
-    """Tokens that read what came before, and what comes next after each of them.
+    """A causal decoder that predicts the next token at every position.
 
     Token ids (batch, seq) to logits (batch, seq, vocab_size). Radford et al. 2019.
     """
@@ -113,20 +113,20 @@ class GPT(Encoder):
     def forward(
         self, token_ids: Tensor, mask: Tensor | None = None, cache: KVCache | None = None
     ) -> Tensor:
-        """Causal unless a `mask` says otherwise. With a `cache` these are the next tokens."""
+        """Compute logits, causal unless a `mask` is given; a `cache` holds the tokens before."""
         if cache is not None:
-            return self.continued(token_ids, cache)
+            return self.forward_cached(token_ids, cache)
         if mask is None:
             mask = causal(token_ids.shape[-1], token_ids.device)
         return super().forward(token_ids, mask)
 
-    def continued(self, token_ids: Tensor, cache: KVCache) -> Tensor:
-        """Logits of tokens that follow those in the cache, which remembers them too."""
+    def forward_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
+        """Compute logits of tokens that follow the cached ones, and cache their keys and values."""
         mask = cache.mask(token_ids.shape[-1], token_ids.device)
-        x = self.placed(token_ids, cache.seen)
+        x = self.embed_tokens(token_ids, cache.seen)
         for layer, past in zip(self.layers, cache.layers, strict=True):
             x = layer(x, mask, past)
-        return self.unembedded(self.final_norm(x))
+        return self.unembed_logits(self.final_norm(x))
 
 
 class Stack(nn.Module):
@@ -148,8 +148,8 @@ class Stack(nn.Module):
                 if isinstance(module, Attention) and not isinstance(module, CrossAttention):
                     module.relative = (self.relative_bias,)
 
-    def placed(self, x: Tensor, start: int = 0) -> Tensor:
-        """What the first layer reads: embeddings that know where they stand."""
+    def add_positions(self, x: Tensor, start: int = 0) -> Tensor:
+        """Add positions from `start` on; the input of the first layer."""
         return self.embedding_norm(self.position(self.embedding(x), start))
 
 
@@ -162,7 +162,7 @@ class EncoderStack(Stack):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
-        x = self.placed(x)
+        x = self.add_positions(x)
         for layer in self.layers:
             x = layer(x, mask)
         return self.final_norm(x)
@@ -184,7 +184,7 @@ class DecoderStack(Stack):
         cache: KVCache | None = None,
     ) -> Tensor:
         """`memory` is the encoder's output. With a `cache`, x are the next tokens."""
-        x = self.placed(x, 0 if cache is None else cache.seen)
+        x = self.add_positions(x, 0 if cache is None else cache.seen)
         for i, layer in enumerate(self.layers):
             past = (None, None) if cache is None else (cache.layers[i], cache.cross[i])
             x = layer(x, memory, mask, memory_mask, *past)

@@ -23,7 +23,7 @@ def possible_placements(config: ModelConfig) -> tuple[str, ...]:
 
 
 def placed(config: ModelConfig, placement: str) -> ModelConfig:
-    """The same with its norm there, or without one; LayerNorm where it had none."""
+    """Move the norm of a configuration there, or drop it; LayerNorm where it had none."""
     if placement == own_placement(config):
         return config
     if placement == NO_NORM:

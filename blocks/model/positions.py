@@ -108,11 +108,11 @@ class Rotary(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
         n = x.shape[-2]
-        return turned(x, wave_angles(n, self.width, self.base, start=start, device=x.device))
+        return rotate_pairs(x, wave_angles(n, self.width, self.base, start=start, device=x.device))
 
 
-def turned(x: Tensor, angles: Tensor) -> Tensor:
-    """Each pair (i, i + width/2) of x turned by its angle: (…, seq, d_head) to the same.
+def rotate_pairs(x: Tensor, angles: Tensor) -> Tensor:
+    """Rotate each pair (i, i + width/2) of x by its angle: (…, seq, d_head) to the same.
 
     `angles` is (seq, width / 2), in radians; what x has beyond `width` stays as it is.
     """

@@ -1,4 +1,4 @@
-"""Random numbers that belong to one purpose, and to nobody else."""
+"""Independent random generators, one for each purpose, derived from one seed."""
 
 import hashlib
 

@@ -113,7 +113,7 @@ class Run:
 
     @property
     def untouched(self) -> "Run":
-        """The same run with nothing changed inside."""
+        """This run without interventions."""
         return replace(self, interventions=(), other=None)
 
     def build(self) -> Model:

@@ -256,7 +256,7 @@ class BeamSearch:
         )
 
     def _judged(self, candidates: Sequence[Hypothesis]) -> Iterator[Hypothesis]:
-        """The same with their fates."""
+        """Return the hypotheses with their fates."""
         width, n_kept, forced = self.search.beam_width, 0, self.forced_id
         for rank, each in enumerate(candidates):
             is_end, fate = each.token_id == self.search.stop_id, Fate.DROPPED

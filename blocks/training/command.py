@@ -94,7 +94,7 @@ def resumed(options: argparse.Namespace) -> Training:
 
 
 def with_steps(checkpoint: Checkpoint, n_steps: int) -> Checkpoint:
-    """The same state on the way to another last step."""
+    """Continue this state to another last step."""
     recipe = checkpoint.spec.recipe.replace(n_steps=n_steps)
     return dataclasses.replace(checkpoint, spec=dataclasses.replace(checkpoint.spec, recipe=recipe))
 

@@ -1,4 +1,4 @@
-"""The same training in a terminal: what to type there."""
+"""The shell command that repeats a training run."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ BY_OPTION = ("n_steps", "architecture", "vocab_size", "max_seq_len")
 
 
 def command_line(spec: TrainingSpec, *, text_file: str = "text.txt") -> str:
-    """The command that trains what `spec` says; a text of the reader's is read from a file."""
+    """Write the command that trains `spec`; the user's own text is read from a file."""
     preset = _nearest_recipe(spec.recipe)
     usual = fast_config(build_task(spec.task)).flat() | RECIPES[preset].flat()
     wanted = spec.config.flat() | spec.recipe.flat()

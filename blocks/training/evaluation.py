@@ -13,7 +13,7 @@ from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
 from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import moved
+from blocks.training.task import to_device
 from blocks.training.tasks import IGNORED, Task
 
 
@@ -65,6 +65,6 @@ class Examiner:
 
         def logits_of(*read: Any) -> Tensor:
             with torch.no_grad():
-                return model(*(moved(each, self.spec.device) for each in read)).float().cpu()
+                return model(*(to_device(each, self.spec.device) for each in read)).float().cpu()
 
         return logits_of

@@ -55,7 +55,7 @@ def fixed_links(task: Task) -> Links:
 
 
 def openings(task: Task) -> dict[str, str]:
-    """A text to try the trained model with, by the language of the reader."""
+    """A prompt for the trained model, by language of the interface."""
     decode = task.tokenizer.decode
     if isinstance(task, PairTask) and task.groups:
         texts = [decode(row.source) for row in task.shown()]

@@ -41,13 +41,13 @@ def ended_by(error: Exception) -> Ended:
 
 
 def out_of_memory_fault() -> Fault:
-    """What to say where the device had less memory than the estimate hoped for."""
+    """Fault for a device that ran out of memory despite the estimate."""
     text = N_("The device ran out of memory (freed again): use a smaller batch_size or d_model")
     return Fault(text)
 
 
 def divergence(recipe: Recipe, step: int) -> DivergenceError:
-    """What to say of a loss out of all bounds; a tenth of the rate is usually mend enough.
+    """Fault for a diverged loss; suggests a learning rate 10 times smaller.
 
     More than `LARGEST_MEND` is not offered: no optimizer here learns with much more.
     """

@@ -49,7 +49,7 @@ def estimate_training_memory(
 
 
 def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torch.dtype) -> int:
-    """What a forward pass keeps for the way back, or what scoring holds, whichever is more.
+    """Activations saved for backward, or held for scoring, whichever is more.
 
     An encoder–decoder reads two rows, one in each half. The logits are there four times in
     float32: as such, as log-probabilities, and both gradients; twice where they are only scored.

@@ -17,7 +17,7 @@ from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget, source_target_mask
 from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Tokenizer
-from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right
+from blocks.training.task import IGNORED, Batch, LogitsOf, scored_and_correct
 
 N_SCORED = 256
 N_SHOWN = 6
@@ -83,7 +83,7 @@ class PairTask:
         return self._exact(logits_of, random).float().mean().item()
 
     def group_scores(self, logits_of: LogitsOf, random: torch.Generator) -> dict[str, float]:
-        """The same for each group."""
+        """Score each group separately."""
         exact, n = self._exact(logits_of, random).float(), len(self.groups)
         return {name: exact[i::n].mean().item() for i, name in enumerate(self.groups)}
 
@@ -95,7 +95,7 @@ class PairTask:
         return self.draw(N_SHOWN, generator(0, self.name, "shown"), True)
 
     def _exact(self, logits_of: LogitsOf, random: torch.Generator) -> Tensor:
-        asked, right = asked_and_right(self.held_out(N_SCORED, random), logits_of)
+        asked, right = scored_and_correct(self.held_out(N_SCORED, random), logits_of)
         return (right | ~asked).all(1)
 
 

@@ -20,7 +20,7 @@ from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.training.events import Answer as Answered
 from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row
-from blocks.training.task import IGNORED, Batch, LogitsOf, asked_and_right
+from blocks.training.task import IGNORED, Batch, LogitsOf, scored_and_correct
 
 HELD_OUT_EVERY = 8
 N_SCORED = 256
@@ -71,7 +71,7 @@ class QuestionTask:
         The likeliest token given the right answer so far is right everywhere exactly if writing
         the likeliest token each time gives the right answer.
         """
-        asked, right = asked_and_right(self.held_out(N_SCORED, random), logits_of)
+        asked, right = scored_and_correct(self.held_out(N_SCORED, random), logits_of)
         return (right | ~asked).all(1).float().mean().item()
 
     def prompt(self) -> list[int] | None:
@@ -173,7 +173,7 @@ def _pairs(
 
 
 def _one_side(draw: Draw, n: int, random: torch.Generator, *, held_out: bool) -> Tensor:
-    """Questions of one side; those of the other are drawn anew."""
+    """Questions of one split; questions of the other are drawn again."""
     n_tries = 2 * n * (HELD_OUT_EVERY if held_out else 1)
     questions = draw(0, random)
     while len(questions) < n:

@@ -1,4 +1,4 @@
-"""The pocket models that ship with us, and how each was trained: `make pocket` trains them anew.
+"""The pocket models that ship with us, and how each was trained; `make pocket` retrains them.
 
     python -m blocks.training.shipped_models [name ...]
 
@@ -195,7 +195,7 @@ def measured_score(training: Training) -> float:
 
 
 def measured_group_scores(training: Training) -> dict[str, float]:
-    """The same for each kind of question apart, where the task has several."""
+    """Score each kind of question separately, where the task has several."""
     if not isinstance(training.task, PairTask):
         return {}
     logits_of, task = training.examiner.logits_of(training.model), training.task

@@ -15,7 +15,7 @@ EXPLANATIONS = shipped("text")
 
 
 def train_shipped() -> BytePairTokenizer:
-    """The tokenizer, learned anew; the same under the same version of Python."""
+    """Train the tokenizer; identical under the same version of Python."""
     return train_bpe(_texts(), vocab_size=VOCAB_SIZE)
 
 

@@ -42,14 +42,16 @@ class Batch:
         return sum(each.numel() for each in (ids if isinstance(ids, SourceTarget) else (ids,)))
 
     def to(self, device: str) -> "Batch":
-        """The same batch where the model is."""
-        return Batch(*(moved(each, device) for each in (self.token_ids, self.targets, self.mask)))
+        """Move the batch to a device."""
+        return Batch(
+            *(to_device(each, device) for each in (self.token_ids, self.targets, self.mask))
+        )
 
 
-def moved(values: Any, device: torch.device | str) -> Any:
-    """A tensor, or a named tuple of some, on a device; None stays None."""
+def to_device(values: Any, device: torch.device | str) -> Any:
+    """Move a tensor, or a named tuple of tensors, to a device; None stays None."""
     if isinstance(values, tuple):
-        return type(values)(*(moved(each, device) for each in values))
+        return type(values)(*(to_device(each, device) for each in values))
     return None if values is None else values.to(device)
 
 
@@ -97,13 +99,13 @@ class Task(Protocol):
         """How a sample starts, or None where the task is not one of writing on."""
 
 
-def asked_and_right(batch: Batch, logits_of: LogitsOf) -> tuple[Tensor, Tensor]:
-    """Where something is asked, and where the likeliest token is the right one: (batch, seq)."""
+def scored_and_correct(batch: Batch, logits_of: LogitsOf) -> tuple[Tensor, Tensor]:
+    """Which positions are scored, and where the top prediction is correct: both (batch, seq)."""
     answers = logits_of(*batch.read).argmax(-1).to("cpu")
     return batch.targets != IGNORED, answers == batch.targets
 
 
 def share_right(batch: Batch, logits_of: LogitsOf) -> float:
-    """Share of the asked tokens whose likeliest answer is right."""
-    asked, right = asked_and_right(batch, logits_of)
+    """Accuracy of the top prediction over the scored positions."""
+    asked, right = scored_and_correct(batch, logits_of)
     return (right.sum() / asked.sum()).item()

@@ -407,7 +407,7 @@ def read_config_json(text: str) -> ModelConfig:
 
 
 def read_config_file(text: str) -> ConfigFile:
-    """The same, with what is counted and what was left out. Raises `ConfigError`."""
+    """Read a configuration, with what is counted and what was ignored. Raises `ConfigError`."""
     values = _parsed(text)
     name = values.get("model_type")
     if type(name) is not str or name not in FAMILIES:

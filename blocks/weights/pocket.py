@@ -1,4 +1,4 @@
-"""The small trained models that ship with us; `make pocket` trains them anew."""
+"""The small trained models that ship with Blockscope; `make pocket` retrains them."""
 
 from functools import lru_cache
 

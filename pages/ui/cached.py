@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from blocks import ModelConfig, Recording, count_parameters
 from blocks.inspection import tiles, values
 from blocks.model import devices, masks
-from blocks.model.layout import laid_out_for_reading
+from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Model, count_built
 from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
@@ -77,9 +77,9 @@ def _model(
 ) -> Model:
     """Laid out while it is nobody's yet: text is written with it, too."""
     if not weights:
-        return laid_out_for_reading(_run.build())
+        return pack_weights_for_decoding(_run.build())
     tensors, dtype_here = starts.model(weights).tensors, devices.DTYPES[dtype]
-    return laid_out_for_reading(trained(config, tensors, device=device, dtype=dtype_here))
+    return pack_weights_for_decoding(trained(config, tensors, device=device, dtype=dtype_here))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

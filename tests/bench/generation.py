@@ -7,7 +7,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from blocks import PRESETS, build
-from blocks.model.layout import laid_out_for_reading
+from blocks.model.layout import pack_weights_for_decoding
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from tests.bench.report import report
@@ -31,7 +31,7 @@ def measure() -> None:
 
 
 def _ours(dtype: torch.dtype):
-    return laid_out_for_reading(build(CONFIG, dtype=dtype))
+    return pack_weights_for_decoding(build(CONFIG, dtype=dtype))
 
 
 def _our_speed(model) -> float:

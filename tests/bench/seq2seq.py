@@ -7,7 +7,7 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from blocks import build
-from blocks.model.layout import laid_out_for_reading
+from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import EncoderDecoder
 from blocks.model.presets import ENCODER_DECODER_PRESETS
 from blocks.text.beam import BeamConfig, greedy
@@ -21,7 +21,7 @@ SEARCH = BeamConfig(start_id=0, stop_id=CONFIG.vocab_size - 1, max_new_tokens=NE
 
 def measure() -> None:
     """Print (o): tokens a second at the shape of T5-small, batch 1, greedy, random weights."""
-    ours = laid_out_for_reading(build(CONFIG))
+    ours = pack_weights_for_decoding(build(CONFIG))
     theirs = T5ForConditionalGeneration(T5Config(d_ff=2048)).eval()
     _our_speed(ours, use_cache=True)
     _their_speed(theirs)

@@ -28,7 +28,7 @@ from blocks.model.attention import (
     attention_pattern,
     attention_scores,
     join_heads,
-    share_among_queries,
+    repeat_kv,
     split_heads,
 )
 from blocks.model.dropout import training_mode
@@ -124,7 +124,7 @@ def test_a_query_that_may_see_no_key_gives_zeros(n_kv_heads: int, has_bias: bool
     q, k, v = draw_qkv(n_kv_heads)
     bias = alibi_bias(N_HEADS, SEQ_LEN) if has_bias else None
     pattern = attention_pattern(attention_scores(q, k, WITH_EMPTY_ROW, bias), WITH_EMPTY_ROW)
-    explicit = pattern @ share_among_queries(v, N_HEADS)
+    explicit = pattern @ repeat_kv(v, N_HEADS)
     fused = attend(q, k, v, WITH_EMPTY_ROW, bias)
     assert pattern[..., EMPTY_ROW, :].eq(0).all()
     assert fused[..., EMPTY_ROW, :].eq(0).all()

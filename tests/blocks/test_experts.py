@@ -9,8 +9,8 @@ from toy import D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
 
 from blocks import build, record
 from blocks.model.dropout import training_mode
-from blocks.model.experts import MixtureOfExperts, build_wide_layer, expert_room, within_capacity
-from blocks.model.feed_forward import FeedForward, build_feed_forward
+from blocks.model.experts import MixtureOfExperts, build_feed_forward, expert_room, within_capacity
+from blocks.model.feed_forward import FeedForward, build_dense
 from blocks.model.initialize import initialize
 from blocks.model.models import expected_shapes
 from blocks.model.probe import Probe
@@ -22,7 +22,7 @@ TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 9, 3]])
 
 
 def layer(**changes) -> MixtureOfExperts:
-    return scramble(build_wide_layer(toy(**{**EXPERTS, **changes})))
+    return scramble(build_feed_forward(toy(**{**EXPERTS, **changes})))
 
 
 def planted_router(mixture: MixtureOfExperts) -> MixtureOfExperts:
@@ -45,7 +45,7 @@ def routed(config, x) -> dict[str, torch.Tensor]:
 
 
 def test_without_experts_the_layer_is_the_dense_one():
-    assert type(build_wide_layer(toy())) is FeedForward
+    assert type(build_feed_forward(toy())) is FeedForward
     assert expected_shapes(toy(n_active_experts=1)) == expected_shapes(toy())
 
 
@@ -81,7 +81,7 @@ def test_each_token_is_the_weighted_sum_of_its_experts(activation: str):
 
 
 def test_all_experts_active_and_alike_are_the_dense_layer():
-    dense = scramble(build_feed_forward(toy()))
+    dense = scramble(build_dense(toy()))
     mixture = layer(n_active_experts=4)
     for expert in mixture.experts:
         load_weights(expert, read_weights(dense))

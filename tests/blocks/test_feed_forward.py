@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, scramble, toy, toy_input
 
-from blocks.model.feed_forward import build_feed_forward
+from blocks.model.feed_forward import build_dense
 from blocks.model.kinds import Activation
 
 # (up, gate) to hidden
@@ -29,7 +29,7 @@ FORMULAS: dict[Activation, Callable[[Tensor, Tensor | None], Tensor]] = {
 @pytest.mark.parametrize("has_bias", [True, False])
 @pytest.mark.parametrize("activation", Activation)
 def test_feed_forward_is_its_formula(activation: Activation, has_bias: bool):
-    layer = build_feed_forward(toy(activation=activation, feed_forward_bias=has_bias))
+    layer = build_dense(toy(activation=activation, feed_forward_bias=has_bias))
     x = toy_input()
     scramble(layer)
     gate = layer.gate_proj(x) if activation.is_gated else None
@@ -40,5 +40,5 @@ def test_feed_forward_is_its_formula(activation: Activation, has_bias: bool):
 
 
 def test_each_position_thinks_alone():
-    layer, x = scramble(build_feed_forward(toy())), toy_input()
+    layer, x = scramble(build_dense(toy())), toy_input()
     assert_near(layer(x)[:, 2:3], layer(x[:, 2:3]))

@@ -6,7 +6,7 @@ from references import hugging_face_llama
 from toy import assert_near, scramble, toy
 
 from blocks import build
-from blocks.model.layout import laid_out_for_reading
+from blocks.model.layout import pack_weights_for_decoding
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 
@@ -91,10 +91,10 @@ def test_another_layout_in_memory_computes_the_same():
     model = scramble(build(config))
     ids = torch.tensor([PROMPT])
     before = model(ids)
-    assert_near(laid_out_for_reading(model)(ids), before)
+    assert_near(pack_weights_for_decoding(model)(ids), before)
     assert model.layers[0].attention.q_proj.weight.stride() == (1, config.d_model)
 
 
 def test_a_layout_that_would_slow_bfloat16_down_is_left_alone():
-    model = laid_out_for_reading(build(gpt_config(), dtype=torch.bfloat16))
+    model = pack_weights_for_decoding(build(gpt_config(), dtype=torch.bfloat16))
     assert model.layers[0].attention.q_proj.weight.is_contiguous()

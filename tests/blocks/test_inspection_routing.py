@@ -10,7 +10,7 @@ from toy import D_MODEL, SEQ_LEN, draw, scramble, toy, toy_input
 from blocks import build, record
 from blocks.inspection import permuted, ratios, routing, wide
 from blocks.model.attention import Attention
-from blocks.model.experts import build_wide_layer
+from blocks.model.experts import build_feed_forward
 from blocks.model.kinds import Activation
 from blocks.model.masks import causal
 from blocks.model.models import count_built
@@ -64,7 +64,7 @@ def test_an_even_load_has_imbalance_one_and_a_single_expert_n():
 @pytest.mark.parametrize("activation", Activation)
 def test_flops_are_those_that_torch_counts(activation: Activation, n_experts: int):
     config = toy(activation=activation, n_experts=n_experts)
-    layer, x = build_wide_layer(config), toy_input()
+    layer, x = build_feed_forward(config), toy_input()
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         layer(x)
     assert counter.get_total_flops() == 2 * SEQ_LEN * ratios.flops_per_token(config)

@@ -14,7 +14,7 @@ from blocks.inspection import position_tables
 from blocks.inspection.other_positions import first_layer, learned_table, with_position
 from blocks.inspection.position_tables import position_table
 from blocks.model.kinds import PositionKind
-from blocks.model.positions import Rotary, alibi_bias, sinusoidal_table, turned, wave_angles
+from blocks.model.positions import Rotary, alibi_bias, rotate_pairs, sinusoidal_table, wave_angles
 
 LONG = 64
 
@@ -44,10 +44,10 @@ def test_rope_is_that_of_llama(d_head: int, base: float):
     angles = torch.outer(torch.arange(LONG).float(), speeds)
     both = torch.cat((angles, angles), dim=-1)[None]
     theirs = apply_rotary_pos_emb(q, k, both.cos(), both.sin())
-    ours = (turned(x, wave_angles(LONG, d_head, base)) for x in (q, k))
+    ours = (rotate_pairs(x, wave_angles(LONG, d_head, base)) for x in (q, k))
     for our, their in zip(ours, theirs, strict=True):
         assert_near(our, their, tolerance=1e-5)
-    assert torch.equal(Rotary(d_head, base)(q), turned(q, wave_angles(LONG, d_head, base)))
+    assert torch.equal(Rotary(d_head, base)(q), rotate_pairs(q, wave_angles(LONG, d_head, base)))
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 8, 12, 16])

@@ -13,7 +13,7 @@ from blocks.cost.attention_time import Measured, estimate_peak, measure_attentio
 from blocks.cost.memory import bytes_text
 from blocks.inspection import other_attention
 from blocks.model import attention_kinds, devices
-from blocks.model.attention import share_among_queries
+from blocks.model.attention import repeat_kv
 from blocks.model.attention_kinds import AttentionKind, Reach
 from blocks.model.faults import N_
 from blocks.observe.recording import record
@@ -54,7 +54,7 @@ def qkv(run: Run, layer: int) -> tuple["Tensor", "Tensor", "Tensor"]:
             training_seed=run.seed if run.training else None,
         )
     found = (seen.tensor(name, layer)[:1] for name in "qkv")
-    q, k, v = (share_among_queries(x, run.config.n_heads)[0] for x in found)
+    q, k, v = (repeat_kv(x, run.config.n_heads)[0] for x in found)
     return q, k, v
 
 

@@ -14,7 +14,7 @@ from blocks.inspection import sharing, tiles
 from blocks.inspection.output_change import output_change
 from blocks.inspection.sharing import likeness, pooled
 from blocks.model import devices
-from blocks.model.attention import share_among_queries
+from blocks.model.attention import repeat_kv
 from blocks.model.config import ModelConfig
 from blocks.model.kv_cache import kv_cache_bytes_per_token
 from blocks.model.legal import divisors
@@ -214,7 +214,7 @@ def pooled_note(run: Run) -> str:
 @section
 def who_shares(run: Run, layer: int) -> None:
     """The same width and as many query heads, with fewer and fewer keys and values."""
-    code = (share_among_queries, pooled, likeness)
+    code = (repeat_kv, pooled, likeness)
     place = explained(("sharing", "kv_cache"), code, key="sharing")
     if len(shared_heads(run)) == 1:
         place.caption(
