@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from blocks.inspection.wide import Place, SeenLayer
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.kinds import Activation
 
@@ -31,6 +32,28 @@ class Standing:
     median: float
     outside: float
     reach: float
+
+
+@dataclass(frozen=True, eq=False)
+class ActivationFacts:
+    """Every activation function, and where the units of a layer stand on the chosen one.
+
+    `curves`: activation, z, value, slope; `spread` of the pre-activations: value, share.
+    """
+
+    place: Place
+    chosen: Activation
+    standing: Standing
+    curves: pd.DataFrame
+    spread: pd.DataFrame
+
+
+def activation_facts(seen: SeenLayer, expert: int) -> ActivationFacts:
+    """The activation of an expert, or of the dense layer (expert 0)."""
+    chosen, z = seen.run.config.feed_forward.activation, seen.inside[expert].pre
+    found = standing(chosen, z)
+    reach = found.reach
+    return ActivationFacts(seen.place(expert), chosen, found, curves(reach), spread(z, reach))
 
 
 def standing(activation: Activation, z: Tensor) -> Standing:

@@ -1,13 +1,116 @@
 """Whether a part looks at one position at a time: tokens shuffled, and one token changed."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
+import pandas as pd
 import torch
 from torch import Tensor
 
+from blocks.inspection.ratios import rms
+from blocks.inspection.wide import SeenLayer
+from blocks.model.kinds import PositionKind
 from blocks.model.randomness import generator
 
 Part = Callable[[Tensor], Tensor]
+N_ORDERS = 4
+ROUNDING, COARSE_ROUNDING = 1e-4, 0.05  # of the output's size: in float32 and more, in 16 bits
+
+
+class Shuffled(NamedTuple):
+    """The largest difference that shuffling the tokens makes in a part, and its output's RMS.
+
+    `part`: feed_forward, unmasked (attention without a mask), or masked (with that of the run).
+    """
+
+    part: str
+    difference: float
+    size: float
+    is_rounding: bool
+
+
+@dataclass(frozen=True)
+class ShuffleFacts:
+    """What shuffling `n_tokens` tokens changes in each part; the most of `n_orders` orders."""
+
+    parts: tuple[Shuffled, ...]
+    n_tokens: int
+    n_orders: int
+    position_kind: PositionKind
+
+    def part(self, name: str) -> Shuffled | None:
+        """One of the parts; None where the run has no mask."""
+        return next((each for each in self.parts if each.part == name), None)
+
+
+@dataclass(frozen=True, eq=False)
+class ReachFacts:
+    """Which outputs move when the input of one token changes.
+
+    `changed`: that token, which is not the `pinned` one where no other may see that; `moved`: a row
+    each token, how far its output moves in shares of its size: feed_forward, attention.
+    """
+
+    labels: tuple[str, ...]
+    pinned: int
+    changed: int
+    moved: pd.DataFrame
+    has_experts: bool
+    has_capacity: bool
+
+    def n_moved(self, part: str) -> int:
+        """How many outputs of a part move."""
+        return int((self.moved[part] > 0).sum())
+
+
+def shuffle_facts(seen: SeenLayer) -> ShuffleFacts:
+    """Shuffle the tokens that a layer read, and compare the outputs of its parts."""
+    run = seen.run
+    drawn = orders(run.input.shape[1], run.seed, N_ORDERS)
+    limit = COARSE_ROUNDING if run.dtype in ("float16", "bfloat16") else ROUNDING
+    found = []
+    for name, (part, x) in _parts(seen).items():
+        difference, size = _shuffled(part, x, drawn)
+        is_rounding = difference <= limit * max(size, 1e-9)
+        found.append(Shuffled(name, difference, size, is_rounding))
+    kind = run.config.position.position_kind
+    return ShuffleFacts(tuple(found), run.input.shape[1], len(drawn), kind)
+
+
+def reach_facts(seen: SeenLayer, token: int) -> ReachFacts:
+    """Replace the input of a token, or of one that others may see, and see what moves."""
+    run, parts = seen.run, _parts(seen)
+    changed = reaching_token(run.build_mask(), token)
+    read = parts.get("masked", parts["unmasked"])
+    compared = {"feed_forward": parts["feed_forward"], "attention": read}
+    moved = [reach_of(*part, changed, run.seed) for part in compared.values()]
+    return ReachFacts(
+        labels=run.input.labels,
+        pinned=token,
+        changed=changed,
+        moved=pd.DataFrame(torch.stack(moved, 1).cpu().numpy(), columns=list(compared)),
+        has_experts=run.config.n_experts > 1,
+        has_capacity=bool(run.config.feed_forward.expert_capacity),
+    )
+
+
+def _shuffled(part: Part, x: Tensor, drawn: list[Tensor]) -> tuple[float, float]:
+    """The largest difference over some orders, and the size of the output."""
+    return max(shuffle_difference(part, x, order) for order in drawn), rms(output(part, x))
+
+
+def _parts(seen: SeenLayer) -> dict[str, tuple[Part, Tensor]]:
+    """Each part with its input in this run; attention with its mask only where that hides any."""
+    mask, attention = seen.run.build_mask(), seen.block.get_submodule("attention")
+    parts: dict[str, tuple[Part, Tensor]] = {
+        "feed_forward": (seen.block.get_submodule("feed_forward"), seen.x),
+        "unmasked": (attention, seen.attention_x),
+    }
+    if mask is not None and not bool(mask.all()):
+        parts["masked"] = partial(attention, mask=mask), seen.attention_x
+    return parts
 
 
 def permutation(n: int, seed: int) -> Tensor:

@@ -1,17 +1,104 @@
 """The feed-forward layer at other widths: its cost and its output."""
 
-from typing import cast
+from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
 from blocks.cost.parameters import count_parameters
-from blocks.inspection.wide import layer_alone
+from blocks.inspection.wide import SeenLayer, layer_alone
+from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.layers import ParallelLayer
 from blocks.model.residual import Residual
 
 RATIOS = (1, 2, 3, 4, 5, 6, 7, 8)
+
+
+class Width(NamedTuple):
+    """A feed-forward layer of d_ff = ratio · d_model with random weights.
+
+    `parameters` and `flops` (per token) by formula; `write_rms`: RMS of its output for the layer's
+    real input, `stream_rms` of what that is added to; `change` (relative) of the layer's output.
+    """
+
+    ratio: int
+    parameters: int
+    flops: int
+    write_rms: float
+    stream_rms: float
+    change: float
+
+
+@dataclass(frozen=True)
+class WidthFacts:
+    """A feed-forward layer at several widths, weights drawn from `seed`, and as it is in its run.
+
+    `own_write`: RMS of what it writes there; `is_random`: whether its own weights are from the seed
+    too.
+    """
+
+    widths: tuple[Width, ...]
+    seed: int
+    own_ratio: float
+    own_write: float
+    is_random: bool
+
+    @property
+    def growth(self) -> float:
+        """How many times the parameters of the narrowest the widest has."""
+        return self.widths[-1].parameters / self.widths[0].parameters
+
+    @property
+    def repeats_own(self) -> bool:
+        """Whether the same weights as the run's are among them."""
+        return self.is_random and self.own_ratio == int(self.own_ratio)
+
+
+def width_facts(seen: SeenLayer, widths: tuple[Width, ...]) -> WidthFacts:
+    """What was measured at some widths, beside the layer itself."""
+    run = seen.run
+    return WidthFacts(
+        widths=widths,
+        seed=run.seed,
+        own_ratio=run.config.d_ff / run.config.d_model,
+        own_write=rms(seen.feed_forward_out),
+        is_random=not run.weights,
+    )
+
+
+def measure_width(seen: SeenLayer, own: Tensor, ratio: int) -> Width:
+    """Run the layer at another width on its real input; `own` is its `own_output`."""
+    run, config = seen.run, at_ratio(seen.run.config, ratio)
+    dtype = devices.DTYPES[run.dtype]
+    write = at_width(config, seen.layer, seen.x, seed=run.seed, device=run.device, dtype=dtype)
+    after = with_write(seen.block, seen.stream, seen.attention_out, write)
+    return Width(
+        ratio=ratio,
+        parameters=count_wide(config),
+        flops=flops_per_token(config),
+        write_rms=rms(write),
+        stream_rms=rms(seen.stream),
+        change=relative_change(after, own),
+    )
+
+
+def own_output(seen: SeenLayer) -> Tensor:
+    """What the layer itself gives, in evaluation: (batch, seq, d_model)."""
+    with torch.no_grad():
+        write = seen.block.get_submodule("feed_forward")(seen.x)
+    return with_write(seen.block, seen.stream, seen.attention_out, write)
+
+
+def at_ratio(config: ModelConfig, ratio: int) -> ModelConfig:
+    """The same model with d_ff = ratio · d_model."""
+    return config.replace(d_ff=ratio * config.d_model)
+
+
+def affordable_ratios(config: ModelConfig, dtype: torch.dtype, budget: int) -> tuple[int, ...]:
+    """The ratios at which the layer alone stays within `budget` bytes."""
+    return tuple(r for r in RATIOS if is_affordable(at_ratio(config, r), dtype, budget))
 
 
 def count_wide(config: ModelConfig) -> int:

@@ -1,14 +1,23 @@
 """Where a router sends the tokens: who goes to which expert, and who finds no room."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from blocks.cost.parameters import active_parameters, total_parameters
+from blocks.inspection.ratios import flops_per_token
+from blocks.inspection.wide import SeenLayer, layer_alone, pass_alone
+from blocks.model import devices
+from blocks.model.config import ModelConfig
 from blocks.model.experts import expert_room
 from blocks.observe.recording import Recording
+
+DEMO: dict[str, Any] = {"n_experts": 8, "n_active_experts": 2}
+MOST_UNITS = 10**6  # of one dense layer that holds those of all experts
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +79,161 @@ def imbalance(found: Routing) -> float:
 def passed_by(found: Routing) -> NDArray[np.bool_]:
     """Which tokens found no room with any of their experts: (tokens,)."""
     return np.asarray(found.kept.sum(axis=1) == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class RoutingFacts:
+    """Where a router sends the tokens of a layer, and how full the experts are.
+
+    `is_own`: the layer has experts; otherwise a random router (`seed`) of some that it might have
+    was run on its input. `probs` (token, expert), `choices` and `labels` are of the first sequence;
+    all else is over the batch. `choices`: token, expert, rank (from 0), weight (what the expert's
+    output is multiplied by), share (probability), is_kept; `load`: see `load`. `token` and `expert`
+    are looked at.
+    """
+
+    is_own: bool
+    seed: int | None
+    n_active: int
+    token: int
+    expert: int | None
+    labels: tuple[str, ...]
+    probs: NDArray[np.float32]
+    choices: pd.DataFrame
+    load: pd.DataFrame
+    room: int
+    imbalance: float
+    n_dropped: int
+    n_passed: int
+
+    @property
+    def of_token(self) -> pd.DataFrame:
+        """The choices of the token that is looked at, the likeliest first."""
+        return self.choices[self.choices["token"] == self.token].sort_values("rank")
+
+    @property
+    def even_share(self) -> float:
+        """How often each expert would be chosen, were all chosen alike."""
+        return float(self.load["asked"].mean())
+
+
+class Layout(NamedTuple):
+    """A whole model: its parameters, those that one token uses, FLOPs of a layer for a token."""
+
+    n_experts: int
+    n_active: int
+    d_ff: int
+    total: int
+    active: int
+    flops: int
+
+
+@dataclass(frozen=True)
+class LayoutFacts:
+    """A mixture, the same with one dense layer, and one dense layer with the units of all experts.
+
+    The last is None where it would be too large; `config` is that of the mixture.
+    """
+
+    config: ModelConfig
+    mixture: Layout
+    dense: Layout
+    wide: Layout | None
+
+    @property
+    def layouts(self) -> tuple[Layout, ...]:
+        """Those that there are."""
+        return (self.mixture, self.dense, *([self.wide] if self.wide else []))
+
+    @property
+    def active_share(self) -> float:
+        """The share of the mixture's parameters that a token uses."""
+        return self.mixture.active / self.mixture.total
+
+    @property
+    def growth(self) -> float:
+        """How many times the parameters of the dense model the mixture has."""
+        return self.mixture.total / self.dense.total
+
+    @property
+    def flops_growth(self) -> float:
+        """How many times the FLOPs of the dense layer a token takes."""
+        return self.mixture.flops / self.dense.flops
+
+
+def mixture(config: ModelConfig) -> ModelConfig:
+    """A configuration with experts: the same, or some in place of its dense layers."""
+    return config if config.n_experts > 1 else config.replace(**DEMO)
+
+
+def route(seen: SeenLayer) -> Routing:
+    """Where the router of a layer sends the tokens; of a dense one, a random router of its seed."""
+    run = seen.run
+    if run.config.n_experts > 1:
+        return routing(seen.seen, seen.layer, run.config.feed_forward.expert_capacity)
+    dtype = devices.DTYPES[run.dtype]
+    config = mixture(run.config)
+    layer = layer_alone(config, seen.layer, seed=run.seed, device=run.device, dtype=dtype)
+    return routing(pass_alone(layer, seen.x), seen.layer, 0.0)
+
+
+def routing_facts(seen: SeenLayer, found: Routing, expert: int, token: int) -> RoutingFacts:
+    """What the routes of a layer (see `route`) come to, at a token and over all."""
+    run, n = seen.run, seen.run.input.shape[1]
+    is_own = run.config.n_experts > 1
+    return RoutingFacts(
+        is_own=is_own,
+        seed=None if run.weights and is_own else run.seed,
+        n_active=found.index.shape[1],
+        token=token,
+        expert=expert if is_own else None,
+        labels=run.input.labels,
+        probs=found.probs[:n],
+        choices=choices(found, n),
+        load=load(found),
+        room=found.room,
+        imbalance=imbalance(found),
+        n_dropped=int((~found.kept).sum()),
+        n_passed=int(passed_by(found).sum()),
+    )
+
+
+def choices(found: Routing, n_tokens: int) -> pd.DataFrame:
+    """One row a choice of the first tokens: token, expert, rank, weight, share, is_kept."""
+    k = found.index.shape[1]
+    token, index = np.repeat(np.arange(n_tokens), k), found.index[:n_tokens].ravel()
+    return pd.DataFrame(
+        {
+            "token": token,
+            "expert": index,
+            "rank": np.tile(np.arange(k), n_tokens),
+            "weight": found.weight[:n_tokens].ravel(),
+            "share": found.probs[token, index],
+            "is_kept": found.kept[:n_tokens].ravel(),
+        }
+    )
+
+
+def layout_facts(config: ModelConfig) -> LayoutFacts:
+    """What experts add in parameters and in FLOPs (see `mixture`); exact."""
+    config = mixture(config)
+    dense = config.replace(n_experts=1, expert_capacity=0.0)
+    n_units = config.n_experts * config.d_ff
+    return LayoutFacts(
+        config=config,
+        mixture=layout(config),
+        dense=layout(dense),
+        wide=layout(dense.replace(d_ff=n_units)) if n_units <= MOST_UNITS else None,
+    )
+
+
+def layout(config: ModelConfig) -> Layout:
+    """Parameters and FLOPs of one configuration."""
+    return Layout(
+        n_experts=config.n_experts,
+        n_active=config.n_active_experts,
+        d_ff=config.d_ff,
+        total=total_parameters(config),
+        active=active_parameters(config),
+        flops=flops_per_token(config),
+    )

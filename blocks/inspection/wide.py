@@ -1,6 +1,7 @@
 """What happens inside one feed-forward layer, or inside one expert of it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -8,8 +9,10 @@ from torch import Tensor, nn
 from blocks.model.config import ModelConfig
 from blocks.model.experts import MixtureOfExperts, build_feed_forward
 from blocks.model.initialize import initialize
+from blocks.model.kinds import NormPlacement
 from blocks.model.probe import Stage, name_probes
 from blocks.observe.recording import Recording, record
+from blocks.observe.run import Run
 from blocks.observe.wiring import wiring
 
 
@@ -29,9 +32,80 @@ class Wide:
     gate: Tensor | None = None
 
 
+class Place(NamedTuple):
+    """Where numbers come from: layer and expert (None: the layer is dense), counted from 0.
+
+    `n_tokens` of the batch went through it; `seed`: of its random weights, None where they were
+    learned.
+    """
+
+    layer: int
+    expert: int | None
+    n_tokens: int
+    seed: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class SeenLayer:
+    """One layer of a run, and what happened inside its feed-forward part.
+
+    All tensors are (batch, seq, d_model): `x` is the input of the feed-forward part, `attention_x`
+    that of attention, `attention_out` and `feed_forward_out` their outputs, `stream` what the
+    feed-forward part adds to.
+    `inside`: every expert, or the one dense layer.
+    """
+
+    run: Run
+    layer: int
+    block: nn.Module
+    x: Tensor
+    attention_x: Tensor
+    attention_out: Tensor
+    feed_forward_out: Tensor
+    stream: Tensor
+    seen: Recording
+    inside: tuple[Wide, ...]
+
+    def place(self, expert: int = 0) -> Place:
+        """Where the numbers of an expert, or of the dense layer, come from."""
+        run, n_tokens = self.run, len(self.inside[expert].token)
+        is_dense = run.config.n_experts == 1
+        seed = None if run.weights else run.seed
+        return Place(self.layer, None if is_dense else expert, n_tokens, seed)
+
+    def given(self, expert: int = 0) -> tuple[int, ...]:
+        """The tokens of the first sequence that were sent to it, counted from 0."""
+        found = self.inside[expert].token.cpu().numpy()
+        return tuple(found[found < self.run.input.shape[1]].tolist())
+
+
+def see_layer(run: Run, model: nn.Module, seen: Recording, layer: int) -> SeenLayer:
+    """Run the feed-forward part of a layer on what it read in `seen`, the recording of `run`."""
+    block = cast(nn.ModuleList, model.layers)[layer]
+    x = seen.tensor(read_by(run.config, "feed_forward_out", layer), layer)
+    module = block.get_submodule("feed_forward")
+    passed = pass_alone(module, x)
+    is_parallel = run.config.norm.norm_placement is NormPlacement.PARALLEL
+    return SeenLayer(
+        run=run,
+        layer=layer,
+        block=block,
+        x=x,
+        attention_x=seen.tensor(read_by(run.config, "attention_out", layer), layer),
+        attention_out=seen.tensor("attention_out", layer),
+        feed_forward_out=seen.tensor("feed_forward_out", layer),
+        stream=seen.tensor("resid_pre" if is_parallel else "resid_mid", layer),
+        seen=passed,
+        inside=tuple(see_all(module, passed, layer)),
+    )
+
+
 def read_by(config: ModelConfig, stage: str, layer: int) -> str:
-    """The stage that `stage` of a layer reads: `feed_forward_out`, say, or `attention_out`."""
-    return next(step.reads[0] for step in wiring(config, layer) if step.stage == stage)
+    """The stage that `stage` of a layer reads: `feed_forward_out`, say, or `attention_out`.
+
+    Raises `KeyError` where the layer has no such stage.
+    """
+    return {step.stage: step for step in wiring(config, layer)}[stage].reads[0]
 
 
 def layer_alone(
