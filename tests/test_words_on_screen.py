@@ -3,11 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from source_walk import Function, functions, is_kept, parameters, reaching, sources, uses
 
-ROOT = Path(__file__).parents[1]
 PROSE = re.compile(r"[A-Za-z][a-z]+ [A-Za-z]*[a-z]{2}|^[A-Z][a-z]{2,}$")
 MARKUP = re.compile(r":material/\w+:|:[a-z]+(-badge)?\[|<[^>]*>|%\{[^}]*\}|\$[^$]*\$")
 SHOWING = (
@@ -31,13 +30,6 @@ NO_SCREEN = (
     "pages/ui/fields.py: the small robot",
     "pages/panels/normalization/depth_facts.py: sorting",
 )
-
-
-@pytest.fixture(scope="module")
-def sources() -> dict[str, ast.Module]:
-    """The code of the app, by path."""
-    paths = (ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")))
-    return {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text("utf-8")) for p in paths}
 
 
 def is_no_screen(node: ast.AST) -> bool:
@@ -94,8 +86,8 @@ def bare(tree: ast.AST) -> list[str]:
     return [text for text in {*prose, *labels} if not NO_WORDS.fullmatch(text)]
 
 
-def test_no_word_is_shown_in_english_alone(sources: dict[str, ast.Module]):
-    found = [f"{path}: {text}" for path, tree in sources.items() for text in bare(tree)]
+def test_no_word_is_shown_in_english_alone():
+    found = [f"{path}: {text}" for path, tree in sources().items() for text in bare(tree)]
     assert [each for each in found if not each.startswith(NO_SCREEN)] == []
 
 
@@ -116,55 +108,7 @@ def test_such_a_word_is_found(source: str):
     assert bare(ast.parse(source))
 
 
-Function = tuple[str, str]  # module, name
-
-
-def named(tree: ast.AST) -> dict[str, Function]:
-    """What a module's names stand for: its own functions, and what it imports from pages."""
-    found = {
-        alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pages")
-        for alias in node.names
-    }
-    return found | {f.name: ("", f.name) for f in tree.body if isinstance(f, ast.FunctionDef)}
-
-
-def own_names(function: ast.FunctionDef) -> set[str]:
-    """What a function is given, and what it binds itself."""
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    given = (node.arg for node in ast.walk(function) if isinstance(node, ast.arg))
-    return {*given, *(name.id for name in names if isinstance(name.ctx, ast.Store))}
-
-
-def used(function: ast.FunctionDef, module: str, names: dict[str, Function]) -> set[Function]:
-    """The functions that a function names, by module."""
-    found, own = set(), own_names(function)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id in names.keys() - own:
-            home, name = names[node.id]
-            found.add((home or module, name))
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in names:
-            found.add((".".join(names[ast.unparse(node.value)]), node.attr))
-    return found
-
-
-def speaking(uses: dict[Function, set[Function]]) -> set[Function]:
-    """The functions whose answer may depend on the language."""
-    found = {
-        ("pages.ui.language", name) for name in ("_", "ngettext", "say_fault", "current_language")
-    }
-    while more := {name for name, others in uses.items() if others & found} - found:
-        found |= more
-    return found
-
-
-def is_kept(function: ast.FunctionDef) -> bool:
-    return any("cache" in ast.unparse(decorator) for decorator in function.decorator_list)
-
-
-def parameters(function: ast.FunctionDef) -> set[str]:
-    return {argument.arg for argument in function.args.args}
+SPEAKING = ("_", "ngettext", "say_fault", "current_language")
 
 
 def calls_what_it_is_given(function: ast.FunctionDef) -> bool:
@@ -179,26 +123,17 @@ def calls_what_it_is_given(function: ast.FunctionDef) -> bool:
 
 def kept_without_language(trees: dict[str, ast.Module]) -> list[Function]:
     """Functions whose answers are kept, are words or may be, and the same for all languages."""
-    modules = {path.removesuffix(".py").replace("/", "."): tree for path, tree in trees.items()}
-    functions = {
-        (module, node.name): node
-        for module, tree in modules.items()
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef)
-    }
-    names = {module: named(tree) for module, tree in modules.items()}
-    uses = {key: used(node, key[0], names[key[0]]) for key, node in functions.items()}
-    speak = speaking(uses)
+    speak = reaching(uses(trees), {("pages.ui.language", name) for name in SPEAKING})
     return [
         key
-        for key, node in functions.items()
+        for key, node in functions(trees).items()
         if is_kept(node) and (key in speak or calls_what_it_is_given(node))
         if "language" not in parameters(node)
     ]
 
 
-def test_what_is_kept_of_words_is_kept_by_language(sources: dict[str, ast.Module]):
-    assert kept_without_language(sources) == []
+def test_what_is_kept_of_words_is_kept_by_language():
+    assert kept_without_language(sources()) == []
 
 
 @pytest.mark.parametrize(

@@ -33,16 +33,22 @@ class Shuffled(NamedTuple):
 
 @dataclass(frozen=True)
 class ShuffleFacts:
-    """What shuffling `n_tokens` tokens changes in each part; the most of `n_orders` orders."""
+    """What shuffling `n_tokens` tokens changes in each part; the most of `n_orders` orders.
 
-    parts: tuple[Shuffled, ...]
+    `masked` is None where the run has no mask that hides any token.
+    """
+
+    feed_forward: Shuffled
+    unmasked: Shuffled
+    masked: Shuffled | None
     n_tokens: int
     n_orders: int
     position_kind: PositionKind
 
-    def part(self, name: str) -> Shuffled | None:
-        """One of the parts; None where the run has no mask."""
-        return next((each for each in self.parts if each.part == name), None)
+    @property
+    def parts(self) -> tuple[Shuffled, ...]:
+        """Those that there are."""
+        return (self.feed_forward, self.unmasked, *([self.masked] if self.masked else []))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +76,19 @@ def shuffle_facts(seen: SeenLayer) -> ShuffleFacts:
     run = seen.run
     drawn = orders(run.input.shape[1], run.seed, N_ORDERS)
     limit = COARSE_ROUNDING if run.dtype in ("float16", "bfloat16") else ROUNDING
-    found = []
+    found = {}
     for name, (part, x) in _parts(seen).items():
         difference, size = _shuffled(part, x, drawn)
         is_rounding = difference <= limit * max(size, 1e-9)
-        found.append(Shuffled(name, difference, size, is_rounding))
-    kind = run.config.position.position_kind
-    return ShuffleFacts(tuple(found), run.input.shape[1], len(drawn), kind)
+        found[name] = Shuffled(name, difference, size, is_rounding)
+    return ShuffleFacts(
+        feed_forward=found["feed_forward"],
+        unmasked=found["unmasked"],
+        masked=found.get("masked"),
+        n_tokens=run.input.shape[1],
+        n_orders=len(drawn),
+        position_kind=run.config.position.position_kind,
+    )
 
 
 def reach_facts(seen: SeenLayer, token: int) -> ReachFacts:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from blocks import ConfigError
 from pages.figures.beside import are_same, on_one_scale
+from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
@@ -22,28 +23,46 @@ INK = {"light": "#1e293b", "dark": "#e2e8f0"}
 CANNOT_BE_DRAWN = (IndexError, KeyError, ValueError, ConfigError)
 Draw = Callable[..., Any]
 Describe = Callable[..., str]
+Facts = Callable[..., Any]
 OnClick = Callable[[list[Any]], None] | None
 Values = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A function of a page, as a key: Streamlit makes a new one at every rerun, of equal code."""
+
+    function: Draw = field(compare=False)
+    code: CodeType
+    facts: Facts | None
+
+    def of(self, values: Values) -> Any:
+        """What is drawn of these values, or of the facts about them."""
+        if self.facts is None:
+            return self.function(*values)
+        return self.function(self.facts(*values), _=_)
 
 
 def show(
     draw: Draw,
     *values: Hashable,
+    facts: Facts | None = None,
     key: str,
-    alt: Describe,
+    alt: Describe | None = None,
     on_click: OnClick = None,
 ) -> None:
-    """Show what `draw(*values)` draws; `alt(*values)` says it in words.
+    """Show what `draw(facts(*values), _=_)` draws, or without `facts` what `draw(*values)` does.
 
-    Both are kept: equal values give the same picture. `on_click` gets the customdata of the mark
-    that was clicked. Where a configuration is kept as A, its picture stands beside on the same
-    scales, if the values name the run of the page.
+    The picture says itself what it shows, unless `alt(*values)` does. Both are kept: equal values
+    give the same picture. `on_click` gets the customdata of the mark that was clicked. Where a
+    configuration is kept as A, its picture stands beside on the same scales, if the values name the
+    run of the page.
     """
-    other = beside.with_a(values)
+    work, other = _work(draw, facts), beside.with_a(values)
     if other is not None:
-        _show_two(draw, values, other, key=key, alt=alt, on_click=on_click)
+        _show_two(work, values, other, key=key, alt=alt, on_click=on_click)
         return
-    _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
+    _show_b(work, values, key=key, alt=alt, on_click=on_click)
 
 
 def columns(spec: Any, **more: Any) -> Sequence[Any]:
@@ -53,47 +72,56 @@ def columns(spec: Any, **more: Any) -> Sequence[Any]:
     return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 
 
-def _show_one(
-    figure: Any, values: Values, *, key: str, alt: Describe, on_click: OnClick = None
+def _show_b(
+    work: Work, values: Values, *, key: str, alt: Describe | None, on_click: OnClick
 ) -> None:
+    """The picture of what is set now."""
+    language, look = current_language(), _look()
+    figure = _drawn(work, values, language, look)
+    text = _described(work, alt, values, language, look)
+    _show_one(figure, key=key, alt=text, on_click=on_click)
+
+
+def _show_one(figure: Any, *, key: str, alt: str, on_click: OnClick = None) -> None:
     st.plotly_chart(
         figure,
         key=key,
         config=_config(key),
-        alt=_described(alt, values, current_language()),
+        alt=alt,
         selection_mode="points",
         on_select=(lambda: _clicked(key, on_click)) if on_click else "ignore",
     )
 
 
 def _show_two(
-    draw: Draw, values: Values, other: Values, *, key: str, alt: Describe, on_click: OnClick
+    work: Work, values: Values, other: Values, *, key: str, alt: Describe | None, on_click: OnClick
 ) -> None:
     """A as it was kept, and beside it B, which is set now and can be clicked."""
-    name = beside.name_of_a()
+    name, seen_as = beside.name_of_a(), (current_language(), _look())
     try:
-        b, a = _two_drawn(_work(draw), values, other, current_language(), _look())
-        _described(alt, other, current_language())
+        b, a = _two_drawn(work, values, other, *seen_as)
+        alt_a = _described(work, alt, other, *seen_as)
     except CANNOT_BE_DRAWN:
         text = _(
             "A · {name}: no such picture: it lacks this layer, head or token, or is too large "
             "to be built here."
         )
         st.caption(text.format(name=name))
-        _show_one(drawn(draw, *values), values, key=key, alt=alt, on_click=on_click)
+        _show_b(work, values, key=key, alt=alt, on_click=on_click)
         return
+    alt_b = _described(work, alt, values, *seen_as)
     if are_same(a, b):
-        _show_one(b, values, key=key, alt=alt, on_click=on_click)
+        _show_one(b, key=key, alt=alt_b, on_click=on_click)
         st.caption(_("A · {name}: this picture is the same.").format(name=name))
         return
     left, right = st.columns(2)
     with left:
         st.caption(_("A · {name}, as it was kept").format(name=name))
-        _show_one(a, other, key=f"{key}_a", alt=alt)
+        _show_one(a, key=f"{key}_a", alt=alt_a)
     with right:
         clicked = _("B · current setting: click to choose here")
         st.caption(clicked if on_click else _("B · current setting"))
-        _show_one(b, values, key=key, alt=alt, on_click=on_click)
+        _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 
 def show_now(figure: Any, *, key: str, alt: str) -> None:
@@ -101,9 +129,9 @@ def show_now(figure: Any, *, key: str, alt: str) -> None:
     st.plotly_chart(_look().given_to(figure), key=key, config=_config(key), alt=alt)
 
 
-def drawn(draw: Draw, *values: Hashable) -> Any:
-    """The figure that `draw(*values)` draws, in the reader's language and theme."""
-    return _drawn(_work(draw), values, current_language(), _look())
+def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:
+    """The figure that `show` would show, in the reader's language and theme."""
+    return _drawn(_work(draw, facts), values, current_language(), _look())
 
 
 class Look(NamedTuple):
@@ -123,16 +151,8 @@ def _look() -> Look:
     return Look(st.context.theme.type or "light", present.is_on())
 
 
-@dataclass(frozen=True)
-class Work:
-    """A function of a page, as a key: Streamlit makes a new one at every rerun, of equal code."""
-
-    function: Draw = field(compare=False)
-    code: CodeType
-
-
-def _work(draw: Draw) -> Work:
-    return Work(draw, draw.__code__)
+def _work(draw: Draw, facts: Facts | None) -> Work:
+    return Work(draw, draw.__code__, facts)
 
 
 @functools.lru_cache(maxsize=64)
@@ -145,12 +165,14 @@ def _two_drawn(
 
 
 @functools.lru_cache(maxsize=256)
-def _drawn(work: Work, values: tuple[Hashable, ...], language: str, look: Look) -> Any:
-    return look.given_to(work.function(*values))
+def _drawn(work: Work, values: Values, language: str, look: Look) -> Any:
+    return look.given_to(work.of(values))
 
 
 @functools.lru_cache(maxsize=256)
-def _described(alt: Describe, values: tuple[Hashable, ...], language: str) -> str:
+def _described(work: Work, alt: Describe | None, values: Values, language: str, look: Look) -> str:
+    if alt is None:
+        return described(_drawn(work, values, language, look), _=_)
     return alt(*values)
 
 

@@ -1,6 +1,7 @@
 """What is said of a run beside its pictures; of A as well, where it stands beside B."""
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import streamlit as st
 
@@ -9,17 +10,27 @@ from pages.ui.compare import beside
 from pages.ui.language import _
 
 
-def say(describe: Callable[..., str], *values: Hashable) -> None:
-    """Say `describe(*values)`; `values` name the run, and nothing that was read off it before."""
-    st.info(_of_both(describe, values), icon=":material/lightbulb:")
+def say(
+    describe: Callable[..., str], *values: Hashable, facts: Callable[..., Any] | None = None
+) -> None:
+    """Say `describe(facts(*values))`, or without `facts` `describe(*values)`.
+
+    `values` name the run, and nothing that was read off it before.
+    """
+    st.info(_of_both(describe, values, facts), icon=":material/lightbulb:")
 
 
-def _of_both(describe: Callable[..., str], values: tuple[Hashable, ...]) -> str:
-    said, other = describe(*values), beside.with_a(values)
+def _of_both(
+    describe: Callable[..., str], values: tuple[Hashable, ...], facts: Callable[..., Any] | None
+) -> str:
+    def said_of(given: tuple[Hashable, ...]) -> str:
+        return describe(facts(*given)) if facts else describe(*given)
+
+    said, other = said_of(values), beside.with_a(values)
     if other is None:
         return said
     try:
-        said_of_a = describe(*other)
+        said_of_a = said_of(other)
     except CANNOT_BE_DRAWN:
         return said
     if said_of_a == said:

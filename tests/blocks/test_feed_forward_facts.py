@@ -135,15 +135,15 @@ def test_the_layouts_are_counted():
 
 def test_shuffled_tokens():
     facts = permuted.shuffle_facts(seen(position_kind="none"))
-    assert facts.part("feed_forward").is_rounding and facts.part("unmasked").is_rounding
-    assert not facts.part("masked").is_rounding and facts.n_tokens == 5
+    assert facts.feed_forward.is_rounding and facts.unmasked.is_rounding
+    assert not facts.masked.is_rounding and facts.n_tokens == 5
 
 
 def test_without_a_mask_there_is_no_masked_attention():
     run = Run(config=toy(), input=Input(tokens=WORDS), mask=MaskConfig(mask_kind=MaskKind.NONE))
     model = run.build()
     found = wide.see_layer(run, model, run.record(model), 0)
-    assert permuted.shuffle_facts(found).part("masked") is None
+    assert permuted.shuffle_facts(found).masked is None
 
 
 def test_the_reach_of_a_token():

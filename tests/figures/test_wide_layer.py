@@ -1,10 +1,21 @@
 """Pictures of the wide layer: what is drawn, and that all words are translated."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, same, visible, words_that_slipped_by
 
+from blocks import ModelConfig
+from blocks.inspection.activations import ActivationFacts, Standing, same_bend
+from blocks.inspection.permuted import ReachFacts
+from blocks.inspection.ratios import Width, WidthFacts
+from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
+from blocks.inspection.units import GateFacts, LayersFacts, LayerUnits, UnitFacts, UnitTokens
+from blocks.inspection.wide import Place
+from blocks.model.kinds import Activation
 from pages.panels.feed_forward import (
     activation_picture,
     experts_picture,
@@ -29,10 +40,15 @@ def curve_table() -> pd.DataFrame:
     )
 
 
+PLACE = Place(layer=1, expert=None, n_tokens=N, seed=0)
+
+
 def bends(chosen: str = "relu", _=same):
-    groups = [("relu", "given"), ("glu", "given 2"), ("gelu", "given 3")]
+    standing = Standing(0.5, 0.5, 0.5, 0.0, outside=0.0, reach=4.0)
     spread = pd.DataFrame({"value": [-1.0, 1.0], "share": [0.25, 0.5]})
-    return activation_picture.bends(curve_table(), groups, spread, chosen=chosen, _=_)
+    facts = ActivationFacts(PLACE, Activation(chosen), standing, curve_table(), spread)
+    names = [f"given {i}" for i in range(len(same_bend()))]
+    return activation_picture.bends(facts, names, _=_)
 
 
 def strongest(n: int = N_UNITS) -> pd.DataFrame:
@@ -41,79 +57,104 @@ def strongest(n: int = N_UNITS) -> pd.DataFrame:
     return pd.DataFrame({**table, "hidden": -number * number})
 
 
-PARTS = (("gate", "given"), ("up", "given"), ("hidden", "given"))
+def gate(token: int = 1, selected: int = 20, *, is_gated: bool = True) -> GateFacts:
+    shares, numbers = (0.1, 0.2, 0.3, 0.4, 1.0), tuple(range(N))
+    shown = token, TOKENS[1], selected, strongest()
+    return GateFacts(PLACE, is_gated, *shown, 0.4, shares, numbers, TOKENS)
 
 
 def factors(selected: int = 20, _=same):
-    return activation_picture.factors(strongest(), PARTS, token=TOKENS[1], selected=selected, _=_)
+    return activation_picture.factors(gate(selected=selected), _=_)
 
 
 def closed(pinned: int = 1, _=same):
-    shares = [0.1, 0.2, 0.3, 0.4, 1.0]
-    return activation_picture.closed(shares, TOKENS, tuple(range(N)), pinned=pinned, _=_)
+    return activation_picture.closed(gate(pinned), _=_)
 
 
 def per_layer(n: int = 3, _=same):
-    table = pd.DataFrame({"layer": range(n), "dead": 0.1, "saturated": 0.2, "active": 0.5})
-    return units_picture.per_layer(table, selected=1, _=_)
+    layers = tuple(LayerUnits(layer, 0.1, 0.2, 0.5) for layer in range(n))
+    return units_picture.per_layer(LayersFacts(layers, selected=1), _=_)
 
 
 def unit_table() -> pd.DataFrame:
     shares = [0.0, 1.0, 0.5, 0.0, 0.25, 0.75]
-    return pd.DataFrame({"unit": range(6), "active_share": shares, "is_dead": [True] + [False] * 5})
+    dead = {"is_dead": [True] + [False] * 5, "is_saturated": False}
+    return pd.DataFrame({"unit": range(6), "active_share": shares, **dead})
 
 
 def by_activity(_=same):
-    return units_picture.by_activity(unit_table(), (2, 4), selected=5, _=_)
+    facts = UnitFacts(PLACE, off_is_zero=True, units=unit_table(), shown=(2, 4), selected=5)
+    return units_picture.by_activity(facts, _=_)
+
+
+def unit_tokens(hidden, units=(7, 9), tokens=TOKENS, numbers=tuple(range(N)), *, unit=9, pinned=2):
+    return UnitTokens(unit, pinned, 0.5, 0.0, units, tuple(numbers), tuple(tokens), hidden)
 
 
 def unit_map(pinned: int = 2, numbers=tuple(range(N)), _=same):
     hidden = np.arange(2 * N, dtype=float).reshape(2, N) - 3
-    given = (hidden, (7, 9), TOKENS, numbers)
-    return units_picture.unit_map(*given, selected=9, pinned=pinned, _=_)
+    facts = unit_tokens(hidden, numbers=numbers, pinned=pinned)
+    return units_picture.unit_map(facts, _=_)
 
 
 def exciting(_=same):
-    table = pd.DataFrame({"number": [4, 0], "label": [TOKENS[4], TOKENS[0]], "hidden": [2.0, -1.0]})
-    return units_picture.exciting(table, unit=7, pinned=0, _=_)
-
-
-def ratio_table() -> pd.DataFrame:
-    n = np.arange(1, 4)
-    return pd.DataFrame(
-        {"ratio": n, "parameters": 100 * n, "flops": 200 * n, "write_rms": n / 10, "change": n / 9}
+    facts = unit_tokens(
+        np.array([[-1.0, 2.0]]), (7,), (TOKENS[0], TOKENS[4]), (0, 4), unit=7, pinned=0
     )
+    return units_picture.exciting(facts, _=_)
+
+
+WIDTHS = WidthFacts(
+    widths=tuple(Width(n, 100 * n, 200 * n, n / 10, 1.0, n / 9) for n in (1, 2, 3)),
+    seed=0,
+    own_ratio=2.5,
+    own_write=9.0,
+    is_random=True,
+)
 
 
 def chosen_table() -> pd.DataFrame:
     table = {"token": [0, 0, 1], "expert": [1, 0, 1], "rank": [0, 1, 0]}
-    more = {"weight": [0.7, 0.3, 0.0], "is_kept": [True, True, False], "hover": ["given"] * 3}
+    more = {"weight": [0.7, 0.3, 0.0], "share": 0.5, "is_kept": [True, True, False]}
     return pd.DataFrame({**table, **more})
 
 
-def routes(chosen=None, selected: int = 1, _=same):
-    table = chosen_table() if chosen is None else chosen
-    probs = np.full((N, 2), 0.5)
-    return experts_picture.routes(probs, table, TOKENS, selected=selected, pinned=0, _=_)
+def routing(chosen=None, expert: int | None = 1, room: int = 2) -> RoutingFacts:
+    return RoutingFacts(
+        is_own=expert is not None,
+        seed=0,
+        n_active=2,
+        token=0,
+        expert=expert,
+        labels=TOKENS,
+        probs=np.full((N, 2), 0.5),
+        choices=chosen_table() if chosen is None else chosen,
+        load=pd.DataFrame({"expert": [0, 1], "asked": [1, 2], "kept": [1, 2], "dropped": [0, 1]}),
+        room=room,
+        imbalance=1.0,
+        n_dropped=1,
+        n_passed=0,
+    )
+
+
+def routes(chosen=None, expert: int | None = 1, _=same):
+    return experts_picture.routes(routing(chosen, expert), _=_)
 
 
 def load(room: int = 2, _=same):
-    table = pd.DataFrame({"expert": [0, 1], "kept": [1, 2], "dropped": [0, 1], "mean_prob": 0.5})
-    return experts_picture.load(table, even=1.5, room=room, _=_)
+    return experts_picture.load(routing(room=room), _=_)
 
 
 def totals(_=same):
-    table = {"label": ["given <b>", "given"], "total": [900, 300], "active": [400, 300]}
-    return experts_picture.totals(pd.DataFrame(table), _=_)
+    mixture, dense = Layout(8, 2, 64, 900, 400, 9), Layout(1, 1, 64, 300, 300, 3)
+    return experts_picture.totals(
+        LayoutFacts(ModelConfig.from_flat({"n_experts": 8}), mixture, dense, None), _=_
+    )
 
 
 def reached(_=same):
     moved = pd.DataFrame({"feed_forward": [0, 1.2, 0, 0, 0], "attention": [0, 1, 0.5, 0.3, 0.1]})
-    return positions_picture.reach(moved, TOKENS, changed=1, pinned=3, _=_)
-
-
-def widths(_=same):
-    return width_picture.written(ratio_table(), own=2.5, own_rms=9.0, _=_)
+    return positions_picture.reach(ReachFacts(TOKENS, 3, 1, moved, False, False), _=_)
 
 
 PICTURES = {
@@ -124,9 +165,9 @@ PICTURES = {
     "by_activity": by_activity,
     "unit_map": unit_map,
     "exciting": exciting,
-    "cost": lambda _=same: width_picture.cost(ratio_table(), own=2, _=_),
-    "written": widths,
-    "changed": lambda _=same: width_picture.changed(ratio_table(), own=2, _=_),
+    "cost": partial(width_picture.cost, WIDTHS),
+    "written": partial(width_picture.written, WIDTHS),
+    "changed": partial(width_picture.changed, WIDTHS),
     "routes": routes,
     "load": load,
     "totals": totals,
@@ -138,18 +179,18 @@ TERMS = {"hidden", "d_ff", "d_model", "ratio"}
 @pytest.mark.parametrize("name", PICTURES)
 def test_all_words_are_translated_and_all_properties_are_plotlys(name: str):
     assert words_that_slipped_by(PICTURES[name](_=marked)) <= TERMS
-    checked(PICTURES[name]())
+    checked(PICTURES[name](_=same))
 
 
 @pytest.mark.parametrize("name", ["factors", "closed", "unit_map", "exciting", "routes", "reach"])
 def test_tokens_are_text_and_no_markup(name: str):
-    assert not any("<b>球" in text for text in visible(PICTURES[name]()))
+    assert not any("<b>球" in text for text in visible(PICTURES[name](_=same)))
 
 
 def test_the_chosen_activation_is_strong_and_its_flat_ground_grey():
     picture = bends("relu")
     strong = [t for t in picture.data if t.type == "scatter" and t.line.width > 3]
-    assert {(t.name, t.yaxis) for t in strong} == {("given", "y"), ("given", "y2")}
+    assert {(t.name, t.yaxis) for t in strong} == {("given 0", "y"), ("given 0", "y2")}
     (ground,) = picture.layout.shapes
     assert (ground.x0, ground.x1) == (-4, pytest.approx(0.2))  # to where the slope is 1
     assert bends("glu").layout.shapes == ()
@@ -187,10 +228,8 @@ def test_a_click_on_the_map_returns_unit_and_token():
 
 def test_many_cells_are_drawn_by_the_graphics_card():
     many = ["given"] * 256
-    hidden = np.zeros((8, 256))
-    picture = units_picture.unit_map(
-        hidden, tuple(range(8)), many, range(256), selected=0, pinned=0, _=same
-    )
+    facts = unit_tokens(np.zeros((8, 256)), tuple(range(8)), many, range(256), unit=0)
+    picture = units_picture.unit_map(facts, _=same)
     assert (picture.data[1].type, unit_map().data[1].type) == ("scattergl", "scatter")
 
 
@@ -216,10 +255,11 @@ def test_the_pinned_token_has_its_colour_among_the_exciting():
 
 
 def test_far_apart_writes_are_on_a_logarithmic_axis():
-    assert widths().layout.yaxis.type == "log"
-    near = width_picture.written(ratio_table(), own=2, own_rms=0.2, _=same)
+    assert width_picture.written(WIDTHS, _=same).layout.yaxis.type == "log"
+    near = width_picture.written(replace(WIDTHS, own_write=0.2), _=same)
     assert near.layout.yaxis.type == "linear"
-    none = width_picture.written(ratio_table().assign(write_rms=0.0), own=2, own_rms=0.0, _=same)
+    silent = tuple(each._replace(write_rms=0.0) for each in WIDTHS.widths)
+    none = width_picture.written(replace(WIDTHS, widths=silent, own_write=0.0), _=same)
     assert none.layout.yaxis.type == "linear"
 
 
@@ -230,7 +270,7 @@ def test_dropped_choices_are_crossed():
     assert dropped.customdata == ([1, 1],) or list(dropped.customdata) == [[1, 1]]
     assert kept.marker.size[0] > kept.marker.size[1]
     assert len(routes(chosen_table().iloc[:2]).data) == 2
-    assert len(routes(selected=-1).layout.shapes) == 1
+    assert len(routes(expert=None).layout.shapes) == 1
 
 
 def test_the_load_has_its_even_share_and_its_room():

@@ -5,6 +5,8 @@ import re
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
+from pages.ui.link_fields.compare import Kept, text_of
+
 PAGE = "pages/feed_forward.py"
 RANDOM = {"input_kind": "random"}
 SMALL = {"d_model": 32, "n_heads": 4}
@@ -194,3 +196,22 @@ def test_the_text_with_its_experts_is_text():
     (text,) = (each.proto.body for each in at.get("html"))
     ours = r'<span style="[^"<>]*">|</span>|</?small>|</?s>'
     assert "&lt;" in text and "<" not in re.sub(ours, "", text)
+
+
+def test_a_of_other_sizes_stands_beside_with_its_own_numbers():
+    other = {"preset": "course", "d_model": "16", "n_heads": "4", "activation": "relu"}
+    kept = text_of((Kept("A", tuple(other.items())),))
+    at = opened("pages/feed_forward.py", kept=kept, **{**SMALL, "n_layers": 1})
+    assert_works(at)
+    d = 16
+    n_parameters = [2 * d * d * r + d * r + d for r in range(1, 9)]
+    assert figure(at, "ratio_cost_a")["data"][0]["y"] == n_parameters
+    active, of_a = (figure(at, key)["data"][2]["y"] for key in ("layer_units", "layer_units_a"))
+    assert active != of_a
+
+
+def test_a_of_attention_alone_leaves_the_pictures_to_b():
+    kept = text_of((Kept("A", (("preset", "induction"),)),))
+    at = opened("pages/feed_forward.py", kept=kept, panel="dead-units", **SMALL)
+    assert_works(at)
+    assert figure(at, "activity") and "lacks this layer" in said(at)

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from blocks.inspection.activations import ActivationFacts, same_bend
+from blocks.inspection.units import GateFacts
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -29,20 +31,15 @@ ROWS = {"value": [0.64, 1.0], "slope": [0.3, 0.56], "share": [0.0, 0.22]}
 HEIGHT, CURVES_BOTTOM, FLAT = 560, 48, 0.01
 
 
-def bends(
-    curves: pd.DataFrame,
-    groups: Sequence[tuple[str, str]],
-    spread: pd.DataFrame,
-    *,
-    chosen: str,
-    _: Translate,
-) -> Picture:
+def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Picture:
     """φ, φ′ and the pre-activations over one x axis: the chosen kind strong, the others faint.
 
-    `curves`: activation, z, value, slope; `groups`: a kind for each curve to draw and its name;
-    `spread`: value, share. Where |φ′| < 0.01 of the chosen kind the ground is grey.
+    `names`: of each group of kinds that are alike (see `same_bend`). Where |φ′| < 0.01 of the
+    chosen kind the ground is grey.
     """
-    reach = float(curves["z"].max())
+    curves, chosen, reach = facts.curves, facts.chosen, facts.standing.reach
+    kinds = [chosen if chosen in group else group[0] for group in same_bend()]
+    groups = list(zip(kinds, names, strict=True))
     others = [group for group in groups if group[0] != chosen]
     drawn = [
         *((kind, name, DASHES[i % len(DASHES)]) for i, (kind, name) in enumerate(others)),
@@ -56,7 +53,7 @@ def bends(
     own = curves[curves["activation"] == chosen]
     x = {"range": [-reach, reach], "fixedrange": True}
     return figure(
-        [*traces, _count_bars(spread, _)],
+        [*traces, _count_bars(facts.spread, _)],
         title=_("Activation function, its slope, and the inputs of this run"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
@@ -144,19 +141,15 @@ GAP = 0.08
 NAMES = 40
 
 
-def factors(
-    units: pd.DataFrame,
-    parts: Sequence[tuple[str, str]],
-    *,
-    token: str,
-    selected: int,
-    _: Translate,
-) -> Picture:
+def factors(facts: GateFacts, *, _: Translate) -> Picture:
     """The strongest units of one token, a row each, and what multiplies to `hidden` side by side.
 
-    `units`: unit, and a column for each of `parts` (column, what it is called), the last being the
-    product. A click on a bar returns its unit.
+    A click on a bar returns its unit.
     """
+    units, selected = facts.strongest, facts.selected
+    parts = [("pre", "z"), ("hidden", _("hidden = φ(z)"))]
+    if facts.is_gated:
+        parts = [("gate", _("gate φ(z)")), ("up", _("× value")), ("hidden", "= hidden")]
     n, k = len(units), len(parts)
     width = (1 - GAP * (k - 1)) / k
     rows = list(units["unit"])
@@ -174,7 +167,7 @@ def factors(
     marks = [outline(0, rows.index(selected) - 0.5, 1, 1)] if selected in rows else []
     return figure(
         traces,
-        title=_("The strongest units of {token}").format(token=token_label(token)),
+        title=_("The strongest units of {token}").format(token=token_label(facts.token_label)),
         height=TITLE + HEADS + BOTTOM + ROW * n,
         margin=(TITLE + HEADS, BOTTOM),
         bargap=0.25,
@@ -219,18 +212,9 @@ def _head(i: int, width: float, name: str) -> dict[str, Any]:
     return {**place, "yanchor": "bottom", "text": name, "showarrow": False, "font": {"size": 13}}
 
 
-def closed(
-    shares: Sequence[float],
-    tokens: Sequence[str],
-    numbers: Sequence[int],
-    *,
-    pinned: int,
-    _: Translate,
-) -> Picture:
-    """The share of units that are off at each token; a click returns the token's number.
-
-    `numbers`: where each of `tokens` stands in the text, from 0; `pinned` is one of them or none.
-    """
+def closed(facts: GateFacts, *, _: Translate) -> Picture:
+    """The share of units that are off at each token; a click returns the token's number."""
+    shares, tokens, numbers = facts.off_shares, facts.labels, facts.numbers
     room, places = label_room(tokens), list(range(len(tokens)))
     text = _("{number} · {token}: {share:.1%} of the units are off")
     hovers = [
@@ -244,7 +228,7 @@ def closed(
         "marker": {"color": BEFORE},
         "hoverinfo": "skip",
     }
-    marks = [outline(numbers.index(pinned) - 0.5, 0, 1, 1)] if pinned in numbers else []
+    marks = [outline(numbers.index(facts.token) - 0.5, 0, 1, 1)] if facts.token in numbers else []
     return figure(
         [bars, columns(hovers, numbers, 1.0)],
         title=_("Units that are off, at each token"),

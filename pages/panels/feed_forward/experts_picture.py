@@ -1,11 +1,11 @@
 """Where a router sends the tokens, how full the experts are, and what they cost."""
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
     FEED_FORWARD,
@@ -38,25 +38,16 @@ def color_of(expert: int) -> str:
     return COLORS[expert % len(COLORS)]
 
 
-def routes(
-    probs: np.ndarray,
-    chosen: pd.DataFrame,
-    tokens: Sequence[str],
-    *,
-    selected: int,
-    pinned: int,
-    _: Translate,
-) -> Picture:
+def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
     """The router's probability of every expert at every token, and who was chosen.
 
-    `probs`: (token, expert); `chosen`: token, expert, rank (from 0), weight, is_kept, hover.
     A click on a mark returns expert and token.
     """
-    n_tokens, n_experts = probs.shape
-    room = label_room(tokens)
+    n_tokens, n_experts = facts.probs.shape
+    room, chosen = label_room(facts.labels), facts.choices.assign(hover=_hovers(facts, _))
     cells = {
         "type": "heatmap",
-        "z": small(probs.T),
+        "z": small(facts.probs.T),
         "zmin": 0,
         "zmax": 1,
         "colorscale": [list(stop) for stop in PROBABILITY],
@@ -68,14 +59,14 @@ def routes(
         "ygap": 1,
         "showscale": False,
     }
-    marks = [outline(pinned - 0.5, -0.5, 1, n_experts)]
-    if selected >= 0:
-        marks.append(outline(-0.5, selected - 0.5, n_tokens, 1))
+    marks = [outline(facts.token - 0.5, -0.5, 1, n_experts)]
+    if facts.expert is not None:
+        marks.append(outline(-0.5, facts.expert - 0.5, n_tokens, 1))
     kept, dropped = chosen[chosen["is_kept"]], chosen[~chosen["is_kept"]]
     return figure(
         [
             cells,
-            _chosen(kept, n_tokens, _("shown head: larger = more weight")),
+            _chosen(kept, n_tokens, _("chosen: larger = more weight")),
             *_dropped(dropped, _),
         ],
         title=_("Routing: the experts of each token"),
@@ -83,7 +74,7 @@ def routes(
         margin=(TOP, room),
         **legend(),
         xaxis={
-            **token_ticks(tokens, NAMES),
+            **token_ticks(facts.labels, NAMES),
             "tickangle": -55,
             "range": [-0.5, n_tokens - 0.5],
             "automargin": False,
@@ -91,6 +82,22 @@ def routes(
         yaxis=_expert_axis(n_experts, _),
         shapes=marks,
     )
+
+
+def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
+    text = _("{number} · {token} → expert {expert}: choice {rank}, probability {share:.3f}, {fate}")
+    taken, dropped = _("weight {weight:.2f}"), _("dropped: over capacity")
+    return [
+        text.format(
+            number=row.token + 1,
+            token=plain(facts.labels[row.token]),
+            expert=row.expert,
+            rank=row.rank + 1,
+            share=row.share,
+            fate=taken.format(weight=row.weight) if row.is_kept else dropped,
+        )
+        for row in each_row(facts.choices)
+    ]
 
 
 def _expert_axis(n_experts: int, _: Translate) -> dict[str, Any]:
@@ -156,12 +163,9 @@ def _dropped(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
     ]
 
 
-def load(table: pd.DataFrame, *, even: float, room: int, _: Translate) -> Picture:
-    """How many choices fell on each expert: taken, and dropped for want of room.
-
-    `table`: expert, kept, dropped, mean_prob; `even`: an even share; `room`: the most that an
-    expert takes (0: no limit).
-    """
+def load(facts: RoutingFacts, *, _: Translate) -> Picture:
+    """How many choices fell on each expert: taken, and dropped for want of room."""
+    table, even, room = facts.load, facts.even_share, facts.room
     n = len(table)
     whole = {"marker": {"opacity": 1}}
     kept = {
@@ -225,21 +229,25 @@ def _level(x: float, color: str, name: str, dash: str) -> dict[str, Any]:
     }
 
 
-def totals(table: pd.DataFrame, *, _: Translate) -> Picture:
-    """Parameters that are there, and those that one token meets.
+def layout_name(layout: Layout, _: Translate) -> str:
+    """What one of the compared layouts is called."""
+    if layout.n_experts == 1:
+        return _("dense, d_ff {d_ff:,}").format(d_ff=layout.d_ff)
+    return _("{n} experts, {k} active").format(n=layout.n_experts, k=layout.n_active)
 
-    `table`: label, total, active; a row each layout.
-    """
-    n = len(table)
+
+def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
+    """Parameters that are there, and those that one token meets."""
+    layouts = facts.layouts
     traces = [
         {
             "type": "bar",
             "orientation": "h",
-            "y": [plain(label) for label in table["label"]],
-            "x": table[column].tolist(),
+            "y": [layout_name(each, _) for each in layouts],
+            "x": (counts := [getattr(each, column) for each in layouts]),
             "name": name,
             "marker": {"color": color},
-            "text": [f"{count:,}" for count in table[column]],
+            "text": [f"{count:,}" for count in counts],
             "textposition": "outside",
             "cliponaxis": False,
             "hovertemplate": "%{x:,}<extra></extra>",
@@ -252,13 +260,13 @@ def totals(table: pd.DataFrame, *, _: Translate) -> Picture:
     return figure(
         traces,
         title=_("Parameters of the model: total and active"),
-        height=TITLE_AND_LEGEND + BOTTOM + 62 * n,
+        height=TITLE_AND_LEGEND + BOTTOM + 62 * len(layouts),
         margin=(TITLE_AND_LEGEND, BOTTOM),
         barmode="group",
         **legend(),
         xaxis={
             "title": {"text": _("parameters")},
-            "range": [0, 1.35 * table["total"].max()],
+            "range": [0, 1.35 * max(each.total for each in layouts)],
             "fixedrange": True,
         },
         yaxis={"autorange": "reversed", "fixedrange": True},

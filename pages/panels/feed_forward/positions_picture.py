@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
+from blocks.inspection.permuted import ReachFacts
 from pages.figures.theme import (
     ATTENTION,
     FEED_FORWARD,
@@ -21,13 +20,9 @@ TALL, NAMES, ARROW = 290, 40, 18
 ROWS = {"feed_forward": [0.56, 1.0], "attention": [0.0, 0.44]}
 
 
-def reach(
-    moved: pd.DataFrame, tokens: Sequence[str], *, changed: int, pinned: int, _: Translate
-) -> Picture:
-    """Change of each token's output where the input of one token was changed.
-
-    `moved`: feed_forward, attention, as shares of the output's size, a row each token.
-    """
+def reach(facts: ReachFacts, *, _: Translate) -> Picture:
+    """Change of each token's output where the input of one token was changed."""
+    tokens, moved, changed = facts.labels, facts.moved, facts.changed
     room, n = label_room(tokens), len(tokens)
     most = {part: max(1e-3, 1.08 * float(moved[part].max())) for part in ROWS}
     names = {"feed_forward": _("feed-forward"), "attention": _("attention")}
@@ -55,7 +50,7 @@ def reach(
         },
         yaxis=_axis("feed_forward", names, most),
         yaxis2=_axis("attention", names, most),
-        shapes=[outline(pinned - 0.5, 0, 1, 1) | {"yref": "paper"}],
+        shapes=[outline(facts.pinned - 0.5, 0, 1, 1) | {"yref": "paper"}],
         annotations=[_arrow(changed, _)],
     )
 

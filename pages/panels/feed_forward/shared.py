@@ -1,143 +1,115 @@
-"""Sentences that read the wide layer of this run, and its pictures in words."""
+"""What the panels of the feed-forward layer share: the layer, what is looked at, ways on."""
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-import pandas as pd
 import streamlit as st
 
-from blocks import ModelConfig, Recording
 from blocks.inspection import routing, units, wide
-from blocks.inspection.ratios import count_wide
-from blocks.model import devices
-from blocks.model.kinds import Activation
+from blocks.inspection.routing import Routing
+from blocks.inspection.wide import Place, SeenLayer
 from blocks.observe.run import Run
-from pages.ui import cached, link, terms
+from pages.ui import cached, labelled, link
 from pages.ui.controls import slider
 from pages.ui.language import _
 from pages.ui.link_fields.feed_forward import LIKELIEST
-from pages.ui.numbers import percent
+from pages.ui.views import layer_choice
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-N_STRONGEST, N_EXCITING, N_ORDERS = 14, 10, 4
-
-DEMO = {"n_experts": 8, "n_active_experts": 2}
+PILLS_UP_TO = 16
 
 
-def activation(run: Run) -> Activation:
-    """The kind that this run bends with."""
-    return run.config.feed_forward.activation
+class Selection(NamedTuple):
+    """What is looked at: layer, expert (0 where it is dense), token, unit; all from 0."""
+
+    layer: int
+    expert: int
+    token: int
+    unit: int
 
 
-def layer_input(run: Run, layer: int) -> "Tensor":
-    """What the wide layer of this run read: (batch, seq, d_model)."""
-    stage = wide.read_by(run.config, "feed_forward_out", layer)
-    return cached.recording(run).tensor(stage, layer)
+def selection(run: Run) -> Selection:
+    """The reader's choice; read at the top of each section, since a section reruns alone.
+
+    Unless the reader says otherwise: the expert that the pinned token is sent to first, and the
+    unit that is strongest there.
+    """
+    layer, token = labelled.selected_layer(run), labelled.pinned_token(run)
+    expert, unit = link.value("expert"), link.value("unit")
+    if expert == LIKELIEST:
+        expert = _likeliest(run, layer, token)
+    expert = min(expert, run.config.n_experts - 1)
+    if unit == LIKELIEST:
+        unit = strongest_unit(run, layer, expert, token)
+    return Selection(layer, expert, token, min(unit, run.config.d_ff - 1))
 
 
-@lru_cache(maxsize=3)
-def seen(run: Run, layer: int) -> Recording:
-    """What passed inside the wide layer."""
-    x = layer_input(run, layer)
-    with cached.turn(run.device):
-        return wide.pass_alone(cached.feed_forward(run, layer), x)
-
-
-@lru_cache(maxsize=3)
-def inside(run: Run, layer: int) -> list[wide.Wide]:
-    """Every expert of the layer, or the one dense layer."""
-    module = cached.feed_forward(run, layer)
-    return wide.see_all(module, seen(run, layer), layer)
-
-
-def selected_expert(run: Run, layer: int, token: int) -> int:
-    """The expert that is looked at: the reader's, or the first with room for the pinned token."""
+def _likeliest(run: Run, layer: int, token: int) -> int:
     if run.config.n_experts == 1:
         return 0
-    chosen = link.value("expert")
-    if chosen == LIKELIEST:
-        found = routes(run, layer)
-        return int(found.index[token, found.kept[token].argmax()])
-    return min(chosen, run.config.n_experts - 1)
-
-
-def selected_unit(run: Run, layer: int, expert: int, token: int) -> int:
-    """The unit that is looked at: the reader's, or the strongest at the pinned token."""
-    chosen = link.value("unit")
-    if chosen == LIKELIEST:
-        return shown_units(run, layer, expert, token)[0]
-    return min(chosen, run.config.d_ff - 1)
+    found = routes(run, layer)
+    return int(found.index[token, found.kept[token].argmax()])
 
 
 @lru_cache(maxsize=64)
-def unit_table(run: Run, layer: int, expert: int) -> pd.DataFrame:
-    """One row a unit: how often it is active, and whether it is dead or saturated."""
-    return units.frame(inside(run, layer)[expert], activation(run))
+def strongest_unit(run: Run, layer: int, expert: int, token: int) -> int:
+    """The strongest unit at a token; of an expert that it was not sent to, the busiest."""
+    return units.shown_units(see(run, layer), expert, token)[0]
 
 
-@lru_cache(maxsize=64)
-def given(run: Run, layer: int, expert: int) -> tuple[int, ...]:
-    """The tokens of the first sequence that the layer was given, counted from 0."""
-    found = inside(run, layer)[expert].token.cpu().numpy()
-    return tuple(found[found < run.input.shape[1]].tolist())
+@lru_cache(maxsize=3)
+def see(run: Run, layer: int) -> SeenLayer:
+    """One layer, and what happened inside its feed-forward part."""
+    return see_once(run, layer)
 
 
-def n_given(run: Run, layer: int, expert: int) -> int:
-    """How many tokens of the whole batch the layer was given."""
-    return len(inside(run, layer)[expert].token)
-
-
-@lru_cache(maxsize=64)
-def strongest(run: Run, layer: int, expert: int, token: int) -> pd.DataFrame:
-    """The strongest units at a token: unit, pre, gate, up, hidden; none where it went elsewhere."""
-    here = given(run, layer, expert)
-    if token not in here:
-        return pd.DataFrame(columns=["unit", "pre", "gate", "up", "hidden"])
-    return units.strongest(inside(run, layer)[expert], here.index(token), N_STRONGEST)
-
-
-def shown_units(run: Run, layer: int, expert: int, token: int) -> tuple[int, ...]:
-    """The strongest units at the pinned token; where it went elsewhere, the busiest."""
-    table = strongest(run, layer, expert, token)
-    if table.empty:
-        table = unit_table(run, layer, expert).nlargest(N_STRONGEST, "mean_size")
-    return tuple(int(unit) for unit in table["unit"])
-
-
-def mixture(run: Run) -> ModelConfig:
-    """The run's own experts, or the demonstration of some where its layers are dense."""
-    return run.config if run.config.n_experts > 1 else run.config.replace(**DEMO)
+def see_once(run: Run, layer: int) -> SeenLayer:
+    """The same without keeping it."""
+    seen = cached.recording(run)  # takes a turn of its own
+    with cached.turn(run.device):
+        return wide.see_layer(run, cached.model(run), seen, layer)
 
 
 @lru_cache(maxsize=8)
-def routes(run: Run, layer: int) -> routing.Routing:
+def routes(run: Run, layer: int) -> Routing:
     """Where the router sends the tokens; of a dense run, a random router of its seed."""
-    if run.config.n_experts > 1:
-        capacity = run.config.feed_forward.expert_capacity
-        return routing.routing(seen(run, layer), layer, capacity)
-    config, x = mixture(run), layer_input(run, layer)
+    seen = see(run, layer)
     with cached.turn(run.device):
-        dtype = devices.DTYPES[run.dtype]
-        module = wide.layer_alone(config, layer, seed=run.seed, device=run.device, dtype=dtype)
-        return routing.routing(wide.pass_alone(module, x), layer, 0.0)
+        return routing.route(seen)
 
 
-def loads(run: Run, layer: int) -> pd.DataFrame:
-    """One row an expert: expert, asked, kept, dropped, mean_prob; over the whole batch."""
-    return routing.load(routes(run, layer))
+def of_a_layer(draw: Callable[[Run], None]) -> Callable[[Run], None]:
+    """A panel about a feed-forward layer: a model of attention alone has none."""
+    return lambda run: None if run.config.attention_only else draw(run)
 
 
-@lru_cache(maxsize=64)
-def share_of_model(run: Run) -> float:
-    """The share of all parameters that stand in feed-forward layers."""
-    table = cached.parameters(run.config)
-    return run.config.n_layers * count_wide(run.config) / table["count"].sum()
+def of_units(draw: Callable[[Run], None]) -> Callable[[Run], None]:
+    """A panel about units: an expert to which no token was sent has none to show."""
+
+    def drawn(run: Run) -> None:
+        at = selection(run)
+        if see(run, at.layer).place(at.expert).n_tokens:
+            draw(run)
+
+    return of_a_layer(drawn)
 
 
-PILLS_UP_TO = 16
+def layer_and_expert(run: Run) -> None:
+    """Which layer is looked at, and of a mixture which expert; a way on where there is none."""
+    layer_choice(run)
+    if run.config.attention_only:
+        st.info(no_wide_layer(), icon=":material/lightbulb:")
+        way(_("Give it feed-forward layers"), "with_feed_forward", attention_only=False)
+        return
+    at = selection(run)
+    expert_choice(run, at.expert)
+    if not see(run, at.layer).place(at.expert).n_tokens:
+        text = _("No token of this input was routed to expert {expert} of layer {layer}.")
+        said = text.format(expert=at.expert, layer=at.layer + 1)
+        st.info(said, icon=":material/lightbulb:")
+        busiest = int(routing.load(routes(run, at.layer))["kept"].to_numpy().argmax())
+        label = _("Show the busiest: expert {expert}").format(expert=busiest)
+        way(label, "busiest_expert", expert=busiest)
 
 
 def expert_choice(run: Run, shown: int) -> None:
@@ -152,76 +124,36 @@ def expert_choice(run: Run, shown: int) -> None:
         st.pills(_("Expert"), list(range(n)), required=True, **link.view("expert", shown, n))
 
 
-def show_unit(customdata: list[Any]) -> None:
-    """A unit was clicked."""
-    link.change("unit", int(customdata[0]))
-
-
 def show_unit_everywhere(customdata: list[Any]) -> None:
     """A unit was clicked outside of the section that opens it."""
-    show_unit(customdata)
-    link.redraw_everything()
-
-
-def use(**changes: object) -> None:
-    """Set fields of the configuration, and draw the whole page anew."""
-    for name, value in changes.items():
-        link.change(name, value)
+    link.change("unit", int(customdata[0]))
     link.redraw_everything()
 
 
 def way(label: str, key: str, **changes: object) -> None:
     """A button that leads to another configuration."""
-    st.button(label, icon=":material/arrow_forward:", key=key, on_click=use, kwargs=changes)
+    st.button(label, icon=":material/arrow_forward:", key=key, on_click=_use, kwargs=changes)
 
 
-def way_to_a_wide_layer() -> None:
-    """For a model without feed-forward layers."""
-    way(_("Give it feed-forward layers"), "with_feed_forward", attention_only=False)
+def _use(**changes: object) -> None:
+    for name, value in changes.items():
+        link.change(name, value)
+    link.redraw_everything()
 
 
-def way_to_a_busy_expert(run: Run, layer: int) -> None:
-    """For an expert that no token was sent to."""
-    busiest = loads(run, layer)["kept"].argmax()
-    label = _("Show the busiest: expert {expert}").format(expert=busiest)
-    way(label, "busiest_expert", expert=busiest)
-
-
-Rows = tuple[tuple[float, ...], ...]
-
-
-def where(run: Run, layer: int, expert: int) -> str:
-    """Which wide layer the numbers are of, and whether its weights were learned."""
-    text = _("Layer {layer}").format(layer=layer + 1)
-    if run.config.n_experts > 1:
-        n = n_given(run, layer, expert)
-        text += ", " + _("expert {expert} with the {n} tokens routed to it").format(
-            expert=expert, n=n
-        )
-    return f"{text}, {weights(run)}"
-
-
-def weights(run: Run) -> str:
-    """Trained, or random and from which seed."""
-    return _("trained weights") if run.weights else _("random weights, seed {n}").format(n=run.seed)
-
-
-def shape(run: Run) -> str:
-    """What the layer is, in a line."""
-    config = run.config
-    text = _(
-        "{d_model:,} → {d_ff:,} → {d_model:,} · {activation} · {n:,} parameters in each layer; all "
-        "feed-forward layers together hold {share} of the model."
-    )
-    kind = terms.option(activation(run))
-    experts = _("{n} experts, {k} active").format(n=config.n_experts, k=config.n_active_experts)
+def where(place: Place) -> str:
+    """Which layer the numbers are of, and whether its weights were learned."""
+    text = _("Layer {layer}, {weights}")
+    if place.expert is not None:
+        text = _("Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}")
     return text.format(
-        d_model=config.d_model,
-        d_ff=config.d_ff,
-        activation=kind if config.n_experts == 1 else f"{kind} · {experts}",
-        n=count_wide(config),
-        share=percent(share_of_model(run)),
+        layer=place.layer + 1, expert=place.expert, n=place.n_tokens, weights=weights(place.seed)
     )
+
+
+def weights(seed: int | None) -> str:
+    """Trained, or random and from which seed."""
+    return _("trained weights") if seed is None else _("random weights, seed {n}").format(n=seed)
 
 
 def no_wide_layer() -> str:
@@ -230,9 +162,3 @@ def no_wide_layer() -> str:
         "This model has attention only and no feed-forward network. With feed-forward "
         "layers its weights are random, since trained ones fit one configuration."
     )
-
-
-def idle_expert(layer: int, expert: int) -> str:
-    """For an expert without tokens."""
-    text = _("No token of this input was routed to expert {expert} of layer {layer}.")
-    return text.format(expert=expert, layer=layer + 1)

@@ -1,11 +1,10 @@
 """Units of a feed-forward layer: how many are dead, how often each is active, what excites it."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from blocks.inspection.units import LayersFacts, UnitFacts, UnitTokens
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
@@ -36,26 +35,27 @@ DIVERGING = (
 WHOLE = {"marker": {"opacity": 1}}
 
 
-def per_layer(layers: pd.DataFrame, *, selected: int, _: Translate) -> Picture:
+def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
     """Share of units that are dead, or saturated, and of all pairs with a token that are active.
 
-    `layers`: layer (from 0), dead, saturated, active. A click returns the layer.
+    A click returns the layer.
     """
+    layers = facts.layers
     kinds = (
         ("dead", _("dead"), PINNED),
         ("saturated", _("saturated"), BEFORE),
         ("active", _("active"), FEED_FORWARD),
     )
-    places = (layers["layer"] + 1).tolist()
+    places = [each.layer + 1 for each in layers]
     bars = [
         {
             "type": "bar",
             "x": places,
-            "y": layers[column].tolist(),
+            "y": (shares := [getattr(each, column) for each in layers]),
             "name": name,
             "marker": {"color": color},
-            "customdata": [[int(layer)] for layer in layers["layer"]],
-            "text": [_short(share) for share in layers[column]] if len(layers) <= 8 else None,
+            "customdata": [[each.layer] for each in layers],
+            "text": [_short(share) for share in shares] if len(layers) <= 8 else None,
             "textposition": "outside",
             "cliponaxis": False,
             "selected": WHOLE,
@@ -80,7 +80,7 @@ def per_layer(layers: pd.DataFrame, *, selected: int, _: Translate) -> Picture:
             "tickvals": [0, 0.5, 1],
             "fixedrange": True,
         },
-        shapes=[outline(selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
+        shapes=[outline(facts.selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
     )
 
 
@@ -88,16 +88,13 @@ def _short(share: float) -> str:
     return f"{share:.0%}" if share in (0, 1) or share >= 0.1 else f"{share:.1%}"
 
 
-def by_activity(
-    units: pd.DataFrame, marked: Sequence[int], *, selected: int, _: Translate
-) -> Picture:
+def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
     """Every unit, sorted by the share of tokens at which it is active; the silent end is named.
 
-    `units`: unit, active_share, is_dead; `marked`: units to mark; a click on a mark returns it.
+    A click on a mark returns its unit.
     """
-    table = units.sort_values("active_share", ascending=False, kind="stable").reset_index(drop=True)
-    n_silent, n_dead = int((table["active_share"] == 0).sum()), int(table["is_dead"].sum())
-    place = {unit: i for i, unit in enumerate(table["unit"])}
+    table = facts.units.sort_values("active_share", ascending=False, kind="stable")
+    table = table.reset_index(drop=True)
     line = {
         "type": "scatter",
         "mode": "lines",
@@ -114,7 +111,7 @@ def by_activity(
         + "<extra></extra>",
     }
     return figure(
-        [line, _marks(table, place, marked, selected, _)],
+        [line, _marks(table, facts, _)],
         title=_("Units, sorted by how often they are active"),
         height=TITLE_AND_LEGEND + BARS + BOTTOM,
         margin=(TITLE_AND_LEGEND, BOTTOM),
@@ -130,19 +127,14 @@ def by_activity(
             "range": [-0.03, 1.06],
             "fixedrange": True,
         },
-        annotations=_silent_end(n_silent, n_dead, _),
-        shapes=_silent_ground(n_silent, len(table)),
+        annotations=_silent_end(facts.n_silent, facts.n_dead, _),
+        shapes=_silent_ground(facts.n_silent, len(table)),
     )
 
 
-def _marks(
-    table: pd.DataFrame,
-    place: Mapping[int, int],
-    marked: Sequence[int],
-    selected: int,
-    _: Translate,
-) -> dict[str, Any]:
-    shown = list(dict.fromkeys((*marked, selected)))
+def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any]:
+    selected, place = facts.selected, {unit: i for i, unit in enumerate(table["unit"])}
+    shown = list(dict.fromkeys((*facts.shown, selected)))
     rows = [place[unit] for unit in shown]
     return {
         "type": "scatter",
@@ -189,21 +181,10 @@ def _silent_end(n_silent: int, n_dead: int, _: Translate) -> list[dict[str, Any]
     return [{**place, "yanchor": "top", "text": text, "showarrow": False}]
 
 
-def unit_map(
-    hidden: np.ndarray,
-    units: Sequence[int],
-    tokens: Sequence[str],
-    numbers: Sequence[int],
-    *,
-    selected: int,
-    pinned: int,
-    _: Translate,
-) -> Picture:
-    """`hidden` of some units at every token: (unit, token). A click returns unit and token.
-
-    `numbers`: where each token stands in the text, from 0.
-    """
-    room, most = label_room(tokens), float(np.abs(hidden).max()) if hidden.size else 1.0
+def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
+    """`hidden` of some units at every token. A click returns unit and token."""
+    units, numbers, tokens, hidden = facts.units, facts.numbers, facts.labels, facts.hidden
+    room, most = label_room(tokens), float(abs(hidden).max()) if hidden.size else 1.0
     cells = {
         "type": "heatmap",
         "z": small(hidden),
@@ -217,11 +198,11 @@ def unit_map(
         "colorbar": {"title": {"text": "hidden", "side": "right"}, "thickness": 10},
     }
     height = [len(units) - 0.5, -0.5]
-    marks = [outline(-0.5, units.index(selected) - 0.5, len(tokens), 1)]
-    if pinned in numbers:
-        marks.append(outline(numbers.index(pinned) - 0.5, -0.5, 1, len(units)))
+    marks = [outline(-0.5, units.index(facts.unit) - 0.5, len(tokens), 1)]
+    if facts.pinned in numbers:
+        marks.append(outline(numbers.index(facts.pinned) - 0.5, -0.5, 1, len(units)))
     return figure(
-        [cells, _cells_to_click(hidden, units, tokens, numbers, _)],
+        [cells, _cells_to_click(facts, _)],
         title=_("Other tokens where these units are active"),
         height=TITLE + room + 20 + ROW * len(units),
         margin=(TITLE, room),
@@ -243,13 +224,8 @@ def unit_map(
     )
 
 
-def _cells_to_click(
-    hidden: np.ndarray,
-    units: Sequence[int],
-    tokens: Sequence[str],
-    numbers: Sequence[int],
-    _: Translate,
-) -> dict[str, Any]:
+def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
+    units, numbers, tokens = facts.units, facts.numbers, facts.labels
     unseen = {"marker": {"opacity": 0}}
     text = _("unit {unit} at {number} · {token}: {value:.3f}")
     cells = [(row, column) for row in range(len(units)) for column in range(len(tokens))]
@@ -264,7 +240,7 @@ def _cells_to_click(
                 unit=units[row],
                 number=numbers[column] + 1,
                 token=token_label(tokens[column]),
-                value=hidden[row, column],
+                value=facts.hidden[row, column],
             )
             for row, column in cells
         ],
@@ -275,13 +251,11 @@ def _cells_to_click(
     }
 
 
-def exciting(tokens: pd.DataFrame, *, unit: int, pinned: int, _: Translate) -> Picture:
-    """The tokens at which one unit's `hidden` is largest; a click returns the token's number.
-
-    `tokens`: number (from 0), label, hidden, the largest first.
-    """
+def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
+    """The tokens at which one unit's `hidden` is largest; a click returns the token's number."""
+    tokens = facts.strongest
     n = len(tokens)
-    colors = [PINNED if number == pinned else FEED_FORWARD for number in tokens["number"]]
+    colors = [PINNED if number == facts.pinned else FEED_FORWARD for number in tokens["number"]]
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -299,7 +273,7 @@ def exciting(tokens: pd.DataFrame, *, unit: int, pinned: int, _: Translate) -> P
     names = [f"{row.number + 1} · {token_label(row.label)}" for row in each_row(tokens)]
     return figure(
         [bars],
-        title=_("Tokens that activate unit {unit} most").format(unit=unit),
+        title=_("Tokens that activate unit {unit} most").format(unit=facts.unit),
         height=TITLE + BOTTOM + 12 + ROW * n,
         margin=(TITLE, BOTTOM),
         xaxis={

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pandas as pd
-
+from blocks.inspection.ratios import WidthFacts
 from pages.figures.theme import (
     BEFORE,
     FEED_FORWARD,
@@ -21,63 +20,57 @@ TALL, BOTTOM = 230, 46
 FAR = 10  # times: more than that, and the axis is logarithmic
 
 
-def cost(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
-    """Parameters of the layer and FLOPs for a token; both exact. `table`: ratio, parameters, flops.
-
-    `own`: the ratio of this run, marked.
-    """
+def cost(facts: WidthFacts, *, _: Translate) -> Picture:
+    """Parameters of the layer and FLOPs for a token; both exact."""
     parameters = {
         "type": "bar",
-        "x": table["ratio"].tolist(),
-        "y": table["parameters"].tolist(),
+        "x": [each.ratio for each in facts.widths],
+        "y": [each.parameters for each in facts.widths],
         "name": _("parameters"),
         "marker": {"color": FEED_FORWARD},
         "hovertemplate": "%{y:,}<extra></extra>",
     }
-    flops = _line(table, "flops", _("FLOPs per token"), LEARNED, "%{y:,}")
+    flops = _line(facts, "flops", _("FLOPs per token"), LEARNED, "%{y:,}")
     return figure(
         [parameters, flops],
         title=_("Cost of the width"),
-        **_frame(_("count"), own, _),
+        **_frame(_("count"), facts, _),
         **legend(),
     )
 
 
-def written(table: pd.DataFrame, *, own: float, own_rms: float, _: Translate) -> Picture:
-    """RMS of what the layer writes at each ratio, and of what this run's own layer wrote.
-
-    `table`: ratio, write_rms; `own_rms`.
-    """
+def written(facts: WidthFacts, *, _: Translate) -> Picture:
+    """RMS of what the layer writes at each ratio, and of what this run's own layer wrote."""
     mine = {
         "type": "scatter",
         "mode": "markers",
-        "x": [own],
-        "y": [own_rms],
+        "x": [facts.own_ratio],
+        "y": [facts.own_write],
         "name": _("this run"),
         "marker": {"symbol": "star", "size": 14, "color": PINNED},
         "hovertemplate": "%{y:.4f}<extra></extra>",
     }
-    line = _line(table, "write_rms", _("random, from the seed"), FEED_FORWARD, "%{y:.4f}")
-    values = [*table["write_rms"], own_rms]
+    line = _line(facts, "write_rms", _("random, from the seed"), FEED_FORWARD, "%{y:.4f}")
+    values = [*(each.write_rms for each in facts.widths), facts.own_write]
     is_wide = min(values) > 0 and max(values) > FAR * min(values)
-    frame = _frame(_("RMS of feed_forward_out"), own, _, type="log" if is_wide else "linear")
+    frame = _frame(_("RMS of feed_forward_out"), facts, _, type="log" if is_wide else "linear")
     return figure([line, mine], title=_("RMS of the output"), **frame, **legend())
 
 
-def changed(table: pd.DataFrame, *, own: float, _: Translate) -> Picture:
-    """How far the layer's output is from that of this run. `table`: ratio, change."""
-    line = _line(table, "change", _("change"), PINNED, "%{y:.2%}")
-    frame = _frame(_("change / RMS of the output"), own, _, tickformat=".0%")
+def changed(facts: WidthFacts, *, _: Translate) -> Picture:
+    """How far the layer's output is from that of this run."""
+    line = _line(facts, "change", _("change"), PINNED, "%{y:.2%}")
+    frame = _frame(_("change / RMS of the output"), facts, _, tickformat=".0%")
     margin = {**frame, "margin": (TITLE, BOTTOM), "height": frame["height"] - 28}
     return figure([line], title=_("Change of the layer's output"), **margin)
 
 
-def _line(table: pd.DataFrame, column: str, name: str, color: str, shown: str) -> dict[str, Any]:
+def _line(facts: WidthFacts, column: str, name: str, color: str, shown: str) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "lines+markers",
-        "x": table["ratio"].tolist(),
-        "y": table[column].tolist(),
+        "x": [each.ratio for each in facts.widths],
+        "y": [getattr(each, column) for each in facts.widths],
         "name": name,
         "line": {"color": color, "width": 2.5},
         "marker": {"size": 7},
@@ -85,7 +78,8 @@ def _line(table: pd.DataFrame, column: str, name: str, color: str, shown: str) -
     }
 
 
-def _frame(title: str, own: float, _: Translate, **more: Any) -> dict[str, Any]:
+def _frame(title: str, facts: WidthFacts, _: Translate, **more: Any) -> dict[str, Any]:
+    own = facts.own_ratio
     line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
     place = {"x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper"}
     return {

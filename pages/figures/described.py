@@ -1,0 +1,100 @@
+"""What a picture shows, in words, read off the picture itself: for those who cannot see it."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import Picture, Translate
+
+FEW = 8  # values that are said one by one
+TAG = re.compile("<[^>]*>")
+Part = dict[str, Any]
+
+
+def described(picture: Picture, *, _: Translate) -> str:
+    """Title, axes, and of every trace its values, or from where to where they go."""
+    layout = picture.layout.to_plotly_json()
+    traces = [trace.to_plotly_json() for trace in picture.data]
+    title = _plain((layout.get("title") or {}).get("text") or "")
+    said = [title, *_axes(layout, _)]
+    said += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
+    return ". ".join(part for part in said if part) + "."
+
+
+def _plain(text: object) -> str:
+    return html.unescape(TAG.sub(" ", str(text))).strip()
+
+
+def _axes(layout: Part, _: Translate) -> Iterator[str]:
+    for letter, text in (("x", _("Horizontal: {names}")), ("y", _("Vertical: {names}"))):
+        axes = [layout[name] for name in layout if name.startswith(f"{letter}axis")]
+        names = dict.fromkeys(filter(None, map(_title, axes)))
+        if names:
+            yield text.format(names=_(", ").join(names))
+
+
+def _title(axis: Part) -> str:
+    return _plain((axis.get("title") or {}).get("text") or "")
+
+
+def _is_seen(trace: Part) -> bool:
+    """Marks that only wait for the cursor are not."""
+    return (trace.get("marker") or {}).get("opacity") != 0
+
+
+def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
+    if trace.get("type") == "heatmap":
+        values = np.asarray(trace["z"], dtype=float)
+        name = _title(trace.get("colorbar") or {}) or _("colors")
+        yield from _reach(name, values, {}, _)
+        return
+    along, value = "yx" if trace.get("orientation") == "h" else "xy"
+    places, found = trace.get(along), trace.get(value)
+    if places is None or found is None or len(found) == 0:
+        return
+    name, axis = _plain(trace.get("name") or ""), _axis(trace, value, layout)
+    if len({*places}) == 1 < len(found) and trace.get("mode") == "lines":
+        yield name  # a level that goes through all rows
+        return
+    numbers = np.array([np.nan if each is None else each for each in found], dtype=float)
+    if len(numbers) > FEW:
+        yield from _reach(name or _title(axis), numbers, axis, _)
+        return
+    labels = _labels(places, _axis(trace, along, layout))
+    listed = [
+        f"{label} {_number(number, axis)}"
+        for label, number in zip(labels, numbers, strict=True)
+        if np.isfinite(number)
+    ]
+    yield _named(name or _title(axis), "; ".join(listed), _)
+
+
+def _axis(trace: Part, letter: str, layout: Part) -> Part:
+    return layout.get(f"{letter}axis{trace.get(f'{letter}axis', letter)[1:]}") or {}
+
+
+def _labels(places: Sequence[Any], axis: Part) -> list[str]:
+    ticks = dict(zip(axis.get("tickvals") or (), axis.get("ticktext") or (), strict=False))
+    return [_plain(ticks.get(place, place)) for place in places]
+
+
+def _reach(name: str, values: np.ndarray, axis: Part, _: Translate) -> Iterator[str]:
+    found = values[np.isfinite(values)]
+    if not found.size:
+        return
+    text = _("{least} to {most}")
+    ends = (_number(end, axis) for end in (found.min(), found.max()))
+    yield _named(name, text.format(**dict(zip(("least", "most"), ends, strict=True))), _)
+
+
+def _named(name: str, said: str, _: Translate) -> str:
+    return _("{name}: {said}").format(name=name, said=said) if name else said
+
+
+def _number(value: float, axis: Part) -> str:
+    if "%" in (axis.get("tickformat") or ""):
+        return f"{value:.1%}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"

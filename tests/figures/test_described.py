@@ -1,0 +1,47 @@
+"""What a picture says of itself: title, axes, and every trace by its values."""
+
+import numpy as np
+from drawn import marked, same
+
+from pages.figures.described import described
+from pages.figures.theme import figure
+
+TOKENS = {"tickvals": [0, 1], "ticktext": ["&lt;b&gt;", "a"], "title": {"text": "token"}}
+
+
+def bars(**more):
+    return {"type": "bar", "x": [0, 1], "y": [0.25, None], "name": "dead", **more}
+
+
+def share(**more):
+    return {"title": {"text": "share"}, "tickformat": ".0%", **more}
+
+
+def test_a_few_values_are_said_one_by_one_by_their_names():
+    picture = figure([bars(y=[0.25, 0.5])], title="Units", xaxis=TOKENS, yaxis=share())
+    said = "Units. Horizontal: token. Vertical: share. dead: <b> 25.0%; a 50.0%."
+    assert described(picture, _=same) == said
+
+
+def test_what_is_missing_is_not_said_and_bars_may_lie():
+    lying = bars(x=[1200, None], y=[0, 1], orientation="h")
+    assert described(figure([lying], yaxis=TOKENS), _=same) == "Vertical: token. dead: <b> 1,200."
+
+
+def test_many_values_are_said_by_their_ends():
+    line = {"type": "scatter", "x": [*range(20)], "y": np.linspace(0, 1, 20), "name": "all"}
+    assert described(figure([line], yaxis=share()), _=same).endswith("all: 0.0% to 100.0%.")
+    cells = {"type": "heatmap", "z": [[-1.5, np.nan], [0, 3]]}
+    assert described(figure([cells]), _=same) == "colors: -1.5 to 3."
+
+
+def test_marks_that_wait_for_the_cursor_are_not_said_and_a_level_is_its_name():
+    unseen = bars(marker={"opacity": 0})
+    level = {"type": "scatter", "mode": "lines", "x": [2, 2], "y": [0, 99], "name": "capacity: 2"}
+    assert described(figure([unseen, level]), _=same) == "capacity: 2."
+
+
+def test_its_own_words_are_translated():
+    picture = figure([bars()], xaxis=TOKENS, yaxis=share())
+    words = ("⟦Horizontal: token⟧", "⟦Vertical: share⟧", "⟦dead: <b> 25.0%⟧")
+    assert described(picture, _=marked) == ". ".join(words) + "."

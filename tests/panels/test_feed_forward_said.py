@@ -1,0 +1,203 @@
+"""What the panels of the feed-forward layer say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.inspection.activations import ActivationFacts, Standing
+from blocks.inspection.permuted import ReachFacts, Shuffled, ShuffleFacts
+from blocks.inspection.ratios import Width, WidthFacts
+from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
+from blocks.inspection.units import GateFacts, UnitFacts, UnitTokens
+from blocks.inspection.wide import Place
+from blocks.model.kinds import Activation, PositionKind
+from pages.panels.feed_forward import activation, experts, positions, shared, units, width
+
+DENSE = Place(layer=1, expert=None, n_tokens=7, seed=3)
+LABELS = ("the", "`owl`", "sat")
+STANDING = Standing(0.6, 0.25, 0.0004, -0.001, outside=0.0, reach=4.0)
+ACTIVATION = ActivationFacts(DENSE, Activation.GELU, STANDING, pd.DataFrame(), pd.DataFrame())
+UNITS = UnitFacts(
+    DENSE,
+    off_is_zero=True,
+    units=pd.DataFrame(
+        {
+            "active_share": [0.0, 0.0, 0.5, 1.0],
+            "is_dead": [True, False, False, False],
+            "is_saturated": [True, True, False, False],
+        }
+    ),
+    shown=(3, 2),
+    selected=3,
+)
+TOKENS = UnitTokens(
+    unit=9,
+    pinned=0,
+    active_share=0.5,
+    saturated_share=0.0,
+    units=(4, 9),
+    numbers=(0, 1, 2),
+    labels=LABELS,
+    hidden=np.array([[0, 0, 0], [0.25, 2.0, -1.0]], dtype=np.float32),
+)
+STRONGEST = pd.DataFrame({"unit": [5], "pre": [1.5], "gate": [0.5], "up": [-2.0], "hidden": [-1.0]})
+GATE = GateFacts(DENSE, True, 1, LABELS[1], 5, STRONGEST, 0.4, (0.4,) * 3, (0, 1, 2), LABELS)
+WIDTHS = WidthFacts(
+    widths=(Width(1, 1000, 2000, 0.1, 2.0, 0.5), Width(8, 8000, 16000, 0.4, 2.0, 0.0)),
+    seed=3,
+    own_ratio=4.0,
+    own_write=0.25,
+    is_random=True,
+)
+ROUTING = RoutingFacts(
+    is_own=True,
+    seed=3,
+    n_active=2,
+    token=1,
+    expert=0,
+    labels=LABELS,
+    probs=np.full((3, 2), 0.5),
+    choices=pd.DataFrame(
+        {
+            "token": [0, 1, 1],
+            "expert": [0, 1, 0],
+            "rank": [0, 1, 0],
+            "weight": [1.0, 0.25, 0.75],
+            "is_kept": [True, False, True],
+        }
+    ),
+    load=pd.DataFrame({"expert": [0, 1], "asked": [4, 1]}),
+    room=0,
+    imbalance=1.234,
+    n_dropped=0,
+    n_passed=0,
+)
+SAME, OTHER = (0.0, 1.0, True), (0.5, 1.0, False)
+SHUFFLED = ShuffleFacts(
+    Shuffled("feed_forward", *SAME),
+    Shuffled("unmasked", 1e-7, 1.0, True),
+    masked=None,
+    n_tokens=3,
+    n_orders=4,
+    position_kind=PositionKind.NONE,
+)
+MOVED = pd.DataFrame({"feed_forward": [0.0, 1.1, 0.0], "attention": [0.0, 0.5, 0.2]})
+REACH = ReachFacts(LABELS, pinned=1, changed=1, moved=MOVED, has_experts=False, has_capacity=False)
+
+
+def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):
+    expert = DENSE._replace(expert=0, seed=None)
+    assert in_both(monkeypatch, shared.where, DENSE) == {
+        "en": "Layer 2, random weights, seed 3",
+        "zh": "第 2 层，随机权重，种子 3",
+    }
+    said = in_both(monkeypatch, shared.where, expert)["en"]
+    assert said == "Layer 2, expert 0 with the 7 tokens routed to it, trained weights"
+
+
+def test_the_activation(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, activation.says_activation, ACTIVATION)
+    assert said["en"].startswith("Layer 2, random weights, seed 3: 60% of the pre-activations")
+    assert "the median is 0.00. In 25% of" in said["en"] and "in < 0.1% its slope" in said["en"]
+    assert "60%" in said["zh"] and "outside" not in said["en"]
+    beyond = replace(ACTIVATION, standing=replace(STANDING, outside=0.02))
+    said = in_both(monkeypatch, activation.says_activation, beyond)
+    assert said["en"].endswith("2.0% lie outside the picture.")
+
+
+def test_the_gate(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, activation.says_gate, GATE)
+    assert "the strongest unit is 5: gate 0.500 × value -2.000 = -1.000" in said["en"]
+    assert "closed in 40%" in said["en"] and "`ˋowlˋ`" in said["zh"]
+    bare = replace(GATE, is_gated=False)
+    assert "z = 1.500 becomes -1.000" in in_both(monkeypatch, activation.says_gate, bare)["en"]
+    place = DENSE._replace(expert=6)
+    elsewhere = replace(GATE, strongest=STRONGEST[:0], place=place)
+    said = in_both(monkeypatch, activation.says_gate, elsewhere)["en"]
+    assert "was not routed to expert 6" in said
+
+
+def test_the_units(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, units.says_units, UNITS)
+    assert "1 of 4 units are dead (25%), 2 saturated at every token, 2 never" in said["en"]
+    assert "median unit is active at 25% of the tokens" in said["en"] and "25%" in said["zh"]
+    assert "φ(z) = 0" in in_both(monkeypatch, units.says_definition, UNITS)["en"]
+    soft = replace(UNITS, off_is_zero=False)
+    assert "|φ(z)| < 0.01" in in_both(monkeypatch, units.says_definition, soft)["zh"]
+
+
+def test_one_unit(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, units.says_unit, TOKENS)
+    assert said["en"] == (
+        "Unit 9 is active at 50% of the tokens and saturated at 0%. "
+        "Strongest at `ˋowlˋ`, `the`, `sat` (2.00)."
+    )
+    assert "`ˋowlˋ`、`the`、`sat`" in said["zh"]
+
+
+def test_the_width(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, width.says_width, WIDTHS)["en"]
+    assert "From 1 to 8 times d_model, parameters and FLOPs grow 8.0-fold (1,000 to 8,000" in said
+    assert "from 0.100 to 0.400" in said and "adds RMS 0.250 to a stream of 2.000" in said
+    assert "random weights, seed 3" in said
+    assert "it is 0" in in_both(monkeypatch, width.says_how, WIDTHS)["en"]
+    for other in (replace(WIDTHS, is_random=False), replace(WIDTHS, own_ratio=2.5)):
+        assert "it is 0" not in in_both(monkeypatch, width.says_how, other)["en"]
+
+
+def test_the_routes(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, experts.says_routes, ROUTING)
+    assert "`ˋowlˋ` is routed to 0 (75%), 1 (over capacity) of 2 experts" in said["en"]
+    assert "chosen 4 times, an even share is 2.5" in said["en"] and "1.23" in said["zh"]
+    assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
+    full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
+    said = in_both(monkeypatch, experts.says_routes, full)["en"]
+    assert "at most 2. Routed choices dropped: 3; tokens" in said and said.endswith("only: 1.")
+
+
+def test_the_router(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
+    assert "softmax over 2 experts, the 2 largest" in said and "Random weights, seed 3." in said
+    demo = replace(ROUTING, is_own=False)
+    said = in_both(monkeypatch, experts.says_router, demo)
+    assert "(seed 3)" in said["en"] and "种子 3" in said["zh"]
+
+
+def test_the_layouts(monkeypatch: pytest.MonkeyPatch):
+    mixture, dense = Layout(8, 2, 64, 900, 300, 9), Layout(1, 1, 64, 300, 300, 3)
+    config = ModelConfig.from_flat({"n_experts": 8, "n_active_experts": 2})
+    facts = LayoutFacts(config, mixture, dense, None)
+    said = in_both(monkeypatch, experts.says_layouts, facts)["en"]
+    assert "900 parameters, of which each token uses 300 (33%): 3.0 times" in said
+    limited = replace(facts, config=config.replace(expert_capacity=1.0))
+    assert "upper bound" in in_both(monkeypatch, experts.says_layouts, limited)["en"]
+
+
+def test_shuffling(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, positions.says_shuffled, SHUFFLED)["en"]
+    assert "Shuffle the 3 tokens (4 orders tried)" in said and "at most 0, exactly 0." in said
+    assert said.endswith("does the same (1.0e-07): it treats tokens as a set.")
+    parts = (Shuffled(name, *OTHER) for name in ("feed_forward", "unmasked", "masked"))
+    rope = ShuffleFacts(*parts, 3, 4, PositionKind.ROPE)
+    said = in_both(monkeypatch, positions.says_shuffled, rope)["en"]
+    assert "more than rounding" in said and "since RoPE gives it positions." in said
+    assert said.endswith("With this run's mask it changes by up to 0.5.")
+    bare = replace(rope, position_kind=PositionKind.LEARNED)
+    said = in_both(monkeypatch, positions.says_shuffled, bare)["en"]
+    assert "Attention changes by up to 0.5 without a mask." in said
+
+
+def test_reach(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, positions.says_reach, REACH)["en"]
+    assert "The input of `ˋowlˋ` (position 2)" in said
+    assert said.endswith("changed: 1 of 3; attention outputs: 2 of 3.")
+    moved = MOVED.assign(feed_forward=0.5)
+    other = replace(REACH, pinned=2, moved=moved, has_experts=True)
+    said = in_both(monkeypatch, positions.says_reach, other)["en"]
+    assert "Only `sat` itself" in said and said.endswith("rounds differently.")
+    limited = replace(other, has_capacity=True)
+    assert "displace others" in in_both(monkeypatch, positions.says_reach, limited)["en"]

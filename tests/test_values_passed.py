@@ -1,0 +1,101 @@
+"""What is drawn, said or kept gets its values: it asks neither the link nor the session."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from source_walk import (
+    Function,
+    calls,
+    functions,
+    is_kept,
+    modules,
+    named,
+    reaching,
+    resolved,
+    sources,
+    uses,
+)
+
+ASKED = ("session_state", "query_params")
+SHOWING = ("show", "drawn", "say")
+DRAWN_BY_NAME = ("facts", "alt")
+LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen
+# Those that still ask; none is to be added.
+STILL_ASKING = {
+    "pages.panels.cost.memory.draw_growth",
+    "pages.panels.cost.memory.draw_memory",
+    "pages.panels.encoder.shared.guess_sentence",
+    "pages.panels.parameters.shared.values",
+    "pages.panels.parameters.weight_values.draw_values",
+    "pages.panels.parameters.weight_values.values_alt",
+    "pages.panels.seq2seq.decoding.choices_alt",
+    "pages.panels.seq2seq.decoding.draw_choices",
+    "pages.panels.seq2seq.missing.written_blind",
+    "pages.panels.training.watch.draw_curves",
+    "pages.panels.training.watch.draw_state",
+    "pages.ui.frame.draw_frame",
+}
+
+
+def asking(trees: dict[str, ast.Module]) -> set[Function]:
+    """The functions that read the link or the session, or use one that does."""
+    direct = {
+        key
+        for key, node in functions(trees).items()
+        if any(isinstance(each, ast.Attribute) and each.attr in ASKED for each in ast.walk(node))
+    }
+    of = {key: found for key, found in uses(trees).items() if key[0] != LANGUAGE}
+    return reaching(of, {key for key in direct if key[0] != LANGUAGE})
+
+
+def given_to_be_shown(trees: dict[str, ast.Module]) -> Iterator[Function]:
+    """The functions that draw, say, describe or measure for `show`, `drawn` and `say`."""
+    names = {module: named(tree) for module, tree in modules(trees).items()}
+    for module, call in calls(trees):
+        if ast.unparse(call.func).rpartition(".")[2] not in SHOWING:
+            continue
+        given = [*call.args[:1], *(k.value for k in call.keywords if k.arg in DRAWN_BY_NAME)]
+        yield from filter(None, (resolved(node, module, names[module]) for node in given))
+
+
+def pulling(trees: dict[str, ast.Module]) -> set[str]:
+    """What is drawn, said or kept and yet asks."""
+    found = {key for key, node in functions(trees).items() if is_kept(node)}
+    found |= set(given_to_be_shown(trees))
+    found |= {key for key in functions(trees) if key[1].startswith(("draw_", "says"))}
+    return {f"{module}.{name}" for module, name in found & asking(trees)}
+
+
+def test_what_is_drawn_said_or_kept_is_given_its_values():
+    assert pulling(sources()) == STILL_ASKING
+
+
+LINK = "def value(name): return st.session_state[name]"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@lru_cache\ndef facts(run): return link.value('head')",
+        "def map(run): return link.value('head')\ndef panel(run): show(map, run, key='map')",
+        "def map(run): return _head()\ndef _head(): return link.value('head')\ndrawn(map)",
+        "def facts(run): return st.query_params\nshow(picture, facts=facts)",
+        "def says(facts): return link.value('head')",
+    ],
+)
+def test_what_asks_is_found(source: str):
+    trees = {
+        "pages/panels/x.py": ast.parse("from pages.ui import link\n" + source),
+        "pages/ui/link.py": ast.parse(LINK),
+    }
+    assert len(pulling(trees)) == 1
+
+
+def test_who_asks_for_what_is_shown_may_do_so():
+    source = "def panel(run): show(draw, run, link.value('head'))\ndef draw(run, head): return head"
+    trees = {
+        "pages/panels/x.py": ast.parse("from pages.ui import link\n" + source),
+        "pages/ui/link.py": ast.parse(LINK),
+    }
+    assert pulling(trees) == set()
