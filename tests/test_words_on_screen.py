@@ -35,7 +35,9 @@ NO_SCREEN = (
 def is_no_screen(node: ast.AST) -> bool:
     """What was translated, a docstring, an error for programmers, the name of a random stream."""
     match node:
-        case ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator")) | ast.Raise():
+        case (
+            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "TypeVar")) | ast.Raise()
+        ):
             return True
         case ast.Expr(value=ast.Constant()):
             return True

@@ -1,5 +1,6 @@
 """The front page: one line to type into, its way through the model, and what comes next."""
 
+import re
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,12 @@ def what_follows(run: Run) -> None:
         on_click=partial(_append_clicked, run),
     )
     st.caption(openness(run))
+    if run.weights and (n := n_words_in_pieces()):
+        text = _(
+            "Words that this small model knows in pieces only: {n}. It learned short stories; "
+            "other texts are unfamiliar to it."
+        )
+        st.caption(text.format(n=n))
     if graph.fits(run):
         st.markdown(graph.sentence(run, labelled.pinned_token(run)))
     there = {**link.elsewhere(), "panel": "contribution-graph"}
@@ -114,6 +121,14 @@ def what_follows(run: Run) -> None:
         icon=":material/menu_book:",
         query_params=there,
     )
+
+
+def n_words_in_pieces() -> int:
+    """How many words of the text are longer than any one token in them."""
+    pieces, _total, _left_out = tokens.reading()
+    starts = {piece.start for piece in pieces}
+    spans = (found.span() for found in re.finditer(r"\w+", link.value("text"), re.ASCII))
+    return sum(any(start < i < end for i in starts) for start, end in spans)
 
 
 def _append_clicked(run: Run, customdata: list[Any]) -> None:

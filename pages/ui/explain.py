@@ -12,7 +12,7 @@ from pages.ui import present
 from pages.ui.language import _, explanation
 
 # Of a line beside a picture, in words.
-AT_A_GLANCE = 25
+AT_A_GLANCE, STOPS = 25, (".", "!", "?", "。", "！", "？", ")", "）")
 SENTENCE = re.compile(r"(?<=[.!?])(?<!al\.)\s+(?=\S)|(?<=[。！？])")
 CLAUSE = re.compile(r"(?<=[.!?;:])(?<!al\.)\s+(?=\S)|(?<=[。！？；：])")
 WORD, CHARACTER = re.compile(r"[^\W\d_\u4e00-\u9fff]{2,}"), re.compile(r"[\u4e00-\u9fff]")
@@ -122,7 +122,8 @@ def at_a_glance(text: str) -> tuple[str, str]:
         ends = _ends(CLAUSE, text)
     short = [end for end in ends if n_words(text[:end]) <= AT_A_GLANCE]
     end = max(short, default=ends[0])
-    return text[:end].strip(), text[end:].strip()
+    shown, rest = text[:end].strip(), text[end:].strip()
+    return (shown if shown.endswith(STOPS) else f"{shown.rstrip(';:；：')} …"), rest
 
 
 def _ends(of_part: re.Pattern[str], text: str) -> list[int]:

@@ -176,8 +176,11 @@ def _parameters(a: int, b: int, by_kind: pd.DataFrame) -> str:
     text = _(
         "B has {ratio} times the parameters of A ({change}), mostly in {part} ({part_change})."
     )
+    if readable(b / a) == "1":
+        text = _("B has {change} parameters against {n:,} of A, mostly in {part} ({part_change}).")
     part, change = _largest_change(by_kind, b - a)
     return text.format(
+        n=a,
         ratio=readable(b / a),
         change=shared.signed(b - a, "{:,}".format),
         part=kind(part),

@@ -47,8 +47,8 @@ def setting(passes: tuple[depth_facts.Depth, ...]) -> str:
     run, loss = depth.run, depth_facts.depth_pass(depth).loss
     text = _(
         "n_layers {n}, d_model {d_model}, n_heads {heads}, d_ff {d_ff}, seq_len "
-        "{tokens}, {dtype}. Random weights ({drawn}, seeds {seeds}), dropout off. "
-        "Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
+        "{tokens}, {dtype}. Random weights drawn for this test ({drawn}, seeds {seeds}), "
+        "dropout off. Input: {read}. Loss: cross entropy of a linear probe that predicts one of "
         "{classes} random classes at each token ({loss} in the first stack)."
     )
     seeds = enumeration(map(str, dict.fromkeys(each.seed for each in passes)))
@@ -92,7 +92,7 @@ def gradient_sentence(passes: tuple[depth_facts.Depth, ...], own: str) -> str:
         if placement == own:
             name = _("{placement} (yours)").format(placement=name)
         said.append(f"{name}: {_way_back(found.iloc[0], found.iloc[-1], passes)}")
-    text = _("Gradient in layer 1 and layer {n}: {listed}.")
+    text = _("Gradient in layer 1 against layer {n}: {listed}.")
     whole = text.format(n=passes[0].n_layers, listed="; ".join(said)) if said else ""
     return f"{whole} {not_finite(passes)}".strip()
 

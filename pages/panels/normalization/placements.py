@@ -78,7 +78,7 @@ def placements_sentence(run: Run, layer: int, head: int, shown: tuple[str, ...])
         said.append(text.format(layer=layer + 1, **ends, **extent))
     own = own_placement(run.config)
     if own in sizes:
-        text = _("Yours is {own}: {rms:.3g}.")
+        text = _("Yours is {own}: {rms:.3g} with these random weights.")
         said.append(text.format(own=terms.option(own), rms=sizes[own]))
     if broken:
         said.append(_("Not finite: {names}.").format(names=enumeration(broken)))
@@ -89,7 +89,7 @@ def placements_note(run: Run) -> str:
     """What was run, and what was left out."""
     shared = placement_run(run)
     text = _(
-        "Same weights in all (seed {seed}); norms that only some placements have start "
+        "The same random weights in all (seed {seed}); norms that only some placements have start "
         "at scale 1 and shift 0."
     )
     said = [text.format(seed=run.seed)]
