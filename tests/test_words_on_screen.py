@@ -36,7 +36,8 @@ def is_no_screen(node: ast.AST) -> bool:
     """What was translated, a docstring, an error for programmers, the name of a random stream."""
     match node:
         case (
-            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "TypeVar")) | ast.Raise()
+            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "TypeVar" | "ParamSpec"))
+            | ast.Raise()
         ):
             return True
         case ast.Expr(value=ast.Constant()):
