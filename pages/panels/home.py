@@ -143,7 +143,7 @@ def draw_following(run: Run) -> Picture:
 
 
 def following_alt(run: Run) -> str:
-    """The likeliest next words in words."""
+    """Write the alt text of the likeliest next words."""
     found = next_token.likeliest(run, labelled.last_token(run), AS_IT_IS)[:N_NEXT]
     listed = [f"{row.label} {row.model_probability:.1%}" for row in found.itertuples()]
     return _("The likeliest next tokens: {listed}.").format(listed="; ".join(listed))

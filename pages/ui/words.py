@@ -126,20 +126,20 @@ def _with_link(text: str) -> str:
 
 
 def strip_alt(run: Run, layer: int, *_selected: str) -> str:
-    """The drawing of the block in words."""
+    """Write the alt text of the drawing of the block."""
     order = " → ".join(labelled.stages(run, layer)["label"])
     return _("Diagram of the block, parts in order: {order}.").format(order=order)
 
 
 def flow_alt(run: Run, layer: int, *_before: Run | None) -> str:
-    """The picture of the flow in words."""
+    """Write the alt text of the picture of the flow."""
     stages = labelled.stages(run, layer).itertuples()
     rows = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in stages)
     return _("Mean and standard deviation at each stage: {rows}.").format(rows=rows)
 
 
 def mask_alt(run: Run) -> str:
-    """The mask in words."""
+    """Write the alt text of the mask."""
     mask = terms.option(run.mask.mask_kind)
     return _("Mask: {mask}. Rows are queries, columns keys; grey is forbidden.").format(mask=mask)
 
@@ -224,7 +224,7 @@ def window_note(run: Run, token: int) -> str:
 
 
 def heads_alt(run: Run, layer: int, *_marked: int) -> str:
-    """All heads in words."""
+    """Write the alt text of all heads."""
     rows = "; ".join(labelled.heads(run, layer)["hover"])
     return _("Attention weights of all heads on one scale: {rows}.").format(rows=rows)
 
@@ -236,7 +236,7 @@ def head_alt(run: Run, layer: int, head: int, token: int) -> str:
 
 
 def spread_alt(run: Run, layer: int, name: str) -> str:
-    """The histogram in words."""
+    """Write the alt text of the histogram."""
     stage = labelled.one_stage(run, layer, name)
     text = _("Distribution of the values of {stage}: mean {mean:.3f}, std {std:.3f}.")
     return text.format(stage=stage["label"], mean=stage["mean"], std=stage["std"])
@@ -285,7 +285,7 @@ def parameter_sentence(run: Run) -> str:
 
 
 def parameters_alt(run: Run, of_one_block: bool = False) -> str:
-    """The parameters in words."""
+    """Write the alt text of the parameters."""
     parts = labelled.parameters(run, of_one_block=of_one_block)
     counted = zip(parts["label"], parts["count"], strict=True)
     rows = "; ".join(f"{label} {count:,}" for label, count in counted)

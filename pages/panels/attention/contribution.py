@@ -162,7 +162,7 @@ def _rest(found: Contribution, head: int | None) -> list[str]:
 
 
 def contribution_alt(run: Run, layer: int, head: int | None, query: int) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     text = _("For each key: weight, length of what is added, share of the output. {sentence}")
     return text.format(sentence=contribution_sentence(run, layer, head, query))
 
@@ -205,7 +205,7 @@ def sinks_sentence(run: Run) -> str:
 
 
 def sinks_alt(run: Run, *_chosen: int) -> str:
-    """The picture of the sinks in words."""
+    """Write the alt text of the picture of the sinks."""
     return sinks_sentence(run)
 
 

@@ -280,7 +280,7 @@ def growth_alt(found: tuple[Measured, ...], of: str) -> str:
 
 
 def maps_alt(run: Run, layer: int, head: int, reach: Reach, *_marked: int) -> str:
-    """The maps in words."""
+    """Write the alt text of the maps."""
     rows = "; ".join(tiles_of(run, layer, head, reach)["hover"])
     return _("One head with five attention variants: {rows}.").format(rows=rows)
 

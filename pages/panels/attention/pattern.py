@@ -61,7 +61,7 @@ def edges_note(run: Run, layer: int, head: int, query: int, n_edges: int, least:
 
 
 def edges_alt(run: Run, layer: int, head: int, query: int, _n_edges: int) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     text = _("Tokens left and right, a line from each token to those it attends to. {sentence}")
     return text.format(sentence=edges_sentence(run, layer, head, query))
 
@@ -101,7 +101,7 @@ def _named(run: Run) -> str:
 
 
 def table_alt(run: Run, *_sorted: object) -> str:
-    """The heat table in words."""
+    """Write the alt text of the heat table."""
     return _("One row per head, one column per measure. {sentence}").format(
         sentence=table_sentence(run)
     )

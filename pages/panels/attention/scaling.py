@@ -108,12 +108,12 @@ def random_scaling_note(run: Run) -> str:
 
 
 def scaling_alt(run: Run, layer: int, head: int, _is_scaled: bool) -> str:
-    """The curves in words."""
+    """Write the alt text of the curves."""
     return f"{scaling_sentence(run, layer, head)} {random_scaling_note(run)}"
 
 
 def row_alt(run: Run, layer: int, head: int, query: int, _is_scaled: bool) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     text = _("Weights of {token} with and without the division by √d_head, one bar per key.")
     return text.format(token=run.input.labels[query])
 

@@ -180,7 +180,7 @@ def _alike(rows: list[dict[str, Any]]) -> str:
 
 
 def sharing_alt(run: Run, layer: int, *_marked: int) -> str:
-    """The three rows of maps in words."""
+    """Write the alt text of the three rows of maps."""
     configs = (with_shared(run, n) for n in shared_heads(run))
     kinds = enumeration(map(terms.attention_kind, configs))
     text = _("The first heads of layer {layer} in {kinds}, a row each.")

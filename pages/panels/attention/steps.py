@@ -369,7 +369,7 @@ def window_note(run: Run, layer: int, head: int, query: int) -> str:
 
 
 def strip_alt(run: Run, layer: int, head: int, query: int, _step: str) -> str:
-    """The strip in words."""
+    """Write the alt text of the strip."""
     order = " → ".join(_(STEP_TITLES[step]) for step in shared.steps_of(run))
     text = _("All steps of {head} as thumbnails, in order: {order}. Pinned: {token}.")
     return text.format(
@@ -380,7 +380,7 @@ def strip_alt(run: Run, layer: int, head: int, query: int, _step: str) -> str:
 def step_alt(
     run: Run, layer: int, head: int, query: int, key: int, step: str, _feature: int
 ) -> str:
-    """The large picture in words."""
+    """Write the alt text of the large picture."""
     text = _("{step}: {sentence} Outlined: query {query}, key {key}.")
     return text.format(
         step=_(STEP_TITLES[step]),

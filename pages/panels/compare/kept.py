@@ -361,7 +361,7 @@ def _left_out(found: tuple[trade_offs.Candidate, ...], table: pd.DataFrame) -> s
 
 
 def front_alt(found: tuple[trade_offs.Candidate, ...], axes: trade_offs.Axes, n: int) -> str:
-    """The dots in words."""
+    """Write the alt text of the dots."""
     text = _("{x} and {y}, one dot per configuration. {sentence}")
     return text.format(
         x=trade_offs.title(axes.x, n, axes.weight_format),

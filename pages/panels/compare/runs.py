@@ -153,13 +153,13 @@ def _depths(pair: Pair) -> str:
 
 
 def flow_alt(pair: Pair, stage_name: str, moment_name: str, *_layer: int) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     text = _("Two lines over the layers, and their difference below. {sentence}")
     return text.format(sentence=flow_sentence(pair, stage_name, moment_name))
 
 
 def stages_alt(pair: Pair, layer: int, side: int) -> str:
-    """The stages of one side in words."""
+    """Write the alt text of the stages of one side."""
     rows = labelled.stages(pair.both[side], layer).itertuples()
     said = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in rows)
     text = _("{name}, layer {layer}, mean and standard deviation at each stage: {rows}.")
@@ -207,19 +207,19 @@ def heads_note(pair: Pair) -> str:
 
 
 def tiles_alt(pair: Pair, side: int, layer: int, head: int, *_token: int) -> str:
-    """All heads of one side in words."""
+    """Write the alt text of all heads of one side."""
     text = _("{name}: all {n} heads of layer {layer}, head {head} outlined.")
     n = pair.both[side].config.n_heads
     return text.format(name=shared.names(pair)[side], n=n, layer=layer + 1, head=head)
 
 
 def distances_alt(pair: Pair, layer: int, *_head: int) -> str:
-    """The map of distances in words."""
+    """Write the alt text of the map of distances."""
     return heads_sentence(pair, layer)
 
 
 def matrix_alt(pair: Pair, layer: int) -> str:
-    """The map of every head against every head in words."""
+    """Write the alt text of the map of every head against every head."""
     text = _("Distance from each head of A (rows) to each head of B (columns). {sentence}")
     return text.format(sentence=_nearest(pair, layer))
 
@@ -278,7 +278,7 @@ def one_alt(pair: Pair, side: int, layer: int, head: int, token: int) -> str:
 
 
 def difference_alt(pair: Pair, layer: int, head: int, token: int) -> str:
-    """The difference in words."""
+    """Write the alt text of the difference."""
     text = _("B − A in layer {layer}, head {head}. {sentence}")
     sentence = head_sentence(pair, layer, head, token)
     return text.format(layer=layer + 1, head=head, sentence=sentence)
@@ -307,7 +307,7 @@ def expected_sentence(pair: Pair, place: int) -> str:
 
 
 def expected_alt(pair: Pair, place: int) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     return f"{expected_sentence(pair, place)} {in_rows(runs_facts.expected_frame(pair, place))}"
 
 

@@ -143,7 +143,7 @@ def flops_note(config: ModelConfig) -> str:
 
 
 def flops_alt(config: ModelConfig, kind: PassKind, shape: shared.Shape, setup: Setup) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     table = shared.operation_rows(config, kind, shape, setup)
     rows = shared.in_words(table)
     return _("FLOPs by operation: {rows}.").format(rows=rows)
@@ -186,7 +186,7 @@ def _per_token(formula: str) -> str:
 
 
 def crossover_alt(config: ModelConfig, n: int) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     text = _("FLOPs of one layer against n on logarithmic axes: two lines. {sentence}")
     return text.format(sentence=crossover_sentence(config, n))
 

@@ -333,7 +333,7 @@ def use_note() -> str:
 def memory_alt(
     config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest: Any
 ) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     table = shared.memory_rows(config, setup, shape, is_training=is_training)
     rows = shared.in_words(table)
     return _("Memory of each implementation: {rows}.").format(rows=rows)
@@ -452,7 +452,7 @@ def growth_sentence(config: ModelConfig, setup: Setup, shape: Shape, *, is_train
 def growth_alt(
     config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, *_rest: Any
 ) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     text = _("Memory against length on logarithmic axes, devices as horizontal lines. {sentence}")
     return text.format(sentence=growth_sentence(config, setup, shape, is_training=is_training))
 

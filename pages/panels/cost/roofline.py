@@ -177,7 +177,7 @@ def _skipped(speed: roofline_facts.Speed) -> str:
 
 
 def device_alt(place: shared.Place, speed: roofline_facts.Speed) -> str:
-    """The two panels in words."""
+    """Write the alt text of the two panels."""
     return f"{_both_panels()} {device_sentence(place, speed)}"
 
 
@@ -352,7 +352,7 @@ def measured_note(case: roofline_facts.Case) -> str:
 
 
 def roofline_alt(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
-    """The roofline in words."""
+    """Write the alt text of the roofline."""
     text = _("Speed of each operation against its arithmetic intensity, below the roofline.")
     return f"{text} {bound_sentence(case, peak)} {measured_sentence(case, peak, names)}"
 
@@ -375,7 +375,7 @@ def durations_alt(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str,
 def sums_alt(
     case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...], layer: PassTime
 ) -> str:
-    """The three bars in words."""
+    """Write the alt text of the three bars."""
     return sums_sentence(case, peak, names, layer)
 
 

@@ -337,7 +337,7 @@ def names(rows: pd.DataFrame, of: str) -> dict[str, str]:
 
 
 def sweep_alt(all_wanted: tuple[Sweep, ...], found: SweepFound, of: str) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     rows = sweep_table(all_wanted, found)
     is_time = of == "milliseconds"
     time, memory = _("Time as {what} doubles: {rows}."), _("Memory as {what} doubles: {rows}.")

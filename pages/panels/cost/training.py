@@ -201,14 +201,14 @@ def hours_note() -> str:
 
 
 def cost_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
-    """The steps in words."""
+    """Write the alt text of the steps."""
     table = shared.cost_rows(config, plan, n, setup)
     rows = shared.in_words(table)
     return _("From the rule of thumb to the exact count: {rows}.").format(rows=rows)
 
 
 def hours_alt(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     table = hours_rows(config, plan, n, setup)
     rows = shared.in_words(table)
     return _("Time of the training on each kind of device: {rows}.").format(rows=rows)

@@ -82,7 +82,7 @@ def _trained_for(run: Run) -> str:
 
 
 def candidates_alt(run: Run, token: int) -> str:
-    """The candidates in words."""
+    """Write the alt text of the candidates."""
     rows = layers.candidates(run, token).itertuples()
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
     return _("Most probable tokens at position {n}: {listed}.").format(n=token + 1, listed=listed)
@@ -104,13 +104,13 @@ def layers_sentence(run: Run) -> str:
 
 
 def layers_alt(run: Run, *_before: Run | None) -> str:
-    """The picture of the layers in words."""
+    """Write the alt text of the picture of the layers."""
     rows = layers.flow(run).itertuples()
     listed = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in rows)
     return _("Mean and standard deviation after each layer: {listed}.").format(listed=listed)
 
 
 def all_heads_alt(run: Run, *_marked: int) -> str:
-    """All heads of all layers in words."""
+    """Write the alt text of all heads of all layers."""
     listed = "; ".join(layers.labelled_tiles(run)["hover"])
     return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)

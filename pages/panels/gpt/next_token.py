@@ -100,7 +100,7 @@ def _kept(run: Run, found: Outlook) -> str:
 
 
 def next_alt(run: Run, position: int, sampling: SamplingConfig) -> str:
-    """The likeliest tokens in words."""
+    """Write the alt text of the likeliest tokens."""
     rows = likeliest(run, position, sampling).itertuples()
     listed = "; ".join(
         f"{row.label} {row.model_probability:.1%} → {row.probability:.1%}" for row in rows

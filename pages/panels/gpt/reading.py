@@ -149,7 +149,7 @@ def _hover(run: Run, at: int, layer: int, label: str, chance: float, rank: int) 
 
 
 def lens_alt(run: Run, position: int) -> str:
-    """The pinned row of the lens in words."""
+    """Write the alt text of the pinned row of the lens."""
     view = lens_view(run, position)
     row = view.positions.index(position)
     cells = zip(view.layers, view.labels[row], view.probability[row], strict=True)

@@ -324,14 +324,14 @@ def _largest(reads: NDArray[np.float16]) -> tuple[int, int, int]:
 
 
 def chances_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, _opened: int) -> str:
-    """The new tokens in words."""
+    """Write the alt text of the new tokens."""
     table = shared.frame(run, writer_of(run, sampling, seed).tokens[:n_tokens])
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in table.itertuples())
     return _("New tokens and the probability of each when sampled: {listed}.").format(listed=listed)
 
 
 def reads_alt(run: Run, sampling: SamplingConfig, seed: int, opened: int) -> str:
-    """What the heads read in words."""
+    """Write the alt text of what the heads read."""
     writer = writer_of(run, sampling, seed)
     text = _("What each head of each layer attended to for new token {n}.").format(n=opened + 1)
     return f"{text} {most_read(run, writer, opened)}"
@@ -373,7 +373,7 @@ def _how_it_grows(run: Run, steps: pd.DataFrame) -> str:
 
 
 def growth_alt(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> str:
-    """The growth in words."""
+    """Write the alt text of the growth."""
     found = writer_of(run, sampling, seed).tokens[:n_tokens]
     return cache_sentence(run, growth(run, found))
 
@@ -406,7 +406,7 @@ def times_sentence(run: Run, times: pd.DataFrame) -> str:
 
 
 def times_alt(run: Run, sampling: SamplingConfig, seed: int, attempt: int) -> str:
-    """The measurement in words."""
+    """Write the alt text of the measurement."""
     return times_sentence(run, token_times(run, sampling, seed, attempt))
 
 

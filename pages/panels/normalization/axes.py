@@ -98,7 +98,7 @@ def grid_note(kind: str, n_tokens: int, d_model: int) -> tuple[str, bool]:
 
 
 def axes_alt(run: Run, token: int) -> str:
-    """The picture of the cells in words."""
+    """Write the alt text of the picture of the cells."""
     text = _(
         "Grids of tokens by features. For LayerNorm and RMSNorm the row of token "
         "{token} is colored, for BatchNorm the column of one feature through all tokens "
@@ -142,7 +142,7 @@ def _means(found: shared.Compared) -> str:
 
 
 def outputs_alt(run: Run, layer: int, stage: str, *_token: int) -> str:
-    """The curves of what comes out in words."""
+    """Write the alt text of the curves of what comes out."""
     found = shared.compared(run, layer, stage).per_token
     middle = found.groupby("norm", sort=False)[["mean", "std", "rms"]].median()
     rows = "; ".join(

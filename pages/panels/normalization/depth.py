@@ -234,7 +234,7 @@ def xiong_why(passes: tuple[depth_facts.Depth, ...]) -> str:
 
 
 def panels_alt(passes: tuple[depth_facts.Depth, ...], *_ghost: object) -> str:
-    """The panels in words."""
+    """Write the alt text of the panels."""
     curves = depth_facts.measured_curves(passes)
     rows = []
     for placement in _drawn(passes):
@@ -248,7 +248,7 @@ def panels_alt(passes: tuple[depth_facts.Depth, ...], *_ghost: object) -> str:
 
 
 def last_gradients_alt(passes: tuple[depth_facts.Depth, ...]) -> str:
-    """The gradients of the last matrix in words."""
+    """Write the alt text of the gradients of the last matrix."""
     table = depth_facts.last_gradients(passes).dropna()
     rows = "; ".join(
         f"{terms.option(row.placement)} {row.n_layers}: {row.median:.3g}" for row in each_row(table)
@@ -294,7 +294,7 @@ def no_own_loss() -> str:
 
 
 def own_alt(run: Run, targets: tuple[int, ...]) -> str:
-    """The trained model's panels in words."""
+    """Write the alt text of the trained model's panels."""
     found = depth_facts.own_pass(run, targets).layers["parameter_gradient"][1:]
     rows = "; ".join(f"{layer}: {value:.3g}" for layer, value in found.items())
     return _("Gradient norm of each layer's parameters, trained: {rows}.").format(rows=rows)

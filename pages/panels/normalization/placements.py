@@ -109,7 +109,7 @@ def placements_note(run: Run) -> str:
 
 
 def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
-    """The overlaid distributions in words."""
+    """Write the alt text of the overlaid distributions."""
     rows = []
     for name in shown:
         row = shared.in_placement(run, name, layer, head).moments
@@ -119,7 +119,7 @@ def spreads_alt(run: Run, layer: int, head: int, shown: tuple[str, ...]) -> str:
 
 
 def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token: int) -> str:
-    """The tiles in words."""
+    """Write the alt text of the tiles."""
     text = _("Attention weights of head {head} in layer {layer}, for {names}; pinned: {token}.")
     names = enumeration(terms.option(name) for name in shown)
     token_name = literal(run.input.labels[token])

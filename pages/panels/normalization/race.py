@@ -139,7 +139,7 @@ def race_note(wanted: Racers) -> str:
 
 
 def alt(wanted: Racers, n: int) -> str:
-    """The curves in words."""
+    """Write the alt text of the curves."""
     return " ".join((_("Training loss of each norm placement."), sentence(wanted, n)))
 
 

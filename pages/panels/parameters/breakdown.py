@@ -203,7 +203,7 @@ def opened_sentence(run: Run, view: str, path: str) -> str:
 
 
 def breakdown_alt(run: Run, view: str, path: str) -> str:
-    """The rows of bars in words."""
+    """Write the alt text of the rows of bars."""
     top, *rest = piece_levels(run, view, path)
     below = rest[0] if rest else top
     rows = "; ".join(f"{label} {said}" for _start, _count, _short, label, said, *_more in below)

@@ -102,7 +102,7 @@ def changes_sentence(config: ModelConfig) -> str:
 
 
 def changes_alt(run: Run) -> str:
-    """The bars of changes in words."""
+    """Write the alt text of the bars of changes."""
     whole = shared.total(run.config)
     rows = "; ".join(
         f"{shared.change_name(change.name)} {shared.signed(change.total - whole)}"
@@ -134,7 +134,7 @@ def growth_sentence(config: ModelConfig) -> str:
 
 
 def growth_alt(run: Run, size: str) -> str:
-    """The areas in words."""
+    """Write the alt text of the areas."""
     table = over(run.config, size)
     first, last = table.iloc[0], table.iloc[-1]
     text = _("Shares against {size}: from {first} ({before}) to {last} ({after}).")

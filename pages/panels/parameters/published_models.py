@@ -76,7 +76,7 @@ def published_sentence(config: ModelConfig) -> str:
 
 
 def published_alt(run: Run) -> str:
-    """The dots in words."""
+    """Write the alt text of the dots."""
     rows = "; ".join(f"{_(each.title)} {each.total:,}" for each in shared.published())
     text = _("Parameters of published models on a logarithmic axis: {rows}; yours {own:,}.")
     return text.format(rows=rows, own=shared.total(run.config))

@@ -124,7 +124,7 @@ def values_note(run: Run) -> str:
 
 
 def values_alt(run: Run) -> str:
-    """The histograms in words."""
+    """Write the alt text of the histograms."""
     return spread_alt(shared.values(run).moments)
 
 

@@ -363,7 +363,7 @@ def spread_table(run: Run, layer: int, head: int, trained_len: int, done: Done) 
 def by_distance_alt(
     run: Run, kind: PositionKind, layer: int, head: int, trained_len: int, done: Done
 ) -> str:
-    """The curves in words."""
+    """Write the alt text of the curves."""
     return spread_sentence(run, kind, layer, head, trained_len, done)
 
 
@@ -448,7 +448,7 @@ def loss_note(run: Run, n_steps: int) -> str:
 
 
 def loss_alt(run: Run, n: int, n_steps: int, trained_len: int) -> str:
-    """The loss by position in words."""
+    """Write the alt text of the loss by position."""
     return loss_sentence(run, n, n_steps, trained_len)
 
 

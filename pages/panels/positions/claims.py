@@ -339,7 +339,7 @@ def _is_relative(run: Run, kind: PositionKind, n: int, shift: int, token: int) -
 
 
 def grid_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds, _shown: int) -> str:
-    """The grid in words."""
+    """Write the alt text of the grid."""
     texts, names, width = list(grid(run, n, shift, token, kinds)["text"]), kind_names(), len(KINDS)
     rows = [zip(names, texts[i * width : (i + 1) * width], strict=True) for i in range(len(NAMES))]
     said = [enumeration(f"{kind} {text}" for kind, text in row) for row in rows]
@@ -380,7 +380,7 @@ def moved_sentence(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> st
 
 
 def moved_alt(run: Run, n: int, shift: int, token: int, kinds: Kinds) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     rows = each_row(moved(run, n, shift, token, kinds))
     text = _("{kind}: {free} without a mask, {causal} under a causal one")
     return "; ".join(
@@ -412,7 +412,7 @@ def matrix_sentence(run: Run, kind: PositionKind, n: int, shift: int) -> str:
 
 
 def matrix_alt(run: Run, kind: PositionKind, n: int, shift: int) -> str:
-    """The matrix in words."""
+    """Write the alt text of the matrix."""
     return matrix_sentence(run, kind, n, shift)
 
 

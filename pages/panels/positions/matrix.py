@@ -262,19 +262,19 @@ def spectrum_sentence(run: Run, n: int) -> str:
 
 
 def table_alt(run: Run, kind: PositionKind, n: int, position: int, _pair: int) -> str:
-    """The table in words."""
+    """Write the alt text of the table."""
     text = _("Table of {kind}: {n} positions down; position {position} is outlined. {what}")
     what = kind_sentence(run, kind, n)
     return text.format(kind=terms.option(kind), n=n, position=position, what=what)
 
 
 def pair_alt(run: Run, kind: PositionKind, n: int, pair: int, position: int) -> str:
-    """The curves of the pair in words."""
+    """Write the alt text of the curves of the pair."""
     return pair_sentence(run, kind, n, pair, position)
 
 
 def scale_alt(run: Run, kind: PositionKind, n: int, _pair: int) -> str:
-    """Wavelengths, half distances or spectrum in words."""
+    """Write the alt text of wavelengths, half distances or spectrum."""
     return scale_sentence(run, kind, n)
 
 

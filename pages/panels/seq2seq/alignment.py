@@ -484,14 +484,14 @@ def row_note(run: Run, row: str) -> str:
 
 
 def alt(run: Run, layer: int, head: int, row: str, *_pins: object) -> str:
-    """The picture in words."""
+    """Write the alt text of the picture."""
     text = _("Target words down, source tokens across; query row: {row}. {sentence}")
     said = sentence(run, layer, head, row, 0)
     return text.format(row=_(ROW_LABELS[row]), sentence=said)
 
 
 def table_alt(run: Run, _sort_by: str, _selected: object, n_parts: int) -> str:
-    """The table of heads in words."""
+    """Write the alt text of the table of heads."""
     text = _("One row per cross-attention head, one column per measure. {sentence}")
     return text.format(sentence=_held_out(run, n_parts)).strip()
 

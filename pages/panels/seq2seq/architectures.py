@@ -216,7 +216,7 @@ def flops_note(run: Run) -> str:
 
 
 def flops_alt(run: Run) -> str:
-    """The bars in words."""
+    """Write the alt text of the bars."""
     table = compared(run.config, *lengths(run))
     rows = "; ".join(
         f"{row.architecture} {flops_text(row.reading)} + {flops_text(row.writing)}"
@@ -226,7 +226,7 @@ def flops_alt(run: Run) -> str:
 
 
 def drawing_alt(kind: Architecture, run: Run) -> str:
-    """A drawing in words."""
+    """Write the alt text of a drawing."""
     parts = "; ".join(
         f"{stack.reads} → {stack.n_layers} × ({', '.join(label for label, _r in stack.parts)})"
         for stack in stacks(kind, run.config)
@@ -235,7 +235,7 @@ def drawing_alt(kind: Architecture, run: Run) -> str:
 
 
 def sees_alt(kind: Architecture, run: Run) -> str:
-    """A mask in words."""
+    """Write the alt text of a mask."""
     return _(ABOUT[kind].reads)
 
 

@@ -502,13 +502,13 @@ def map_title(which: Chosen) -> str:
 
 
 def map_alt(run: Run, which: Chosen, pins: Pins) -> str:
-    """The map in words."""
+    """Write the alt text of the map."""
     text = _("Attention map, queries down, keys across: {title}. {sentence}")
     return text.format(title=map_title(which), sentence=reads_sentence(run, which, pins))
 
 
 def lines_alt(run: Run, which: Chosen, pins: Pins, *_drawn: object) -> str:
-    """The lines in words."""
+    """Write the alt text of the lines."""
     text = _("Tokens left and right, a line from each token to those it attends to. {sentence}")
     return text.format(sentence=reads_sentence(run, which, pins))
 
@@ -523,7 +523,7 @@ def lines_note(n_edges: int, least: float) -> str:
 
 
 def tiles_alt(run: Run, kind: AttentionKind, *_marked: object) -> str:
-    """All heads of one attention in words."""
+    """Write the alt text of all heads of one attention."""
     text = _("All heads of {kind} on one scale, one row per layer: {n}. {sentence}")
     n = len(all_heads(run, kind))
     return text.format(kind=_(KIND_LABELS[kind]), n=n, sentence=_sharpness(run, kind))
@@ -579,7 +579,7 @@ def _followed_source(run: Run, head: int, layer: int, pins: Pins) -> str:
 
 
 def strips_alt(run: Run, layer: int, head: int, text: str, pins: Pins) -> str:
-    """Both texts as strips, in words."""
+    """Write the alt text of both texts as strips."""
     said = _("Both texts as strips, shaded by attention weight. {sentence}")
     return said.format(sentence=follow_sentence(run, layer, head, text, pins))
 

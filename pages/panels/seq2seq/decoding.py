@@ -329,7 +329,7 @@ def _smoothed(here: Standing) -> str:
 
 
 def tree_alt(here: Standing) -> str:
-    """The tree in words."""
+    """Write the alt text of the tree."""
     labels = " ".join(
         decoding_facts.nodes(here)["label"].loc[
             list(decoding_facts.path(decoding_facts.decoded(here)))
@@ -340,7 +340,7 @@ def tree_alt(here: Standing) -> str:
 
 
 def choices_alt(here: Standing) -> str:
-    """The next tokens in words."""
+    """Write the alt text of the next tokens."""
     rows = decoding_facts.next_choices(here).itertuples()
     listed = "; ".join(f"{row.label} {row.probability:.1%}" for row in rows)
     return _("Candidates for the next token: {listed}.").format(listed=listed)

@@ -124,7 +124,7 @@ def step_names(run: Run) -> list[str]:
 
 
 def similarity_alt(run: Run, step: int, *_pinned: int) -> str:
-    """A matrix of cosines in words."""
+    """Write the alt text of a matrix of cosines."""
     text = _("Cosine similarity of each source token with each other: mean {mean:.2f}.")
     return text.format(mean=mean_cosine(run, step))
 

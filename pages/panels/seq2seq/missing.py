@@ -196,7 +196,7 @@ def hidden_note(run: Run) -> str:
 
 
 def ways_alt(run: Run, *_measured: object) -> str:
-    """The picture of the ways in words."""
+    """Write the alt text of the picture of the ways."""
     rows = changed_runs(run)
     mean = "; ".join(f"{name} {np.mean(moved(run, changed)):.2f}" for name, changed in rows.items())
     text = _("Change of the next-token prediction in bits (KL), mean over the target: {mean}.")
@@ -204,7 +204,7 @@ def ways_alt(run: Run, *_measured: object) -> str:
 
 
 def hidden_alt(run: Run, *_measured: object) -> str:
-    """The picture of hidden tokens in words."""
+    """Write the alt text of the picture of hidden tokens."""
     text = _(
         "Change of each next-token prediction in bits (KL) when one of {n} source tokens is hidden."
     )

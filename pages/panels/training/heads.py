@@ -30,7 +30,7 @@ MOST_LISTED = 6
 
 
 def tiles_alt(run: Run, *_marked: int) -> str:
-    """All heads in words."""
+    """Write the alt text of all heads."""
     listed = "; ".join(layers.labelled_tiles(run)["hover"])
     return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)
 
@@ -221,7 +221,7 @@ def births_sentence(
 
 
 def births_alt(*shown: Any) -> str:
-    """The picture in words."""
+    """Write the alt text of the picture."""
     return births_sentence(*shown)
 
 

@@ -492,7 +492,7 @@ def rates_picture(recipe: Recipe, d_model: int, steps: Steps, now: int | None) -
 
 
 def schedule_alt(recipe: Recipe, _d_model: int) -> str:
-    """The schedule in words."""
+    """Write the alt text of the schedule."""
     return shared.schedule_sentence(recipe)
 
 

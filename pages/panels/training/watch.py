@@ -248,7 +248,7 @@ def _short(value: object) -> str:
 
 
 def curve_alt(what: str, view: RunView) -> str:
-    """A curve in words."""
+    """Write the alt text of a curve."""
     if view.evaluations.empty:
         return _("{what}: not measured yet.").format(what=what)
     first, newest = view.evaluations.iloc[0], view.evaluations.iloc[-1]
@@ -268,7 +268,7 @@ def curve_alt(what: str, view: RunView) -> str:
 
 
 def gradient_alt(view: RunView) -> str:
-    """The size of the gradient in words."""
+    """Write the alt text of the size of the gradient."""
     if view.curves.empty:
         return _("{what}: not measured yet.").format(what=_("Gradient"))
     norms = view.curves["gradient_norm"]
@@ -277,7 +277,7 @@ def gradient_alt(view: RunView) -> str:
 
 
 def speed_alt(view: RunView) -> str:
-    """The speed in words."""
+    """Write the alt text of the speed."""
     if view.curves.empty:
         return _("{what}: not measured yet.").format(what=_("Speed"))
     text = _("Median speed over the steps: {n:,.0f} tokens per second.")

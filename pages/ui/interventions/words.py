@@ -164,14 +164,14 @@ def marked(run: Run) -> tuple[int, ...]:
 
 
 def moved_alt(run: Run, token: int) -> str:
-    """The picture of the change in words."""
+    """Write the alt text of the picture of the change."""
     moved = measured.moved(run)
     text = _("Change of the output at each token, in {unit}: largest {most:.3g}; pinned {at:.3g}.")
     return text.format(unit=unit(run), most=max(moved), at=moved[token])
 
 
 def candidates_alt(run: Run, token: int) -> str:
-    """The candidates in words."""
+    """Write the alt text of the candidates."""
     rows = "; ".join(
         f"{row.label} {row.p_before:.1%} → {row.p_after:.1%}"
         for row in measured.candidates(run, token).itertuples()
@@ -181,6 +181,6 @@ def candidates_alt(run: Run, token: int) -> str:
 
 
 def effects_alt(run: Run, token: int, *_measured: object) -> str:
-    """The grid of effects in words."""
+    """Write the alt text of the grid of effects."""
     text = _("Effect of each head and part of each layer on {token}, in {unit}.")
     return text.format(token=run.input.labels[token], unit=unit(run))
