@@ -19,7 +19,7 @@ ON_AXES = ("scatter", "scattergl", "bar", "heatmap", "histogram", "box", "violin
 
 
 def enlarged(picture: Picture) -> Picture:
-    """The same with every text at least `LEAST` pixels high; what was given stays as it is.
+    """Return a copy with every text at least `LEAST` pixels high.
 
     Numbers that no longer fit into their cells are left out, and so are labels of an axis that
     would run into each other, and what is fine print in a box: it is there under the cursor.

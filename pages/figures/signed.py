@@ -66,7 +66,7 @@ def most_of(trace: dict[str, Any]) -> float | None:
 
 
 def with_most(trace: dict[str, Any], most: float) -> dict[str, Any]:
-    """The same map with a strongest colour that means `most`, which is no less than before."""
+    """Rescale a map so that its strongest colour means `most`, no less than before."""
     codes = np.asarray(trace["z"])
     steps = (codes.astype(np.float32) - ZERO) * ((most_of(trace) or most) / most)
     z = np.where(codes == MASKED_CODE, MASKED_CODE, np.rint(ZERO + steps)).astype(np.uint8)

@@ -95,7 +95,7 @@ def _cells(weights: np.ndarray, _: Translate) -> list[dict[str, Any]]:
 
 
 def _numbered_from(trace: dict[str, Any], first: tuple[int, int]) -> dict[str, Any]:
-    """The same marks, which return numbers counted in the whole texts."""
+    """Make a click return numbers counted in the whole texts."""
     shift = np.array([*first, 0], dtype=np.float32)
     return {**trace, "customdata": trace["customdata"] + shift}
 

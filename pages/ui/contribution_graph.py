@@ -1,4 +1,4 @@
-"""The contribution graph of a run: kept, and in words."""
+"""The contribution graph of a run: cached, with its alt text."""
 
 from dataclasses import replace
 from functools import lru_cache

@@ -72,7 +72,7 @@ def architecture(
 
 
 def to_train(config: ModelConfig) -> None:
-    """The same for a model that is trained from the start."""
+    """Draw the controls of a model to train from scratch."""
     here = Shown(config, config.architecture, is_to_train=True)
     _preset(starts.names_of_two() if here.has_target else starts.names())
     st.caption(_("The model to train. Its weights start random, drawn from the seed."))

@@ -94,7 +94,7 @@ def open_page(
 def open_counting_page(
     title: str, panels: Sequence[Panel] = (), *, first_shown: str = FIRST_COUNTED
 ) -> Run:
-    """The same for a page that counts: each model whole and as what it is, whatever its size."""
+    """Draw what surrounds a counting page: whole models in their own architecture, of any size."""
     st.session_state["default_mask"] = None
 
     def sidebar() -> None:
@@ -193,12 +193,12 @@ def link_to_part(part: str) -> None:
 
 
 def section(draw: Callable[P, None]) -> Callable[P, None]:
-    """A part of a page that reruns alone when the reader touches what is in it."""
+    """Make a fragment that writes the link before it draws."""
     return st.fragment(_in_step_with_the_link(draw))
 
 
 def live_section(draw: Callable[..., None], *values: Any, every: float | None) -> None:
-    """A section that also reruns by itself, every so many seconds (None: never)."""
+    """Draw a fragment that also reruns every so many seconds (None: never)."""
     st.fragment(_in_step_with_the_link(draw), run_every=every)(*values)
 
 
@@ -234,7 +234,7 @@ def _back_to_the_start() -> None:
 
 
 def recorded(run: Run) -> Recording:
-    """What the run showed; where it cannot be, a sentence with the mend, and the page ends."""
+    """Record the run and note its device; refuse a run that cannot be, and end the page."""
     seen = ran(run)
     _device_line(run, seen)
     changes.note(run)
@@ -242,7 +242,7 @@ def recorded(run: Run) -> Recording:
 
 
 def ran(run: Run) -> Recording:
-    """The same within a section, which draws nothing in the sidebar."""
+    """Record the run without the sidebar's device line, as fragments do."""
     must_fit(run)
     try:
         with st.spinner(_("The model runs …"), show_time=True):

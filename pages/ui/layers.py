@@ -48,7 +48,7 @@ def _name(row: Row) -> str:
 
 
 def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:
-    """The same of the setting before, where that was a whole model of this kind."""
+    """The flow of the previous setting, where it has the same architecture."""
     if before is None or before.config.architecture is not run.config.architecture:
         return None
     return flow(before)

@@ -124,7 +124,7 @@ def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
 
 
 def live_view(name: str, shown: str) -> dict[str, Any]:
-    """The same for a text that is read while it is typed: what is being added is not overwritten.
+    """Make a text field a view that keeps what is being typed.
 
     It has a key of its own, so that no widget of another page is taken for it.
     """
@@ -136,12 +136,12 @@ def live_view(name: str, shown: str) -> dict[str, Any]:
 
 
 def redraw_everything() -> None:
-    """Let a section that reruns alone hand over to the whole page."""
+    """Ask the current fragment for a full rerun."""
     st.session_state["redraw_everything"] = True
 
 
 def must_redraw() -> bool:
-    """Whether a section was asked to hand over; asked once."""
+    """Whether a full rerun was requested; clears the request."""
     return st.session_state.pop("redraw_everything", False)
 
 

@@ -1,4 +1,4 @@
-"""What the one who serves the app may set, from the environment."""
+"""Server settings, from environment variables."""
 
 import os
 

@@ -52,13 +52,13 @@ def names() -> tuple[str, ...]:
 
 
 def names_of_two() -> tuple[str, ...]:
-    """The same, with what reads a source and writes a target before the rest."""
+    """Names of all that can run, encoder–decoders first."""
     two = [name for name in pocket_names() if _is_of_two(pocket(name).config)]
     return tuple(dict.fromkeys((*two, *ENCODER_DECODER_TABLE, *names())))
 
 
 def names_to_count() -> tuple[str, ...]:
-    """The same and more: what is counted need not run."""
+    """Names of all that can be counted: also models too large to run."""
     return (*names_of_two(), *PUBLISHED_TABLE)
 
 

@@ -26,9 +26,9 @@ class Done(NamedTuple, Generic[T]):
 def in_steps(
     steps: Sequence[Callable[[], T]], *, what: Hashable, key: str, is_asked: bool = False
 ) -> Done[T]:
-    """What each step gives. A step is kept by whoever made it: a second time it costs nothing.
+    """Run `steps` behind a progress bar and return their results; each step caches itself.
 
-    `what` says which work this is: another one starts anew where this one was stopped. A step
+    `what` identifies the work: other work starts over where this one was stopped. A step
     should take less than a second, since the reader can stop between two of them, or set something
     else, which is answered first. What nobody asked for (`is_asked`) pauses after a while, and the
     reader says whether it goes on.

@@ -47,7 +47,7 @@ def label(run: Run, token_id: int) -> str:
 
 
 def label_of(reader: Tokenizer, token_id: int) -> str:
-    """The same of a tokenizer."""
+    """What a tokenizer calls a token id, beyond its vocabulary too."""
     return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
 
 

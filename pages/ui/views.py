@@ -59,7 +59,7 @@ def one_of_layers(n_layers: int, shown: int) -> None:
 
 
 def stage_choice(run: Run, layer: int, shown: str) -> None:
-    """The same choice as a click on the drawing, by keyboard."""
+    """Choose a stage by keyboard, as a click on the drawing does."""
     stages = labelled.stages(run, layer)
     labels = dict(zip(stages["stage"], stages["label"], strict=True))
     with st.container(key="stage"):
@@ -75,7 +75,7 @@ def stage_choice(run: Run, layer: int, shown: str) -> None:
 
 
 def head_choice(run: Run, shown: int) -> None:
-    """The same choice as a click on a tile, by keyboard."""
+    """Choose a head by keyboard, as a click on a tile does."""
     n_heads = run.config.n_heads
     if n_heads == 1:
         return

@@ -22,7 +22,7 @@ def summary(run: Run) -> str:
 
 
 def summary_of_a_block(run: Run) -> str:
-    """The same where one block is shown, of whatever model it is."""
+    """What runs where one block of a model is shown."""
     return beside.said_of_both(_block_in_one_line, run, changes.between_blocks)
 
 
@@ -112,12 +112,12 @@ def _reason(run: Run) -> str:
 
 
 def take_away_caption(run: Run) -> str:
-    """What was set, under pictures that are taken away."""
+    """Caption for downloads: the settings and the link."""
     return _with_link(_in_one_line(run))
 
 
 def take_away_caption_of_a_block(run: Run) -> str:
-    """The same where one block is shown."""
+    """Caption for downloads where one block is shown."""
     return _with_link(_block_in_one_line(run))
 
 
@@ -230,7 +230,7 @@ def heads_alt(run: Run, layer: int, *_marked: int) -> str:
 
 
 def head_alt(run: Run, layer: int, head: int, token: int) -> str:
-    """One head in words."""
+    """Write the alt text of one head."""
     text = _("Attention weights of head {head}: queries down, keys across; pinned: {token}.")
     return text.format(head=head, token=run.input.labels[token])
 
@@ -243,7 +243,7 @@ def spread_alt(run: Run, layer: int, name: str) -> str:
 
 
 def token_values_alt(run: Run, layer: int, name: str, token: int, _n_dims: int) -> str:
-    """One token's features in words."""
+    """Write the alt text of one token's features."""
     before, after = labelled.before_and_after(run, layer, name)
     text = _("First features of token {token}: {before} against {after}.")
     return text.format(token=run.input.labels[token], before=before, after=after)

@@ -49,7 +49,7 @@ def first_token(run: Run, layer: int) -> pd.DataFrame:
 
 @lru_cache(maxsize=16)
 def random_sharpness(run: Run) -> pd.DataFrame:
-    """The same of random queries and keys of every width, under the mask of the run."""
+    """Sharpness of random queries and keys of every width, under the run's mask."""
     return scaling.random_sharpness(attention(run, 0).mask, run.seed)
 
 

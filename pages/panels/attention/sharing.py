@@ -213,7 +213,7 @@ def pooled_note(run: Run) -> str:
 
 @section
 def who_shares(run: Run, layer: int) -> None:
-    """The same width and as many query heads, with fewer and fewer keys and values."""
+    """Compare MHA, GQA and MQA at one width and number of query heads."""
     code = (repeat_kv, pooled, likeness)
     place = explained(("sharing", "kv_cache"), code, key="sharing")
     if len(shared_heads(run)) == 1:

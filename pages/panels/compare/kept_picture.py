@@ -133,7 +133,7 @@ def _axis(values: pd.Series, more_is_better: bool, room: float) -> dict[str, Any
 
 
 def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate) -> dict[str, Any]:
-    """Stairs along what can be had: at each x the best y of all that are as good in x."""
+    """Step line along the Pareto front: the best y of all that are as good in x."""
     steps = front.sort_values(["x", "y"])
     return {
         "type": "scatter",

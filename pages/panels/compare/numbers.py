@@ -121,7 +121,7 @@ def kind(name: str) -> str:
 
 
 def settings_table(pair: shared.Pair) -> None:
-    """The same as a table on the page, where anything differs."""
+    """Show the settings that differ as a table."""
     table = shared.settings_frame(pair)
     if len(table):
         show_whole(table)
@@ -301,12 +301,12 @@ def time_note(pair: shared.Pair) -> str:
 
 
 def parameters_alt(pair: shared.Pair) -> str:
-    """Parameters by kind in words."""
+    """Write the alt text of parameters by kind."""
     return _("Parameters by kind. {rows}").format(rows=shared.in_rows(parameters(pair)))
 
 
 def operations_alt(pair: shared.Pair, n: int) -> str:
-    """FLOPs by operation in words."""
+    """Write the alt text of FLOPs by operation."""
     return _("FLOPs by operation. {rows}").format(rows=shared.in_rows(operations_frame(pair, n)))
 
 

@@ -63,7 +63,7 @@ def stages_frame(pair: shared.Pair, layer: int) -> pd.DataFrame:
 
 
 def stages_table(pair: shared.Pair, layer: int) -> None:
-    """The same as a table on the page."""
+    """Show the stages as a table."""
     show_whole(stages_frame(pair, layer))
 
 
@@ -267,7 +267,7 @@ def _moved(pair: Pair, layer: int, head: int, token: int) -> str:
 
 
 def one_alt(pair: Pair, side: int, layer: int, head: int, token: int) -> str:
-    """One head of one side in words."""
+    """Write the alt text of one head of one side."""
     text = _("{name}, layer {layer}, head {head}. {sentence}")
     return text.format(
         name=shared.names(pair)[side],

@@ -190,7 +190,7 @@ def _times(ratio: float) -> str:
 
 
 def numbers(rows: list[Row]) -> None:
-    """The same as a table on the page."""
+    """Show the numbers as a table."""
     show_whole(numbers_frame(rows))
 
 
@@ -236,7 +236,7 @@ def _parameter_counts(config: ModelConfig) -> str:
 
 
 def in_rows(table: pd.DataFrame) -> str:
-    """Bars two by two in words."""
+    """Write the alt text of paired bars."""
     return "; ".join(f"{row.label}: A {row.said_a}, B {row.said_b}" for row in table.itertuples())
 
 

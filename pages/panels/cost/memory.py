@@ -364,7 +364,7 @@ def fits_sentence(found: tuple[shared.Fits, ...], n_devices: int) -> str:
 
 
 def _fits_shared(found: tuple[shared.Fits, ...], n_devices: int) -> str:
-    """The same where each device holds its share."""
+    """Which devices suffice where each holds its share."""
     enough = [each for each in found if each.is_enough]
     needed = shared.in_bytes(found[0].needed)
     if not enough:

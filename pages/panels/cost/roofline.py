@@ -182,7 +182,7 @@ def device_alt(place: shared.Place, speed: roofline_facts.Speed) -> str:
 
 
 def so_far_alt(place: shared.Place, speed: roofline_facts.Speed) -> str:
-    """The same of what was measured before a stop."""
+    """Write the alt text of a measurement that was stopped."""
     text = _("{product} matrix products and {moved} arrays were measured.")
     said = text.format(product=len(speed.products), moved=len(speed.moved))
     return f"{_both_panels()} {said}"
@@ -293,7 +293,7 @@ def sums_sentence(
 def model_sentence(
     case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...], whole: PassTime
 ) -> str:
-    """The same of the whole model, with tokens a second."""
+    """Estimate and measurement of the whole model, with tokens per second."""
     rows = roofline_facts.measured_table(case, peak, names)
     best = roofline_facts.model_seconds(rows, case.config, "estimated_s")
     parts = roofline_facts.model_seconds(rows, case.config, "measured_s")
@@ -358,7 +358,7 @@ def roofline_alt(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, 
 
 
 def durations_alt(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> str:
-    """Each time in words."""
+    """Write the alt text of the times."""
     rows = roofline_facts.measured_table(case, peak, names).dropna(subset=["measured_s"])
     text = _("{name}: {best} at best, {time} measured")
     listed = (
@@ -399,7 +399,7 @@ def counted(case: roofline_facts.Case) -> pd.DataFrame:
 
 
 def timed(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> pd.DataFrame:
-    """The same with estimate and measurement."""
+    """Counts with estimate and measurement."""
     rows = roofline_facts.measured_table(case, peak, names)
     times = {
         _("at best"): rows["estimated_s"].map(duration),
@@ -411,7 +411,7 @@ def timed(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -
 
 
 def show_table(table: pd.DataFrame) -> None:
-    """Put one of them on the page."""
+    """Show such a table."""
     st.dataframe(table, hide_index=True, key="operations_table", height="content")
 
 
@@ -437,7 +437,7 @@ def _or_dash(said: Callable[[float], str]) -> Callable[[float], str]:
 
 
 def dots(case: roofline_facts.Case, peak: DevicePeak, names: tuple[str, ...]) -> pd.DataFrame:
-    """The same table as pictures take it: label, hover, milliseconds."""
+    """The table for pictures: label, hover, milliseconds."""
     return _dots(case, peak, names, current_language())
 
 

@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 
 
 def shape() -> Shape:
-    """The same for the whole page."""
+    """Length and batch size, shared by all panels."""
     return Shape(link.value("context_len"), link.value("n_texts"))
 
 
@@ -92,7 +92,7 @@ def is_training() -> bool:
 
 
 def setup(*, is_training: bool) -> Setup:
-    """How it is done; nobody trains in whole numbers here."""
+    """The chosen setup; integer formats fall back to bfloat16 for training."""
     wanted = link.value("weight_format")
     if is_training and wanted not in TRAINED_FORMATS:
         wanted = WeightFormat.BFLOAT16
@@ -135,7 +135,7 @@ def shape_controls() -> None:
 
 
 def _devices_at_once(place: str, shown: int) -> None:
-    """The same number for what fits and for how long it takes."""
+    """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
     slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of=whole)
 
@@ -179,7 +179,7 @@ def counted_need(config: ModelConfig, setup: Setup, shape: Shape, *, is_training
 
 
 def training_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[ModelConfig, Setup]]:
-    """What the reader chose, and the same with one thing changed."""
+    """The chosen setup for training, and variants that differ in one setting."""
     is_exact = setup.weight_format is WeightFormat.FLOAT32
     other_format = WeightFormat.BFLOAT16 if is_exact else WeightFormat.FLOAT32
     changes: dict[str, dict[str, Any]] = {
@@ -197,7 +197,7 @@ def training_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[Mode
 
 
 def inference_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[ModelConfig, Setup]]:
-    """The same of use: other number formats, and one head of keys and values for all."""
+    """Variants for inference: other number formats, and multi-query attention."""
     changed = {
         str(kind): (config, dataclasses.replace(setup, weight_format=kind))
         for kind in WeightFormat
@@ -441,7 +441,7 @@ def busy(load: float) -> str:
 
 
 def fits_frame(found: tuple[Fits, ...]) -> pd.DataFrame:
-    """The same as a frame."""
+    """Devices, whether the model fits, and the largest batch, as a frame."""
     is_shared = found[0].n_devices > 1
     batch = _("largest batch per device") if is_shared else _("largest batch")
     return pd.DataFrame(

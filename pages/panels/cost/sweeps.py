@@ -196,7 +196,7 @@ def swept(name: str) -> str:
 
 
 def symbol(name: str) -> str:
-    """The same within a sentence."""
+    """Its symbol within a sentence."""
     return "n" if name == Swept.TOKENS else swept(name)
 
 
@@ -305,7 +305,7 @@ def sweep_note(wanted: Sweep) -> str:
 
 
 def formats_note(all_wanted: tuple[Sweep, ...]) -> str:
-    """The same of several number formats."""
+    """How several number formats were measured."""
     first = all_wanted[0]
     listed = ", ".join(wanted.place.dtype for wanted in all_wanted)
     said = sweep_note(first._replace(place=first.place._replace(dtype=listed)))

@@ -23,7 +23,7 @@ from pages.ui.said import say
 
 
 def surprise(run: Run) -> None:
-    """The same on the page."""
+    """Show the surprise of each token as a table."""
     table = shared.read_surprise(run)
     shown = pd.DataFrame(
         {
@@ -199,7 +199,7 @@ def _most_surprising(run: Run) -> str:
 
 
 def surprise_alt(run: Run, _pinned: int) -> str:
-    """Surprise in words."""
+    """Write the alt text of the surprise."""
     rows = shared.surprise(run).itertuples()
     listed = "; ".join(f"{row.label} {row.bits:.1f}" for row in rows)
     return _("Surprisal of each token in bits: {listed}.").format(listed=listed)

@@ -142,7 +142,7 @@ def own_curves(run: Run, targets: tuple[int, ...]) -> pd.DataFrame:
 
 
 def untrained(run: Run) -> Run:
-    """The same with weights drawn from the seed."""
+    """Replace the weights by random ones from the seed."""
     return replace(run, weights="")
 
 

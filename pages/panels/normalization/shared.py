@@ -115,7 +115,7 @@ def names(placements: list[str]) -> dict[str, str]:
 
 
 def all_placements(run: Run, layer: int, head: int) -> pd.DataFrame:
-    """The same numbers to take away."""
+    """Moments of all placements, for download."""
     rows = {
         name: in_placement(run, name, layer, head).moments
         for name in possible_placements(run.config)

@@ -115,7 +115,7 @@ def _piece(node: Node, start: int, path: str, whole: int) -> Fields:
 
 
 def parts(config: ModelConfig, kind: str) -> None:
-    """The same, shown."""
+    """Show the parts of one kind as a table."""
     shared._shown(shared.part_frame(config, kind), "piece_table", _("count"))
 
 

@@ -76,7 +76,7 @@ def share_text(found: Share | str) -> str:
 
 
 def changes_table(config: ModelConfig) -> None:
-    """The same, shown."""
+    """Show the changes as a table."""
     shared._shown(shared.change_frame(config), "change_table")
 
 

@@ -50,7 +50,7 @@ def of_file(config: ModelConfig) -> None:
 
 
 def published_table() -> None:
-    """The same, shown."""
+    """Show the published models as a table."""
     shared._shown(
         shared.published_frame(), "published_table", _("parameters"), _("active per token")
     )

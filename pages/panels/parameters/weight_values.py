@@ -129,7 +129,7 @@ def values_alt(run: Run) -> str:
 
 
 def spread_alt(moments: pd.DataFrame) -> str:
-    """Mean and σ of each kind in words."""
+    """Write the alt text of mean and σ of each kind."""
     rows = "; ".join(f"{shared.kind_name(row.kind)} {_spread(row)}" for row in each_row(moments))
     return _("Distribution of the weights, mean ± σ by kind: {rows}.").format(rows=rows)
 
@@ -220,7 +220,7 @@ def how_they_are_spread(run: Run) -> None:
 
 @section
 def those_of_a_file() -> None:
-    """The same of weights that a reader brings, below those of the page."""
+    """Weights of an uploaded file, below those of the page."""
     upload()
     file = found()
     if file is None:

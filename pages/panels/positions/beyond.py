@@ -387,7 +387,7 @@ def bits(run: Run, n: int, n_steps: int) -> np.ndarray:
 
 
 def bands_text(run: Run, n: int, n_steps: int, trained_len: int) -> pd.DataFrame:
-    """The same in bands of an eighth of the trained length."""
+    """Bits in bands of an eighth of the trained length."""
     return beyond_length.bits_in_bands(bits(run, n, n_steps), max(1, trained_len // 8))
 
 
@@ -454,7 +454,7 @@ def loss_alt(run: Run, n: int, n_steps: int, trained_len: int) -> str:
 
 @section
 def beyond_the_length(run: Run) -> None:
-    """The same weights with every kind, at once, twice and four times the trained length."""
+    """Run every kind of encoding at 1, 2 and 4 times the trained length."""
     code = (beyond_length.spread, beyond_length.banded)
     layer, head = labelled.selected_layer(run), labelled.selected_head(run)
     left, right = explained(("beyond_length",), code, key="beyond").columns(2)

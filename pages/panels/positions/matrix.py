@@ -279,7 +279,7 @@ def scale_alt(run: Run, kind: PositionKind, n: int, _pair: int) -> str:
 
 
 def similarity_alt(run: Run, kind: PositionKind, n: int, *_more: int) -> str:
-    """Likeness of positions in words."""
+    """Write the alt text of the similarity of positions."""
     return _alibi_sentence(run) if kind is PositionKind.ALIBI else similarity_sentence(run, kind, n)
 
 
@@ -309,7 +309,7 @@ def length_choice() -> None:
 
 
 def pair_choice(run: Run) -> None:
-    """The same choice as a click on a column, by keyboard."""
+    """Choose a pair by keyboard, as a click on a column does."""
     most = n_pairs(run) - 1
     if most > 0:
         is_alibi = shared.kind(run) is PositionKind.ALIBI

@@ -110,7 +110,7 @@ def similarity(run: Run, kind: PositionKind, n: int) -> NDArray[np.float32]:
 
 @lru_cache(maxsize=16)
 def similarity_by_distance(run: Run, kind: PositionKind, n: int) -> pd.DataFrame:
-    """The same by distance: distance, mean, least, most."""
+    """Cosine by distance: distance, mean, least, most."""
     rows = position_tables.position_table(run.config, kind, n, learned=shared._learned(run))
     return position_tables.by_distance(position_tables.similarity(rows))
 

@@ -698,7 +698,7 @@ def draw_map(run: Run, which: Chosen, pins: Pins) -> Picture:
 
 
 def draw_lines(run: Run, which: Chosen, pins: Pins, n_edges: int, followed: str) -> Picture:
-    """The same as lines; those of the followed token stand out."""
+    """Attention weights as lines; those of the followed token stand out."""
     cut = measured_cut(run, which.kind, pins, shared.MOST_LINES)
     is_query = followed == "query"
     return bipartite.lines(

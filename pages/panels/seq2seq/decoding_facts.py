@@ -98,7 +98,7 @@ def current_search(run: Run) -> Search:
 
 
 def longest(run: Run) -> Run:
-    """The same run with the longest target that can come of it, to ask whether it fits."""
+    """Give the run its longest possible target, to estimate whether it fits."""
     return replace(run, target=written_target(run, (0,) * link.value("max_new_tokens")))
 
 

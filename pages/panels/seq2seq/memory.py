@@ -130,7 +130,7 @@ def similarity_alt(run: Run, step: int, *_pinned: int) -> str:
 
 
 def changes_alt(run: Run, *_pinned: int) -> str:
-    """How much each step changes, in words."""
+    """Write the alt text of how much each layer changes."""
     rows = zip(step_names(run), mean_changes(run), strict=True)
     said = "; ".join(f"{name} {mean:.2f}" for name, mean in rows)
     return _("Mean relative change of the source tokens at each step: {rows}.").format(rows=said)

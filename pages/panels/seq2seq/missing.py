@@ -63,7 +63,7 @@ def moved(run: Run, changed: Run) -> tuple[float, ...]:
 
 @lru_cache(maxsize=128)
 def measured_by_hiding(run: Run, places: tuple[int, ...]) -> tuple[tuple[float, ...], ...]:
-    """The same where one token of the source is hidden: a row for each of these places."""
+    """Bits by which each next token moves where one source token is hidden: a row a place."""
     before = cached.recording(run).output[0]
     with cached.turn(run.device):
         return missing_source.moved_by_hiding(run, places, cached.model(run), before)
@@ -75,7 +75,7 @@ def places(run: Run) -> range:
 
 
 def batches(run: Run) -> list[tuple[int, ...]]:
-    """The same in batches that take a moment each."""
+    """The tokens to hide, in batches that take a moment each."""
     found, size = list(places(run)), missing_source.n_hidden_at_once(run)
     return [tuple(found[i : i + size]) for i in range(0, len(found), size)]
 
@@ -93,7 +93,7 @@ def next_labels(run: Run) -> tuple[str, ...]:
 
 
 def blind_search(here: Standing, way: Missing) -> Search:
-    """The same search of a target without the source; nothing is forced."""
+    """Repeat the search without the source; nothing is forced."""
     start_only = decoding_facts.written_target(here.search.run, ())
     run = replace(missing_source.without_source(here.search.run.untouched, way), target=start_only)
     return replace(here.search, run=run, forced=())
@@ -117,7 +117,7 @@ def pin_next(customdata: list[Any]) -> None:
 
 
 def pin_both(customdata: list[Any]) -> None:
-    """The same, and the source token of its row."""
+    """Pin the target token of a clicked cell, and the source token of its row."""
     link.change("token", int(customdata[0]))
     pin_next(customdata)
 

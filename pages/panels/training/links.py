@@ -31,7 +31,7 @@ def own_pair(run: TrainingRun, step: int) -> Run:
 
 @lru_cache(maxsize=32)
 def linked_by_step(run_id: str, steps: tuple[int, ...]) -> pd.DataFrame:
-    """The same for cross-attention: its weight on the source tokens that tell what is written."""
+    """One row a cross-attention head and kept step: its weight on the aligned source tokens."""
     run = runs.runs().get(run_id)
     return pd.concat([_linked(run, step) for step in steps], ignore_index=True)
 

@@ -91,7 +91,7 @@ def mend_text(fault: Fault) -> str:
 
 
 def start_spec(spec: TrainingSpec) -> None:
-    """The same for a training that is known already."""
+    """Start a given training and show it."""
     try:
         run = runs.runs().start(spec, owner=runs.owner())
     except ConfigError as error:

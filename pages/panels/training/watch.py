@@ -288,7 +288,7 @@ STATE_EVERY, CURVES_EVERY = 1.0, 2.0  # seconds: a chart that changes is put up 
 
 
 def what_it_is_learning(run: TrainingRun) -> None:
-    """Everything that changes while it learns; drawn anew again and again until the end."""
+    """Live view of a training run; reruns until the run ends."""
     code = (loss.cross_entropy, loop.Training)
     heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
     note(shared.title(run))

@@ -35,12 +35,12 @@ def note(architecture: Architecture | None, run: Run) -> None:
 
 
 def note_counted(run: Run) -> None:
-    """The same on a page that counts: A as what it is, whatever its size."""
+    """Note A on a counting page: in its own architecture, of any size."""
     st.session_state["a_and_b"] = _found(run, run_as_it_is)
 
 
 def forget() -> None:
-    """A page that has said nothing yet compares nothing."""
+    """Clear this page's comparison."""
     st.session_state["a_and_b"] = None
 
 
@@ -73,7 +73,7 @@ def run_of(entry: Kept, architecture: Architecture | None) -> Run:
 
 
 def run_as_it_is(entry: Kept) -> Run:
-    """The same, whatever architecture it is of."""
+    """Run a kept configuration in its own architecture."""
     with link.as_if(kept.values_with(entry)):
         architecture = link.config().architecture
     is_two = architecture is Architecture.ENCODER_DECODER

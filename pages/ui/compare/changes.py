@@ -19,7 +19,7 @@ def between(a: Run, b: Run) -> str:
 
 
 def between_blocks(a: Run, b: Run) -> str:
-    """The same of one block of each."""
+    """All that differs between one block of each, in one sentence."""
     return _said(a, b, (a.config.one_block(), b.config.one_block()))
 
 

@@ -46,7 +46,7 @@ def _one_number(table: pd.DataFrame, run: Run) -> list[float]:
 
 @lru_cache(maxsize=2048)
 def moved_without(run: Run, part: Intervention) -> tuple[float, ...]:
-    """The same, where one part of the untouched run is switched off alone."""
+    """The change of the output at each token where one part alone is ablated."""
     model, before = cached.model(run), cached.recording(run).output[0]
     with cached.turn(run.device):
         seen = record(
