@@ -179,7 +179,7 @@ def _beyond(run: Run) -> str:
 def chips(run: Run, position: int) -> list[Chip]:
     """The text as tokens with their ids; the pinned one told apart."""
     first, _end = text_range(run)
-    found = zip(run.input.labels, run.input.token_ids, strict=True)
+    found = zip(run.input.tokens or (), run.input.token_ids, strict=True)
     return [
         Chip(label, str(token_id), "pinned" if first + i == position else "read")
         for i, (label, token_id) in enumerate(found)

@@ -119,7 +119,7 @@ def is_as_masked(run: Run) -> bool:
 def keys(run: Run, found: list[Written], index: int) -> tuple[str, ...]:
     """The tokens that the heads read to make a new one."""
     n_keys = found[index].reads.shape[-1]
-    before = (*run.input.labels, *shared.labels(run, found[:index]))
+    before = (*(run.input.tokens or ()), *shared.labels(run, found[:index]))
     return before[-n_keys:]
 
 
@@ -244,7 +244,7 @@ def chips_text(run: Run, writer: Writer, n_tokens: int, opened: int) -> list[Chi
     """The text so far: what was read, and each new token with the chance it was drawn with."""
     found = writer.tokens[:n_tokens]
     labels = shared.labels(run, found)
-    read = [Chip(label, "") for label in run.input.labels]
+    read = [Chip(label, "") for label in run.input.tokens or ()]
     return read + [
         Chip(label, percent(token.probability), "pinned" if i == opened else "written")
         for i, (label, token) in enumerate(zip(labels, found, strict=True))
