@@ -71,6 +71,32 @@ def test_what_is_drawn_said_or_kept_is_given_its_values():
     assert pulling(sources()) == STILL_ASKING
 
 
+def calculates(node: ast.AST) -> bool:
+    """Whether it multiplies, divides, subtracts or sums up; adding 1, to count from 1, is free."""
+    match node:
+        case ast.BinOp(op=ast.Mult() | ast.Div() | ast.Sub() | ast.Pow()):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in ("sum", "mean", "median", "min", "max", "std", "argmax", "softmax")
+    return False
+
+
+def calculating(trees: dict[str, ast.Module]) -> set[Function]:
+    """Sentences (`says…`) that calculate."""
+    said = {key: node for key, node in functions(trees).items() if key[1].startswith("says")}
+    return {key for key, node in said.items() if any(map(calculates, ast.walk(node)))}
+
+
+def test_a_sentence_is_filled_from_facts_and_calculates_nothing():
+    assert len(functions(sources())) > 1000 and calculating(sources()) == set()
+
+
+@pytest.mark.parametrize("found", ["a / b", "table['n'].max()", "sum(rows)", "1 - share"])
+def test_a_sentence_that_calculates_is_found(found: str):
+    trees = {"pages/x.py": ast.parse(f"def says(facts):\n    return str({found})")}
+    assert len(calculating(trees)) == 1
+
+
 LINK = "def value(name): return st.session_state[name]"
 
 

@@ -112,6 +112,11 @@ class RoutingFacts:
         return self.choices[self.choices["token"] == self.token].sort_values("rank")
 
     @property
+    def most_chosen(self) -> int:
+        """How often the busiest expert is chosen."""
+        return int(self.load["asked"].max())
+
+    @property
     def even_share(self) -> float:
         """How often each expert would be chosen, were all chosen alike."""
         return float(self.load["asked"].mean())

@@ -65,7 +65,7 @@ def says_routes(facts: RoutingFacts) -> str:
         token=literal(facts.labels[facts.token]),
         listed=listed,
         n=len(facts.load),
-        most=facts.load["asked"].max(),
+        most=facts.most_chosen,
         even=facts.even_share,
         balance=facts.imbalance,
     )
