@@ -9,11 +9,12 @@ from torch import Tensor, nn
 from blocks.model.randomness import generator
 from blocks.training.events import Sample
 from blocks.training.loss import cross_entropy
+from blocks.training.next_token import NextTokenTask
 from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
 from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import to_device
+from blocks.training.task import LogitsOf, to_device
 from blocks.training.tasks import IGNORED, Task
 
 
@@ -57,7 +58,10 @@ class Examiner:
             return None
         random = generator(self.spec.seed, "sample", str(step))
         n = self.task.seq_len + 1  # a whole row reads one token less than it has
-        token_ids = continued(self.logits_of(model), prompt, seq_len=n, random=random)
+        logits_of: LogitsOf = self.logits_of(model)
+        if isinstance(self.task, NextTokenTask):
+            logits_of = self.task.read_by(logits_of)
+        token_ids = continued(logits_of, prompt, seq_len=n, random=random)
         return self.task.tokenizer.decode(token_ids)
 
     def logits_of(self, model: nn.Module) -> Callable[[Tensor], Tensor]:

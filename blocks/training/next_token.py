@@ -1,7 +1,7 @@
 """Learning to write on: text, and stories."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from blocks.corpora.stories import Language, grammatical_share, stories
 from blocks.corpora.texts import require_length, split
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
+from blocks.model.masks import everyone
 from blocks.text.bpe import END, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
 from blocks.text.sampling import SamplingConfig, choose_each
@@ -28,13 +29,17 @@ SAMPLING = SamplingConfig(temperature=0.8)
 
 @dataclass(frozen=True, eq=False)
 class NextTokenTask:
-    """Windows of a text, each token asked for the one after it."""
+    """Windows of a text, each token asked for the one after it.
+
+    With `sees_ahead` all tokens that are there may be read, the one asked for among them.
+    """
 
     name: str
     seq_len: int
     tokenizer: CharacterTokenizer | BytePairTokenizer
     learned: Windows
     unseen: Windows
+    sees_ahead: bool = field(default=False, kw_only=True)
 
     architectures: ClassVar[tuple[Architecture, ...]] = (Architecture.GPT,)
     learner: ClassVar[Architecture] = Architecture.GPT
@@ -46,11 +51,22 @@ class NextTokenTask:
 
     def batch(self, batch_size: int, random: torch.Generator) -> Batch:
         """Windows of what is learned from."""
-        return _shifted(self.learned.draw(batch_size, self.seq_len + 1, random))
+        return self._shifted(self.learned.draw(batch_size, self.seq_len + 1, random))
 
     def held_out(self, batch_size: int, random: torch.Generator) -> Batch:
         """Windows of what is held out."""
-        return _shifted(self.unseen.draw(batch_size, self.seq_len + 1, random))
+        return self._shifted(self.unseen.draw(batch_size, self.seq_len + 1, random))
+
+    def read_by(self, logits_of: LogitsOf) -> LogitsOf:
+        """A model as it reads token ids here, under the mask of this task."""
+        if not self.sees_ahead:
+            return logits_of
+        return lambda token_ids: logits_of(token_ids, everyone(token_ids.shape[1]))
+
+    def _shifted(self, windows: Tensor) -> Batch:
+        """Each token, and the one after it: (batch, seq + 1) to twice (batch, seq)."""
+        mask = everyone(windows.shape[1] - 1) if self.sees_ahead else None
+        return Batch(windows[:, :-1], windows[:, 1:], mask)
 
 
 class TextTask(NextTokenTask):
@@ -72,7 +88,7 @@ class TextTask(NextTokenTask):
     def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
         """Bits that the model still needs to tell one held-out character; lower is better."""
         batch = self.held_out(N_SCORED, random)
-        logits = logits_of(batch.token_ids).to("cpu", torch.float32)
+        logits = logits_of(*batch.read).to("cpu", torch.float32)
         nats = cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), reduction="sum")
         return nats.item() / math.log(2) / self._n_characters(batch.targets)
 
@@ -102,9 +118,10 @@ class StoryTask(NextTokenTask):
 
     def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
         """Share of grammatical sentences in what the model writes by itself."""
+        read = self.read_by(logits_of)
         written = torch.tensor(self.prompt()).expand(WRITERS, -1)
         for _ in range(WRITTEN):
-            logits = logits_of(written[:, -self.seq_len :])[:, -1]
+            logits = read(written[:, -self.seq_len :])[:, -1]
             chosen = choose_each(logits, SAMPLING, random)
             written = torch.cat([written, chosen[:, None]], dim=1)
         return grammatical_share(map(self.tokenizer.decode, written.tolist()), self.language)
@@ -124,11 +141,6 @@ def story_windows(language: Language, *, held_out: bool) -> Windows:
     for index, text in enumerate(told):
         token_ids += end, *tokenizer.encode(language.grammar_of(index).separator + text)
     return Windows(torch.tensor(token_ids))
-
-
-def _shifted(windows: Tensor) -> Batch:
-    """Each token, and the one after it: (batch, seq + 1) to twice (batch, seq)."""
-    return Batch(windows[:, :-1], windows[:, 1:])
 
 
 def _too_short(n: int, seq_len: int) -> Fault:

@@ -23,12 +23,12 @@ class Batch:
     """What a model reads and what it should say: token ids and targets, both (batch, seq).
 
     An encoder–decoder reads two texts, and says what comes after each token of the second; its
-    `mask` hides what only fills up rows.
+    `mask` hides what only fills up rows. A GPT without a `mask` is causal.
     """
 
     token_ids: Tensor | SourceTarget
     targets: Tensor
-    mask: SourceTargetMask | None = None
+    mask: Tensor | SourceTargetMask | None = None
 
     @property
     def read(self) -> tuple[Any, ...]:

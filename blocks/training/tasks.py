@@ -1,7 +1,7 @@
 """The tasks one can choose from, and the one way to build them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, get_type_hints
 
@@ -84,6 +84,7 @@ ARCHITECTURES = {
     TaskKind.MASKED_WORDS: (_ENCODER,),
     TaskKind.TRANSLATION: (_BOTH,),
 }
+NEXT_TOKEN = (TaskKind.TEXT, TaskKind.STORIES)
 SEQ_LEN_BOUNDS = {
     TaskKind.TEXT: (8, 4096),
     TaskKind.STORIES: (8, 4096),
@@ -109,7 +110,10 @@ class TaskConfig:
     """A task as plain values, strings for enums too. `architecture` None is the kind's usual one.
 
     `text` and `token_kind` belong to the kind "text" (None: the documentation of Python),
-    `language` to those made of stories. Raises `ConfigError` with every fault and its mend.
+    `language` to those made of stories. `sees_ahead` takes the causal mask off where each token is
+    asked for the next one, which then stands there to be copied.
+
+    Raises `ConfigError` with every fault and its mend.
     """
 
     kind: TaskKind
@@ -118,6 +122,7 @@ class TaskConfig:
     text: str | None = None
     token_kind: TokenKind = TokenKind.CHARACTERS
     language: Language = Language.ENGLISH
+    sees_ahead: bool = False
 
     def __post_init__(self) -> None:
         coerce_fields(self, FIELDS)
@@ -138,6 +143,7 @@ USUAL: dict[str, Any] = {
     "text": None,
     "token_kind": TokenKind.CHARACTERS,
     "language": Language.ENGLISH,
+    "sees_ahead": False,
 }
 
 
@@ -147,9 +153,11 @@ def build_task(config: TaskConfig) -> Task:
         case TaskKind.TEXT:
             text = python_documentation() if config.text is None else config.text
             in_characters = config.token_kind is TokenKind.CHARACTERS
-            return TextTask.of(text, config.seq_len, in_characters=in_characters)
+            read = TextTask.of(text, config.seq_len, in_characters=in_characters)
+            return replace(read, sees_ahead=config.sees_ahead)
         case TaskKind.STORIES:
-            return StoryTask.of(config.language, config.seq_len)
+            told = StoryTask.of(config.language, config.seq_len)
+            return replace(told, sees_ahead=config.sees_ahead)
         case TaskKind.MASKED_WORDS:
             return MaskedWordsTask.of(config.language, config.seq_len)
         case TaskKind.INDUCTION:
@@ -180,3 +188,6 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         text = N_("{value} cannot be trained on the task {kind}: use {mend}")
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})
+    if config.sees_ahead and config.kind not in NEXT_TOKEN:
+        text = N_("sees_ahead is for tasks of next tokens, not for {kind}: use {mend}")
+        yield Fault(text, {"kind": str(config.kind), "mend": False}, {"sees_ahead": False})
