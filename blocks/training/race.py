@@ -4,15 +4,11 @@ Everything else is the same: weights by name from one seed, batches, learning ra
 Xiong et al. 2020, section 4: post-norm needs a warm-up, pre-norm does not.
 """
 
-from math import isfinite, log
-from threading import Lock
+from math import log
 
 from blocks.model.config import ModelConfig
-from blocks.model.faults import ConfigError
 from blocks.model.kinds import Architecture, Initialization, PositionKind
 from blocks.model.placements import placed
-from blocks.training.events import Ended, Reason, Step
-from blocks.training.loop import Training
 from blocks.training.recipe import OptimizerKind, Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind, build_task
@@ -63,32 +59,3 @@ def race_spec(
     return TrainingSpec(
         config=placed(narrow, placement), task=TASK, recipe=recipe, seed=seed, device=device
     )
-
-
-class Racer:
-    """One training, made as far as anyone has asked for; several threads may ask."""
-
-    def __init__(self, spec: TrainingSpec):
-        self._events = Training(spec).events()
-        self._losses: list[float] = []
-        self._lock = Lock()
-        self.is_over = False
-
-    def losses(self, n_updates: int) -> tuple[float, ...]:
-        """The loss before each of the first updates, in nats; fewer where it diverged.
-
-        Raises `ConfigError` where the device cannot do it.
-        """
-        with self._lock:
-            while len(self._losses) < n_updates and not self.is_over:
-                self._hear(next(self._events))
-            return tuple(self._losses[:n_updates])
-
-    def _hear(self, event: object) -> None:
-        match event:
-            case Step(loss=loss) if isfinite(loss):
-                self._losses.append(loss)
-            case Ended(reason=reason, fault=fault):
-                self.is_over = True
-                if fault is not None and reason is not Reason.DIVERGED:
-                    raise ConfigError([fault])

@@ -21,7 +21,7 @@ def described(picture: Picture, *, _: Translate) -> str:
     title = _plain((layout.get("title") or {}).get("text") or "")
     said = [title, *_axes(layout, _)]
     said += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
-    return ". ".join(part for part in said if part) + "."
+    return " ".join(_("{said}.").format(said=part) for part in said if part)
 
 
 def _plain(text: object) -> str:
@@ -30,10 +30,22 @@ def _plain(text: object) -> str:
 
 def _axes(layout: Part, _: Translate) -> Iterator[str]:
     for letter, text in (("x", _("Horizontal: {names}")), ("y", _("Vertical: {names}"))):
-        axes = [layout[name] for name in layout if name.startswith(f"{letter}axis")]
-        names = dict.fromkeys(filter(None, map(_title, axes)))
-        if names:
+        if names := _titles(layout, letter):
             yield text.format(names=_(", ").join(names))
+
+
+def _titles(layout: Part, letter: str) -> list[str]:
+    """The titles of the axes in this direction, each once."""
+    axes = (layout[name] for name in layout if name.startswith(f"{letter}axis"))
+    return list(dict.fromkeys(filter(None, map(_title, axes))))
+
+
+def _name(trace: Part, axis: Part, titles: list[str], _: Translate) -> str:
+    """What a trace is called; and its axis, where it has no name or there are several axes."""
+    name, title = _plain(trace.get("name") or ""), _title(axis)
+    if name and title and len(titles) > 1:
+        return _(", ").join((name, title))
+    return name or title
 
 
 def _title(axis: Part) -> str:
@@ -55,13 +67,15 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     places, found = trace.get(along), trace.get(value)
     if places is None or found is None or len(found) == 0:
         return
-    name, axis = _plain(trace.get("name") or ""), _axis(trace, value, layout)
-    if len({*places}) == 1 < len(found) and trace.get("mode") == "lines":
-        yield name  # a level that goes through all rows
+    axis = _axis(trace, value, layout)
+    name = _name(trace, axis, _titles(layout, value), _)
+    is_level = len({*places}) == 1 < len(found) and trace.get("mode") == "lines"
+    if is_level or (trace.get("mode") == "markers" and axis.get("tickvals") is not None):
+        yield name  # it goes through all rows, or marks some
         return
     numbers = np.array([np.nan if each is None else each for each in found], dtype=float)
     if len(numbers) > FEW:
-        yield from _reach(name or _title(axis), numbers, axis, _)
+        yield from _reach(name, numbers, axis, _)
         return
     labels = _labels(places, _axis(trace, along, layout))
     listed = [
@@ -69,7 +83,8 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
         for label, number in zip(labels, numbers, strict=True)
         if np.isfinite(number)
     ]
-    yield _named(name or _title(axis), "; ".join(listed), _)
+    if listed:
+        yield _named(name, "; ".join(listed), _)
 
 
 def _axis(trace: Part, letter: str, layout: Part) -> Part:

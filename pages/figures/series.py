@@ -3,7 +3,7 @@
 from collections.abc import Sized
 from typing import Any
 
-from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL, TITLE_AND_LEGEND
+from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL, TITLE_AND_LEGEND, plain
 
 SHORT_LEGEND = 3
 NORM_LINES: dict[str, dict[str, Any]] = {
@@ -36,6 +36,16 @@ DASHES = {
 def placement_line(placement: str) -> dict[str, Any]:
     """How the curve of a placement is drawn, told apart without colour too."""
     return {"color": PLACEMENT_COLORS[placement], "width": 2.5, "dash": DASHES[placement]}
+
+
+def guess_level(guess: float, last: float, *, label: str) -> dict[str, Any]:
+    """The loss of random guessing as a dashed level up to `last`, for the layout."""
+    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
+    place = {"x": last, "xanchor": "right", "y": guess, "yanchor": "bottom"}
+    return {
+        "shapes": [{"type": "line", "x0": 0, "x1": last, "y0": guess, "y1": guess, "line": line}],
+        "annotations": [{**place, "text": plain(label), "showarrow": False}],
+    }
 
 
 def legend_room(names: Sized) -> int:

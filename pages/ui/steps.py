@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import streamlit as st
@@ -59,6 +60,13 @@ def in_steps(
         with place.container(horizontal=True, vertical_alignment="center"):
             _offer_the_rest(n_steps, len(steps), what, key)
     return Done(found, n_steps < len(steps))
+
+
+def in_turn(
+    work: Callable[[T, int], None], each: Sequence[T], n: int, *, at_once: int
+) -> list[Callable[[], None]]:
+    """Steps that take each a little further in turn, up to `n`, so that they grow together."""
+    return [partial(work, one, end) for end in range(at_once, n + 1, at_once) for one in each]
 
 
 def _is_touched() -> bool:

@@ -7,7 +7,8 @@ import torch
 
 from blocks import ModelConfig, build
 from blocks.model.placements import PLACEMENTS
-from blocks.training.race import GUESS, N_UPDATES, Racer, race_spec
+from blocks.training.race import GUESS, N_UPDATES, race_spec
+from blocks.training.racer import Racer, evaluation
 
 RACE = {"n_layers": 2, "learning_rate": 1e-3, "warmup_steps": 0, "seed": 0}
 
@@ -22,7 +23,7 @@ def test_placements_differ_in_nothing_but_their_norms():
 
 def test_asking_in_parts_is_asking_at_once():
     spec = race_spec(ModelConfig(), "pre", **RACE)
-    at_once, in_parts = Racer(spec), Racer(spec)
+    at_once, in_parts = Racer(spec, evaluation), Racer(spec, evaluation)
     assert in_parts.losses(2) == at_once.losses(4)[:2]
     assert in_parts.losses(4) == at_once.losses(4)
     assert in_parts.losses(1) == at_once.losses(1)
@@ -30,17 +31,17 @@ def test_asking_in_parts_is_asking_at_once():
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_every_placement_starts_at_guessing_or_worse(placement: str):
-    (loss,) = Racer(race_spec(ModelConfig(), placement, **RACE)).losses(1)
+    (loss,) = Racer(race_spec(ModelConfig(), placement, **RACE), evaluation).losses(1)
     assert GUESS - 0.3 < loss < 3 * GUESS
 
 
 def test_pre_norm_learns():
-    losses = Racer(race_spec(ModelConfig(), "pre", **RACE)).losses(N_UPDATES)
+    losses = Racer(race_spec(ModelConfig(), "pre", **RACE), evaluation).losses(N_UPDATES)
     assert len(losses) == N_UPDATES and losses[-1] < 0.5 * GUESS
 
 
 def test_what_diverges_ends_early():
     steep = RACE | {"learning_rate": 1e9}
-    racer = Racer(race_spec(ModelConfig(), "none", **steep))
+    racer = Racer(race_spec(ModelConfig(), "none", **steep), evaluation)
     losses = racer.losses(N_UPDATES)
     assert len(losses) < N_UPDATES and racer.is_over and all(map(math.isfinite, losses))

@@ -44,4 +44,17 @@ def test_marks_that_wait_for_the_cursor_are_not_said_and_a_level_is_its_name():
 def test_its_own_words_are_translated():
     picture = figure([bars()], xaxis=TOKENS, yaxis=share())
     words = ("⟦Horizontal: token⟧", "⟦Vertical: share⟧", "⟦dead: <b> 25.0%⟧")
-    assert described(picture, _=marked) == ". ".join(words) + "."
+    assert described(picture, _=marked) == " ".join(f"⟦{each}.⟧" for each in words)
+
+
+def test_of_several_axes_each_trace_names_its_own():
+    lines = [bars(yaxis="y"), bars(yaxis="y2")]
+    axes = {"yaxis": share(), "yaxis2": {"title": {"text": "slope"}}}
+    said = described(figure(lines, **axes), _=same)
+    assert said == "Vertical: share, slope. dead, share: 0 25.0%. dead, slope: 0 0.25."
+
+
+def test_what_marks_rows_is_its_name_and_what_is_empty_is_nothing():
+    marks = {"type": "scatter", "mode": "markers", "x": [0], "y": [1], "name": "chosen"}
+    rows = {"tickvals": [0, 1]}
+    assert described(figure([marks, bars(y=[None, None])], yaxis=rows), _=same) == "chosen."

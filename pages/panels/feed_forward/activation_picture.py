@@ -153,7 +153,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
     n, k = len(units), len(parts)
     width = (1 - GAP * (k - 1)) / k
     rows = list(units["unit"])
-    traces = [_bars(units, column, i, k, _) for i, (column, _name) in enumerate(parts)]
+    traces = [_bars(units, part, i, k, _) for i, part in enumerate(parts)]
     axes: dict[str, Any] = {
         _axis("xaxis", i): {
             "domain": [i * (width + GAP), i * (width + GAP) + width],
@@ -189,13 +189,17 @@ def _axis(name: str, i: int) -> str:
     return name if i == 0 else f"{name}{i + 1}"
 
 
-def _bars(units: pd.DataFrame, column: str, i: int, k: int, _: Translate) -> dict[str, Any]:
+def _bars(
+    units: pd.DataFrame, part: tuple[str, str], i: int, k: int, _: Translate
+) -> dict[str, Any]:
+    column, name = part
     color = FEED_FORWARD if i == k - 1 else (NORM, ATTENTION)[i]
     text = _("unit {unit}: {value}").format(unit="%{customdata[0]}", value="%{x:.3f}")
     whole = {"marker": {"opacity": 1}}
     return {
         "type": "bar",
         "orientation": "h",
+        "name": name,
         "x": units[column].tolist(),
         "y": list(range(len(units))),
         "xaxis": _axis("x", i),

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.inspection import ratios
 from blocks.inspection.ratios import Width, WidthFacts
 from blocks.model import devices
@@ -23,7 +24,12 @@ from pages.ui.steps import in_steps
 
 def affordable_ratios(run: Run) -> tuple[int, ...]:
     """The ratios whose layer fits into the memory of this server."""
-    return ratios.affordable_ratios(run.config, devices.DTYPES[run.dtype], memory_budget())
+    return _affordable(run.config, run.dtype, memory_budget())
+
+
+@lru_cache(maxsize=64)
+def _affordable(config: ModelConfig, dtype: str, budget: int) -> tuple[int, ...]:
+    return ratios.affordable_ratios(config, devices.DTYPES[dtype], budget)
 
 
 @lru_cache(maxsize=128)

@@ -1,7 +1,7 @@
 """Why pre-norm trains deeper: placements trained side by side, here and now."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -9,7 +9,8 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.observe.run import Run
 from blocks.training import race as training
-from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, Racer, race_spec
+from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, race_spec
+from blocks.training.racer import Racer, evaluation
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture
 from pages.panels.normalization import race_picture as pictures
@@ -22,7 +23,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
-from pages.ui.steps import in_steps
+from pages.ui.steps import in_steps, in_turn
 
 AT_ONCE, SMOOTH = 5, 10
 STUCK = 0.85 * GUESS
@@ -49,8 +50,8 @@ def _spec(run: Run, placement: str) -> TrainingSpec:
 
 def steps(wanted: Racers) -> list[Callable[[], None]]:
     """A few updates of each in turn, so that the curves grow together."""
-    ends = range(AT_ONCE, N_UPDATES + 1, AT_ONCE)
-    return [partial(_train, spec, n) for n in ends for _name, spec in wanted]
+    specs = [spec for _name, spec in wanted]
+    return in_turn(_train, specs, N_UPDATES, at_once=AT_ONCE)
 
 
 def _train(spec: TrainingSpec, n_updates: int) -> None:
@@ -60,7 +61,7 @@ def _train(spec: TrainingSpec, n_updates: int) -> None:
 
 @lru_cache(maxsize=12)
 def _racer(spec: TrainingSpec) -> Racer:
-    return Racer(spec)
+    return Racer(spec, evaluation)
 
 
 def n_updates(wanted: Racers, n_steps: int) -> int:
@@ -146,7 +147,7 @@ def alt(wanted: Racers, n: int) -> str:
 @section
 def who_learns(run: Run) -> None:
     """The same stack with its norm in each place, trained on the same batches."""
-    code = (training.race_spec, training.Racer)
+    code = (training.race_spec, Racer)
     place = explained(("placement_depth", "residual"), code, key="race_story")
     left, middle, right = st.columns(3)
     with left:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from pages.figures.series import legend_room, placement_line
-from pages.figures.theme import BEFORE, EDGE, Picture, Translate, figure, legend, plain
+from pages.figures.series import guess_level, legend_room, placement_line
+from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
 
 HEIGHT = 360
 
@@ -17,7 +17,6 @@ def losses(
 
     `guess` is drawn as a dashed level; the axis has room for all `n_updates` from the start.
     """
-    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
     return figure(
         [
             {
@@ -43,15 +42,5 @@ def losses(
             "range": [0, 1.25 * guess],
             "fixedrange": True,
         },
-        shapes=[{"type": "line", "x0": 0, "x1": n_updates, "y0": guess, "y1": guess, "line": line}],
-        annotations=[
-            {
-                "x": n_updates,
-                "xanchor": "right",
-                "y": guess,
-                "yanchor": "bottom",
-                "text": plain(_("random guess")),
-                "showarrow": False,
-            }
-        ],
+        **guess_level(guess, n_updates, label=_("random guess")),
     )
