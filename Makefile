@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
-.PHONY: pocket run test check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run test check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z0-9]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -38,6 +38,9 @@ bench:           ## measurements as ratios, both sides in one run
 
 pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of a Xeon
 	$(BIN)/python -m blocks.training.shipped_models
+
+runs:            ## train the finished runs that ship with us anew, a minute or two
+	$(BIN)/python -m blocks.training.shipped_runs
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build
