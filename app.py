@@ -46,6 +46,11 @@ EXPERIMENTS: tuple[Way, ...] = (
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (
+        N_("Why must a GPT not peek? Trained with and without its mask"),
+        "pages/masks.py",
+        {"panel": "peeking"},
+    ),
+    (
         N_("How does the order of the words get in?"),
         PAGE_OF_PART["position"],
         {"panel": "kinds"},

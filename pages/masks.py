@@ -7,6 +7,7 @@ from pages.panels.interventions import what_if
 from pages.panels.masks import shared
 from pages.panels.masks.edges import another_sequence, draw_blind, nothing_to_see
 from pages.panels.masks.leaks import does_it_hold, draw_gradient, draw_moved
+from pages.panels.masks.peeking import what_if_it_could_peek
 from pages.panels.masks.steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
 from pages.ui import cached, labelled, panel, words
 from pages.ui.chart import drawn
@@ -65,6 +66,7 @@ PANELS = (
         lambda run: what_the_mask_does(run, *looked_at(run)),
         fields=("n_heads", "position_kind"),
     ),
+    Panel("peeking", N_("What if it could peek?"), what_if_it_could_peek),
     Panel(
         "no-key",
         N_("What if no key is left?"),

@@ -58,6 +58,7 @@ TITLES = {
     "beyond_length": N_("Beyond the trained length"),
     "leak_test": N_("The leak test"),
     "mask_faults": N_("Common mistakes with masks"),
+    "peeking": N_("Training without the mask"),
     "norm_axes": N_("What a norm averages over"),
     "placement_depth": N_("Norm and depth"),
     "cross_attention": N_("Cross-attention"),

@@ -21,6 +21,7 @@ from streamlit.testing.v1 import AppTest
 
 from blocks.inspection.mask_faults import MaskFault
 from blocks.model.masks import MaskKind, causal, painted_text, read_painted
+from pages.panels.masks import peeking
 
 MASKS = "pages/masks.py"
 SMALL = {"d_model": 32, "n_heads": 4, "text": "a b c d e"}
@@ -231,3 +232,36 @@ def test_other_replacements_move_outputs_otherwise():
     press(at, "other_replacements")
     assert_works(at)
     assert settings(at)["leak_seed"] == "1" and said(at) != before
+
+
+def test_a_finished_run_shows_why_the_mask_exists():
+    at = opened(MASKS, **SMALL, panel="peeking")
+    assert_works(at, warnings=None)
+    assert "A recorded run" in said(at) and "copies the next token" in said(at)
+    names = {trace["name"] for trace in figure(at, "peeking_losses")["data"]}
+    kinds = ("training", "writing")
+    assert names == {f"{mask}, {kind}" for mask in ("causal mask", "no mask") for kind in kinds}
+    texts = [code.value for code in at.code if code.value.startswith("Once there was a")]
+    assert len(texts) == 2
+
+
+def test_a_chinese_reader_reads_chinese_stories():
+    at = opened(MASKS, locale="zh", **SMALL, panel="peeking")
+    assert sum(code.value.startswith("从前，") for code in at.code) == 2
+
+
+def test_both_are_trained_here_where_the_reader_asks(monkeypatch):
+    monkeypatch.setattr(peeking.training, "N_UPDATES", 5)
+    at = opened(MASKS, **SMALL, panel="peeking", seed=1)
+    move(at, "train_peeking", True)
+    assert_works(at, warnings=None)
+    assert settings(at)["train_peeking"] == "true"
+    assert "Trained here, seed 1" in said(at) and "After 5 steps" in said(at)
+    assert len(figure(at, "peeking_losses")["data"][0]["x"]) == 5
+
+
+def test_a_machine_without_memory_for_it_says_so(monkeypatch):
+    peeking._learner.cache_clear()
+    monkeypatch.setattr(peeking, "memory_budget", lambda: 1000)
+    at = opened(MASKS, **SMALL, panel="peeking", train_peeking=True, seed=2)
+    assert at.error[0].value.startswith("This training needs about")

@@ -3,7 +3,7 @@
 from blocks.inspection.leaks import AttentionPath
 from blocks.inspection.mask_faults import MaskFault
 from blocks.model.masks import MOST_PAINTED, read_painted
-from pages.ui.readers import Field, UnreadableError, choice, whole
+from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 from pages.ui.settings import MAX_TOKENS
 
 MOST_CROSS, MOST_SCALE = 32, 10**7
@@ -30,4 +30,5 @@ FIELDS: dict[str, Field] = {
     "n_changed": Field(whole(1, MAX_TOKENS), 24),
     "cross_len": Field(whole(1, MOST_CROSS), 7),
     "cross_padding": Field(whole(0, MOST_CROSS), 3),
+    "train_peeking": Field(flag, False),
 }

@@ -1,0 +1,210 @@
+"""Why the mask exists: one GPT trained with it and without it, and what each of them writes."""
+
+import math
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.corpora.stories import Language
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.training import peeking as training
+from blocks.training.next_token import StoryTask
+from blocks.training.peeking import Peeking, peeking_spec
+from blocks.training.racer import Racer
+from blocks.training.recorded import Learned, Look, recorded
+from blocks.training.sample import TEMPERATURE
+from blocks.training.spec import TrainingSpec
+from pages.panels.masks import peeking_picture as pictures
+from pages.ui import cached, link
+from pages.ui.chart import show
+from pages.ui.controls import switch
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, current_language, say_fault
+from pages.ui.numbers import percent
+from pages.ui.settings import memory_budget
+from pages.ui.steps import in_steps, in_turn
+
+AT_ONCE = 5
+NAMES = {"masked": N_("causal mask"), "peeking": N_("no mask")}
+Pair = tuple[TrainingSpec, TrainingSpec]
+"""With the mask, and without it."""
+
+
+def pair(language: str, seed: int, device: str) -> Pair:
+    """What is trained on the stories of a language."""
+    told = Language(language)
+    masked = peeking_spec(told, sees_ahead=False, seed=seed, device=device)
+    return masked, peeking_spec(told, sees_ahead=True, seed=seed, device=device)
+
+
+def _train(spec: TrainingSpec, n_updates: int) -> None:
+    with cached.turn(spec.device):
+        training.learned(_learner(spec), n_updates)
+
+
+@lru_cache(maxsize=8)
+def _learner(spec: TrainingSpec) -> Racer[Look]:
+    return training.learner(spec, budget=memory_budget())
+
+
+@lru_cache(maxsize=8)
+def _seconds(spec: TrainingSpec) -> float:
+    with cached.turn(spec.device):
+        return training.measured_seconds(spec)
+
+
+def finished(specs: Pair) -> tuple[Learned, Learned] | None:
+    """The recorded trainings, where both of them ship."""
+    masked, peeking = map(recorded, specs)
+    return (masked, peeking) if masked and peeking else None
+
+
+@lru_cache(maxsize=32)
+def curves(both: tuple[Learned, Learned]) -> pd.DataFrame:
+    """One row an update: model, update (from 1), training loss in nats."""
+    return pd.concat(
+        pd.DataFrame({"model": name, "loss": each.losses}).assign(
+            update=range(1, len(each.losses) + 1)
+        )
+        for name, each in zip(NAMES, both, strict=True)
+    )
+
+
+@lru_cache(maxsize=32)
+def writing(both: tuple[Learned, Learned]) -> pd.DataFrame:
+    """One row a look: model, update, loss in nats where no later token is there."""
+    rows = [
+        (name, look.step, look.loss)
+        for name, each in zip(NAMES, both, strict=True)
+        for look in each.looks
+    ]
+    return pd.DataFrame(rows, columns=["model", "update", "loss"])
+
+
+def sentence(found: Peeking) -> str:
+    """What the mask is good for, in the numbers of both."""
+    text = _(
+        "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
+        "{peeking_loss:.2f} without it. Where the text ends and the model must write on, it is "
+        "{masked:.2f} and {peeking:.2f}."
+    )
+    said = text.format(
+        n=found.n_updates,
+        masked_loss=found.masked_loss,
+        peeking_loss=found.peeking_loss,
+        masked=found.masked.loss,
+        peeking=found.peeking.loss,
+    )
+    if not found.is_cheating:
+        return said
+    verdict = _(
+        "Without the mask the model copies the next token instead of predicting it; when it "
+        "generates, there is none to copy."
+    )
+    return f"{said} {verdict}"
+
+
+def run_note(specs: Pair, *, is_recorded: bool) -> str:
+    """Where the numbers are from, and all that is needed to get them again."""
+    spec = specs[0]
+    origin = _("Trained here, seed {seed}.")
+    if is_recorded:
+        origin = _(
+            "A recorded run of the same code, seed {seed}; on other processors the last digits "
+            "differ."
+        )
+    text = _(
+        "GPT of {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} tokens; "
+        "same initial weights, same batches. Solid: training loss, mask as named. Dotted: mean "
+        "loss of the token that follows a held-out text, which ends there ({batch} texts, cut "
+        "at lengths up to {seq_len}). Texts are sampled at temperature {temperature} with the "
+        "same seed, from the same prompt."
+    )
+    said = text.format(
+        n_layers=spec.config.n_layers,
+        d_model=spec.config.d_model,
+        n=spec.recipe.n_steps,
+        batch=spec.recipe.batch_size,
+        seq_len=spec.task.seq_len,
+        temperature=TEMPERATURE,
+    )
+    return f"{origin.format(seed=spec.seed)} {said}"
+
+
+def alt(both: tuple[Learned, Learned], _guess: float) -> str:
+    """The four curves: where each begins and ends."""
+    text = _(
+        "{model}: training loss from {first:.2f} to {last:.2f} nats, loss when writing from "
+        "{first_written:.2f} to {last_written:.2f}."
+    )
+    return " ".join(
+        text.format(
+            model=_(NAMES[name]),
+            first=each.losses[0],
+            last=each.losses[-1],
+            first_written=each.looks[0].loss,
+            last_written=each.looks[-1].loss,
+        )
+        for name, each in zip(NAMES, both, strict=True)
+    )
+
+
+@section
+def what_if_it_could_peek(run: Run) -> None:
+    """The recorded pair, or the same trained here and now."""
+    code = (StoryTask.batch, peeking_spec, training.writing_loss)
+    place = explained(("peeking", "masks"), code, key="peeking")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        switch("train_peeking", _("Train both here"))
+        estimate = st.empty()
+    is_live = link.value("train_peeking")
+    specs = pair(current_language(), run.seed if is_live else 0, run.device)
+    try:
+        both = _trained(specs) if is_live else finished(specs)
+    except ConfigError as error:
+        st.error(say_fault(error.faults[0]), icon=":material/block:")
+        return
+    if both is None:
+        return
+    place.info(sentence(training.compared(*both)), icon=":material/lightbulb:")
+    guess = math.log(specs[0].config.vocab_size)
+    show(draw_losses, both, guess, key="peeking_losses", alt=alt)
+    note(run_note(specs, is_recorded=not is_live))
+    _both_texts(both)
+    if not is_live:
+        text = _("takes about {n:.0f} s")
+        estimate.caption(text.format(n=max(1, len(specs) * _seconds(specs[0]))))
+
+
+def _trained(specs: Pair) -> tuple[Learned, Learned] | None:
+    """As far as both have come; none before the first updates."""
+    steps = in_turn(_train, specs, training.N_UPDATES, at_once=AT_ONCE)
+    done = in_steps(steps, what=specs, key="peeking_steps", is_asked=True)
+    n = len(done.found) // len(specs) * AT_ONCE
+    if not n:
+        return None
+    masked, peeking = (training.learned(_learner(spec), n) for spec in specs)
+    return masked, peeking
+
+
+def _both_texts(both: tuple[Learned, Learned]) -> None:
+    """What each has written at the latest look, side by side."""
+    found = training.compared(*both)
+    for column, name, look in zip(st.columns(2), NAMES, (found.masked, found.peeking), strict=True):
+        with column:
+            text = _("**{model}** after {n} steps: {share} of its sentences are grammatical")
+            share = percent(look.grammatical)
+            st.markdown(text.format(model=_(NAMES[name]), n=look.step, share=share))
+            st.code(look.text, language=None, wrap_lines=True)
+
+
+def draw_losses(both: tuple[Learned, Learned], guess: float):
+    """The losses so far."""
+    names = {name: _(label) for name, label in NAMES.items()}
+    return pictures.losses(
+        curves(both), writing(both), names, n_updates=training.N_UPDATES, guess=guess, _=_
+    )
