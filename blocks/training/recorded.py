@@ -32,7 +32,7 @@ class Learned:
     """One training as far as it went: the loss before each update, in nats, and the looks."""
 
     losses: tuple[float, ...]
-    looks: tuple[Look, ...] = ()
+    looks: tuple[Look, ...]
 
 
 def recorded(spec: TrainingSpec) -> Learned | None:
