@@ -17,6 +17,7 @@ from blocks.training.racer import Racer
 from blocks.training.recorded import Learned, Look, recorded
 from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
+from pages.figures.theme import Picture
 from pages.panels.masks import peeking_picture as pictures
 from pages.ui import cached, link
 from pages.ui.chart import show
@@ -202,7 +203,7 @@ def _both_texts(both: tuple[Learned, Learned]) -> None:
             st.code(look.text, language=None, wrap_lines=True)
 
 
-def draw_losses(both: tuple[Learned, Learned], guess: float):
+def draw_losses(both: tuple[Learned, Learned], guess: float) -> Picture:
     """The losses so far."""
     names = {name: _(label) for name, label in NAMES.items()}
     return pictures.losses(

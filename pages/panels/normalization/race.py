@@ -60,7 +60,7 @@ def _train(spec: TrainingSpec, n_updates: int) -> None:
 
 
 @lru_cache(maxsize=12)
-def _racer(spec: TrainingSpec) -> Racer:
+def _racer(spec: TrainingSpec) -> Racer[float]:
     return Racer(spec, evaluation)
 
 
