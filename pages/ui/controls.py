@@ -486,12 +486,14 @@ def slider(
     *,
     least: float | None = None,
     most: float | None = None,
+    first: int = 0,
     **more: Any,
 ) -> None:
-    """A slider over a range."""
+    """A slider over a range; `first`: what it shows for 0."""
     low, high = limits = _limits(name, shown, least, most)
     with st.container(key=name):
-        st.slider(label, low, high, **more, **link.view(name, shown, limits))
+        view = link.view(name, shown, limits, first=first)
+        st.slider(label, low + first, high + first, **more, **view)
 
 
 def enter(
@@ -501,11 +503,13 @@ def enter(
     *,
     least: int | None = None,
     most: int | None = None,
+    first: int = 0,
     **more: Any,
 ) -> None:
-    """A whole number to type."""
+    """A whole number to type; `first`: what it shows for 0."""
     low, high = limits = _limits(name, shown, least, most)
-    st.number_input(label, low, high, step=1, **more, **link.view(name, shown, limits))
+    view = link.view(name, shown, limits, first=first)
+    st.number_input(label, low + first, high + first, step=1, **more, **view)
 
 
 def _limits(

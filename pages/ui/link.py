@@ -111,16 +111,18 @@ def reset() -> None:
     st.session_state["touched"] = True
 
 
-def view(name: str, shown: Any, options: Hashable = None) -> dict[str, Any]:
+def view(name: str, shown: Any, options: Hashable = None, *, first: int = 0) -> dict[str, Any]:
     """Key and callback that make a widget a view of a field, showing `shown` now.
 
     Where the options of a widget may change, name them: with others it is another widget. The
     browser may still speak of the old one, and its third option is not the third of the new.
+    `first`: what a widget of numbers shows for 0.
     """
     key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
-    st.session_state[key] = shown  # at every rerun: a widget of another page starts anew
-    moves.note_shown(key, shown)
-    return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
+    there = shown + first if first else shown
+    st.session_state[key] = there  # at every rerun: a widget of another page starts anew
+    moves.note_shown(key, there)
+    return {"key": key, "on_change": _widget_moved, "args": (name, key, shown, first)}
 
 
 def live_view(name: str, shown: str) -> dict[str, Any]:
@@ -145,14 +147,15 @@ def must_redraw() -> bool:
     return st.session_state.pop("redraw_everything", False)
 
 
-def _widget_moved(name: str, key: str, shown: Any) -> None:
+def _widget_moved(name: str, key: str, shown: Any, first: int = 0) -> None:
     """A fast second move brings along the old value of widgets that have changed since."""
     st.session_state["touched"] = True
-    moved_to = _as_long_as_may_be(name, st.session_state[key])
+    there = st.session_state[key]
+    moved_to = there - first if first else _as_long_as_may_be(name, there)
     if moved_to is not None and moved_to != shown and _is_legal(name, moved_to):
         before = state()
         change(name, moved_to)
-        moves.note(key, moved_to, before, state())
+        moves.note(key, there, before, state())
         if name in OF_SEVERAL_SECTIONS:
             redraw_everything()
 
