@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.counting import from_one
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -74,7 +75,9 @@ def _line(of_head: pd.DataFrame, is_selected: bool, _: Translate) -> dict[str, A
 
 def _hover(row: Any, _: Translate) -> str:
     text = _("layer {layer}, head {head}, step {step:,}: {share:.0%}")
-    return text.format(layer=row.layer + 1, head=row.head, step=row.step, share=row.share)
+    return text.format(
+        layer=from_one(row.layer), head=from_one(row.head), step=row.step, share=row.share
+    )
 
 
 def _names(heads: pd.DataFrame) -> list[dict[str, Any]]:
@@ -87,7 +90,7 @@ def _names(heads: pd.DataFrame) -> list[dict[str, Any]]:
             "xanchor": "right",
             "y": row.share,
             "yanchor": "bottom",
-            "text": f"{row.layer + 1}·{row.head}",
+            "text": f"{from_one(row.layer)}·{from_one(row.head)}",
             "showarrow": False,
         }
         for row in last.itertuples()

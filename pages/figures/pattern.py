@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures.counting import from_one
 from pages.figures.theme import RESIDUAL, TITLE, Picture, Translate, figure
 from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import outline, weight_map
@@ -37,7 +38,7 @@ def head_map(
     height = [n - 0.5, -0.5]
     return figure(
         traces,
-        title=_("Head {head}: what each query attends to").format(head=head),
+        title=_("Head {head}: what each query attends to").format(head=from_one(head)),
         height=max(380, min(640, 130 + 26 * n)) + label_room(tokens),
         margin=(TITLE + label_room(tokens), KEY_TITLE),
         xaxis={

@@ -48,13 +48,15 @@ def table(
     most: float,
     pinned: int,
     chosen: Sequence[int],
+    first: int = 0,
     tokens: Sequence[str],
     _: Translate,
 ) -> Picture:
     """Values (position, column) from −most to most; a click returns [position, column].
 
-    `columns`: what each column is the number of; `pinned`: the position that is outlined;
-    `chosen`: the columns that are outlined; `tokens`: what stands at the first positions.
+    `columns`: the number of each column, from 0; `first`: what is shown for 0; `pinned`: the
+    position that is outlined; `chosen`: the columns that are outlined; `tokens`: what stands at
+    the first positions.
     """
     n, width = values.shape
     shown = [i for i, column in enumerate(columns) if column in chosen]
@@ -62,11 +64,11 @@ def table(
     if width > len(shown):
         marks += [_band(column - 0.5, 1, n) for column in shown]
     return figure(
-        [_map(values, most, names.value), _marks(values, columns, names, tokens, _)],
+        [_map(values, most, names.value), _marks(values, columns, first, names, tokens, _)],
         title=names.title,
         height=TITLE + 400 + 44,
         margin=(TITLE, EDGE),
-        xaxis=_ticks(list(columns), names.columns),
+        xaxis=_ticks([column + first for column in columns], names.columns),
         yaxis={**_ticks(list(range(n)), names.rows), "range": [n - 0.5, -0.5]},
         shapes=marks,
     )
@@ -137,6 +139,7 @@ def _map(values: np.ndarray, most: float, value: str) -> dict[str, Any]:
 def _marks(
     values: np.ndarray,
     columns: Sequence[int],
+    first: int,
     names: Names,
     tokens: Sequence[str],
     _: Translate,
@@ -153,10 +156,12 @@ def _marks(
         "mode": "markers",
         "x": column.astype(np.uint16),
         "y": row.astype(np.uint16),
-        "customdata": np.stack((row, number, values[row, column]), axis=1).astype(np.float32),
+        "customdata": np.stack((row, number, number + first, values[row, column]), axis=1).astype(
+            np.float32
+        ),
         "hovertext": [_row_name(i, names.rows, tokens) for i in range(n) for _at in at],
-        "hovertemplate": f"%{{hovertext}}<br>{names.columns} %{{customdata[1]}}<br>"
-        f"{names.value} %{{customdata[2]:.4f}}<extra></extra>",
+        "hovertemplate": f"%{{hovertext}}<br>{names.columns} %{{customdata[2]}}<br>"
+        f"{names.value} %{{customdata[3]:.4f}}<extra></extra>",
         "marker": {"symbol": "square", "size": 12, "opacity": 0},
         "selected": unseen,
         "unselected": unseen,

@@ -7,6 +7,7 @@ import pandas as pd
 from blocks import ModelConfig
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
+from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, row_at
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language, ngettext
@@ -73,12 +74,14 @@ def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
 def _head_title(row: Row) -> str:
     share = f"{getattr(row, row.name):.2f}".removeprefix("0") if row.name else ""
     name = f" {terms.head_name(row.name)} {share}" if row.name else ""
-    return f"<b>{row.head}</b>{name}"
+    return f"<b>{from_one(row.head)}</b>{name}"
 
 
 def _head_hover(row: Row) -> str:
     text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
-    return text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
+    return text.format(
+        head=from_one(row.head), entropy=row.entropy_bits, distance=row.distance_tokens
+    )
 
 
 def parameters(run: Run, *, of_one_block: bool = False) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from blocks.inspection import predictions, tiles
 from blocks.model.faults import N_
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, each_row
 from pages.ui import cached, labelled, tokens
 from pages.ui.language import _, current_language
@@ -43,7 +44,7 @@ def _flow(run: Run, language: str) -> pd.DataFrame:
 
 def _name(row: Row) -> str:
     if row.stage == "resid_post":
-        return _("layer {layer}").format(layer=row.layer + 1)
+        return _("layer {layer}").format(layer=from_one(row.layer))
     return _(ENDS[row.stage])
 
 
@@ -66,9 +67,10 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
     """One row a tile of the overview: `head` counts through all layers."""
     found = [labelled.heads(run, layer) for layer in range(run.config.n_layers)]
     table = pd.concat(found, ignore_index=True)
-    layer = (table["layer"] + 1).astype(str)
+    layer = table["layer"].map(from_one).astype(str)
     hovers = [
-        _("layer {layer}").format(layer=row.layer + 1) + ", " + row.hover for row in each_row(table)
+        _("layer {layer}").format(layer=from_one(row.layer)) + ", " + row.hover
+        for row in each_row(table)
     ]
     return table.assign(head=range(len(table)), label=layer + "·" + table["label"], hover=hovers)
 

@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import cached, labelled, terms
 from pages.ui.language import _
 
@@ -52,7 +53,7 @@ def heads(run: Run, layer: int) -> None:
     table = cached.heads(run, layer)
     shown = pd.DataFrame(
         {
-            _("head"): table["head"],
+            _("head"): table["head"].map(from_one),
             _("entropy (bits)"): table["entropy_bits"],
             _("effective tokens"): table["effective_tokens"],
             _("distance (tokens)"): table["distance_tokens"],

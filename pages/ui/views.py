@@ -5,6 +5,7 @@ from typing import Any
 import streamlit as st
 
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import labelled, link, panel
 from pages.ui.controls import slider
 from pages.ui.language import _
@@ -37,7 +38,7 @@ def pin_token(customdata: list[Any]) -> None:
 
 
 def layer_choice(run: Run) -> None:
-    """Which layer of a whole model is looked at; layers count from 1 on the screen."""
+    """Which layer of a whole model is looked at."""
     if run.config.n_layers > 1:
         one_of_layers(run.config.n_layers, labelled.selected_layer(run))
 
@@ -45,13 +46,13 @@ def layer_choice(run: Run) -> None:
 def one_of_layers(n_layers: int, shown: int) -> None:
     """One of several layers: side by side, or on a slider where they are many."""
     if n_layers > PILLS_UP_TO:
-        slider("layer", _("Layer (counted from 0)"), shown, most=n_layers - 1)
+        slider("layer", _("Layer"), shown, least=0, most=n_layers - 1, first=1)
         return
     with st.container(key="layer"):
         st.pills(
             _("Layer"),
             list(range(n_layers)),
-            format_func=lambda layer: str(layer + 1),
+            format_func=lambda layer: str(from_one(layer)),
             required=True,
             wrap=True,
             **link.view("layer", shown, n_layers),
@@ -80,12 +81,13 @@ def head_choice(run: Run, shown: int) -> None:
     if n_heads == 1:
         return
     if n_heads > PILLS_UP_TO:
-        slider("head", _("Head"), shown, most=n_heads - 1)
+        slider("head", _("Head"), shown, least=0, most=n_heads - 1, first=1)
         return
     with st.container(key="head"):
         st.pills(
             _("Head"),
             list(range(n_heads)),
+            format_func=lambda head: str(from_one(head)),
             required=True,
             wrap=True,
             label_visibility="collapsed",

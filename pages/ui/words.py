@@ -9,6 +9,7 @@ from blocks import ModelConfig
 from blocks.inspection import tiles
 from blocks.model.kinds import Architecture, NormKind, NormPlacement
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import cached, labelled, link, terms
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal, ngettext
@@ -150,11 +151,13 @@ def head_sentence(run: Run, layer: int) -> str:
     sharpest = heads.iloc[heads["entropy_bits"].argmin()]
     text = _("The sharpest is head {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
     sharp = text.format(
-        head=int(sharpest["head"]),
+        head=from_one(sharpest["head"]),
         entropy=sharpest["entropy_bits"],
         tokens=sharpest["effective_tokens"],
     )
-    where = "" if run.config.n_layers == 1 else _("Layer {layer}.").format(layer=layer + 1) + " "
+    where = (
+        "" if run.config.n_layers == 1 else _("Layer {layer}.").format(layer=from_one(layer)) + " "
+    )
     return f"{where}{sharp} {_named_heads(heads) if run.weights else _without_structure(run)}"
 
 
@@ -177,7 +180,7 @@ def _named_heads(heads: pd.DataFrame) -> str:
 def _role(head: pd.Series) -> str:
     text = _("head {head}: {name} {share:.0%}")
     name, share = terms.head_name(head["name"]), head[head["name"]]
-    return text.format(head=head["head"], name=name, share=share)
+    return text.format(head=from_one(head["head"]), name=name, share=share)
 
 
 def head_measures(run: Run, layer: int, head: int, token: int) -> str:
@@ -189,7 +192,7 @@ def head_measures(run: Run, layer: int, head: int, token: int) -> str:
         "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
     )
     return text.format(
-        head=head,
+        head=from_one(head),
         entropy=row["entropy_bits"],
         distance=row["distance_tokens"],
         first=row["first_token"],
@@ -232,7 +235,7 @@ def heads_alt(run: Run, layer: int, *_marked: int) -> str:
 def head_alt(run: Run, layer: int, head: int, token: int) -> str:
     """Write the alt text of one head."""
     text = _("Attention weights of head {head}: queries down, keys across; pinned: {token}.")
-    return text.format(head=head, token=run.input.labels[token])
+    return text.format(head=from_one(head), token=run.input.labels[token])
 
 
 def spread_alt(run: Run, layer: int, name: str) -> str:

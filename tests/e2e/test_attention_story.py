@@ -28,5 +28,5 @@ def test_steps_are_walked_by_key_a_cell_is_written_out_and_a_head_opened_everywh
     y = plot(page, "head_measures", "chart.data[1].y[6 * 7]")
     click_mark(page, "head_measures", 2, y)
     expect_query(page, layer="1", head="3")
-    expect(at(page, "bipartite").get_by_text("Lines of layer 2, head 3")).to_be_visible()
+    expect(at(page, "bipartite").get_by_text("Lines of layer 2, head 4")).to_be_visible()
     expect(at(page, "filmstrip_explained")).to_be_visible()

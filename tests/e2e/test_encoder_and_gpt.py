@@ -10,7 +10,7 @@ def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
     x, y = plot(page, "head_tiles", "[chart.data[1].x[6 * 9 + 4], chart.data[1].y[6 * 9 + 4]]")
     click_mark(page, "head_tiles", x, y)
     expect_query(page, layer="1", head="2")
-    expect(page.get_by_text("Head 2: what each query attends to")).to_be_visible()
+    expect(page.get_by_text("Head 3: what each query attends to")).to_be_visible()
 
 
 def test_a_step_writes_a_token_that_the_link_keeps_and_sampling_counts_choices(

@@ -9,14 +9,14 @@ TARGET_ROW, SOURCE_COLUMN = 2, 1
 
 def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader):
     page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer&panel=all")
-    tile = 9 * 6 + 4  # the middle of layer 2, head 2
+    tile = 9 * 6 + 4  # the middle of layer 2, head 3
     x, y = plot(page, "tiles_decoder", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
     click_mark(page, "tiles_decoder", x, y)
     expect_query(page, attention_of="decoder", layer="1", head="2")
-    expect(page.get_by_text("Target to target so far · layer 2, head 2").first).to_be_visible()
+    expect(page.get_by_text("Target to target so far · layer 2, head 3").first).to_be_visible()
     x, y = plot(page, "tiles_cross", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
     click_mark(page, "tiles_cross", x, y)
-    expect(page.get_by_text("Target to source · layer 2, head 2").first).to_be_visible()
+    expect(page.get_by_text("Target to source · layer 2, head 3").first).to_be_visible()
     click_mark(page, "two_text_map", SOURCE_COLUMN, TARGET_ROW)
     expect_query(page, token=str(SOURCE_COLUMN), target_token=str(TARGET_ROW))
     click_mark(page, "strips", 0, 0)
@@ -25,6 +25,6 @@ def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader)
 
     click_mark(page, "aligned_heads", 0, 3)
     expect_query(page, aligned_head="one_head", head="3")
-    expect(at(page, "alignment_map").get_by_text("Layer 1, head 3")).to_be_visible()
+    expect(at(page, "alignment_map").get_by_text("Layer 1, head 4")).to_be_visible()
     click_mark(page, "alignment_map", 0, 1)
     expect_query(page, token="0", target_token="2")

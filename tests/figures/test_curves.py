@@ -153,7 +153,7 @@ def test_the_chosen_head_is_in_front_and_a_point_says_which_it_is():
 
 
 def test_heads_above_the_threshold_are_named():
-    assert [note.text for note in heads().layout.annotations] == ["2·0", "2·1"]
+    assert [note.text for note in heads().layout.annotations] == ["2·1", "2·2"]
 
 
 def test_every_word_is_translated():

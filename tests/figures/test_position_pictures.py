@@ -16,7 +16,7 @@ NAMES = Names("given", "given", "given", "given")
 AXES = Axes("given", "given", "given")
 
 
-def a_table(n: int = 6, width: int = 4, _=same, columns=None, chosen=(2, 3)):
+def a_table(n: int = 6, width: int = 4, _=same, columns=None, chosen=(2, 3), first=0):
     values = np.linspace(-1, 1, n * width).reshape(n, width).astype(np.float32)
     return position_matrix.table(
         values,
@@ -25,6 +25,7 @@ def a_table(n: int = 6, width: int = 4, _=same, columns=None, chosen=(2, 3)):
         most=1.0,
         pinned=2,
         chosen=chosen,
+        first=first,
         tokens=TOKENS,
         _=_,
     )
@@ -34,7 +35,7 @@ def test_a_table_shows_each_value_once_and_returns_its_place():
     picture = checked(a_table())
     codes, marks = picture.data
     assert codes.z.dtype == np.uint8 and codes.z[0, 0] == 0 and codes.z[-1, -1] == codes.zmax
-    found = {(row, column): value for row, column, value in marks.customdata}
+    found = {(row, column): value for row, column, _shown, value in marks.customdata}
     assert len(found) == 24 and found[5, 3] == 1 and found[0, 0] == -1
     assert marks.hovertext[0].endswith("given") and marks.hovertext[-1] == "given 5"
     assert "&lt;b&gt;" in marks.hovertext[4]
@@ -46,6 +47,13 @@ def test_the_pinned_row_and_the_chosen_columns_are_outlined():
     assert (row.y0, row.y1, row.line.color) == (1.5, 2.5, PINNED)
     assert [(band.x0, band.x1) for band in bands] == [(0.5, 1.5), (2.5, 3.5)]
     assert list(picture.layout.xaxis.ticktext) == ["0", "2", "1", "3"]
+
+
+def test_columns_that_count_from_1_say_so_and_return_their_place():
+    columns = {"columns": (0, 1, 2, 3), "first": 1}
+    picture = checked(a_table(**columns))
+    assert list(picture.layout.xaxis.ticktext) == ["1", "2", "3", "4"]
+    assert [list(marks[1:3]) for marks in picture.data[1].customdata[:2]] == [[0, 1], [1, 2]]
 
 
 def test_a_large_table_stays_small():

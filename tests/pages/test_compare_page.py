@@ -180,7 +180,7 @@ def test_choices_are_clipped_to_what_both_have():
     at = opened(PAGE, **SMALL, layer=9, head=9, kept=kept_text(SMALL | {"n_heads": "2"}))
     assert_works(at)
     assert "all heads of layer 2" in words_in_pictures(at)
-    assert "layer 2, head 1" in words_in_pictures(at)
+    assert "layer 2, head 2" in words_in_pictures(at)
 
 
 def test_every_control_moves():

@@ -128,7 +128,7 @@ def test_the_kind_that_is_looked_at_is_measured_first(monkeypatch):
     at = opened(POSITIONS, seed=5, **(QUICK | {"shown_position": "rope"}))
     assert_works(at)
     assert verdicts(at)[0] == "…" * 3 + "✓…"
-    assert "RoPE, head 0: in a text of" in said(at)
+    assert "RoPE, head 1: in a text of" in said(at)
     monkeypatch.undo()
     at = completed(at)
     assert_works(at)

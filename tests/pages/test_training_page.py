@@ -212,7 +212,7 @@ def test_heads_with_a_habit_are_named_and_none_without():
     if habits.empty:
         assert "No head has a clear role" in said(at)
     for row in habits.itertuples():
-        assert f"layer {row.layer + 1}, head {row.head}:" in said(at)
+        assert f"layer {row.layer + 1}, head {row.head + 1}:" in said(at)
 
 
 def test_a_text_of_the_readers_stays_in_the_session():

@@ -19,6 +19,7 @@ from blocks.model.faults import N_
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import kinds_picture
@@ -218,8 +219,8 @@ def error_sentence(run: Run, layer: int, head: int, reach: Reach) -> str:
         "{share:.0%} of the pairs scored), the furthest {furthest} (error {most:.1%})."
     )
     return text.format(
-        head=head,
-        layer=layer + 1,
+        head=from_one(head),
+        layer=from_one(layer),
         fused=table["error"]["fused"],
         nearest=kind_text(nearest),
         least=table["error"][nearest],

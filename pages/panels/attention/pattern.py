@@ -13,6 +13,7 @@ from blocks.model.faults import N_
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import bipartite, head_table, heads
+from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
@@ -113,8 +114,8 @@ def all_heads_table(run: Run) -> None:
     first = shared.sinks(run)
     shown = pd.DataFrame(
         {
-            _("layer"): table["layer"] + 1,
-            _("head"): table["head"],
+            _("layer"): table["layer"].map(from_one),
+            _("head"): table["head"].map(from_one),
             _("entropy (bits)"): table["entropy_bits"],
             _("distance (tokens)"): table["distance_tokens"],
             _("previous token"): table["previous_token"],
@@ -164,7 +165,10 @@ def _head_rows(run: Run, sort_by: str, language: str) -> HeadRows:
         else 1
         for name in measures
     ]
-    labels = [f"{row.layer + 1}·{row.head}  {_named_table(row)}".strip() for row in each_row(table)]
+    labels = [
+        f"{from_one(row.layer)}·{from_one(row.head)}  {_named_table(row)}".strip()
+        for row in each_row(table)
+    ]
     returns = [(int(row.layer), int(row.head)) for row in each_row(table)]
     columns = [_(SORT_LABELS[name]) for name in measures]
     return HeadRows(numbers, (numbers / most).clip(0, 1), labels, columns, returns)

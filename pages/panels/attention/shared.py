@@ -12,6 +12,7 @@ from blocks.inspection import head_steps as steps
 from blocks.inspection import scaling
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import cached, layers, link
 from pages.ui.language import _, literal
 from pages.ui.link_fields.attention import STEPS
@@ -83,7 +84,7 @@ def token(run: Run, i: int) -> str:
 
 def head_called(layer: int, head: int) -> str:
     """Layer and head in words."""
-    return _("layer {layer}, head {head}").format(layer=layer + 1, head=head)
+    return _("layer {layer}, head {head}").format(layer=from_one(layer), head=from_one(head))
 
 
 EXACT = 1e-3

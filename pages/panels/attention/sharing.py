@@ -21,6 +21,7 @@ from blocks.model.legal import divisors
 from blocks.observe.recording import record
 from blocks.observe.run import Run
 from pages.figures import heads
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.ui import cached, labelled, terms
 from pages.ui.chart import show
@@ -184,7 +185,7 @@ def sharing_alt(run: Run, layer: int, *_marked: int) -> str:
     configs = (with_shared(run, n) for n in shared_heads(run))
     kinds = enumeration(map(terms.attention_kind, configs))
     text = _("The first heads of layer {layer} in {kinds}, a row each.")
-    return text.format(layer=layer + 1, kinds=kinds)
+    return text.format(layer=from_one(layer), kinds=kinds)
 
 
 def shared_tiles_text(run: Run) -> pd.DataFrame:
@@ -193,11 +194,13 @@ def shared_tiles_text(run: Run) -> pd.DataFrame:
     for n in shared_heads(run):
         group = run.config.n_heads // n
         for head in range(n_shown(run)):
-            kind, kv = terms.attention_kind(with_shared(run, n)), head // group
+            kind, kv = terms.attention_kind(with_shared(run, n)), from_one(head // group)
             starts_a_group = head % group == 0
             label = f"<b>{kind}</b>" if head == 0 else f"kv {kv}" if starts_a_group else ""
             text = _("{kind}, head {head}: uses key and value head {kv}")
-            rows.append({"label": label, "hover": text.format(kind=kind, head=head, kv=kv)})
+            rows.append(
+                {"label": label, "hover": text.format(kind=kind, head=from_one(head), kv=kv)}
+            )
     return pd.DataFrame(rows).assign(head=range(len(rows)))
 
 

@@ -13,6 +13,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from blocks.model.positions import alibi_slopes
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.matrix import Matrix
 from pages.figures.theme import Picture
 from pages.panels.attention import shared, steps_picture
@@ -62,7 +63,7 @@ def _of_this_model(run: Run, head: int) -> list[str]:
     config, said = run.config, []
     if config.n_kv_heads < config.n_heads:
         text = _("{kind}: this head uses key and value head {kv_head} of {n}.")
-        kv_head = head * config.n_kv_heads // config.n_heads
+        kv_head = from_one(head * config.n_kv_heads // config.n_heads)
         kind = terms.attention_kind(config)
         said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
     if config.attention.qk_norm:

@@ -15,6 +15,7 @@ from blocks.observe.run import Run
 from pages.figures import flow, heads
 from pages.figures import pair as pictures
 from pages.figures.beside import on_one_scale
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture, token_label
 from pages.panels.compare import runs_facts, runs_picture, shared
 from pages.panels.compare.shared import Pair, in_rows
@@ -178,8 +179,8 @@ def heads_sentence(pair: Pair, layer: int) -> str:
     said = text.format(
         mean=found.mean(),
         n=runs_facts.n_compared(pair),
-        layer=place[0] + 1,
-        head=place[1],
+        layer=from_one(place[0]),
+        head=from_one(place[1]),
         most=found.max(),
     )
     return f"{said} {_nearest(pair, layer)}"
@@ -209,8 +210,12 @@ def heads_note(pair: Pair) -> str:
 def tiles_alt(pair: Pair, side: int, layer: int, head: int, *_token: int) -> str:
     """Write the alt text of all heads of one side."""
     text = _("{name}: all {n} heads of layer {layer}, head {head} outlined.")
-    n = pair.both[side].config.n_heads
-    return text.format(name=shared.names(pair)[side], n=n, layer=layer + 1, head=head)
+    return text.format(
+        name=shared.names(pair)[side],
+        n=pair.both[side].config.n_heads,
+        layer=from_one(layer),
+        head=from_one(head),
+    )
 
 
 def distances_alt(pair: Pair, layer: int, *_head: int) -> str:
@@ -271,8 +276,8 @@ def one_alt(pair: Pair, side: int, layer: int, head: int, token: int) -> str:
     text = _("{name}, layer {layer}, head {head}. {sentence}")
     return text.format(
         name=shared.names(pair)[side],
-        layer=layer + 1,
-        head=head,
+        layer=from_one(layer),
+        head=from_one(head),
         sentence=head_sentence(pair, layer, head, token),
     )
 
@@ -281,7 +286,7 @@ def difference_alt(pair: Pair, layer: int, head: int, token: int) -> str:
     """Write the alt text of the difference."""
     text = _("B − A in layer {layer}, head {head}. {sentence}")
     sentence = head_sentence(pair, layer, head, token)
-    return text.format(layer=layer + 1, head=head, sentence=sentence)
+    return text.format(layer=from_one(layer), head=from_one(head), sentence=sentence)
 
 
 def expected_sentence(pair: Pair, place: int) -> str:
@@ -407,14 +412,9 @@ def tile_columns(run: Run) -> int:
     return tiles.columns(run.config.n_heads)
 
 
-def layer_names(pair: Pair) -> list[str]:
-    """Layers count from 1."""
-    return [str(layer + 1) for layer in range(pair.n_layers)]
-
-
-def head_names(n_heads: int) -> list[str]:
-    """Heads count from 0."""
-    return [str(head) for head in range(n_heads)]
+def numbers(n: int) -> list[str]:
+    """What so many layers or heads are called on an axis."""
+    return [str(from_one(index)) for index in range(n)]
 
 
 TILES_WIDTH = 430
@@ -600,8 +600,8 @@ def draw_distances(pair: Pair, layer: int, head: int) -> Picture:
     found = runs_facts.distances(pair)
     return runs_picture.distances(
         found,
-        rows=layer_names(pair),
-        columns=head_names(pair.n_heads),
+        rows=numbers(pair.n_layers),
+        columns=numbers(pair.n_heads),
         titles=(_("layer"), _("head")),
         selected=(layer, head),
         title=_("Distance between heads of the same number"),
@@ -614,8 +614,8 @@ def draw_matrix(pair: Pair, layer: int) -> Picture:
     n_a, n_b = (run.config.n_heads for run in pair.both)
     return runs_picture.distances(
         runs_facts.measured_matrix(pair, layer),
-        rows=head_names(n_a),
-        columns=head_names(n_b),
+        rows=numbers(n_a),
+        columns=numbers(n_b),
         titles=(_("head of A"), _("head of B")),
         selected=None,
         title=_("Layer {layer}: every head of A against every head of B").format(layer=layer + 1),

@@ -12,6 +12,7 @@ from blocks.inspection import tiles
 from blocks.inspection import two_predictions as predictions
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.table_rows import Row
 from pages.panels.compare import shared
 from pages.ui import cached, link, terms
@@ -183,17 +184,18 @@ def heads_frame(pair: shared.Pair, side: int, layer: int) -> pd.DataFrame:
 
 def _title(row: Row) -> str:
     name = f" {terms.head_name(row.name)}" if row.name else ""
-    return f"<b>{row.head}</b>{name}"
+    return f"<b>{from_one(row.head)}</b>{name}"
 
 
 def _hover(pair: shared.Pair, row: Row, layer: int) -> str:
     text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
-    said = text.format(head=row.head, entropy=row.entropy_bits, distance=row.distance_tokens)
+    number = from_one(row.head)
+    said = text.format(head=number, entropy=row.entropy_bits, distance=row.distance_tokens)
     if not pair.reads_the_same or row.head >= pair.n_heads:
         return said
     text = _("{said}<br>{distance:.3f} from head {head} of the other")
     distance = distances(pair)[layer, row.head]
-    return text.format(said=said, distance=distance, head=row.head)
+    return text.format(said=said, distance=distance, head=number)
 
 
 def side_label(found: shared.Pair, side: int) -> str:

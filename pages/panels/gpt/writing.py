@@ -23,6 +23,7 @@ from blocks.observe.run import Run, out_of_memory_fault
 from blocks.text.generation import Generation, context_start
 from blocks.text.sampling import SamplingConfig
 from blocks.text.written import Written, written
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.gpt import shared, writing_picture
 from pages.ui import cached, chips, link, terms
@@ -305,8 +306,8 @@ def most_read(run: Run, writer: Writer, opened: int) -> str:
         "{token} (position {position})."
     )
     said = text.format(
-        layer=layer + 1,
-        head=head,
+        layer=from_one(layer),
+        head=from_one(head),
         weight=float(reads[layer, head, key]),
         token=literal(keys(run, writer.tokens, opened)[key]),
         position=len(run.input.token_ids) + opened - reads.shape[-1] + key + 1,

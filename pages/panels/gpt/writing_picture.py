@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures.counting import from_one
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -223,7 +224,7 @@ def _layer_ticks(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
     shown = range(0, n_layers, -(-n_layers // LAYERS))
     return {
         "tickvals": [(layer + 0.5) * n_heads - 0.5 for layer in shown],
-        "ticktext": [_("layer {layer}").format(layer=layer + 1) for layer in shown],
+        "ticktext": [_("layer {layer}").format(layer=from_one(layer)) for layer in shown],
         "ticks": "",
         "fixedrange": True,
         "showgrid": False,
@@ -235,7 +236,7 @@ def _head_names(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
     """Every row has its name under the cursor."""
     text = _("layer {layer}, head {head}")
     names = [
-        text.format(layer=layer + 1, head=head)
+        text.format(layer=from_one(layer), head=from_one(head))
         for layer in range(n_layers)
         for head in range(n_heads)
     ]

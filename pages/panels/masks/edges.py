@@ -16,6 +16,7 @@ from blocks.model.faults import N_
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from pages.figures import mask_steps
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.masks import shared
 from pages.ui import cached, link
@@ -66,7 +67,9 @@ def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -
         "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer "
         "does not stop it."
     )
-    rest = rest.format(head=head, layer=layer + 1, n=spoiled, all=len(run.input.labels))
+    rest = rest.format(
+        head=from_one(head), layer=from_one(layer), n=spoiled, all=len(run.input.labels)
+    )
     return (
         f"{text.format(query=shared.token(run, query))} {_by_1e9(run, layer, head, query)} {rest}"
     )
@@ -206,7 +209,7 @@ def draw_blind(run: Run, layer: int, head: int, query: int) -> Picture:
         measured_blind_rows(run, layer, head, query),
         treatments(),
         run.input.labels,
-        title=title.format(token=in_picture(run, query), head=head),
+        title=title.format(token=in_picture(run, query), head=from_one(head)),
         _=_,
     )
 

@@ -20,6 +20,7 @@ from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import mask_steps
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
 from pages.panels.masks import leaks_picture, shared
@@ -516,7 +517,7 @@ def draw_planted(
     _scores, pattern = shared.steps(run, layer, head, fault, scale)
     name = _("as configured") if fault is MaskFault.NONE else fault_text(fault)
     title = _("Layer {layer}, head {head}: {name}")
-    title = title.format(layer=layer + 1, head=head, name=name)
+    title = title.format(layer=from_one(layer), head=from_one(head), name=name)
     labels = run.input.labels
     return mask_steps.pattern_map(
         pattern, shared.open_cells(run), labels, labels, title=title, pinned=token, _=_

@@ -15,6 +15,7 @@ from blocks.inspection.leaks import AttentionPath, LeakTest
 from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import Cells, Layer, Numbers
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import cached, link
 from pages.ui.language import _, literal
 
@@ -197,7 +198,7 @@ def pattern_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
         "Attention weights of head {head} in layer {layer} after the mask; queries down, "
         "keys across."
     )
-    return text.format(head=head, layer=layer + 1)
+    return text.format(head=from_one(head), layer=from_one(layer))
 
 
 def frame(found: Leaks) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from blocks.model.attention import attention_pattern, attention_scores
 from blocks.model.masks import MOST_PAINTED, MaskKind, causal, painted_text
 from blocks.observe.run import Run
 from pages.figures import heads, mask_steps
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.masks import shared
 from pages.ui import labelled, link, terms
@@ -101,7 +102,7 @@ def scores_alt(run: Run, layer: int, head: int, *_more: Hashable) -> str:
     finite = scores[np.isfinite(scores)]
     text = _("Scores of head {head} before the mask, {least:.2f} to {most:.2f}.")
     least, most = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-    return text.format(head=head, least=least, most=most)
+    return text.format(head=from_one(head), least=least, most=most)
 
 
 def choose_kind(customdata: list[Any]) -> None:

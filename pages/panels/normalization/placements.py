@@ -9,6 +9,7 @@ from blocks.model import residual
 from blocks.model.kinds import NormKind, NormPlacement
 from blocks.model.placements import own_placement, placed, possible_placements
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture
 from pages.panels.normalization import placements_picture, shared
 from pages.ui import labelled, terms
@@ -123,7 +124,7 @@ def patterns_alt(run: Run, layer: int, head: int, shown: tuple[str, ...], token:
     text = _("Attention weights of head {head} in layer {layer}, for {names}; pinned: {token}.")
     names = enumeration(terms.option(name) for name in shown)
     token_name = literal(run.input.labels[token])
-    return text.format(head=head, layer=layer + 1, names=names, token=token_name)
+    return text.format(head=from_one(head), layer=from_one(layer), names=names, token=token_name)
 
 
 CODE: tuple[Source, ...] = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, placed)

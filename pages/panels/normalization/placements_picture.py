@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures.counting import from_one
 from pages.figures.series import legend_room, placement_line
 from pages.figures.theme import (
     EDGE,
@@ -93,7 +94,7 @@ def patterns(
     height, width = grid.shape
     return figure(
         [weight_map(grid, _)],
-        title=_("Attention of head {head} in each norm placement").format(head=head),
+        title=_("Attention of head {head} in each norm placement").format(head=from_one(head)),
         height=TITLE + 12 + int(TILES_WIDTH * height / width),
         xaxis={**HIDDEN_AXIS, "range": [-0.5 - 0.06 * side, width - 0.5], "constrain": "domain"},
         yaxis={

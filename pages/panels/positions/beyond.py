@@ -21,6 +21,7 @@ from blocks.model.randomness import generator
 from blocks.observe.run import Input, Run
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import Task, TaskConfig
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.positions import beyond_picture, shared
@@ -277,7 +278,7 @@ def spread_sentence(
         )
     return text.format(
         kind=terms.option(kind),
-        head=head,
+        head=from_one(head),
         length=trained_len,
         n0=first["seq_len"],
         n1=last["seq_len"],
@@ -378,7 +379,7 @@ def by_length_alt(
         for row in each_row(table.drop_duplicates("kind", keep="last"))
     ]
     shown = _("Normalized entropy of head {head} (H / log n). {ends}")
-    return shown.format(head=head, ends="; ".join(ends))
+    return shown.format(head=from_one(head), ends="; ".join(ends))
 
 
 def bits(run: Run, n: int, n_steps: int) -> np.ndarray:
@@ -542,7 +543,7 @@ def draw_spread(
     found = curves_text(run, kind, layer, head, length, done)
     curves = [beyond_picture.Curve(*each) for each in found]
     title = _("{kind}, head {head}: where the last query looks")
-    title = title.format(kind=terms.option(kind), head=head)
+    title = title.format(kind=terms.option(kind), head=from_one(head))
     return beyond_picture.by_distance(curves, trained_len=length, title=title, _=_)
 
 
@@ -551,7 +552,7 @@ def draw_entropies(
 ) -> Picture:
     """How spread the last query is, by kind and length."""
     table = entropies(run, kind, layer, head, length, done)
-    title = _("Entropy of the last query, head {head}").format(head=head)
+    title = _("Entropy of the last query, head {head}").format(head=from_one(head))
     return beyond_picture.by_length(table, title=title, y=_("normalized entropy (H / log n)"), _=_)
 
 

@@ -9,6 +9,7 @@ from blocks.inspection import position_tables, source
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures import position_matrix
+from pages.figures.counting import from_one
 from pages.figures.position_matrix import Names
 from pages.figures.theme import Picture
 from pages.panels.positions import matrix_facts, matrix_picture, shared
@@ -117,7 +118,7 @@ def _alibi_sentence(run: Run) -> str:
     half = matrix_facts.half_distances(run)["half_distance"]
     text = _(
         "Nothing is added to tokens: each head lowers the scores of distant keys by "
-        "slope · distance. Head 0 halves a weight every {first:.2g} tokens, head {last} "
+        "slope · distance. Head 1 halves a weight every {first:.2g} tokens, head {last} "
         "every {far:,.4g}."
     )
     if len(half) == 1:
@@ -125,7 +126,7 @@ def _alibi_sentence(run: Run) -> str:
             "Nothing is added to tokens: the head lowers the scores of distant keys by "
             "slope · distance. It halves a weight every {first:.2g} tokens."
         )
-    return text.format(first=half.iloc[0], last=len(half) - 1, far=half.iloc[-1])
+    return text.format(first=half.iloc[0], last=len(half), far=half.iloc[-1])
 
 
 def table_note(run: Run, kind: PositionKind, n: int) -> str:
@@ -163,8 +164,8 @@ def pair_sentence(run: Run, kind: PositionKind, n: int, pair: int, position: int
         far = max(position, n - 1 - position)
         loss = row["slope"] * far
         factor = math.exp(min(loss, 700))
-        said = {"head": pair, "slope": row["slope"], "far": far, "loss": loss, "factor": factor}
-        return text.format(position=position, **said)
+        said = {"slope": row["slope"], "far": far, "loss": loss, "factor": factor}
+        return text.format(head=from_one(pair), position=position, **said)
     here = curves.iloc[position]
     values = [f"{here[name]:.3f}" for name in ("first", "second") if name in curves]
     if kind is PositionKind.LEARNED:
@@ -206,7 +207,7 @@ def likeness_sentence(run: Run, kind: PositionKind, n: int, head: int) -> str:
         return similarity_sentence(run, kind, n)
     slope = float(matrix_facts.half_distances(run)["slope"].iloc[head])
     text = _("At distance {far} head {head} lowers a score by {loss:.2f}; one line per head.")
-    return text.format(far=n - 1, head=head, loss=slope * (n - 1))
+    return text.format(far=n - 1, head=from_one(head), loss=slope * (n - 1))
 
 
 def similarity_sentence(run: Run, kind: PositionKind, n: int) -> str:
@@ -314,7 +315,13 @@ def pair_choice(run: Run) -> None:
     if most > 0:
         is_alibi = shared.kind(run) is PositionKind.ALIBI
         label = _("Head") if is_alibi else _("Pair of features")
-        slider("position_pair", label, chosen_pair(run), most=most)
+        first = first_number(shared.kind(run))
+        slider("position_pair", label, chosen_pair(run), most=most, first=first)
+
+
+def first_number(kind: PositionKind) -> int:
+    """The number of the first column: heads count from 1, pairs and features as in the formula."""
+    return from_one(0) if kind is PositionKind.ALIBI else 0
 
 
 def run_with_it(run: Run) -> None:
@@ -454,6 +461,7 @@ def draw_table(run: Run, kind: PositionKind, n: int, position: int, pair: int) -
         most=matrix_facts.most(run, kind, n, position),
         pinned=position,
         chosen=matrix_facts.columns_of(kind, pair),
+        first=first_number(kind),
         tokens=run.input.labels,
         _=_,
     )
@@ -483,8 +491,8 @@ def draw_pair(run: Run, kind: PositionKind, n: int, pair: int, position: int) ->
         columns = matrix_facts.columns_of(kind, pair)
         names = tuple(_("feature {i}").format(i=column) for column in columns)
     if kind is PositionKind.ALIBI:
-        names = (_("head {head}").format(head=pair),)
-        title = _("Bias of head {head} on each key").format(head=pair)
+        names = (_("head {head}").format(head=from_one(pair)),)
+        title = _("Bias of head {head} on each key").format(head=from_one(pair))
         y = _("bias")
     axes = Axes(title, _("position"), y)
     curves = matrix_facts.pair_curves(run, kind, n, pair, position)
@@ -502,7 +510,10 @@ def draw_scale(run: Run, kind: PositionKind, n: int, pair: int) -> Picture:
         table = found.rename(columns={"pair": "number", "wavelength": "length"})
         axes = Axes(_("Wavelength of each pair"), _("pair"), _("positions per turn"))
     name = _("{n} positions shown").format(n=n)
-    return matrix_picture.scale(table, axes, chosen=pair, length=n, length_name=name, _=_)
+    first = first_number(kind)
+    return matrix_picture.scale(
+        table, axes, chosen=pair, first=first, length=n, length_name=name, _=_
+    )
 
 
 def draw_spectrum(run: Run, _kind: PositionKind, n: int, _pair: int) -> Picture:
@@ -520,7 +531,7 @@ def draw_likeness(run: Run, kind: PositionKind, n: int, pair: int) -> Picture:
     if kind is PositionKind.ALIBI:
         slopes = tuple(matrix_facts.half_distances(run)["slope"])
         axes = Axes(_("Bias against distance, every head"), x, _("bias"))
-        name = _("head {head}").format(head=pair)
+        name = _("head {head}").format(head=from_one(pair))
         return matrix_picture.biases(slopes, axes, n=n, chosen=pair, name=name, _=_)
     if kind is PositionKind.ROPE:
         table = matrix_facts.rope_similarity(run, n)

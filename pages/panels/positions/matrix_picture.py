@@ -63,17 +63,24 @@ def pair(
 
 
 def scale(
-    table: pd.DataFrame, axes: Axes, *, chosen: int, length: int, length_name: str, _: Translate
+    table: pd.DataFrame,
+    axes: Axes,
+    *,
+    chosen: int,
+    first: int = 0,
+    length: int,
+    length_name: str,
+    _: Translate,
 ) -> Picture:
     """A length in positions for each pair or head, logarithmic; a click returns its number.
 
-    `table`: number, length; the dashed line is at `length`.
+    `table`: number (from 0, shown from `first`), length; the dashed line is at `length`.
     """
     kept = {"marker": {"opacity": 1}}
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": table["number"].tolist(),
+        "x": (table["number"] + first).tolist(),
         "y": table["length"].tolist(),
         "customdata": [[number] for number in table["number"]],
         "marker": {

@@ -19,6 +19,7 @@ from blocks.observe.run import Input, Run
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from pages.figures import head_table
 from pages.figures import two_texts as pictures
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
@@ -338,7 +339,11 @@ def head_rows(run: Run, sort_by: str, selected: tuple[int, int], n_parts: int) -
 
 
 def _short(layer: int, head: int) -> str:
-    return f"{layer + 1}·" + (_("mean") if head == MEAN else str(head))
+    return f"{from_one(layer)}·{_head_or_mean(head)}"
+
+
+def _head_or_mean(head: int) -> str:
+    return _("mean") if head == MEAN else str(from_one(head))
 
 
 def table(run: Run, n_parts: int) -> None:
@@ -346,8 +351,8 @@ def table(run: Run, n_parts: int) -> None:
     found = aligned_heads(run, n_parts)
     shown = pd.DataFrame(
         {
-            _("layer"): found["layer"] + 1,
-            _("head"): [_("mean") if head == MEAN else str(head) for head in found["head"]],
+            _("layer"): found["layer"].map(from_one),
+            _("head"): found["head"].map(_head_or_mean),
             **{_(COLUMNS[name]): found[name] for name in measures_frame(run, n_parts)},
         }
     )
@@ -440,7 +445,7 @@ def _row_called(row: pd.Series) -> str:
 def aligned_called(layer: int, head: int) -> str:
     """A head, or the mean of a layer."""
     if head == MEAN:
-        return _("layer {layer}, mean of heads").format(layer=layer + 1)
+        return _("layer {layer}, mean of heads").format(layer=from_one(layer))
     return head_called(layer, head)
 
 

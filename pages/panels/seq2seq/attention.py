@@ -19,6 +19,7 @@ from blocks.observe.interventions import without_cross_attention
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite, heads
 from pages.figures import two_texts as pictures
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.figures.token_matrix import Names
@@ -272,7 +273,7 @@ def _labelled_tiles(run: Run, kind: AttentionKind, language: str) -> pd.DataFram
         )
         for row in each_row(table)
     ]
-    labels = [f"{row.layer + 1}·<b>{row.head}</b>" for row in each_row(table)]
+    labels = [f"{from_one(row.layer)}·<b>{from_one(row.head)}</b>" for row in each_row(table)]
     return table.assign(head=range(len(table)), label=labels, hover=hovers)
 
 

@@ -16,6 +16,8 @@ from blocks.observe.run import Run
 from blocks.training.tasks import TaskConfig
 from blocks.training.training_run import TrainingRun
 from pages.figures import births, heads
+from pages.figures.counting import from_one
+from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.heads import one_head
 from pages.panels.training import shared
@@ -54,7 +56,7 @@ def habits_sentence(run: Run) -> str:
 def _habit(row: Any) -> str:
     text = _("layer {layer}, head {head}: {name} {share:.0%}")
     name, share = terms.head_name(row.name), getattr(row, row.name)
-    return text.format(layer=row.layer + 1, head=row.head, name=name, share=share)
+    return text.format(layer=from_one(row.layer), head=from_one(row.head), name=name, share=share)
 
 
 MOST_TOKENS = 48
@@ -90,8 +92,9 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
     table = layers.labelled_tiles(run)
     if tile_columns(run) <= WIDE_TILES:
         return table
-    heads = layers.heads(run)
-    numbers = (heads["layer"] + 1).astype(str) + "·<b>" + heads["head"].astype(str) + "</b>"
+    numbers = [
+        f"{from_one(row.layer)}·<b>{from_one(row.head)}</b>" for row in each_row(layers.heads(run))
+    ]
     return table.assign(label=numbers)
 
 

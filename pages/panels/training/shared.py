@@ -16,6 +16,7 @@ from blocks.training.recipe import Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
+from pages.figures.counting import from_one
 from pages.ui import cached, controls, link, runs, starts, terms
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent
@@ -45,8 +46,8 @@ def births_sentence(heads: pd.DataFrame, measure: str) -> str:
     )
     return text.format(
         measure=measure_title(measure),
-        layer=int(top["layer"]) + 1,
-        head=int(top["head"]),
+        layer=from_one(top["layer"]),
+        head=from_one(top["head"]),
         start=percent(float(first["share"].iloc[0])),
         first=int(first["step"].iloc[0]),
         share=percent(float(top["share"])),

@@ -13,6 +13,7 @@ from blocks.observe.interventions import (
     patched_paths,
 )
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import labelled, link
 from pages.ui.controls import choose, pick, switch
 from pages.ui.interventions import state, words
@@ -28,11 +29,10 @@ def change_controls(run: Run) -> None:
             "change_part", _("Change"), part_choices(config), label_of=words.part, shown=_part(run)
         )
     with columns[1]:
-        layers = range(config.n_layers)
-        _number("change_layer", _("of layer"), [str(i + 1) for i in layers], _layer(run))
+        _number("change_layer", _("of layer"), config.n_layers, _layer(run))
     with columns[2]:
         if _part(run) is Part.HEAD:
-            _number("change_head", _("head"), [str(i) for i in range(config.n_heads)], _head(run))
+            _number("change_head", _("head"), config.n_heads, _head(run))
     choose("change_kind", _("Replace with"), InterventionKind, label_of=words.kind)
     with st.container(horizontal=True, vertical_alignment="center"):
         switch("change_here", _("only at the pinned token"))
@@ -59,13 +59,13 @@ def _head(run: Run) -> int:
     return min(link.value("change_head"), run.config.n_heads - 1)
 
 
-def _number(name: str, label: str, labels: list[str], shown: int) -> None:
+def _number(name: str, label: str, n: int, shown: int) -> None:
     with st.container(key=name):
         st.selectbox(
             label,
-            range(len(labels)),
-            format_func=labels.__getitem__,
-            **link.view(name, shown, len(labels)),
+            range(n),
+            format_func=lambda index: str(from_one(index)),
+            **link.view(name, shown, n),
         )
 
 

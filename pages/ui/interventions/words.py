@@ -3,6 +3,7 @@
 from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, InterventionKind, Part, heads_of
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import tokens
 from pages.ui.interventions import measured, state
 from pages.ui.language import _, literal, ngettext
@@ -36,9 +37,9 @@ def kind(name: str) -> str:
 
 def change(run: Run, made: Intervention) -> str:
     """One change, said whole."""
-    named = part(made.part) if made.head is None else _head(made)
+    named = _named(made)
     text = _("layer {layer}, {part}: {kind}")
-    said = text.format(layer=made.layer + 1, part=named, kind=kind(made.kind))
+    said = text.format(layer=from_one(made.layer), part=named, kind=kind(made.kind))
     if made.stack:
         said = _(STACKS[made.stack]).format(part=said)
     if made.token is None:
@@ -47,10 +48,12 @@ def change(run: Run, made: Intervention) -> str:
     return said + " " + _("at token {n}, {token}").format(n=made.token + 1, token=token)
 
 
-def _head(made: Intervention) -> str:
+def _named(made: Intervention) -> str:
+    if made.head is None:
+        return part(made.part)
     is_cross = made.part is Part.CROSS_HEAD
     text = _("cross-attention head {head}") if is_cross else _("head {head}")
-    return text.format(head=made.head)
+    return text.format(head=from_one(made.head))
 
 
 def unit(run: Run) -> str:
@@ -126,7 +129,7 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
         "by {value:.3g} {unit}. Click a cell to ablate that part on the whole page."
     )
     label = literal(f"{token + 1} · {run.input.labels[token]}")
-    values = {"layer": layer + 1, "part": name, "value": worth[most], "unit": unit(run)}
+    values = {"layer": from_one(layer), "part": name, "value": worth[most], "unit": unit(run)}
     said = [text.format(token=label, **values), _most_of_heads(run, worth)]
     if len(found) < len(heads_of(run.config)):
         text = _("So far {n} of {all} parts have been tried.")
@@ -141,20 +144,19 @@ def _most_of_heads(run: Run, worth: list[float]) -> str:
     most = max(heads, key=worth.__getitem__)
     layer, name = place(run, most)
     text = _("The most important head is layer {layer}, {head}: {value:.3g} {unit}.")
-    return text.format(layer=layer + 1, head=name, value=worth[most], unit=unit(run))
+    return text.format(layer=from_one(layer), head=name, value=worth[most], unit=unit(run))
 
 
 def part_columns(run: Run) -> list[str]:
     """What the parts of one layer are called."""
     parts = heads_of(run.config)[: len(heads_of(run.config)) // run.config.n_layers]
-    return [part(each.part) if each.head is None else str(each.head) for each in parts]
+    return [part(each.part) if each.head is None else str(from_one(each.head)) for each in parts]
 
 
 def place(run: Run, number: int) -> tuple[int, str]:
     """The layer (from 0) and the name of a part, counted through all layers."""
     made = heads_of(run.config)[number]
-    named = part(made.part) if made.head is None else _("head {head}").format(head=made.head)
-    return made.layer, named
+    return made.layer, _named(made)
 
 
 def marked(run: Run) -> tuple[int, ...]:
