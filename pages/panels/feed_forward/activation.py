@@ -8,6 +8,7 @@ from blocks.inspection import activations, source, units
 from blocks.inspection.activations import ActivationFacts
 from blocks.inspection.units import GateFacts
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate
 from pages.panels.feed_forward import activation_picture, shared
 from pages.ui import terms
@@ -60,7 +61,7 @@ def says_gate(facts: GateFacts) -> str:
         text = _(
             "{token} was not routed to expert {expert}: pin another token or choose its expert."
         )
-        return text.format(token=token, expert=facts.place.expert)
+        return text.format(token=token, expert=from_one(facts.place.expert or 0))
     text = _(
         "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. "
         "Over this input {off} of all token–unit pairs are off."
@@ -73,7 +74,8 @@ def says_gate(facts: GateFacts) -> str:
         )
     first = facts.strongest.iloc[0]
     numbers = {name: first[name] for name in ("pre", "gate", "up", "hidden")}
-    return text.format(token=token, unit=int(first["unit"]), off=percent(facts.off), **numbers)
+    unit = from_one(first["unit"])
+    return text.format(token=token, unit=unit, off=percent(facts.off), **numbers)
 
 
 def draw_activation(facts: ActivationFacts, *, _: Translate) -> Picture:
@@ -86,6 +88,7 @@ def gate_table(facts: GateFacts) -> None:
     """The strongest units: what multiplies, and what comes of it."""
     names = {"unit": _("unit"), "pre": "z", "gate": _("gate"), "up": _("value"), "hidden": "hidden"}
     table = facts.strongest if facts.is_gated else facts.strongest.drop(columns=["gate", "up"])
+    table = table.assign(unit=table["unit"].map(from_one))
     shown = table.rename(columns=names).round(4)
     st.dataframe(shown, hide_index=True, key="strongest_table", height=190)
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from blocks.inspection.activations import ActivationFacts, same_bend
 from blocks.inspection.units import GateFacts
+from pages.figures.counting import from_one
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -173,7 +174,7 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
         bargap=0.25,
         yaxis={
             "tickvals": list(range(n)),
-            "ticktext": [str(unit) for unit in rows],
+            "ticktext": [str(from_one(unit)) for unit in rows],
             "title": {"text": _("unit")},
             "range": [n - 0.5, -0.5],
             "fixedrange": True,
@@ -194,7 +195,7 @@ def _bars(
 ) -> dict[str, Any]:
     column, name = part
     color = FEED_FORWARD if i == k - 1 else (NORM, ATTENTION)[i]
-    text = _("unit {unit}: {value}").format(unit="%{customdata[0]}", value="%{x:.3f}")
+    text = _("unit {unit}: {value}").format(unit="%{customdata[1]}", value="%{x:.3f}")
     whole = {"marker": {"opacity": 1}}
     return {
         "type": "bar",
@@ -203,7 +204,7 @@ def _bars(
         "x": units[column].tolist(),
         "y": list(range(len(units))),
         "xaxis": _axis("x", i),
-        "customdata": [[int(unit)] for unit in units["unit"]],
+        "customdata": [[int(unit), from_one(unit)] for unit in units["unit"]],
         "marker": {"color": color},
         "selected": whole,
         "unselected": whole,
@@ -222,7 +223,7 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
     room, places = label_room(tokens), list(range(len(tokens)))
     text = _("{number} · {token}: {share:.1%} of the units are off")
     hovers = [
-        text.format(number=number + 1, token=token_label(token), share=share)
+        text.format(number=from_one(number), token=token_label(token), share=share)
         for number, token, share in zip(numbers, tokens, shares, strict=True)
     ]
     bars = {

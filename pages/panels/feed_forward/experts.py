@@ -14,6 +14,7 @@ from blocks.inspection.routing import LayoutFacts, RoutingFacts
 from blocks.model import devices
 from blocks.model import experts as parts
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_group, each_row
 from pages.panels.cost.shared import capacity_note
 from pages.panels.feed_forward import experts_picture, shared
@@ -53,7 +54,7 @@ def says_routes(facts: RoutingFacts) -> str:
     """Where the pinned token goes, how even the load is, and what was dropped."""
     no_room = _("over capacity")
     listed = enumeration(
-        f"{row.expert} ({row.weight:.0%})" if row.is_kept else f"{row.expert} ({no_room})"
+        f"{from_one(row.expert)} ({f'{row.weight:.0%}' if row.is_kept else no_room})"
         for row in each_row(facts.of_token)
     )
     text = _(
@@ -126,7 +127,8 @@ def load_table(load: pd.DataFrame) -> None:
         "dropped": _("dropped"),
         "mean_prob": _("mean probability"),
     }
-    shown = load.round({"mean_prob": 4}).rename(columns=names)
+    table = load.assign(expert=load["expert"].map(from_one))
+    shown = table.round({"mean_prob": 4}).rename(columns=names)
     st.dataframe(shown, hide_index=True, key="load_table", height="content")
 
 
@@ -161,7 +163,8 @@ def _chip(label: str, choices: pd.DataFrame, *, is_pinned: bool) -> str:
     """A token and its experts; those without room for it are struck through."""
     ranked = choices.sort_values("rank")
     numbers = [
-        str(row.expert) if row.is_kept else f"<s>{row.expert}</s>" for row in each_row(ranked)
+        str(number) if is_kept else f"<s>{number}</s>"
+        for number, is_kept in zip(ranked["expert"].map(from_one), ranked["is_kept"], strict=True)
     ]
     color = experts_picture.color_of(int(ranked["expert"].iloc[0]))
     ground = f"{color}{FAINT}" if ranked["is_kept"].any() else "transparent"

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
@@ -48,11 +50,12 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
     cells = {
         "type": "heatmap",
         "z": small(facts.probs.T),
+        "customdata": _numbers(n_experts, n_tokens),
         "zmin": 0,
         "zmax": 1,
         "colorscale": [list(stop) for stop in PROBABILITY],
         "hovertemplate": _("expert {expert}: probability {share}").format(
-            expert="%{y}", share="%{z:.3f}"
+            expert="%{customdata}", share="%{z:.3f}"
         )
         + "<extra></extra>",
         "xgap": 1 if n_tokens <= ROOMY else 0,
@@ -89,10 +92,10 @@ def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
     taken, dropped = _("weight {weight:.2f}"), _("dropped: over capacity")
     return [
         text.format(
-            number=row.token + 1,
+            number=from_one(row.token),
             token=plain(facts.labels[row.token]),
-            expert=row.expert,
-            rank=row.rank + 1,
+            expert=from_one(row.expert),
+            rank=from_one(row.rank),
             share=row.share,
             fate=taken.format(weight=row.weight) if row.is_kept else dropped,
         )
@@ -100,10 +103,17 @@ def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
     ]
 
 
+def _numbers(n_experts: int, n_tokens: int) -> np.ndarray:
+    """The number of the expert under each cell."""
+    numbers = np.array([from_one(expert) for expert in range(n_experts)], dtype=np.uint16)
+    return np.repeat(numbers[:, None], n_tokens, axis=1)
+
+
 def _expert_axis(n_experts: int, _: Translate) -> dict[str, Any]:
     return {
         "title": {"text": _("expert")},
         "tickvals": list(range(n_experts)),
+        "ticktext": [str(from_one(expert)) for expert in range(n_experts)],
         "range": [n_experts - 0.5, -0.5],
         "fixedrange": True,
         "showgrid": False,
@@ -167,6 +177,8 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
     """How many choices fell on each expert: taken, and dropped for want of room."""
     table, even, room = facts.load, facts.even_share, facts.room
     n = len(table)
+    numbers = [[int(expert), from_one(expert)] for expert in table["expert"]]
+    under = {"expert": "%{customdata[1]}", "n": "%{x:,}"}
     whole = {"marker": {"opacity": 1}}
     kept = {
         "type": "bar",
@@ -176,9 +188,8 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
         "name": _("processed"),
         "marker": {"color": [color_of(expert) for expert in table["expert"]]},
         "showlegend": False,
-        "customdata": [[int(expert)] for expert in table["expert"]],
-        "hovertemplate": _("expert {expert} takes {n}").format(expert="%{y}", n="%{x:,}")
-        + "<extra></extra>",
+        "customdata": numbers,
+        "hovertemplate": _("expert {expert} takes {n}").format(**under) + "<extra></extra>",
         "selected": whole,
         "unselected": whole,
     }
@@ -193,8 +204,8 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
             "line": {"color": PINNED, "width": 1.5},
         },
         "showlegend": bool(table["dropped"].any()),
-        "hovertemplate": _("expert {expert} drops {n}").format(expert="%{y}", n="%{x:,}")
-        + "<extra></extra>",
+        "customdata": numbers,
+        "hovertemplate": _("expert {expert} drops {n}").format(**under) + "<extra></extra>",
     }
     lines = [_level(even, BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
     if room:

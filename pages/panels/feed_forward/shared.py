@@ -10,6 +10,7 @@ from blocks.inspection import routing, units, wide
 from blocks.inspection.routing import Routing
 from blocks.inspection.wide import Place, SeenLayer
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.ui import cached, labelled, link
 from pages.ui.controls import slider
 from pages.ui.language import _
@@ -105,10 +106,10 @@ def layer_and_expert(run: Run) -> None:
     expert_choice(run, at.expert)
     if not see(run, at.layer).place(at.expert).n_tokens:
         text = _("No token of this input was routed to expert {expert} of layer {layer}.")
-        said = text.format(expert=at.expert, layer=at.layer + 1)
+        said = text.format(expert=from_one(at.expert), layer=from_one(at.layer))
         st.info(said, icon=":material/lightbulb:")
         busiest = int(routing.load(routes(run, at.layer))["kept"].to_numpy().argmax())
-        label = _("Show the busiest: expert {expert}").format(expert=busiest)
+        label = _("Show the busiest: expert {expert}").format(expert=from_one(busiest))
         way(label, "busiest_expert", expert=busiest)
 
 
@@ -119,9 +120,15 @@ def expert_choice(run: Run, shown: int) -> None:
         return
     with st.container(key="expert"):
         if n > PILLS_UP_TO:
-            slider("expert", _("Expert"), shown, least=0, most=n - 1)
+            slider("expert", _("Expert"), shown, least=0, most=n - 1, first=1)
             return
-        st.pills(_("Expert"), list(range(n)), required=True, **link.view("expert", shown, n))
+        st.pills(
+            _("Expert"),
+            list(range(n)),
+            format_func=lambda expert: str(from_one(expert)),
+            required=True,
+            **link.view("expert", shown, n),
+        )
 
 
 def show_unit_everywhere(customdata: list[Any]) -> None:
@@ -143,12 +150,11 @@ def _use(**changes: object) -> None:
 
 def where(place: Place) -> str:
     """Which layer the numbers are of, and whether its weights were learned."""
-    text = _("Layer {layer}, {weights}")
-    if place.expert is not None:
-        text = _("Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}")
-    return text.format(
-        layer=place.layer + 1, expert=place.expert, n=place.n_tokens, weights=weights(place.seed)
-    )
+    shown = {"layer": from_one(place.layer), "weights": weights(place.seed)}
+    if place.expert is None:
+        return _("Layer {layer}, {weights}").format(**shown)
+    text = _("Layer {layer}, expert {expert} with the {n} tokens routed to it, {weights}")
+    return text.format(expert=from_one(place.expert), n=place.n_tokens, **shown)
 
 
 def weights(seed: int | None) -> str:

@@ -8,6 +8,7 @@ import streamlit as st
 from blocks.inspection import activations, units
 from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitTokens
 from blocks.observe.run import Run
+from pages.figures.counting import from_one
 from pages.panels.feed_forward import shared, units_picture
 from pages.ui import link
 from pages.ui.chart import columns, show
@@ -85,7 +86,7 @@ def says_unit(facts: UnitTokens) -> str:
         "Strongest at {tokens} ({hidden:.2f})."
     )
     return text.format(
-        unit=facts.unit,
+        unit=from_one(facts.unit),
         active=percent(facts.active_share),
         flat=percent(facts.saturated_share),
         tokens=enumeration(map(literal, names)),
@@ -155,8 +156,8 @@ def unit_choice(run: Run, shown: int) -> None:
     """Any unit by its number; and back to the strongest."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="unit"):
         last = run.config.d_ff - 1
-        label = _("Unit · 0 to {last:,}").format(last=last)
-        enter("unit", label, shown, least=0, most=last, width=180)
+        label = _("Unit · 1 to {last:,}").format(last=from_one(last))
+        enter("unit", label, shown, least=0, most=last, first=1, width=180)
         if link.value("unit") != LIKELIEST:
             st.button(
                 _("The strongest at the pinned token"),

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from blocks.inspection.units import LayersFacts, UnitFacts, UnitTokens
+from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
@@ -46,7 +48,7 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
         ("saturated", _("saturated"), BEFORE),
         ("active", _("active"), FEED_FORWARD),
     )
-    places = [each.layer + 1 for each in layers]
+    places = [from_one(each.layer) for each in layers]
     bars = [
         {
             "type": "bar",
@@ -100,13 +102,13 @@ def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
         "mode": "lines",
         "x": list(range(1, len(table) + 1)),
         "y": small(table["active_share"].to_numpy()),
-        "customdata": small(table["unit"].to_numpy()[:, None]),
+        "customdata": small(np.array([[unit, from_one(unit)] for unit in table["unit"]])),
         "line": {"color": FEED_FORWARD, "width": 2, "shape": "hvh"},
         "fill": "tozeroy",
         "fillcolor": faint(FEED_FORWARD, 0.25),
         "name": _("all units"),
         "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
-            unit="%{customdata[0]}", share="%{y:.1%}"
+            unit="%{customdata[1]}", share="%{y:.1%}"
         )
         + "<extra></extra>",
     }
@@ -141,7 +143,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         "mode": "markers",
         "x": [row + 1 for row in rows],
         "y": [float(table["active_share"][row]) for row in rows],
-        "customdata": [[int(unit)] for unit in shown],
+        "customdata": [[int(unit), from_one(unit)] for unit in shown],
         "name": _("those of the panel “What excites a unit?”"),
         "marker": {
             "size": [13 if unit == selected else 9 for unit in shown],
@@ -152,7 +154,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         "selected": WHOLE,
         "unselected": WHOLE,
         "hovertemplate": _("unit {unit}: active at {share} of the tokens").format(
-            unit="%{customdata[0]}", share="%{y:.1%}"
+            unit="%{customdata[1]}", share="%{y:.1%}"
         )
         + "<extra></extra>",
     }
@@ -214,7 +216,7 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
         },
         yaxis={
             "tickvals": list(range(len(units))),
-            "ticktext": [str(unit) for unit in units],
+            "ticktext": [str(from_one(unit)) for unit in units],
             "title": {"text": _("unit")},
             "range": height,
             "fixedrange": True,
@@ -237,8 +239,8 @@ def _cells_to_click(facts: UnitTokens, _: Translate) -> dict[str, Any]:
         "customdata": [[int(units[row]), int(numbers[column])] for row, column in cells],
         "hovertext": [
             text.format(
-                unit=units[row],
-                number=numbers[column] + 1,
+                unit=from_one(units[row]),
+                number=from_one(numbers[column]),
                 token=token_label(tokens[column]),
                 value=facts.hidden[row, column],
             )
@@ -270,10 +272,10 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
         "unselected": WHOLE,
         "hovertemplate": "%{x:.3f}<extra></extra>",
     }
-    names = [f"{row.number + 1} · {token_label(row.label)}" for row in each_row(tokens)]
+    names = [f"{from_one(row.number)} · {token_label(row.label)}" for row in each_row(tokens)]
     return figure(
         [bars],
-        title=_("Tokens that activate unit {unit} most").format(unit=facts.unit),
+        title=_("Tokens that activate unit {unit} most").format(unit=from_one(facts.unit)),
         height=TITLE + BOTTOM + 12 + ROW * n,
         margin=(TITLE, BOTTOM),
         xaxis={
