@@ -9,6 +9,7 @@ import streamlit as st
 from blocks import ConfigError
 from blocks.observe.run import Run
 from blocks.training import race as training
+from blocks.training.events import Evaluation
 from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, race_spec
 from blocks.training.racer import Racer, evaluation
 from blocks.training.spec import TrainingSpec
@@ -60,7 +61,7 @@ def _train(spec: TrainingSpec, n_updates: int) -> None:
 
 
 @lru_cache(maxsize=12)
-def _racer(spec: TrainingSpec) -> Racer[float]:
+def _racer(spec: TrainingSpec) -> Racer[Evaluation]:
     return Racer(spec, evaluation)
 
 
