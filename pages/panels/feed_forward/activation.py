@@ -57,11 +57,11 @@ def says_activation(facts: ActivationFacts) -> str:
 def says_gate(facts: GateFacts) -> str:
     """What multiplies at the pinned token, and how often the gate is shut."""
     token = literal(facts.token_label)
-    if facts.strongest.empty:
+    if facts.place.expert is not None and facts.strongest.empty:
         text = _(
             "{token} was not routed to expert {expert}: pin another token or choose its expert."
         )
-        return text.format(token=token, expert=from_one(facts.place.expert or 0))
+        return text.format(token=token, expert=from_one(facts.place.expert))
     text = _(
         "At {token} the strongest unit is {unit}: z = {pre:.3f} becomes {hidden:.3f}. "
         "Over this input {off} of all token–unit pairs are off."
