@@ -79,7 +79,8 @@ def expect_query(page: Page, **settings: str) -> None:
     with suppress(TimeoutError):
         page.wait_for_function(SAYS, arg=settings, polling=50)
     settle(page)
-    assert settings.items() <= query(page).items()
+    if not settings.items() <= query(page).items():
+        raise AssertionError(f"{page.url} does not come to say {settings}")
 
 
 def sentences(page: Page) -> list[str]:
