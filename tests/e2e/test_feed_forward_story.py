@@ -12,7 +12,7 @@ def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(rea
     unit, token = plot(page, "unit_map", "chart.data[1].customdata[3 * 4 + 1]")
     click_mark(page, "unit_map", token, 3)
     expect_query(page, unit=str(unit), token=str(token))
-    expect(page.get_by_text(f"Unit {unit} is active at").first).to_be_visible()
+    expect(page.get_by_text(f"Unit {unit + 1} is active at").first).to_be_visible()
     expect(at(page, "token").locator("input")).to_have_value("2 · b")
 
     at(page, "try_experts").get_by_role("button").click()
@@ -21,4 +21,4 @@ def test_a_unit_is_opened_by_its_cell_and_an_expert_that_is_tried_by_its_bar(rea
     busy = max(range(8), key=taken.__getitem__)
     click_mark(page, "load", taken[busy] / 2, busy)
     expect_query(page, n_experts="8", expert=str(busy))
-    expect(page.get_by_text(f"expert {busy} with the {taken[busy]} tokens").first).to_be_visible()
+    expect(page.get_by_text(f"expert {busy + 1} with the {taken[busy]} tokens").first).to_be_visible()

@@ -96,7 +96,7 @@ def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):
         "zh": "第 2 层，随机权重，种子 3",
     }
     said = in_both(monkeypatch, shared.where, expert)["en"]
-    assert said == "Layer 2, expert 0 with the 7 tokens routed to it, trained weights"
+    assert said == "Layer 2, expert 1 with the 7 tokens routed to it, trained weights"
 
 
 def test_the_activation(monkeypatch: pytest.MonkeyPatch):
@@ -111,14 +111,14 @@ def test_the_activation(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_gate(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, activation.says_gate, GATE)
-    assert "the strongest unit is 5: gate 0.500 × value -2.000 = -1.000" in said["en"]
+    assert "the strongest unit is 6: gate 0.500 × value -2.000 = -1.000" in said["en"]
     assert "closed in 40%" in said["en"] and "`ˋowlˋ`" in said["zh"]
     bare = replace(GATE, is_gated=False)
     assert "z = 1.500 becomes -1.000" in in_both(monkeypatch, activation.says_gate, bare)["en"]
     place = DENSE._replace(expert=6)
     elsewhere = replace(GATE, strongest=STRONGEST[:0], place=place)
     said = in_both(monkeypatch, activation.says_gate, elsewhere)["en"]
-    assert "was not routed to expert 6" in said
+    assert "was not routed to expert 7" in said
 
 
 def test_the_units(monkeypatch: pytest.MonkeyPatch):
@@ -133,7 +133,7 @@ def test_the_units(monkeypatch: pytest.MonkeyPatch):
 def test_one_unit(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, units.says_unit, TOKENS)
     assert said["en"] == (
-        "Unit 9 is active at 50% of the tokens and saturated at 0%. "
+        "Unit 10 is active at 50% of the tokens and saturated at 0%. "
         "Strongest at `ˋowlˋ`, `the`, `sat` (2.00)."
     )
     assert "`ˋowlˋ`、`the`、`sat`" in said["zh"]
@@ -151,7 +151,7 @@ def test_the_width(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_routes(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_routes, ROUTING)
-    assert "`ˋowlˋ` is routed to 0 (75%), 1 (over capacity) of 2 experts" in said["en"]
+    assert "`ˋowlˋ` is routed to 1 (75%), 2 (over capacity) of 2 experts" in said["en"]
     assert "chosen 4 times, an even share is 2.5" in said["en"] and "1.23" in said["zh"]
     assert said["en"].endswith("There is no capacity limit: nothing is dropped.")
     full = replace(ROUTING, room=2, n_dropped=3, n_passed=1)
