@@ -124,7 +124,7 @@ PANELS = (
     Panel(
         "kv-cache",
         N_("KV cache"),
-        lambda run: what_is_remembered(text_so_far(run, current_sampling())),
+        what_it_keeps,
         fields=("n_layers", "n_heads", "n_kv_heads", "d_head", "dtype"),
     ),
     Panel(

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from blocks.cost import device_peak, operation_time, roofline
-from blocks.cost import device_peak as peaks
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.operations import Phase, Tokens, phases
 from blocks.cost.pass_time import PassTime
@@ -162,7 +161,7 @@ def device_note(speed: roofline_facts.Speed) -> str:
         "Arrays of {mib:g} MiB exceed the caches, smaller ones may not. Other work on "
         "this machine makes it look slower. Dashed: the values that form the roof."
     )
-    largest = max(each.array_bytes for each in speed.moved) / peaks.MIB
+    largest = max(each.array_bytes for each in speed.moved) / device_peak.MIB
     said = text.format(repeats=max(len(each.times.seconds) for each in speed.products), mib=largest)
     return f"{said} {_skipped(speed)}".strip()
 
@@ -170,7 +169,7 @@ def device_note(speed: roofline_facts.Speed) -> str:
 def _skipped(speed: roofline_facts.Speed) -> str:
     """Which squares were not tried."""
     largest = speed.products[-1]
-    if largest.size >= max(peaks.MATRIX_SIZES["cpu"]):
+    if largest.size >= max(device_peak.MATRIX_SIZES["cpu"]):
         return ""
     text = _("Matrices larger than {size:,} would take too long in this number format.")
     return text.format(size=largest.size)

@@ -337,8 +337,6 @@ NEEDS = {
     False: ("weights", "cache", "activations"),
 }
 
-LONGEST_DRAWN = 2**20
-
 
 def operation_rows(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> pd.DataFrame:
     """One row an operation: how it is called, its FLOPs each way, its share."""

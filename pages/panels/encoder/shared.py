@@ -6,13 +6,12 @@ import streamlit as st
 from blocks.observe.run import Run
 from blocks.text.bpe import MASK
 from pages.ui import layers, starts, terms, tokens
-from pages.ui import layers as of_layers
 from pages.ui.language import _, literal
 
 
 def layers_table(run: Run) -> None:
     """The stream after every layer, with the length of a token's vector."""
-    stream = of_layers.flow(run)
+    stream = layers.flow(run)
     shown = pd.DataFrame(
         {
             _("after"): stream["label"],
@@ -28,7 +27,7 @@ def layers_table(run: Run) -> None:
 
 def guesses(run: Run) -> None:
     """What the model would write at each position."""
-    table = of_layers.guesses(run)
+    table = layers.guesses(run)
     shown = pd.DataFrame(
         {
             _("position"): range(1, len(table) + 1),

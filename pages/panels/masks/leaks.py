@@ -10,7 +10,6 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import leaks, mask_faults
-from blocks.inspection import leaks as leak_measures
 from blocks.inspection import mask_steps as steps_measures
 from blocks.inspection.leaks import N_PROJECTIONS, AttentionPath, LeakTest, Verdict, known_leaks
 from blocks.inspection.mask_faults import MaskFault
@@ -365,9 +364,9 @@ def _left_padding(run: Run) -> dict[str, Any]:
 
 
 CODE = (
-    leak_measures.reachable,
-    leak_measures.moved,
-    leak_measures.gradients,
+    leaks.reachable,
+    leaks.moved,
+    leaks.gradients,
     mask_faults.faulty_pattern,
 )
 

@@ -9,7 +9,6 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import encoder_output
-from blocks.inspection import encoder_output as measures
 from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from pages.figures.theme import Picture
@@ -214,7 +213,12 @@ BEFORE, AFTER = 0, -1
 @section
 def memory(run: Run) -> None:
     """How alike the source tokens are before and after, and which layer made them so."""
-    code = (measures.tokens, measures.cosines, measures.changes, measures.across_languages)
+    code = (
+        encoder_output.tokens,
+        encoder_output.cosines,
+        encoder_output.changes,
+        encoder_output.across_languages,
+    )
     with explained(("encoder_output",), code, key="memory"):
         say(sentence, run)
     pinned = labelled.pinned_token(run)
