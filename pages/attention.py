@@ -25,7 +25,7 @@ from pages.panels.contribution_graph import ROW, way_through_all_layers
 from pages.panels.contribution_graph import draw as draw_graph
 from pages.panels.heads import draw_one_head
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.ui import cached, labelled, link, panel, words
 from pages.ui import contribution_graph as graph
 from pages.ui.chart import drawn
@@ -148,12 +148,7 @@ PANELS = (
     _of_a_head(
         "kinds", N_("Other ways to attend"), other_kinds, fields=("d_model", "n_heads", "d_head")
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "n_heads", "residual"),
-    ),
+    ablation("n_layers", "n_heads", "residual"),
 )
 
 main()

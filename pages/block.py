@@ -16,7 +16,7 @@ from pages.figures.theme import Picture
 from pages.panels.block import strip_picture, values_picture
 from pages.panels.heads import draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, link, panel, tables, words
 from pages.ui.chart import columns, drawn, show
@@ -209,12 +209,7 @@ PANELS = (
         layer_choice,
         fields=("n_heads", "n_kv_heads", "d_model", "position_kind"),
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_heads", "norm_placement", "residual"),
-    ),
+    ablation("n_heads", "norm_placement", "residual"),
     Panel(
         "parameters",
         N_("Parameters"),

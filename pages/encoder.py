@@ -13,7 +13,7 @@ from pages.figures.theme import Picture
 from pages.panels.encoder import candidates_picture, shared
 from pages.panels.heads import draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
 from pages.ui import cached, labelled, layers, panel, tables, words
 from pages.ui.chart import columns, drawn, show
@@ -159,12 +159,7 @@ PANELS = (
         layer_choice,
         fields=("n_layers", "n_heads", "position_kind"),
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "n_heads", "residual"),
-    ),
+    ablation("n_layers", "n_heads", "residual"),
     Panel(
         "parameters",
         N_("Parameters"),

@@ -8,7 +8,7 @@ from pages.panels.feed_forward.shared import layer_and_expert, of_a_layer, of_un
 from pages.panels.feed_forward.units import dead_and_alive, one_unit
 from pages.panels.feed_forward.width import other_widths
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
@@ -76,7 +76,7 @@ PANELS = (
         layer_and_expert,
         fields=("n_layers", "d_ff", "position_kind"),
     ),
-    Panel("ablation", N_("Switch a part off"), what_if, fields=("n_layers", "d_ff", "residual")),
+    ablation("n_layers", "d_ff", "residual"),
 )
 
 main()

@@ -24,7 +24,7 @@ from pages.panels.gpt.writing import (
     what_is_written,
 )
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
 from pages.ui import cached, chips, labelled, panel, words
 from pages.ui.chart import drawn
@@ -139,12 +139,7 @@ PANELS = (
         at_a_position(what_surprises),
         fields=("n_layers", "d_model", "n_heads"),
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "n_heads", "residual"),
-    ),
+    ablation("n_layers", "n_heads", "residual"),
     Panel(
         "parameters",
         N_("Parameters"),

@@ -3,7 +3,7 @@
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.masks import shared
 from pages.panels.masks.edges import another_sequence, draw_blind, nothing_to_see
 from pages.panels.masks.leaks import does_it_hold, draw_gradient, draw_moved
@@ -79,12 +79,7 @@ PANELS = (
         another_sequence,
         fields=("n_heads", "position_kind"),
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "n_heads", "residual"),
-    ),
+    ablation("n_layers", "n_heads", "residual"),
 )
 
 main()

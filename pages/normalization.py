@@ -4,7 +4,7 @@ from blocks.model.faults import N_
 from blocks.model.placements import possible_placements
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.normalization import axes, shared
 from pages.panels.normalization.axes import (
     draw_axes,
@@ -123,12 +123,7 @@ PANELS = (
         the_trained_layers,
         fields=("n_layers", "norm_placement", "norm_kind", "residual"),
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "norm_placement", "residual"),
-    ),
+    ablation("n_layers", "norm_placement", "residual"),
 )
 
 main()

@@ -2,7 +2,7 @@
 
 from blocks.model.faults import N_
 from pages.panels.inputs import what_goes_in
-from pages.panels.interventions import what_if
+from pages.panels.interventions import ablation
 from pages.panels.positions.beyond import beyond_the_length, what_it_costs
 from pages.panels.positions.claims import claims_tested
 from pages.panels.positions.matrix import the_positions
@@ -45,12 +45,7 @@ PANELS = (
     Panel(
         "loss", N_("What does length cost?"), what_it_costs, fields=("position_kind", "n_layers")
     ),
-    Panel(
-        "ablation",
-        N_("Switch a part off"),
-        what_if,
-        fields=("n_layers", "n_heads", "position_kind"),
-    ),
+    ablation("n_layers", "n_heads", "position_kind"),
 )
 
 main()

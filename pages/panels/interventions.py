@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from blocks.inspection import output_change
+from blocks.model.faults import N_
 from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
@@ -16,8 +17,14 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.interventions import controls, measured, words
 from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
+
+
+def ablation(*fields: str) -> Panel:
+    """The panel on a page that shows a model; `fields` are the settings it answers to there."""
+    return Panel("ablation", N_("Switch a part off"), what_if, fields=fields)
 
 
 @section
