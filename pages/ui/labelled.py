@@ -67,7 +67,7 @@ def heads(run: Run, layer: int) -> pd.DataFrame:
 def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
     table = cached.heads(run, layer)
     labels = [_head_title(row) for row in table.itertuples()]
-    hovers = [_head_hover(row) for row in table.itertuples()]
+    hovers = [head_hover(row) for row in table.itertuples()]
     return table.assign(label=labels, hover=hovers)
 
 
@@ -77,7 +77,8 @@ def _head_title(row: Row) -> str:
     return f"<b>{from_one(row.head)}</b>{name}"
 
 
-def _head_hover(row: Row) -> str:
+def head_hover(row: Row) -> str:
+    """Write a head's number, entropy and mean distance in one line."""
     text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
     return text.format(
         head=from_one(row.head), entropy=row.entropy_bits, distance=row.distance_tokens

@@ -15,7 +15,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row
 from pages.panels.compare import shared
-from pages.ui import cached, link, terms
+from pages.ui import cached, labelled, link, terms
 from pages.ui.language import _, literal
 from pages.ui.tokens import label
 
@@ -188,14 +188,12 @@ def _title(row: Row) -> str:
 
 
 def _hover(pair: shared.Pair, row: Row, layer: int) -> str:
-    text = _("head {head}: entropy {entropy:.2f} bits, mean distance {distance:.1f} tokens")
-    number = from_one(row.head)
-    said = text.format(head=number, entropy=row.entropy_bits, distance=row.distance_tokens)
+    said = labelled.head_hover(row)
     if not pair.reads_the_same or row.head >= pair.n_heads:
         return said
     text = _("{said}<br>{distance:.3f} from head {head} of the other")
     distance = distances(pair)[layer, row.head]
-    return text.format(said=said, distance=distance, head=number)
+    return text.format(said=said, distance=distance, head=from_one(row.head))
 
 
 def side_label(found: shared.Pair, side: int) -> str:
