@@ -194,7 +194,17 @@ def sync(page: str) -> tuple[Fault, ...]:
     st.session_state["language"] = value("lang") or browser_language()
     must_redraw()
     write()
-    return (*unread, *mended.faults)
+    return _until_something_is_changed((*unread, *mended.faults))
+
+
+def _until_something_is_changed(faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
+    """A page that goes on by itself still says what in its link could not be."""
+    written = st.session_state["written"]
+    if not faults:
+        said_of, said = st.session_state.get("faults_said", ({}, ()))
+        faults = said if said_of == written else ()
+    st.session_state["faults_said"] = (written, faults)
+    return faults
 
 
 def _is_just_left(query: Mapping[str, str]) -> bool:
