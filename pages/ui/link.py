@@ -120,8 +120,7 @@ def view(name: str, shown: Any, options: Hashable = None, *, first: int = 0) -> 
     """
     key = name if options is None else f"{name}__{zlib.crc32(repr(options).encode()):x}"
     there = shown + first if first else shown
-    st.session_state[key] = there  # at every rerun: a widget of another page starts anew
-    moves.note_shown(key, there)
+    moves.show(key, there)
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown, first)}
 
 
@@ -131,9 +130,7 @@ def live_view(name: str, shown: str) -> dict[str, Any]:
     It has a key of its own, so that no widget of another page is taken for it.
     """
     key = f"{name}_live"
-    if st.session_state.get(key) != shown:
-        st.session_state[key] = shown
-    moves.note_shown(key, shown)
+    moves.show(key, shown)
     return {"key": key, "on_change": _widget_moved, "args": (name, key, shown)}
 
 
@@ -183,6 +180,8 @@ def sync(page: str) -> tuple[Fault, ...]:
     # On another page the link is read anew: what it leaves out can mean another model there.
     is_elsewhere = page != st.session_state.get("page")
     st.session_state["page"] = page
+    if is_elsewhere:
+        moves.forget_shown()
     query = st.query_params.to_dict()
     if is_elsewhere and query == st.session_state.get("to_other_pages"):
         query = _without_panel(st.session_state["written"])

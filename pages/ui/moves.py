@@ -32,15 +32,25 @@ class Move(NamedTuple):
     goes_back: bool
 
 
-def note_shown(key: str, shown: Any) -> None:
-    """What a widget shows now; where that is new, an echo can repeat what it showed before."""
+def show(key: str, shown: Any) -> None:
+    """Let a widget show this; left alone where it does, since the reader may have moved on.
+
+    Where that is new, an echo can repeat what it showed before.
+    """
     showing = st.session_state.setdefault("showing", {})
+    if key not in showing or st.session_state.get(key, NOTHING) != shown:
+        st.session_state[key] = shown
     before = showing.pop(key, shown)
     if before != shown:
         st.session_state["left"] = [*_left(), Left(key, before, time.monotonic())]
     showing[key] = shown
     if len(showing) > MOST_SHOWN:
         del showing[next(iter(showing))]
+
+
+def forget_shown() -> None:
+    """On another page all widgets start anew."""
+    st.session_state.pop("showing", None)
 
 
 def note(key: str, moved_to: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -47,6 +47,16 @@ def test_d_ff_changes_the_parameters():
     assert settings(at) == {"d_model": "64", "d_ff": "512"}
 
 
+def test_a_slider_is_left_where_the_reader_moved_it():
+    """To set it to what it shows would take back the keys that were pressed since."""
+    at = opened(**SMALL, panel="look-inside")
+    move(at, "d_model", 96)
+    assert not control(at, "d_model").proto.set_value
+    assert control(at, "d_ff").proto.set_value  # it follows
+    visit(at, d_model=64, panel="look-inside")
+    assert control(at, "d_model").value == 64
+
+
 @pytest.mark.parametrize("placement", ["post", "sandwich", "parallel"])
 def test_norm_placement_changes_the_stages(placement: str):
     at = move(opened(), "norm_placement", placement)

@@ -47,7 +47,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_only_what_a_widget_showed_a_moment_ago_can_be_an_echo(now: list[float]):
     for shown in ("layernorm", "rmsnorm"):
-        moves.note_shown("norm_kind", shown)
+        moves.show("norm_kind", shown)
     for moved_to, seconds in (("layernorm", 0.1), ("none", 0), ("layernorm", AS_LONG_AS_AN_ECHO)):
         now[0] += seconds
         moves.note("norm_kind", moved_to, RMSNORM, WITHOUT)
@@ -57,5 +57,5 @@ def test_only_what_a_widget_showed_a_moment_ago_can_be_an_echo(now: list[float])
 
 def test_widgets_that_are_gone_are_forgotten(now: list[float]):
     for i in range(2 * moves.MOST_SHOWN):
-        moves.note_shown(f"token__{i}", 0)
+        moves.show(f"token__{i}", 0)
     assert len(moves.st.session_state["showing"]) == moves.MOST_SHOWN
