@@ -1,5 +1,7 @@
 """Home: type a sentence, see its way through a model; then three doors."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
@@ -126,7 +128,7 @@ def front_page() -> None:
         with st.popover(_("More questions"), type="tertiary", key="questions"):
             questions(EXPERIMENTS[N_FIRST:])
     with doors[1], door(_("Look around"), key="look_around"):
-        pages()
+        all_pages()
     with doors[2], door(_("Weigh an architecture"), key="weigh"):
         questions(ARCHITECTURES)
 
@@ -147,7 +149,7 @@ def questions(ways: Iterable[Way]) -> None:
         st.page_link(page, label=_(question), query_params={**kept, **values})
 
 
-def pages() -> None:
+def all_pages() -> None:
     """All pages, in running text."""
     query = link.elsewhere()
     with st.container(horizontal=True, gap="small"):

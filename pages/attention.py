@@ -1,5 +1,7 @@
 """Attention: where a token reads from, and how that number is made."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 
 from blocks.model.faults import N_

@@ -1,5 +1,7 @@
 """One Transformer block, live: what flows through it, what its heads see, what it is made of."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 from functools import partial
 

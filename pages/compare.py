@@ -1,5 +1,7 @@
 """Two configurations side by side, and all that are kept."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 
 import streamlit as st

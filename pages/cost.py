@@ -1,5 +1,7 @@
 """What a model costs: operations, memory, time, training; counted, estimated and measured."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 
 import streamlit as st

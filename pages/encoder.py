@@ -1,5 +1,7 @@
 """A whole encoder, live: its layers, all its heads, and what it expects at every token."""
 
+import pages.ui.entrance  # noqa: F401
+
 import streamlit as st
 
 from blocks.inspection import predictions, source

@@ -1,5 +1,7 @@
 """Feed-forward: what the wide layer does."""
 
+import pages.ui.entrance  # noqa: F401
+
 from blocks.model.faults import N_
 from pages.panels.feed_forward.activation import the_bend, the_gate
 from pages.panels.feed_forward.experts import mixture_of_experts

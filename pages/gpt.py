@@ -1,5 +1,7 @@
 """A GPT, live: the tokens it reads, the one that comes next, and the text it writes."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 from functools import partial
 

@@ -1,5 +1,7 @@
 """Masks: who may see whom, and a test whether it holds."""
 
+import pages.ui.entrance  # noqa: F401
+
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in

@@ -1,5 +1,7 @@
 """Norm and residual connection: what they do to values, and what they do for depth."""
 
+import pages.ui.entrance  # noqa: F401
+
 from blocks.model.faults import N_
 from blocks.model.placements import possible_placements
 from blocks.observe.run import Run

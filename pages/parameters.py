@@ -1,5 +1,7 @@
 """What a model is made of: every parameter, by formula; what changes it; what is in it."""
 
+import pages.ui.entrance  # noqa: F401
+
 import streamlit as st
 
 from blocks.model.faults import N_

@@ -1,5 +1,7 @@
 """Positions: how the order gets in."""
 
+import pages.ui.entrance  # noqa: F401
+
 from blocks.model.faults import N_
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation

@@ -1,5 +1,7 @@
 """An encoder–decoder, live: a source is read whole, and a target is written token by token."""
 
+import pages.ui.entrance  # noqa: F401
+
 from collections.abc import Callable
 
 from blocks.model.faults import N_

@@ -1,5 +1,7 @@
 """A small Transformer learns while one watches: its task, its curves, its attention."""
 
+import pages.ui.entrance  # noqa: F401
+
 import streamlit as st
 
 from blocks.model.faults import N_
