@@ -3,13 +3,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
-.PHONY: pocket runs run test check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run serve load test check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z0-9]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 run: $(VENV)/installed          ## install what the app needs and start it
 	$(BIN)/streamlit run app.py
+
+serve: $(VENV)/installed        ## for a class: one process a core behind a proxy (Caddy) on port 8501
+	$(BIN)/python -m pip install -q -r requirements-serve.txt
+	PYTHON=$(BIN)/python assets/serve/start.sh
 
 test: $(VENV)/installed-dev browser check          ## install what the tests need and run everything
 
@@ -35,6 +39,9 @@ e2e:             ## stories in a real browser
 
 bench:           ## measurements as ratios, both sides in one run
 	$(BIN)/python -m tests.bench
+
+load:            ## many readers at once: LOAD="--readers 1,20,40,80 --seconds 60"
+	$(BIN)/python -m tests.bench.load $(LOAD)
 
 pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of a Xeon
 	$(BIN)/python -m blocks.training.shipped_models
