@@ -62,8 +62,9 @@ def free_memory() -> None:
 
 
 def prepare_process() -> None:
-    """Once, before the first model: as many threads as there are CPUs we may use."""
-    torch.set_num_threads(available_cpus())
+    """Once, before the first model: a thread for each CPU we may use, unless told otherwise."""
+    if not os.environ.get("OMP_NUM_THREADS"):
+        torch.set_num_threads(available_cpus())
 
 
 def settle_process() -> None:
