@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pages.figures.described import SAID
 from pages.figures.theme import ATTENTION, PINNED, TITLE, Picture, Translate, faint, figure
 from pages.figures.token_axis import token_ticks
 
@@ -186,4 +187,5 @@ def _dots(x: int, hovers: list[str], colors: list[str], numbers: range) -> dict[
         "marker": {"size": 8 if n <= 64 else 4, "color": colors},
         "selected": kept,
         "unselected": kept,
+        "meta": {SAID: [] if x else hovers},
     }

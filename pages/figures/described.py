@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures.signed import most_of, values_of
 from pages.figures.theme import Picture, Translate
 
+SAID = "said"  # in the meta of a trace: what it shows that no axis tells
+STOPS = ".。"
 FEW = 8  # values that are said one by one
 TAG = re.compile("<[^>]*>")
+NUMBER = re.compile(r"-?[\d.]+(e[+-]\d+)?")
 Part = dict[str, Any]
 
 
@@ -20,12 +24,14 @@ def described(picture: Picture, *, _: Translate) -> str:
     traces = [trace.to_plotly_json() for trace in picture.data]
     title = _plain((layout.get("title") or {}).get("text") or "")
     said = [title, *_axes(layout, _)]
+    texts = [text for trace in traces for text in (trace.get("meta") or {}).get(SAID, ())]
+    said += [_plain(text).rstrip(STOPS) for text in texts]
     said += [text for trace in traces if _is_seen(trace) for text in _trace(trace, layout, _)]
     return " ".join(_("{said}.").format(said=part) for part in said if part)
 
 
 def _plain(text: object) -> str:
-    return html.unescape(TAG.sub(" ", str(text))).strip()
+    return " ".join(html.unescape(TAG.sub(" ", str(text))).split())
 
 
 def _axes(layout: Part, _: Translate) -> Iterator[str]:
@@ -59,9 +65,8 @@ def _is_seen(trace: Part) -> bool:
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     if trace.get("type") == "heatmap":
-        values = np.asarray(trace["z"], dtype=float)
-        name = _title(trace.get("colorbar") or {}) or _("colors")
-        yield from _reach(name, values, {}, _)
+        name = _plain(trace.get("name") or "") or _title(trace.get("colorbar") or {})
+        yield from _reach(name or _("colors"), _values(trace), {}, _)
         return
     along, value = "yx" if trace.get("orientation") == "h" else "xy"
     places, found = trace.get(along), trace.get(value)
@@ -85,6 +90,20 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     ]
     if listed:
         yield _named(name, "; ".join(listed), _)
+
+
+def _values(heatmap: Part) -> np.ndarray:
+    """What its colors stand for, NaN where masked: codes are read off the scale beside them."""
+    z, bar = np.asarray(heatmap["z"]), heatmap.get("colorbar") or {}
+    if z.dtype != np.uint8:
+        return z.astype(float)
+    if (most := most_of(heatmap)) is not None:
+        return values_of(z, most)
+    ticks, texts = bar.get("tickvals") or [], bar.get("ticktext") or []
+    if not texts or not all(NUMBER.fullmatch(text) for text in texts):
+        return z.astype(float)
+    slope = (float(texts[-1]) - float(texts[0])) / (ticks[-1] - ticks[0])
+    return np.where(z < ticks[0], np.nan, float(texts[0]) + slope * (z - float(ticks[0])))
 
 
 def _axis(trace: Part, letter: str, layout: Part) -> Part:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures.described import SAID
 from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
 
@@ -111,4 +112,5 @@ def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame
         "selected": invisible,
         "unselected": invisible,
         "hovertemplate": "%{customdata[1]}<extra></extra>",
+        "meta": {SAID: heads["hover"].tolist()},
     }

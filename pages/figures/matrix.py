@@ -56,7 +56,7 @@ def heat(
     matrix: Matrix, place: Place, _: Translate, *, bar: bool = False, most: float | None = None
 ) -> dict[str, Any]:
     """Its colours; `bar`: with the scale beside the figure; `most`: the strongest of them."""
-    on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}"}
+    on = {"xaxis": f"x{place.suffix}", "yaxis": f"y{place.suffix}", "name": matrix.title}
     if matrix.is_weights:
         z = np.where(np.isnan(matrix.values), 1, codes(np.nan_to_num(matrix.values)))
         return weight_map(z.astype(np.uint8), _, showscale=bar, **on)

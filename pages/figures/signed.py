@@ -44,6 +44,13 @@ def signed_codes(values: np.ndarray, most: float | None = None) -> np.ndarray:
     return np.where(np.isnan(values), MASKED_CODE, codes).astype(np.uint8)
 
 
+def values_of(codes: np.ndarray, most: float) -> np.ndarray:
+    """The values that such codes stand for, NaN where masked."""
+    return np.where(
+        codes == MASKED_CODE, np.nan, (codes.astype(float) - ZERO) * most / (ZERO - LEAST)
+    )
+
+
 def signed_bar(values: np.ndarray, title: str, most: float | None = None) -> dict[str, Any]:
     """The scale beside such a map."""
     return {

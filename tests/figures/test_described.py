@@ -4,7 +4,9 @@ import numpy as np
 from drawn import marked, same
 
 from pages.figures.described import described
+from pages.figures.signed import signed_map
 from pages.figures.theme import figure
+from pages.figures.weights import codes, weight_map
 
 TOKENS = {"tickvals": [0, 1], "ticktext": ["&lt;b&gt;", "a"], "title": {"text": "token"}}
 
@@ -58,3 +60,19 @@ def test_what_marks_rows_is_its_name_and_what_is_empty_is_nothing():
     marks = {"type": "scatter", "mode": "markers", "x": [0], "y": [1], "name": "chosen"}
     rows = {"tickvals": [0, 1]}
     assert described(figure([marks, bars(y=[None, None])], yaxis=rows), _=same) == "chosen."
+
+
+def test_colors_are_said_as_the_values_that_they_stand_for():
+    weights = np.array([[1, 2, 250], [0, 1, 126]], dtype=np.uint8)  # gutters and masked cells
+    said = described(figure([weight_map(weights, same)]), _=same)
+    assert said == "weight: 0 to 1."
+    relative = weight_map(codes(np.array([[0.5, 1]])), same, name="head <b>1</b>")
+    assert described(figure([relative]), _=same) == "head 1: 0.5 to 1."
+    assert described(figure([signed_map(np.array([[-3.0, np.nan, 1.5]]))]), _=same) == (
+        "colors: -3 to 1.5."
+    )
+
+
+def test_what_no_axis_tells_is_said_by_the_trace():
+    tiles = {"type": "scatter", "marker": {"opacity": 0}, "meta": {"said": ["head &lt;1", "two"]}}
+    assert described(figure([tiles], title="Heads"), _=same) == "Heads. head <1. two."
