@@ -1,8 +1,35 @@
 """How the screen counts."""
 
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import SupportsInt
+
+from pages.figures.theme import Translate
+
+LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def from_one(index: SupportsInt) -> int:
     """The number that a reader sees for an index: on the screen everything counts from 1."""
     return int(index) + 1
+
+
+def head_called(layer: SupportsInt, head: SupportsInt, _: Translate) -> str:
+    """A head of a model in words."""
+    return _("layer {layer}, head {head}").format(layer=from_one(layer), head=from_one(head))
+
+
+def told_apart(tokens: Sequence[str]) -> tuple[str, ...]:
+    """The tokens with a small number at each that stands there more than once: the₁ and the₂."""
+    return _numbered(tuple(tokens))
+
+
+@lru_cache(maxsize=64)
+def _numbered(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    n, seen = Counter(tokens), Counter[str]()
+    found = []
+    for token in tokens:
+        seen[token] += 1
+        found.append(token if n[token] == 1 else token + str(seen[token]).translate(LOWERED))
+    return tuple(found)

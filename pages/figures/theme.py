@@ -118,9 +118,14 @@ def token_label(text: str, most: int = 14) -> str:
     return plain(text if len(text) <= most else text[: most - 1] + "…")
 
 
+def word_of(token: str) -> str:
+    """A token as it is read: without the sign for the space before it."""
+    return token.removeprefix("␣") or token
+
+
 def word_label(token: str) -> str:
-    """A token as a label where words are read: without the sign for the space before it."""
-    return token_label(token.removeprefix("␣") or token)
+    """A token as a label where words are read."""
+    return token_label(word_of(token))
 
 
 def small(values: np.ndarray) -> np.ndarray:

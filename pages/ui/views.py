@@ -90,7 +90,6 @@ def head_choice(run: Run, shown: int) -> None:
             format_func=lambda head: str(from_one(head)),
             required=True,
             wrap=True,
-            label_visibility="collapsed",
             **link.view("head", shown, n_heads),
         )
 
