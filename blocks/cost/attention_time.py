@@ -90,3 +90,37 @@ def slopes(table: pd.DataFrame, of: str) -> dict[str, float]:
             log_n, log_y = rows["seq_len"].map(math.log2), rows[of].map(math.log2)
             found[str(kind)] = float(log_n.cov(log_y) / log_n.var())
     return found
+
+
+@dataclass(frozen=True)
+class GrowthFacts:
+    """Measurements of ways to attend at several lengths; `of`: the cost that is drawn."""
+
+    found: tuple[Measured, ...]
+    of: str = "milliseconds"
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a measurement: kind, seq_len, milliseconds, peak_bytes."""
+        return pd.DataFrame([vars(each) for each in self.found]).astype({"kind": str})
+
+    def exponents(self, of: str) -> dict[str, float]:
+        """How a cost grows with n in each kind, as the exponent of n."""
+        return slopes(self.table, of)
+
+    @property
+    def longest(self) -> list[Measured]:
+        """Those of the longest text, the fastest first."""
+        n = max(each.seq_len for each in self.found)
+        return sorted((e for e in self.found if e.seq_len == n), key=lambda e: e.milliseconds)
+
+    @property
+    def times_slower(self) -> float:
+        """The time of the slowest kind at the longest text, by that of the fastest."""
+        return self.longest[-1].milliseconds / self.longest[0].milliseconds
+
+    @property
+    def memory(self) -> tuple[int, int]:
+        """The least and the most bytes of a kind at the longest text."""
+        found = [each.peak_bytes for each in self.longest]
+        return min(found), max(found)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from blocks.inspection.head_steps import AttentionSteps
+from blocks.observe.run import Run
 
 SINK_ABOVE, SMALL_BELOW = 0.3, 0.5
 
@@ -28,6 +29,76 @@ class Contribution:
     bias: float
     out_norm: float
     bias_norm: float
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionFacts:
+    """What attention writes at one query of a run, key by key; `head`: None for all together."""
+
+    run: Run
+    layer: int
+    head: int | None
+    query: int
+    parts: Contribution
+
+    @property
+    def n_seen(self) -> int:
+        """Keys that the query may see."""
+        return int(self.parts.keys["is_seen"].sum())
+
+    @property
+    def heaviest(self) -> int:
+        """The key with the largest weight."""
+        return int(self.parts.keys["weight"].argmax())
+
+    @property
+    def longest(self) -> int:
+        """The key whose part is the longest."""
+        return int(self.parts.keys["norm"].argmax())
+
+    def weight(self, key: int) -> float:
+        """The weight of a key."""
+        return float(self.parts.keys["weight"].iloc[key])
+
+    def norm_share(self, key: int) -> float:
+        """The length of what a key adds, by the lengths of all keys together."""
+        norms = self.parts.keys["norm"]
+        return float(norms.iloc[key] / norms.sum())
+
+    @property
+    def head_share(self) -> float:
+        """The share of all keys together."""
+        return float(self.parts.keys["share"].sum())
+
+    def largest(self, most: int) -> pd.DataFrame:
+        """The keys of the largest weights or shares, in the order of the text, by number."""
+        seen = self.parts.keys[self.parts.keys["is_seen"]]
+        sizes = seen[["weight", "share"]].abs().max(axis=1)
+        return seen.loc[sorted(sizes.nlargest(most).index)]
+
+
+@dataclass(frozen=True, eq=False)
+class SinkFacts:
+    """How much of each head's weight rests on the first token (see `first_token`), all layers.
+
+    `selected`: the layer and head that is looked at.
+    """
+
+    heads: pd.DataFrame
+    selected: tuple[int, int]
+    above: float = SINK_ABOVE
+    below: float = SMALL_BELOW
+
+    @property
+    def sinks(self) -> pd.DataFrame:
+        """The heads that park their attention there, the largest weight first."""
+        found = self.heads[self.heads["is_sink"]]
+        return found.sort_values("weight", ascending=False)
+
+    @property
+    def closest(self) -> pd.DataFrame:
+        """The head with the largest weight on the first token, in a row."""
+        return self.heads.nlargest(1, "weight")
 
 
 def contribution(steps: AttentionSteps, query: int, head: int | None = None) -> Contribution:

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from blocks.inspection.head_facts import Window, window
 from blocks.inspection.head_steps import out_bias, out_weight, reads
 from blocks.model.attention import Attention, repeat_kv, split_heads
 from blocks.model.config import ModelConfig
@@ -24,10 +25,12 @@ from blocks.model.models import Model
 from blocks.model.normalization import BatchNorm, LayerNorm, Norm, at_least_float32
 from blocks.model.probe import Replacement
 from blocks.observe.recording import Recording
+from blocks.observe.run import Run
 
 Array = NDArray[np.float64]
 Split = Callable[[Tensor], Tensor]
 AT_ONCE = 2**24  # numbers that are held at a time
+MOST_DRAWN = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +103,87 @@ class ContributionGraph:
 def _rows(layer: Any, token: Any, kind: str, source: Any, share: Array) -> pd.DataFrame:
     columns = {"layer": layer, "token": token, "kind": kind, "source": source, "share": share}
     return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What a token takes from another in one layer; all counted from 0."""
+
+    layer: int
+    reader: int
+    source: int
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFacts:
+    """The graph of a run, and the token whose way is followed; `least`: the thinnest wire."""
+
+    run: Run
+    graph: ContributionGraph
+    token: int
+    least: float = 0.0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tokens."""
+        return self.run.input.labels
+
+    @property
+    def drawn(self) -> Window:
+        """The tokens in the picture: of a long text those around the one that is followed."""
+        return window(len(self.labels), self.token, MOST_DRAWN)
+
+    @property
+    def own(self) -> float:
+        """How much of its last stream comes from itself."""
+        return float(self.graph.routes(self.token)[0][self.token])
+
+    def comes_from(self, most: int) -> list[tuple[int, float]]:
+        """The tokens that its last stream comes from, the largest shares first."""
+        origin = self.graph.routes(self.token)[0]
+        return [(int(i), float(origin[i])) for i in origin.argsort()[::-1][:most]]
+
+    @property
+    def sources(self) -> list[tuple[int, float]]:
+        """The two other tokens with the largest shares above 0."""
+        others = [each for each in self.comes_from(3) if each[0] != self.token]
+        return [each for each in others if each[1] > 0][:2]
+
+    @property
+    def busiest_layer(self) -> int:
+        """The layer in which the token takes most from others."""
+        return int(self.graph.wires[:, self.token].sum(-1).argmax())
+
+    @property
+    def carried(self) -> float:
+        """What the wires that are drawn carry of all that tokens take from others."""
+        return self.graph.carried(self.least)
+
+    @property
+    def n_wires(self) -> int:
+        """The wires from the thinnest on."""
+        return int((self.graph.wires >= self.least).sum())
+
+    def widest(self, most: int) -> list[Wire]:
+        """The widest wires."""
+        wires = self.graph.wires
+        places = np.argsort(-wires, axis=None, kind="stable")[:most]
+        found = zip(*np.unravel_index(places, wires.shape), strict=True)
+        widest = [Wire(int(i), int(q), int(k), float(wires[i, q, k])) for i, q, k in found]
+        return [wire for wire in widest if wire.share >= max(self.least, 1e-12)]
+
+    def table(self) -> pd.DataFrame:
+        """Every share above 0 with the tokens' names; layers and tokens from 1."""
+        rows = self.graph.frame()
+        names = rows["source"].map(lambda i: self.labels[i] if i >= 0 else "")
+        return rows.assign(
+            layer=rows["layer"] + 1,
+            token=rows["token"] + 1,
+            source=rows["source"] + 1,
+            token_label=rows["token"].map(lambda i: self.labels[i]),
+            source_label=names,
+        )
 
 
 @torch.no_grad()

@@ -1,5 +1,7 @@
 """One head attending in other ways on the same queries, keys and values: maps, and how far off."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import torch
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.inspection import tiles
+from blocks.inspection.head_steps import AttentionSteps
 from blocks.model.attention_kinds import (
     AttentionKind,
     Reach,
@@ -15,6 +18,48 @@ from blocks.model.attention_kinds import (
     pairs_scored,
     pattern_of,
 )
+
+APPROXIMATE = [AttentionKind.WINDOW, AttentionKind.STRIDED, AttentionKind.LINEAR]
+
+
+@dataclass(frozen=True, eq=False)
+class KindsFacts:
+    """One head attending in every way; `errors`: a row a kind (see `errors`), in their order.
+
+    `codes`: their maps (see `maps`).
+    """
+
+    layer: int
+    head: int
+    errors: pd.DataFrame
+    codes: NDArray[np.uint8]
+
+    def error(self, kind: AttentionKind) -> float:
+        """How far a kind is from full attention."""
+        return float(self._row(kind)["error"])
+
+    def pair_share(self, kind: AttentionKind) -> float:
+        """The pairs that a kind scores, by those of full attention."""
+        return float(self._row(kind)["pairs"] / self._row(AttentionKind.FULL)["pairs"])
+
+    @property
+    def nearest(self) -> AttentionKind:
+        """The approximate kind with the least error."""
+        return min(APPROXIMATE, key=self.error)
+
+    @property
+    def furthest(self) -> AttentionKind:
+        """The one with the largest."""
+        return max(APPROXIMATE, key=self.error)
+
+    def _row(self, kind: AttentionKind) -> pd.Series:
+        return self.errors.iloc[list(AttentionKind).index(kind)]
+
+
+def kinds_facts(steps: AttentionSteps, layer: int, head: int, reach: Reach) -> KindsFacts:
+    """A head of a layer on its own queries, keys and values; a bias is left out."""
+    q, k, v = steps.q[head], steps.k[head], steps.v[head]
+    return KindsFacts(layer, head, errors(q, k, v, reach), maps(q, k, reach))
 
 
 def maps(q: Tensor, k: Tensor, reach: Reach) -> NDArray[np.uint8]:

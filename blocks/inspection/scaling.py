@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
+from blocks.inspection.head_facts import HeadFacts
+from blocks.inspection.head_steps import Array, AttentionSteps
 from blocks.model.randomness import generator
 
 D_HEADS = tuple(2**i for i in range(10))
@@ -65,3 +68,50 @@ def _random_scores(mask: Tensor, d_head: int, seed: int) -> Tensor:
     drawn = (torch.randn(shape, generator=generator(seed, "scaling", name)) for name in "qk")
     q, k = (x.to(mask.device) for x in drawn)
     return q @ k.mT
+
+
+@dataclass(frozen=True, eq=False)
+class ScalingFacts:
+    """One head with its scores divided by √d_head and without, and random vectors of every width.
+
+    `random`: see `random_sharpness`; `is_scaled`: which of the two is looked at.
+    """
+
+    head: HeadFacts
+    divided: Sharpness
+    undivided: Sharpness
+    random: pd.DataFrame
+    is_scaled: bool
+
+    @property
+    def both(self) -> pd.DataFrame:
+        """The sharpness of the head, a row for each way."""
+        ways = ((True, self.divided), (False, self.undivided))
+        d_head = self.head.steps.d_head
+        return pd.DataFrame([{"d_head": d_head, "is_scaled": way, **vars(of)} for way, of in ways])
+
+    def random_spread(self, is_scaled: bool, d_head: int) -> float:
+        """The standard deviation of the scores of random vectors of this width."""
+        table = self.random
+        is_this = (table["is_scaled"] == is_scaled) & (table["d_head"] == d_head)
+        return float(table.loc[is_this, "score_std"].iloc[0])
+
+    def weights(self, is_scaled: bool) -> Array:
+        """What the query puts on each key, as recorded, or where scores are not divided."""
+        one, query = self.head.steps, self.head.query
+        if is_scaled or self.head.is_blind:
+            return self.head.weights
+        bias = 0 if one.biased is None else one.biased[query] - one.scaled[query]
+        scores = np.where(np.isnan(one.masked[query]), -np.inf, one.raw[query] + bias)
+        exp: Array = np.exp(scores - scores.max())
+        return exp / exp.sum()
+
+
+def sharpness_of(steps: AttentionSteps, head: int, *, is_scaled: bool) -> Sharpness:
+    """How sharp a head is, with its scores divided by √d_head or without."""
+    scores = steps.q[head] @ steps.k[head].mT
+    if is_scaled:
+        scores = scores * steps.q.shape[-1] ** -0.5
+    if steps.bias is not None:
+        scores = scores + steps.bias[head]
+    return sharpness(scores, steps.mask)

@@ -1,10 +1,18 @@
 """Heads that share keys and values (GQA, MQA): made of a model's own, and how alike they read."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
+
+from blocks.cost import count_parameters
+from blocks.model import devices
+from blocks.model.config import ModelConfig
+from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.legal import divisors
+from blocks.observe.run import Run
 
 
 class Likeness(NamedTuple):
@@ -41,3 +49,67 @@ def pooled(x: Tensor, n_kv_heads: int) -> Tensor:
 
 def _mean(values: Tensor) -> float | None:
     return float(values.mean()) if values.numel() else None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A model with fewer heads of keys and values: what it takes, and what becomes of its maps.
+
+    Bytes are those of the cache for a token; `moved`: how far the output moved, mean over tokens
+    (of logits KL in bits, else |after − before| / |before|).
+    """
+
+    config: ModelConfig
+    kv_parameters: int
+    parameters: int
+    cache_bytes: int
+    likeness: Likeness
+    moved: float
+
+    @property
+    def n_kv_heads(self) -> int:
+        """How many heads of keys and values are left."""
+        return self.config.n_kv_heads
+
+    @property
+    def full_cache_bytes(self) -> int:
+        """Bytes of the cache of the longest text."""
+        return self.cache_bytes * self.config.max_seq_len
+
+
+@dataclass(frozen=True)
+class SharingFacts:
+    """The same layer with each number of keys and values, the run's own first, one last.
+
+    `is_logits`: whether the output is a score for each token, and `moved` KL in bits.
+    """
+
+    rows: tuple[Shared, ...]
+    is_logits: bool
+
+    @property
+    def grouped(self) -> Shared | None:
+        """The first with heads both in one group and in two."""
+        return next((row for row in self.rows if None not in row.likeness), None)
+
+
+def kv_head_counts(config: ModelConfig) -> tuple[int, ...]:
+    """How many keys and values: as many as the model has, fewer, and one for all heads."""
+    n = config.n_kv_heads
+    between = [each for each in divisors(n) if 1 < each < n]
+    middle = between[len(between) // 2 :][:1]
+    return tuple(dict.fromkeys((n, *middle, 1)))
+
+
+def shared_by(run: Run, n_kv_heads: int, pattern: Tensor, moved: float) -> Shared:
+    """What a model of so many keys and values takes; `pattern`: (1, n_heads, query, key)."""
+    config = run.config.replace(n_kv_heads=n_kv_heads)
+    parts = count_parameters(config).set_index("part")["count"]
+    return Shared(
+        config=config,
+        kv_parameters=int(parts["k_proj"] + parts["v_proj"]),
+        parameters=int(parts.sum()),
+        cache_bytes=kv_cache_bytes_per_token(config, devices.DTYPES[run.dtype].itemsize),
+        likeness=likeness(pattern, n_kv_heads),
+        moved=moved,
+    )

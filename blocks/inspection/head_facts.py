@@ -1,0 +1,260 @@
+"""One head of a run at one query: where it reads, and any cell of its steps in numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from blocks.inspection.head_steps import (
+    Array,
+    HeadSteps,
+    Products,
+    Softmax,
+    products,
+    softmax_of,
+)
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import PositionKind
+from blocks.model.positions import alibi_slopes
+from blocks.observe.run import Run
+
+STEPS = ("qkv", "scores", "scaled", "bias", "mask", "softmax", "mix", "write")
+MUCH = 0.05
+OPEN_ENDED = ("entropy_bits", "distance_tokens")
+
+
+def steps_taken(config: ModelConfig) -> tuple[str, ...]:
+    """The steps that a head of this model takes: a bias is added by ALiBi alone."""
+    is_alibi = config.position.position_kind is PositionKind.ALIBI
+    return tuple(step for step in STEPS if is_alibi or step != "bias")
+
+
+class Window(NamedTuple):
+    """Tokens `first` to `end` of a text of `n`: those that have room in a picture."""
+
+    first: int
+    end: int
+    n: int
+
+    @property
+    def rows(self) -> slice:
+        """As a slice."""
+        return slice(self.first, self.end)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no token is left out."""
+        return self.end - self.first == self.n
+
+    def inside(self, token: int) -> int | None:
+        """Its number within the window; None where it is not drawn."""
+        return token - self.first if self.first <= token < self.end else None
+
+
+def window(n: int, token: int, most: int) -> Window:
+    """Up to `most` of `n` tokens, those around one."""
+    first = max(0, min(token - most // 2, n - most))
+    return Window(first, min(n, first + most), n)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadFacts:
+    """The steps of one head, and what of them is looked at; all counted from 0.
+
+    `step`: one of `STEPS`; `key` and `feature`: the cell of it in the row of the `query`.
+    """
+
+    run: Run
+    layer: int
+    head: int
+    query: int
+    steps: HeadSteps
+    step: str = "qkv"
+    key: int = 0
+    feature: int = 0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tokens."""
+        return self.run.input.labels
+
+    @property
+    def weights(self) -> Array:
+        """What the query puts on each key, 0 where masked: (key,)."""
+        return np.nan_to_num(self.steps.pattern[self.query])
+
+    @property
+    def n_masked(self) -> int:
+        """Keys that the query may not see."""
+        return int(np.isnan(self.steps.masked[self.query]).sum())
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether the query may see no key."""
+        return self.n_masked == len(self.labels)
+
+    def most_read(self, most: int = 3) -> list[tuple[int, float]]:
+        """The keys of the largest weights above 0.05, and these; one at least."""
+        order = np.argsort(-self.weights, kind="stable")[:most]
+        found = [(int(key), float(self.weights[key])) for key in order]
+        return [each for each in found if each[1] > MUCH] or found[:1]
+
+    @property
+    def weight_sum(self) -> float:
+        """1 where softmax did its work, 0 of a query that sees nothing."""
+        return float(self.weights.sum())
+
+    @property
+    def total(self) -> float:
+        """All weights of all queries together."""
+        return float(self.received.sum())
+
+    @property
+    def received(self) -> Array:
+        """What each key gets from all queries together: (key,)."""
+        return np.nan_to_num(self.steps.pattern).sum(axis=0)
+
+    @property
+    def most_received(self) -> int:
+        """The key that gets most."""
+        return int(self.received.argmax())
+
+    def reach(self, name: str) -> tuple[float, float]:
+        """The least and the largest number in the row of the query; 0 where all are masked."""
+        matrix = getattr(self.steps, name)
+        row = self.steps.scaled[self.query] if matrix is None else matrix[self.query]
+        there = row[~np.isnan(row)]
+        return (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+
+    def length(self, name: str) -> float:
+        """The length of the query's vector."""
+        return float(np.linalg.norm(getattr(self.steps, name)[self.query]))
+
+    def drawn(self, most: int) -> Window:
+        """Up to `most` tokens around the query."""
+        return window(len(self.labels), self.query, most)
+
+    def held(self, drawn: Window) -> float:
+        """The share of the query's weight that lies in a window."""
+        return float(self.weights[drawn.rows].sum())
+
+    @property
+    def kv_head(self) -> int:
+        """The key and value head that this one reads with."""
+        return self.head * self.run.config.n_kv_heads // self.run.config.n_heads
+
+    @property
+    def widest(self) -> int:
+        """Numbers in the longest vector of any step."""
+        return max(self.steps.d_head, self.run.config.d_model)
+
+    def last_column(self, step: str) -> int:
+        """The last feature of what a step gives."""
+        return (self.run.config.d_model if step == "write" else self.steps.d_head) - 1
+
+    def column(self, step: str) -> int:
+        """The feature that is written out of a step."""
+        return min(self.feature, self.last_column(step))
+
+    @property
+    def cell(self) -> "Cell":
+        """The chosen cell in every step."""
+        steps, at = self.steps, (self.query, self.key)
+        values, weights = steps.v[:, self.column("mix")], steps.out_weight[:, self.column("write")]
+        return Cell(
+            score=products(steps.q[self.query], steps.k[self.key]),
+            raw=float(steps.raw[at]),
+            scaled=float(steps.scaled[at]),
+            slope=alibi_slopes(self.run.config.n_heads)[self.head],
+            distance=abs(self.query - self.key),
+            biased=float("nan") if steps.biased is None else float(steps.biased[at]),
+            softmax=softmax_of(steps.masked[self.query], self.key),
+            mixed=products(steps.pattern[self.query], values, largest_first=True),
+            written=products(steps.mixed[self.query], weights),
+        )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One query and one key in every step; `softmax`: None where the mask hides the key.
+
+    `slope` and `distance` make `biased` (NaN without ALiBi); `mixed`, `written`: one feature each.
+    """
+
+    score: Products
+    raw: float
+    scaled: float
+    slope: float
+    distance: int
+    biased: float
+    softmax: Softmax | None
+    mixed: Products
+    written: Products
+
+
+class Sharpest(NamedTuple):
+    """The head in which a query puts the largest weight on a key that is another token."""
+
+    layer: int
+    head: int
+    key: int
+    weight: float
+
+
+def sharpest(patterns: Sequence[Tensor], query: int) -> Sharpest:
+    """`patterns`: one a layer, (batch, n_heads, query, key); the first sequence is meant."""
+    return max((_sharpest(pattern, i, query) for i, pattern in enumerate(patterns)), key=_weight)
+
+
+def _sharpest(pattern: Tensor, layer: int, query: int) -> Sharpest:
+    row = pattern[0, :, query].float().clone()
+    row[:, query] = 0
+    place = int(row.argmax())
+    return Sharpest(layer, *divmod(place, row.shape[-1]), float(row.flatten()[place]))
+
+
+def _weight(found: Sharpest) -> float:
+    return found.weight
+
+
+@dataclass(frozen=True, eq=False)
+class AllHeads:
+    """The measures of all heads of a model (see `blocks.observe.heads`), a row each.
+
+    `sort_by`: the measure whose largest stand first, but the sharpest by entropy, or the layer;
+    `selected`: the layer and head that is looked at.
+    """
+
+    heads: pd.DataFrame
+    sort_by: str
+    selected: tuple[int, int]
+
+    def first(self, most: int) -> pd.DataFrame:
+        """The first heads in this order."""
+        if self.sort_by == "layer":
+            return self.heads.head(most)
+        is_ascending = self.sort_by == "entropy_bits"
+        found = self.heads.sort_values(self.sort_by, ascending=is_ascending, kind="stable")
+        return found.head(most)
+
+    @property
+    def ends(self) -> tuple[pd.Series, pd.Series]:
+        """The sharpest head and the most spread out one."""
+        bits = self.heads["entropy_bits"]
+        return self.heads.iloc[bits.argmin()], self.heads.iloc[bits.argmax()]
+
+    @property
+    def n_named(self) -> dict[str, int]:
+        """How many heads have each name, the most frequent first."""
+        names = self.heads["name"]
+        counts = names[names != ""].value_counts()
+        return {str(name): int(n) for name, n in counts.items()}
+
+    def shares(self, of: pd.DataFrame, measures: Sequence[str]) -> Array:
+        """Measures of some heads from 0 to 1: entropy and distance by the largest of all heads."""
+        most = [self.heads[name].max() if name in OPEN_ENDED else 1.0 for name in measures]
+        found: Array = of[list(measures)].to_numpy(float) / np.maximum(most, 1e-9)
+        return found.clip(0, 1)
