@@ -10,10 +10,10 @@ from blocks.model.kinds import Architecture
 from blocks.observe import flow as flow_measures
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
-from pages.figures import flow, heads
+from pages.figures import flow
 from pages.figures.theme import Picture
 from pages.panels.encoder import candidates_picture, shared
-from pages.panels.heads import draw_one_head, one_head
+from pages.panels.heads import draw_all_heads, draw_one_head, one_head
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
@@ -78,13 +78,7 @@ def what_heads_see(run: Run) -> None:
     shown = run, layer, head, token
     left, right = columns(2)
     with left:
-        show(
-            draw_all_heads,
-            *shown,
-            key="head_tiles",
-            alt=shared.all_heads_alt,
-            on_click=show_head_of_layer,
-        )
+        show(draw_all_heads, *shown, key="head_tiles", on_click=show_head_of_layer)
         st.caption(words.overview_note(run))
     with right:
         one_head(*shown)
@@ -127,18 +121,6 @@ def draw_layers(run: Run, before: Run | None) -> Picture:
     """The stream after every layer, and the ghost of the setting before."""
     ghost = layers.ghost(before, run)
     return flow.bands(layers.flow(run), ghost, title=_("The residual stream after each layer"), _=_)
-
-
-def draw_all_heads(run: Run, layer: int, head: int, token: int) -> Picture:
-    """A row of tiles for every layer."""
-    return heads.overview(
-        layers.head_tiles(run),
-        layers.labelled_tiles(run),
-        columns=run.config.n_heads,
-        selected=layers.tile(run, layer, head),
-        pinned=labelled.row_share(run, token),
-        _=_,
-    )
 
 
 PANELS = (

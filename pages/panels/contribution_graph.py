@@ -1,86 +1,143 @@
 """What each token takes from each token, through all layers."""
 
+from dataclasses import replace
+from functools import lru_cache
+
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import contribution_graph as measures
+from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
 from blocks.observe.run import Run
-from pages.figures.theme import Picture
+from pages.figures.counting import from_one, told_apart
+from pages.figures.theme import word_of
 from pages.panels import contribution_graph_picture as pictures
-from pages.ui import contribution_graph as graph
-from pages.ui import link
+from pages.ui import cached, labelled, link
 from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_whole
 from pages.ui.views import pin_token
 
-ROW, MOST_ROWS = 92, 8
+MOST_ROWS = 8
+MOST_NUMBERS = 2**30  # parts of all streams together: seconds on a small machine
 
 
-@section
-def way_through_all_layers(run: Run, token: int) -> None:
-    """The graph, the way to the pinned token, and the numbers of its last layers."""
-    code = (measures.contribution_graph, measures.Parts.of, measures.linear)
-    place = explained(("contribution_graph",), code, key="contribution_graph")
-    if not graph.fits(run):
-        st.warning(graph.too_large())
-        return
-    with place:
-        say(graph.sentence, run, token)
-    picture, numbers = st.columns([7, 3], gap="medium")
-    with numbers:
-        slider("least_share", _("Thinnest wire (%)"), link.value("least_share"), most=20)
-        show_whole(where_it_comes_from(run, token))
-    with picture:
-        least = graph.least_share()
-        show(draw, run, token, least, ROW, key="graph", alt=graph.alt, on_click=pin_token)
-        st.caption(how_to_read(run, token))
-        note(graph.note(run, token, least))
+def fits(run: Run) -> bool:
+    """Whether all parts of all streams are few enough to be looked at."""
+    return run.config.n_layers * run.input.shape[1] ** 2 * run.config.d_model <= MOST_NUMBERS
 
 
-def how_to_read(run: Run, token: int) -> str:
+@lru_cache(maxsize=4)
+def graph_of(run: Run) -> ContributionGraph:
+    """The graph of a run, in evaluation mode: dropout would be a part that comes from nowhere."""
+    calm = replace(run, training=False)
+    seen, model = cached.recording(calm), cached.model(calm)
+    with cached.turn(run.device):
+        changed = calm.replacements(model)
+        return measures.contribution_graph(seen, model, calm.config, replace=changed)
+
+
+def graph_facts(run: Run, token: int, least: float = 0.0) -> GraphFacts:
+    """The graph, and the way to one token in it."""
+    return GraphFacts(run, graph_of(run), token, least)
+
+
+def least_share() -> float:
+    """The thinnest wire that is drawn."""
+    return link.value("least_share") / 100
+
+
+def called(run: Run, token: int) -> str:
+    """A token in a sentence, as it is read."""
+    return literal(word_of(told_apart(run.input.labels)[token]))
+
+
+def says_too_large() -> str:
+    """Why there is no graph."""
+    return _(
+        "This text is too long for the contribution graph of a model of this size: shorten it."
+    )
+
+
+def says_sources(facts: GraphFacts) -> str:
+    """Where what a token has become comes from."""
+    name = called(facts.run, facts.token)
+    if not facts.sources:
+        return _("{token} takes nothing from another token.").format(token=name)
+    (first, first_share), *second = facts.sources
+    values = {"token": name, "own": percent(facts.own), "first": called(facts.run, first)}
+    values["first_share"] = percent(first_share)
+    text = _("{token} after the last layer: {own} its own, {first_share} from {first}.")
+    for other, share in second:
+        values |= {"second": called(facts.run, other), "second_share": percent(share)}
+        text = _(
+            "{token} after the last layer: {own} its own, {first_share} from {first}, "
+            "{second_share} from {second}."
+        )
+    most = _("It takes most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
+    return f"{text.format(**values)} {most}"
+
+
+def says_how_to_read(facts: GraphFacts) -> str:
     """Wires, dots and colour in one line."""
     text = _(
         "Wire: what a token takes from another. Dot: how much it has gathered so far. "
         "Orange: what reaches {token}. Click a token."
     )
-    return text.format(token=graph.called(run, token))
+    return text.format(token=called(facts.run, facts.token))
 
 
-def where_it_comes_from(run: Run, token: int) -> pd.DataFrame:
+def says_drawn(facts: GraphFacts) -> str:
+    """Which wires and tokens are drawn, and what they carry."""
+    text = _("Wires from {least:.0%} on are drawn: {carried} of all that tokens take from others.")
+    said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
+    if facts.run.training:
+        said.append(_("Measured with training mode off."))
+    return " ".join(filter(None, said))
+
+
+def says_window(facts: GraphFacts) -> str:
+    """Which tokens of a long text are in the picture; nothing where all are."""
+    drawn = facts.drawn
+    if drawn.is_whole:
+        return ""
+    text = _("Drawn are tokens {first} to {last} of {n}.")
+    return text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n)
+
+
+def table(facts: GraphFacts) -> pd.DataFrame:
     """The tokens that make up most of the pinned one after the last layer."""
-    origin = graph.measured(run).routes(token)[0]
-    largest = origin.argsort()[::-1][:MOST_ROWS]
+    found = facts.comes_from(MOST_ROWS)
     return pd.DataFrame(
         {
-            _("from token"): [graph.called(run, i) for i in largest],
-            _("share"): [percent(origin[i]) for i in largest],
+            _("from token"): [called(facts.run, token) for token, _share in found],
+            _("share"): [percent(share) for _token, share in found],
         }
     )
 
 
-def draw(run: Run, token: int, least: float, row: int) -> Picture:
-    """Tokens at all layers, the way to the pinned one lit."""
-    found, shown = graph.measured(run), graph.shown(run, token)
-    shares = pictures.Shares(
-        wires=found.wires[:, shown, shown],
-        routed=found.routed(token)[:, shown, shown],
-        own=found.kept[:, shown],
-        gathered=found.gathered()[:, shown],
-        routes=found.routes(token)[:, shown],
-    )
-    return pictures.graph(
-        shares,
-        run.input.labels[shown],
-        least=least,
-        pinned=token - shown.start,
-        first=shown.start,
-        row=row,
-        title=_("What each token takes from which, layer by layer"),
-        _=_,
-    )
+@section
+def way_through_all_layers(run: Run) -> None:
+    """The graph, the way to the pinned token, and the numbers of its last layers."""
+    code = (measures.contribution_graph, measures.Parts.of, measures.linear)
+    place = explained(("contribution_graph",), code, key="contribution_graph")
+    if not fits(run):
+        st.warning(says_too_large())
+        return
+    values = run, labelled.pinned_token(run), least_share()
+    facts = graph_facts(*values)
+    with place:
+        say(says_sources, *values, facts=graph_facts)
+    picture, numbers = st.columns([7, 3], gap="medium")
+    with numbers:
+        slider("least_share", _("Thinnest wire (%)"), link.value("least_share"), most=20)
+        show_whole(table(facts))
+    with picture:
+        show(pictures.graph, *values, facts=graph_facts, key="graph", on_click=pin_token)
+        st.caption(says_how_to_read(facts))
+        note(says_drawn(facts))

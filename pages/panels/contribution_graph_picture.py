@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from blocks.inspection.contribution_graph import GraphFacts
+from pages.figures.counting import from_one, told_apart
+from pages.figures.described import SAID
 from pages.figures.theme import (
     ATTENTION,
     PINNED,
@@ -17,7 +20,8 @@ from pages.figures.theme import (
     Translate,
     faint,
     figure,
-    word_label,
+    token_label,
+    word_of,
 )
 from pages.figures.token_axis import CROWDED, label_room, label_width, token_ticks
 
@@ -28,6 +32,7 @@ LIT = (0.9,) * len(WIDTHS)
 LABELS, LEVEL_LABELS, ROOM, WORD, SHORT = 40, 13, 620, 8, 12  # of which the last three are pixels
 LEAST_HEIGHT, MOST_HEIGHT = 230, 560
 SMALL, LARGE = 5, 19
+ROW, N_SAID = 80, 3
 
 
 class Shares(NamedTuple):
@@ -45,42 +50,45 @@ class Shares(NamedTuple):
     routes: np.ndarray
 
 
-def graph(
-    shares: Shares,
-    tokens: Sequence[str],
-    *,
-    least: float,
-    pinned: int,
-    first: int = 0,
-    row: int = 72,
-    title: str = "",
-    _: Translate,
-) -> Picture:
-    """Tokens along x, layers upwards; wires from `least` on, those to the `pinned` token lit.
+def shares_of(facts: GraphFacts) -> Shares:
+    """The shares of the tokens in the picture."""
+    graph, shown = facts.graph, facts.drawn.rows
+    return Shares(
+        wires=graph.wires[:, shown, shown],
+        routed=graph.routed(facts.token)[:, shown, shown],
+        own=graph.kept[:, shown],
+        gathered=graph.gathered()[:, shown],
+        routes=graph.routes(facts.token)[:, shown],
+    )
 
-    A lit wire is as wide as what of the pinned token's last stream passes it. Of a long text the
-    tokens from `first` on are drawn; `pinned` is counted within them. A click returns the number
-    of the token in its text. `row`: pixels a layer.
+
+def graph(facts: GraphFacts, *, _: Translate) -> Picture:
+    """Tokens along x, layers upwards; wires from `least` on, those to the pinned token lit.
+
+    A lit wire is as wide as what of the pinned token's last stream passes it. A click returns the
+    number of the token in its text.
     """
+    shares, least, first = shares_of(facts), facts.least, facts.drawn.first
+    tokens = [word_of(label) for label in told_apart(facts.labels)[facts.drawn.rows]]
+    pinned = facts.token - first
     n_layers, n = shares.own.shape
     slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
     bottom = label_room(tokens) if slanted else 26
-    top = TITLE if title else 14
-    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, row * n_layers))
+    height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_layers))
     lit = np.where(shares.routed >= least, shares.routed, 0)
     unlit = np.where((shares.wires >= least) & (lit == 0), shares.wires, 0)
     lit_own = shares.routes[1:] * shares.own
     lit_own = np.where(lit_own >= least, lit_own, 0)
-    ticks = token_ticks([token.removeprefix("␣") or token for token in tokens], LABELS)
+    ticks = token_ticks(tokens, LABELS)
     ticks["ticktext"] = [
         _marked(text) if place == pinned else text
         for place, text in zip(ticks["tickvals"], ticks["ticktext"], strict=True)
     ]
     return figure(
-        [_nodes(shares, least), _targets(shares, tokens, pinned, first, _)],
-        title=title,
-        height=height + top + bottom,
-        margin=(top, bottom),
+        [_nodes(facts, shares, _), _targets(shares, tokens, pinned, first, _)],
+        title=_("What each token takes from which, layer by layer"),
+        height=height + TITLE + bottom,
+        margin=(TITLE, bottom),
         xaxis={
             **ticks,
             "range": [-0.6, n - 0.4],
@@ -167,11 +175,11 @@ def _by_width(
     ]
 
 
-def _nodes(shares: Shares, least: float) -> dict[str, Any]:
+def _nodes(facts: GraphFacts, shares: Shares, _: Translate) -> dict[str, Any]:
     """A dot for each token at each level, as large as what it has gathered from others."""
     level, token = (places.ravel() for places in np.indices(shares.gathered.shape))
     size = SMALL + (LARGE - SMALL) * shares.gathered.clip(0, 1)
-    colors = [PINNED if share >= least else ATTENTION for share in shares.routes.ravel()]
+    colors = [PINNED if share >= facts.least else ATTENTION for share in shares.routes.ravel()]
     kept = {"marker": {"opacity": 1}}
     return {
         "type": "scatter",
@@ -180,9 +188,27 @@ def _nodes(shares: Shares, least: float) -> dict[str, Any]:
         "y": level.tolist(),
         "marker": {"size": size.ravel().round(1).tolist(), "color": colors, "opacity": 1},
         "hoverinfo": "skip",
+        "meta": {SAID: [_in_words(facts, _)]},
         "selected": kept,
         "unselected": kept,
     }
+
+
+def _in_words(facts: GraphFacts, _: Translate) -> str:
+    """How many wires there are, and the widest of them."""
+    each, names = _("layer {layer}: {reader} takes {share} from {source}"), told_apart(facts.labels)
+    listed = [
+        each.format(
+            layer=from_one(wire.layer),
+            reader=token_label(word_of(names[wire.reader])),
+            share=f"{wire.share:.1%}",
+            source=token_label(word_of(names[wire.source])),
+        )
+        for wire in facts.widest(N_SAID)
+    ]
+    text = _("{n} tokens at {n_layers} layers; {wires} wires. Widest: {listed}.")
+    sizes = {"n": len(facts.labels), "n_layers": len(facts.graph.own), "wires": facts.n_wires}
+    return text.format(**sizes, listed="; ".join(listed) or "–")
 
 
 def _targets(
@@ -211,7 +237,7 @@ def _hover(
     shares: Shares, tokens: Sequence[str], pinned: int, level: int, token: int, _: Translate
 ) -> str:
     """What a token took at a layer, from whom; and what of the pinned one passes here."""
-    name = f"<b>{word_label(tokens[token])}</b>"
+    name = f"<b>{token_label(tokens[token])}</b>"
     lines = [_("{token} · embedding").format(token=name)]
     if level:
         text = _("{token} · layer {n}: keeps {own:.0%} of its own")
@@ -219,7 +245,7 @@ def _hover(
         text = _("{share:.1%} from {token}")
         row = shares.wires[level - 1, token]
         lines += [
-            text.format(share=row[i], token=word_label(tokens[i]))
+            text.format(share=row[i], token=token_label(tokens[i]))
             for i in np.argsort(-row, kind="stable")[:3]
             if row[i] > 0
         ]
@@ -227,6 +253,6 @@ def _hover(
         lines.append(text.format(share=shares.gathered[level, token]))
     if shares.routes[level, token] > 0:
         text = _("{share:.1%} of {pinned} at the last layer passes here")
-        share, name = shares.routes[level, token], word_label(tokens[pinned])
+        share, name = shares.routes[level, token], token_label(tokens[pinned])
         lines.append(text.format(share=share, pinned=name))
     return "<br>".join(lines)

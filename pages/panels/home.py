@@ -11,10 +11,10 @@ from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
 from pages.figures.theme import Picture
-from pages.panels.contribution_graph import draw, how_to_read
+from pages.panels import contribution_graph as graph
+from pages.panels import contribution_graph_picture
 from pages.panels.gpt import next_token, next_token_picture, writing
 from pages.ui import cached, labelled, link, tokens
-from pages.ui import contribution_graph as graph
 from pages.ui.chart import show
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
 from pages.ui.inputs import current_run, length_note
@@ -25,7 +25,7 @@ MOST_LIKELY = SamplingConfig(temperature=0)
 
 AS_IT_IS = SamplingConfig()
 
-PAUSE, N_NEXT, ROW = "400ms", 5, 76
+PAUSE, N_NEXT = "400ms", 5
 
 
 def reading() -> None:
@@ -82,11 +82,12 @@ def _next_word(run: Run, begun: tuple[int, ...]) -> str:
 def its_way(run: Run, token: int) -> None:
     """Every token at every layer, with the sources of the pinned one lit."""
     if not graph.fits(run):
-        st.warning(graph.too_large())
+        st.warning(graph.says_too_large())
         return
-    least = graph.least_share()
-    show(draw, run, token, least, ROW, key="graph", alt=graph.alt, on_click=pin)
-    st.caption(f"{how_to_read(run, token)} {graph.part_drawn(run, token)}")
+    way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
+    show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
+    facts = graph.graph_facts(*way)
+    st.caption(f"{graph.says_how_to_read(facts)} {graph.says_window(facts)}")
 
 
 def pin(customdata: list[Any]) -> None:
@@ -113,7 +114,8 @@ def what_follows(run: Run) -> None:
         )
         st.caption(text.format(n=n))
     if graph.fits(run):
-        st.markdown(graph.sentence(run, labelled.pinned_token(run)))
+        facts = graph.graph_facts(run, labelled.pinned_token(run))
+        st.markdown(graph.says_sources(facts))
     there = {**link.elsewhere(), "panel": "contribution-graph"}
     st.page_link(
         PAGE_OF_PART["attention"],

@@ -51,11 +51,6 @@ def label_of(reader: Tokenizer, token_id: int) -> str:
     return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
 
 
-def word(label: str) -> str:
-    """A token as it is read: without the sign for the space before it."""
-    return label.removeprefix("␣") or label
-
-
 def most_tokens() -> int:
     """As many as the model reads at once, and as can be drawn."""
     return max(1, min(MAX_TOKENS, link.config().max_seq_len - link.value("n_padding")))

@@ -9,7 +9,7 @@ from blocks import ModelConfig
 from blocks.inspection import tiles
 from blocks.model.kinds import Architecture, NormKind, NormPlacement
 from blocks.observe.run import Run
-from pages.figures.counting import from_one
+from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, labelled, link, terms
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal, ngettext
@@ -200,7 +200,7 @@ def head_measures(run: Run, layer: int, head: int, token: int) -> str:
         previous=row["previous_token"],
         least=row["row_sum_min"],
         most=row["row_sum_max"],
-        token=literal(run.input.labels[token]),
+        token=literal(told_apart(run.input.labels)[token]),
     )
 
 
@@ -230,12 +230,6 @@ def heads_alt(run: Run, layer: int, *_marked: int) -> str:
     """Write the alt text of all heads."""
     rows = "; ".join(labelled.heads(run, layer)["hover"])
     return _("Attention weights of all heads on one scale: {rows}.").format(rows=rows)
-
-
-def head_alt(run: Run, layer: int, head: int, token: int) -> str:
-    """Write the alt text of one head."""
-    text = _("Attention weights of head {head}: queries down, keys across; pinned: {token}.")
-    return text.format(head=from_one(head), token=run.input.labels[token])
 
 
 def spread_alt(run: Run, layer: int, name: str) -> str:

@@ -114,6 +114,9 @@ def words_that_slipped_by(picture: go.Figure) -> set[str]:
     """Words in a picture made with `marked` that are neither translated nor given."""
     found: set[str] = set()
     for text in visible(picture):
-        rest = re.sub(r"%\{[^}]*\}|⟦[^⟧]*⟧|<[^<>]*>|&(\w+;)+|given", " ", text)
+        rest, n_left = text, 1
+        while n_left:  # what was translated may stand in what was translated
+            rest, n_left = re.subn(r"⟦[^⟦⟧]*⟧", " ", rest)
+        rest = re.sub(r"%\{[^}]*\}|<[^<>]*>|&(\w+;)+|given", " ", rest)
         found |= set(re.findall(r"[A-Za-z]{2,}", rest))
     return found - SYMBOLS

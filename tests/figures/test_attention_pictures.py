@@ -1,5 +1,6 @@
 """The pictures of the page of attention: every number at its place, every word translated."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,55 +20,61 @@ from drawn import (
     words_that_slipped_by,
 )
 
+from blocks import ModelConfig
+from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
+from blocks.inspection.head_facts import HeadFacts
+from blocks.inspection.head_steps import HeadSteps
+from blocks.inspection.scaling import ScalingFacts, Sharpness
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.observe.run import Input, Run
 from pages.figures import bipartite, head_table, heads
-from pages.figures.matrix import Matrix
 from pages.figures.signed import LEAST, MOST, ZERO, signed_codes, signed_map
 from pages.figures.theme import MASKED, PINNED
-from pages.panels.attention import contribution_picture, scaling_picture, steps_picture
-from pages.panels.attention.steps_picture import Chosen, Numbers
+from pages.panels.attention import (
+    contribution_picture,
+    scaling_picture,
+    sinks_picture,
+    step_picture,
+    strip_picture,
+)
 
 WEIGHTS = weights_of(pattern(), 3)
-FEATURES = tuple(f"[{i}]" for i in range(4))
-CHOSEN = Chosen(query=3, key=1, feature=2)
+RUN = Run(
+    config=ModelConfig.from_flat({"d_model": 4, "n_heads": 1, "max_seq_len": 128}),
+    input=Input(tokens=tuple(TOKENS)),
+    mask=MaskConfig(mask_kind=MaskKind.CAUSAL),
+)
 
 
 def numbers(n_columns: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(N_TOKENS, n_columns))
 
 
-def matrix(name: str, values: np.ndarray, is_square: bool = False) -> Matrix:
-    columns = TOKENS if is_square else FEATURES
-    return Matrix(name, "given", "given", values, TOKENS, columns, name == "pattern")
+def steps() -> HeadSteps:
+    q, k, v = (numbers(4, i) for i in range(3))
+    raw, mixed = q @ k.T, np.nan_to_num(WEIGHTS) @ v
+    masked = np.where(np.isnan(WEIGHTS), np.nan, raw / 2)
+    made = (raw, raw / 2, None, masked, WEIGHTS, mixed)
+    return HeadSteps(q, k, v, *made, out_weight=numbers(4)[:4], written=mixed)
 
 
-Q, K, V = (matrix(name, numbers(4, i)) for i, name in enumerate("qkv"))
-RAW = matrix("raw", Q.values @ K.values.T, True)
-OPEN = np.where(np.isnan(WEIGHTS), np.nan, RAW.values)
-SOFTMAX = matrix("pattern", WEIGHTS, True)
-MASKED_SCORES = matrix("masked", OPEN, True)
-MIXED = matrix("mixed", np.nan_to_num(WEIGHTS) @ V.values)
+STEPS = steps()
+
+
+def one_head(step: str, **more: Any) -> HeadFacts:
+    return HeadFacts(RUN, 0, 0, 3, STEPS, step, **{"key": 1, "feature": 2, **more})
 
 
 def strip(_: Any = same, current: str = "scores") -> Any:
-    frames = [("qkv", Q), ("qkv", K), ("qkv", V), ("scores", RAW), ("softmax", SOFTMAX)]
-    return steps_picture.strip(frames, current=current, pinned=3, _=_)
+    return strip_picture.strip(one_head(current), _=_)
 
 
-def side_by_side(_: Any = same, *matrices: Matrix) -> Any:
-    found = matrices or (MASKED_SCORES, SOFTMAX)
-    return steps_picture.side_by_side(found, CHOSEN, Numbers(range(10, 15)), title="given", _=_)
+def side_by_side(_: Any = same, step: str = "softmax") -> Any:
+    return step_picture.step(one_head(step), _=_)
 
 
-def product(_: Any = same, chosen: Chosen = CHOSEN) -> Any:
-    return steps_picture.product(
-        Q, K.transposed, RAW, chosen, Numbers(range(10, 15)), title="given", _=_
-    )
-
-
-def row(_: Any = same) -> Any:
-    return scaling_picture.row(
-        np.nan_to_num(WEIGHTS[3]), np.nan_to_num(WEIGHTS[2]), TOKENS, title="given", _=_
-    )
+def product(_: Any = same, **more: Any) -> Any:
+    return step_picture.step(one_head("scores", **more), _=_)
 
 
 def sharp(d_heads: tuple[int, ...]) -> pd.DataFrame:
@@ -78,29 +85,35 @@ def sharp(d_heads: tuple[int, ...]) -> pd.DataFrame:
     )
 
 
+SCALING = ScalingFacts(
+    one_head("qkv"), Sharpness(2, 0.4, 0.5), Sharpness(1, 0.8, 0.1), sharp((1, 2, 4, 8)), True
+)
+
+
+def row(_: Any = same) -> Any:
+    return scaling_picture.row(SCALING, _=_)
+
+
 def curves(_: Any = same) -> Any:
-    return scaling_picture.curves(
-        sharp((1, 2, 4, 8)), sharp((4,)), is_scaled=True, head_name="given", _=_
+    return scaling_picture.curves(SCALING, _=_)
+
+
+def keys(n: int = N_TOKENS) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "weight": np.linspace(0, 1, n),
+            "norm": np.linspace(2, 0, n),
+            "value_norm": 1.0,
+            "share": np.linspace(-0.2, 0.8, n),
+            "is_seen": True,
+        }
     )
 
 
-def parts(n: int = N_TOKENS) -> pd.DataFrame:
-    keys = {
-        "label": [*TOKENS, *TOKENS * n][:n],
-        "kind": "key",
-        "weight": np.linspace(0, 1, n),
-        "norm": np.linspace(2, 0, n),
-        "value_norm": 1.0,
-        "share": np.linspace(-0.2, 0.8, n),
-        "number": range(n),
-        "is_pinned": [i == 3 for i in range(n)],
-    }
-    rest = {"label": "given", "kind": "rest", "share": 0.1, "number": -1, "is_pinned": False}
-    return pd.DataFrame([*pd.DataFrame(keys).to_dict("records"), rest])
-
-
 def bars(_: Any = same, n: int = N_TOKENS) -> Any:
-    return contribution_picture.bars(parts(n), title="given", _=_)
+    run = RUN if n == N_TOKENS else replace(RUN, input=Input(tokens=("given",) * n))
+    facts = ContributionFacts(run, 0, 0, min(3, n - 1), Contribution(keys(n), 0.1, 0.0, 1.0, 0.5))
+    return contribution_picture.bars(facts, _=_)
 
 
 def sinks(_: Any = same) -> Any:
@@ -112,10 +125,9 @@ def sinks(_: Any = same) -> Any:
             "even_weight": 0.2,
             "value_ratio": [0.1, 0.9, 0.1],
             "is_sink": [True, False, False],
-            "hover": ["given"] * 3,
         }
     )
-    return contribution_picture.sinks(table, above=0.3, below=0.5, selected=(0, 1), _=_)
+    return sinks_picture.sinks(SinkFacts(table, (0, 1)), _=_)
 
 
 def lines(_: Any = same, most: int = 2, pinned: int = 3, n: int = N_TOKENS) -> Any:
@@ -159,19 +171,22 @@ def heatmaps(picture: Any) -> list[dict[str, Any]]:
 
 def test_the_strip_has_every_frame_and_tells_its_step():
     data = raw(strip())["data"]
-    assert [np.asarray(z["z"]).shape for z in heatmaps(strip())] == [(5, 4)] * 3 + [(5, 5)] * 2
+    assert [np.asarray(z["z"]).shape for z in heatmaps(strip())] == (
+        [(5, 4)] * 3 + [(5, 5)] * 4 + [(5, 4)] * 2
+    )
     targets = [trace["customdata"][0][0] for trace in data if trace["type"] == "scatter"]
-    assert targets == ["qkv", "qkv", "qkv", "scores", "softmax"]
-    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, steps_picture.FAINT]
+    assert targets == ["qkv"] * 3 + ["scores", "scaled", "mask", "softmax", "mix", "write"]
+    faint = [strip_picture.FAINT] * 5
+    assert [z.get("opacity") for z in heatmaps(strip())] == [1, 1, 1, 1, *faint]
 
 
 def test_frames_that_are_current_are_framed_and_bold():
     frame = raw(strip(current="qkv"))["layout"]["shapes"][0]
     other = raw(strip(current="softmax"))["layout"]["shapes"][0]
-    assert frame["x0"] < 0.01 and frame["x1"] == pytest.approx(0.6, abs=0.02)
-    assert other["x0"] > 0.78
+    assert frame["x0"] < 0.01 and frame["x1"] == pytest.approx(1 / 3, abs=0.02)
+    assert 6 / 9 < other["x0"] < other["x1"] < 7 / 9 + 0.01
     titles = [a["text"] for a in raw(strip())["layout"]["annotations"]]
-    assert [text.startswith("<b>") for text in titles] == [False, False, False, True, False]
+    assert [text.startswith("<b>") for text in titles] == [False] * 3 + [True] + [False] * 5
 
 
 def cells(picture: Any) -> list[dict[str, Any]]:
@@ -179,12 +194,22 @@ def cells(picture: Any) -> list[dict[str, Any]]:
 
 
 def test_each_cell_says_its_value_and_returns_its_tokens():
-    seen = cells(side_by_side())[2]
+    long = Input(tokens=tuple(f"given {i}" for i in range(100)))
+    everyone = np.full((100, 100), 0.01)
+    facts = HeadFacts(
+        replace(RUN, input=long),
+        0,
+        0,
+        60,
+        replace(STEPS, masked=everyone, pattern=everyone),
+        "softmax",
+    )
+    seen = cells(step_picture.step(facts, _=same))[-1]
     for (query, key, is_key, value), x, y in zip(
         seen["customdata"], seen["x"], seen["y"], strict=True
     ):
-        assert (query, key, is_key) == (10 + y, 10 + x, 1)
-        assert value == pytest.approx(WEIGHTS[y, x])
+        assert (query, key, is_key) == (44 + y, 44 + x, 1)
+        assert value == pytest.approx(everyone[y, x])
 
 
 def test_masked_cells_are_crossed_and_named_and_have_no_number():
@@ -201,7 +226,7 @@ def test_masked_cells_are_crossed_and_named_and_have_no_number():
 
 def test_rows_of_weights_show_their_sums():
     assert [text for text in visible(side_by_side()) if text.startswith("Σ")] == ["Σ 1.000"] * 5
-    assert not [text for text in visible(side_by_side(same, RAW, RAW)) if text.startswith("Σ")]
+    assert not [text for text in visible(side_by_side(same, "scaled")) if text.startswith("Σ")]
 
 
 def outlines(picture: Any) -> list[tuple[str, list[float], list[float]]]:
@@ -217,17 +242,17 @@ def test_a_row_of_q_and_a_column_of_k_meet_in_the_cell():
     assert ("x", [-0.5, 3.5], [2.5, 3.5]) in found  # row 3 of Q
     assert ("x2", [0.5, 1.5], [-0.5, 3.5]) in found  # column 1 of Kᵀ
     assert ("x3", [0.5, 1.5], [2.5, 3.5]) in found  # the cell
-    value = f"{RAW.values[3, 1]:.2f}".replace("0.", ".", 1)
+    value = f"{STEPS.raw[3, 1]:.2f}".replace("0.", ".", 1)
     assert any(value in text for text in visible(product()))
 
 
 def test_a_cell_that_is_not_drawn_is_not_outlined():
-    found = outlines(product(same, Chosen(3, None, None)))
+    found = outlines(product(same, key=90))
     assert {ref for ref, _x, _y in found} == {"x", "x3"}
 
 
 def test_the_source_rows_of_q_k_and_v_are_outlined():
-    found = outlines(side_by_side(same, Q, K, V))
+    found = outlines(side_by_side(same, "qkv"))
     assert [y for _ref, _x, y in found] == [[2.5, 3.5], [0.5, 1.5], [0.5, 1.5]]
 
 
@@ -259,14 +284,14 @@ def test_a_token_of_a_long_text_returns_its_number_in_the_text():
 def test_weight_length_and_share_stand_side_by_side():
     data = raw(bars())["data"]
     assert [trace["xaxis"] for trace in data[:3]] == ["x", "x2", "x3"]
-    assert data[0]["x"][:5] == parts()["weight"].tolist()[:5] and data[0]["x"][5] is None
+    assert data[0]["x"][:5] == keys()["weight"].tolist()[:5] and data[0]["x"][5] is None
     assert [row[0] for row in data[3]["customdata"]] == [i for i in range(5) for _third in "123"]
     assert {"80.0%", "2.000"} <= set(visible(bars()))
 
 
 @pytest.mark.parametrize("n", [1, 32])
 def test_any_number_of_keys_is_drawn(n: int):
-    assert len(checked(bars(n=n)).data[0].y) == n + 1
+    assert len(checked(bars(n=n)).data[0].y) == n + 2
 
 
 def test_sinks_are_told_apart_and_the_chosen_head_is_pinned():

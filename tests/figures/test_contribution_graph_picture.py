@@ -4,32 +4,31 @@ import numpy as np
 import pytest
 from drawn import bytes_sent, checked, marked, raw, same, visible, words_that_slipped_by
 
+from blocks import ModelConfig
+from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from pages.figures.described import described
 from pages.figures.theme import ATTENTION, PINNED
-from pages.panels.contribution_graph_picture import LEVELS, WIDTHS, Shares, graph
+from pages.panels.contribution_graph_picture import LEVELS, WIDTHS, graph
 
 NASTY = ("<b>x</b>", "␣球", "&amp;", "球" * 40, "🤖")
 
 
-def shares(n: int = 5, n_layers: int = 3) -> Shares:
+def facts(n: int, n_layers: int, least: float, pinned: int, tokens) -> GraphFacts:
     """Every token takes 0.1 from the first and 0.3 from the one before, below it."""
-    wires = np.zeros((n_layers, n, n))
-    wires[:, 1:, 0] = 0.1
-    wires[:, range(1, n), range(n - 1)] = 0.3
-    routes = np.zeros((n_layers + 1, n))
-    routes[:, -1] = 1
-    routed = wires * routes[1:, :, None]
-    own = 1 - wires.sum(-1)
-    return Shares(
-        wires, routed, own, np.linspace(0, 0.9, routes.size).reshape(routes.shape), routes
-    )
+    sources = np.zeros((n_layers, n, n))
+    sources[:, 1:, 0] = 0.1
+    sources[:, range(1, n), range(n - 1)] = 0.3
+    graph = ContributionGraph(sources, 1 - sources.sum(-1), np.zeros((n_layers, n)))
+    run = Run(config=ModelConfig(), input=Input(tokens=tuple(tokens)), mask=MaskConfig())
+    return GraphFacts(run, graph, pinned % n, least)
 
 
-def drawn(n: int = 5, n_layers: int = 3, least: float = 0.02, pinned: int = -1, _=same, **more):
-    tokens = (NASTY * n)[:n]
-    pinned = pinned % n
-    return graph(
-        shares(n, n_layers), tokens, least=least, pinned=pinned, title="given", _=_, **more
-    )
+def drawn(
+    n: int = 5, n_layers: int = 3, least: float = 0.02, pinned: int = -1, _=same, tokens=NASTY
+):
+    return graph(facts(n, n_layers, least, pinned, (*tokens, *tokens * n)[:n]), _=_)
 
 
 def strokes(picture, color: str) -> dict[float, int]:
@@ -39,22 +38,22 @@ def strokes(picture, color: str) -> dict[float, int]:
 
 
 def test_plotly_accepts_it_and_every_word_is_translated():
-    assert checked(drawn()).layout.title.text == "given"
+    assert checked(drawn()).layout.title.text
     picture = drawn(_=marked)
     assert words_that_slipped_by(picture) - {"span", "style", "color", "amp"} == set()
     assert not any("<b>x" in text for text in visible(picture))
 
 
 def test_wires_below_the_threshold_are_gone_and_lit_ones_are_not_drawn_twice():
-    everyone, wide = drawn(pinned=4), drawn(pinned=4, least=0.2)
-    n_wires = 3 * (4 + 3)
-    counts = [sum(strokes(everyone, color).values()) for color in (ATTENTION, PINNED)]
-    assert counts == [n_wires - 3 * 2, 3 * 2]
-    assert sum(strokes(wide, ATTENTION).values()) + sum(strokes(wide, PINNED).values()) == 3 * 4
+    for least, n_wires in ((0.02, 3 * (4 + 3)), (0.2, 3 * 4)):
+        picture, given = drawn(pinned=4, least=least), facts(5, 3, least, 4, NASTY)
+        lit = int((given.graph.routed(4) >= least).sum())
+        assert sum(strokes(picture, PINNED).values()) == lit > 0
+        assert sum(strokes(picture, ATTENTION).values()) == n_wires - lit
 
 
 def test_a_wire_is_as_wide_as_its_share():
-    found = strokes(drawn(), PINNED)
+    found = strokes(drawn(pinned=0), ATTENTION)
     widths = {WIDTHS[np.searchsorted(LEVELS, share, side="right") - 1] for share in (0.1, 0.3)}
     assert found.keys() == widths and len(widths) == 2
 
@@ -71,10 +70,11 @@ def test_few_marks_whatever_the_size(n: int, n_layers: int):
 
 
 def test_a_click_returns_the_token_of_the_text_and_dots_grow_with_what_was_gathered():
-    dots, targets = raw(drawn(first=7))["data"]
-    assert targets["customdata"][:5] == [[7], [8], [9], [10], [11]]
-    assert len(targets["customdata"]) == len(dots["x"]) == 4 * 5
-    assert dots["marker"]["size"] == sorted(dots["marker"]["size"])
+    dots, targets = raw(drawn(47))["data"]
+    assert targets["customdata"][:2] == [[7], [8]]  # those around the last, which is pinned
+    assert len(targets["customdata"]) == len(dots["x"]) == 4 * 40
+    of_the_last = dots["marker"]["size"][39::40]
+    assert of_the_last == sorted(of_the_last) and of_the_last[0] < of_the_last[-1]
     assert targets["marker"]["opacity"] == 0
 
 
@@ -83,7 +83,7 @@ def test_the_tooltip_names_the_largest_sources():
     last = texts[-2]  # token 3 at the last layer
     assert "30.0% from &amp;amp;" in last and "10.0% from &lt;b&gt;" in last
     assert "keeps 60% of its own" in last
-    assert texts[0].endswith("embedding")
+    assert "embedding" in texts[0] and "at the last layer passes here" in texts[0]
 
 
 def test_the_pinned_token_is_marked_and_spaces_are_left_out_of_names():
@@ -98,5 +98,16 @@ def test_a_long_text_is_slanted():
 
 
 def test_single_characters_stand_upright():
-    one = graph(shares(30), "好" * 30, least=0.02, pinned=0, title="given", _=same)
+    one = drawn(30, tokens=[chr(0x4E00 + i) for i in range(30)])
     assert raw(one)["layout"]["xaxis"]["tickangle"] == 0
+
+
+def test_it_says_its_size_and_its_widest_wires():
+    said = described(drawn(), _=same)
+    assert "5 tokens at 3 layers; 21 wires. Widest: layer 1: 球 takes 30.0% from <b>x</b>" in said
+    assert "Widest: –." in described(drawn(least=0.9), _=same)
+
+
+def test_tokens_that_stand_twice_are_told_apart():
+    ticks = raw(drawn(4, tokens=("an", "owl", "an", "owl")))["layout"]["xaxis"]["ticktext"]
+    assert ticks[:2] == ["an₁", "owl₁"] and "owl₂" in ticks[3]

@@ -1,20 +1,16 @@
 """Attention is not contribution: weight beside what is really added, and heads that rest."""
 
 from functools import lru_cache, partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from blocks.inspection import contribution as measures
-from blocks.inspection.contribution import SINK_ABOVE, SMALL_BELOW, Contribution
+from blocks.inspection.contribution import ContributionFacts, SinkFacts
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import each_row
-from pages.figures.theme import Picture
-from pages.panels.attention import contribution_picture as pictures
-from pages.panels.attention import shared
-from pages.panels.attention.shared import head_called, token
+from pages.panels.attention import contribution_picture, shared, sinks_picture
 from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
@@ -26,47 +22,77 @@ from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 
-
-def contribution_rows(run: Run, layer: int, head: int | None, query: int) -> pd.DataFrame:
-    """A row a key, in the order of the text, and what is no key of this head."""
-    return _contribution_rows(run, layer, head, query, current_language())
+COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the layer")}
 
 
 @lru_cache(maxsize=64)
-def _contribution_rows(
-    run: Run, layer: int, head: int | None, query: int, language: str
-) -> pd.DataFrame:
-    found = shared.contribution(run, layer, head, query)
-    keys = found.keys.assign(
-        label=run.input.labels,
-        kind="key",
-        number=range(len(found.keys)),
-        is_pinned=[i == query for i in range(len(found.keys))],
+def contribution_facts(run: Run, layer: int, head: int | None, query: int) -> ContributionFacts:
+    """What each key adds at a query, of one head or of all."""
+    parts = measures.contribution(shared.attention(run, layer), query, head)
+    return ContributionFacts(run, layer, head, query, parts)
+
+
+@lru_cache(maxsize=64)
+def first_token(run: Run, layer: int) -> pd.DataFrame:
+    """How much of each head's weight rests on the first token, and what that moves."""
+    return measures.first_token(shared.attention(run, layer)).assign(layer=layer)
+
+
+@lru_cache(maxsize=16)
+def sink_facts(run: Run, layer: int, head: int) -> SinkFacts:
+    """The same of all layers."""
+    found = [first_token(run, i) for i in range(run.config.n_layers)]
+    return SinkFacts(pd.concat(found, ignore_index=True), (layer, head))
+
+
+def counted_head(head: int) -> int | None:
+    """The head whose contributions are shown; None: all together."""
+    return head if link.value("counted") == "one_head" else None
+
+
+def says_contribution(facts: ContributionFacts) -> str:
+    """Which key has the most weight, and which one adds most."""
+    if facts.parts.out_norm == 0:
+        return _("Attention adds nothing at this token: the vector has length 0.")
+    if facts.weight(facts.heaviest) == 0:
+        return _("This token cannot attend to any key: attention adds its output bias alone.")
+    said = [_largest(facts)]
+    if facts.head is not None:
+        text = _("This head contributes {share:.0%} of what the layer adds here.")
+        said.append(text.format(share=facts.head_share))
+    if facts.parts.bias_norm > 0:
+        text = _("The output bias contributes {share:.0%}: it comes from no token.")
+        said.append(text.format(share=facts.parts.bias))
+    return " ".join(said)
+
+
+def _largest(facts: ContributionFacts) -> str:
+    text = _(
+        "{token} has the largest weight ({weight}), but {other} contributes most: "
+        "{other_norm} of the total length with a weight of {other_weight}; {token} "
+        "contributes {norm}."
     )
-    keys = keys[keys["is_seen"]]
-    largest = keys[["weight", "share"]].abs().max(axis=1).nlargest(shared.MOST_KEYS).index
-    keys = keys.loc[sorted(largest)]
-    none: dict[str, Any] = {
-        "weight": None,
-        "norm": None,
-        "value_norm": None,
-        "number": -1,
-        "is_pinned": False,
-    }
-    rest = [{**none, "label": _("other heads"), "kind": "rest", "share": found.rest}]
-    bias = {"label": _("output bias"), "kind": "bias", "share": found.bias}
-    rest = rest if head is not None else []
-    rest.append({**none, **bias, "norm": found.bias_norm})
-    return pd.DataFrame([*keys.to_dict("records"), *rest])
+    if facts.heaviest == facts.longest:
+        text = _(
+            "{token} has the largest weight ({weight}) and contributes most ({norm} of the "
+            "total length)."
+        )
+    return text.format(
+        token=shared.token(facts.run, facts.heaviest),
+        weight=percent(facts.weight(facts.heaviest)),
+        norm=percent(facts.norm_share(facts.heaviest)),
+        other=shared.token(facts.run, facts.longest),
+        other_norm=percent(facts.norm_share(facts.longest)),
+        other_weight=percent(facts.weight(facts.longest)),
+    )
 
 
-def contribution_note(run: Run, layer: int, head: int | None, query: int) -> str:
+def says_shares(facts: ContributionFacts) -> str:
     """Which keys are drawn, and what is counted."""
-    found = shared.contribution(run, layer, head, query)
-    n_seen, notes = int(found.keys["is_seen"].sum()), []
-    if n_seen > shared.MOST_KEYS:
+    notes, most = [], contribution_picture.MOST_KEYS
+    if facts.n_seen > most:
         text = _("Shown: the {n} keys with the largest weight or share, of {all} visible ones.")
-        notes.append(text.format(n=shared.MOST_KEYS, all=n_seen))
+        notes.append(text.format(n=most, all=facts.n_seen))
     notes.append(
         _(
             "Share: the component along the direction of the layer's output at this "
@@ -77,31 +103,44 @@ def contribution_note(run: Run, layer: int, head: int | None, query: int) -> str
     return " ".join(notes)
 
 
-def sink_points(run: Run) -> pd.DataFrame:
-    """A row a head of all layers, with the words under the cursor."""
-    return _sink_points(run, current_language())
+def says_sinks(facts: SinkFacts) -> str:
+    """Which heads rest on the first token, by which numbers."""
+    rule = _(
+        "Some heads park their attention on the first token, an attention sink. Marked "
+        "are heads whose mean weight on that token is above {above:.0%} although its "
+        "‖v·W_O‖ is below {below} of the others' mean."
+    ).format(above=facts.above, below=facts.below)
+    if facts.sinks.empty:
+        text = _(
+            "No head uses the first token as an attention sink here; closest is {head}: "
+            "weight {weight}, value {ratio:.2f}."
+        )
+        return " ".join((rule, *_each(text, facts.closest)))
+    each = _("{head} (weight {weight}, value {ratio:.2f})")
+    text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
+    listed = "; ".join(_each(each, facts.sinks.head(4)))
+    return f"{rule} {text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed)}"
 
 
-@lru_cache(maxsize=16)
-def _sink_points(run: Run, language: str) -> pd.DataFrame:
-    table = shared.sinks(run)
-    text = _("{head}: weight {weight:.2f}, value {ratio:.2f}")
-    hovers = [
+def _each(text: str, heads: pd.DataFrame) -> list[str]:
+    return [
         text.format(
-            head=shared.head_called(int(row.layer), int(row.head)),
-            weight=row.weight,
+            head=shared.head_called(row.layer, row.head),
+            weight=percent(row.weight),
             ratio=row.value_ratio,
         )
-        for row in each_row(table)
+        for row in each_row(heads)
     ]
-    return table.assign(hover=hovers)
 
 
-COUNTED_LABELS = {"one_head": N_("this head"), "all_heads": N_("all heads of the layer")}
-
-
-def counted_choice() -> None:
-    """One head, or all of the layer together."""
+@section
+def weight_and_contribution(run: Run) -> None:
+    """The keys of the pinned token, by weight and by what they add; then the first token."""
+    at = shared.selection(run)
+    code = (measures.contribution, measures.value_norms, measures.first_token)
+    shown = run, at.layer, counted_head(at.head), at.token
+    with explained(("contribution",), code, key="contribution"):
+        say(says_contribution, *shown, facts=contribution_facts)
     st.segmented_control(
         _("Heads counted"),
         COUNTED,
@@ -109,159 +148,25 @@ def counted_choice() -> None:
         required=True,
         **link.view("counted", link.value("counted"), current_language()),
     )
-
-
-def contribution_sentence(run: Run, layer: int, head: int | None, query: int) -> str:
-    """Which key has the most weight, and which one adds most."""
-    found = shared.contribution(run, layer, head, query)
-    if found.out_norm == 0:
-        return _("Attention adds nothing at this token: the vector has length 0.")
-    if found.keys["weight"].max() == 0:
-        return _("This token cannot attend to any key: attention adds its output bias alone.")
-    weight, norm = (int(found.keys[name].argmax()) for name in ("weight", "norm"))
-    return " ".join((_largest(run, found, weight, norm), *_rest(found, head)))
-
-
-def _largest(run: Run, found: Contribution, weight: int, norm: int) -> str:
-    keys = found.keys
-    share = keys["norm"] / keys["norm"].sum()
-    values = {
-        "token": token(run, weight),
-        "weight": percent(float(keys["weight"][weight])),
-        "norm": percent(float(share[weight])),
-    }
-    if weight == norm:
-        text = _(
-            "{token} has the largest weight ({weight}) and contributes most ({norm} of the "
-            "total length)."
-        )
-        return text.format(**values)
-    text = _(
-        "{token} has the largest weight ({weight}), but {other} contributes most: "
-        "{other_norm} of the total length with a weight of {other_weight}; {token} "
-        "contributes {norm}."
-    )
-    return text.format(
-        **values,
-        other=token(run, norm),
-        other_norm=percent(float(share[norm])),
-        other_weight=percent(float(keys["weight"][norm])),
-    )
-
-
-def _rest(found: Contribution, head: int | None) -> list[str]:
-    """What of the write is no key of this head."""
-    said = []
-    if head is not None:
-        text = _("This head contributes {share:.0%} of what the layer adds here.")
-        said.append(text.format(share=found.keys["share"].sum()))
-    if found.bias_norm > 0:
-        text = _("The output bias contributes {share:.0%}: it comes from no token.")
-        said.append(text.format(share=found.bias))
-    return said
-
-
-def contribution_alt(run: Run, layer: int, head: int | None, query: int) -> str:
-    """Write the alt text of the bars."""
-    text = _("For each key: weight, length of what is added, share of the output. {sentence}")
-    return text.format(sentence=contribution_sentence(run, layer, head, query))
-
-
-def sinks_sentence(run: Run) -> str:
-    """Which heads rest on the first token, by which numbers."""
-    rule = _(
-        "Some heads park their attention on the first token, an attention sink. Marked "
-        "are heads whose mean weight on that token is above {above:.0%} although its "
-        "‖v·W_O‖ is below {below} of the others' mean."
-    ).format(above=SINK_ABOVE, below=SMALL_BELOW)
-    table = shared.sinks(run)
-    found = table[table["is_sink"]].sort_values("weight", ascending=False)
-    if found.empty:
-        top = table.iloc[table["weight"].argmax()]
-        text = _(
-            "No head uses the first token as an attention sink here; closest is {head}: "
-            "weight {weight}, value {ratio:.2f}."
-        )
-        return (
-            rule
-            + " "
-            + text.format(
-                head=head_called(int(top["layer"]), int(top["head"])),
-                weight=percent(float(top["weight"])),
-                ratio=top["value_ratio"],
-            )
-        )
-    each = _("{head} (weight {weight}, value {ratio:.2f})")
-    listed = "; ".join(
-        each.format(
-            head=head_called(int(row.layer), int(row.head)),
-            weight=percent(row.weight),
-            ratio=row.value_ratio,
-        )
-        for row in each_row(found.head(4))
-    )
-    text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
-    return rule + " " + text.format(n=len(found), all=len(table), listed=listed)
-
-
-def sinks_alt(run: Run, *_chosen: int) -> str:
-    """Write the alt text of the picture of the sinks."""
-    return sinks_sentence(run)
-
-
-@section
-def weight_and_contribution(run: Run, layer: int, head: int, token: int) -> None:
-    """The keys of the pinned token, by weight and by what they add; then the first token."""
-    code = (measures.contribution, measures.value_norms, measures.first_token)
-    shown = run, layer, shared.counted_head(head), token
-    with explained(("contribution",), code, key="contribution"):
-        say(contribution_sentence, *shown)
-    counted_choice()
     left, right = columns([7, 5])
     with left:
         show(
-            draw_contribution,
+            contribution_picture.bars,
             *shown,
+            facts=contribution_facts,
             key="contribution",
-            alt=contribution_alt,
             on_click=pin_token,
         )
-        note(contribution_note(*shown))
+        note(says_shares(contribution_facts(*shown)))
     with right:
-        rests_on_the_first(run, layer, head)
+        rests_on_the_first(run, at.layer, at.head)
 
 
-def rests_on_the_first(run: Run, layer: int, head: int) -> None:
+def rests_on_the_first(run: Run, *head: int) -> None:
     """Every head of the model: its weight on the first token, and what that would move."""
-    layers = [partial(shared.first_token, run, number) for number in range(run.config.n_layers)]
+    layers = [partial(first_token, run, layer) for layer in range(run.config.n_layers)]
     if in_steps(layers, what=run, key="first_token").is_stopped:
         return
-    show(
-        draw_sinks,
-        run,
-        layer,
-        head,
-        key="sinks",
-        alt=sinks_alt,
-        on_click=shared.open_head,
-    )
-    note(sinks_sentence(run))
-
-
-def draw_contribution(run: Run, layer: int, head: int | None, token: int) -> Picture:
-    """Weight, length and share, a row a key."""
-    counted = _("all heads of the layer") if head is None else head_called(layer, head)
-    title = _("At {token}: {counted}").format(token=run.input.labels[token], counted=counted)
-    rows = contribution_rows(run, layer, head, token)
-    return pictures.bars(rows, title=title, _=_)
-
-
-def draw_sinks(run: Run, layer: int, head: int) -> Picture:
-    """A point a head."""
-    return pictures.sinks(
-        sink_points(run),
-        above=measures.SINK_ABOVE,
-        below=measures.SMALL_BELOW,
-        selected=(layer, head),
-        _=_,
-    )
+    draw = sinks_picture.sinks
+    show(draw, run, *head, facts=sink_facts, key="sinks", on_click=shared.open_head)
+    note(says_sinks(sink_facts(run, *head)))

@@ -5,33 +5,38 @@ from typing import Any
 
 import pandas as pd
 
+from blocks.inspection.contribution import ContributionFacts
+from pages.figures.counting import head_called, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
     FEED_FORWARD,
     NORM,
-    PINNED,
     RESIDUAL,
     Picture,
     Translate,
-    faint,
     figure,
     token_label,
 )
 
+MOST_KEYS = 32
 ROW, TOP, BOTTOM = 22, 92, 8
 GAP = 0.05
 COLUMNS = ("weight", "norm", "share")
 
 
-def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
+def bars(facts: ContributionFacts, *, _: Translate) -> Picture:
     """A row a key: its weight, the length of what it adds, its share of the output.
 
-    `rows`: label, kind ("key", "rest", "bias"), weight, norm, share, number (of the key, −1 for
-    the rest), is_pinned; a value that a row does not have is None. A click returns the number.
+    The last rows are no keys of this head. A click returns the number of a key.
     """
+    rows = _rows(facts, _)
     width = (1 - 2 * GAP) / 3
+    counted = _("all heads of the layer")
+    if facts.head is not None:
+        counted = head_called(facts.layer, facts.head, _)
+    token = token_label(told_apart(facts.run.input.labels)[facts.query])
     titles = (_("weight"), "‖α·v·W_O‖", _("share of the output"))
     colors = (ATTENTION, NORM, FEED_FORWARD)
     domains = [(i * (width + GAP), i * (width + GAP) + width) for i in range(3)]
@@ -45,7 +50,7 @@ def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
     }
     return figure(
         [*traces, _targets(rows)],
-        title=title,
+        title=_("At {token}: {counted}").format(token=token, counted=counted),
         height=TOP + BOTTOM + ROW * len(rows),
         margin=(TOP, BOTTOM),
         bargap=0.3,
@@ -60,6 +65,21 @@ def bars(rows: pd.DataFrame, *, title: str, _: Translate) -> Picture:
         },
         annotations=_values(rows),
     )
+
+
+def _rows(facts: ContributionFacts, _: Translate) -> pd.DataFrame:
+    """The keys in the order of the text, other heads, and the output bias."""
+    keys = facts.largest(MOST_KEYS)
+    labels = told_apart(facts.run.input.labels)
+    keys = keys.assign(
+        number=keys.index, kind="key", label=[labels[key] for key in keys.index]
+    ).assign(is_pinned=keys.index == facts.query)
+    none = dict.fromkeys((*COLUMNS, "value_norm")) | {"number": -1, "is_pinned": False}
+    rest = {**none, "label": _("other heads"), "kind": "rest", "share": facts.parts.rest}
+    bias = {"kind": "bias", "share": facts.parts.bias, "norm": facts.parts.bias_norm}
+    more = [] if facts.head is None else [rest]
+    more.append({**none, **bias, "label": _("output bias")})
+    return pd.DataFrame([*keys.to_dict("records"), *more])
 
 
 def _label(row: Any) -> str:
@@ -154,84 +174,3 @@ def _targets(rows: pd.DataFrame) -> dict[str, Any]:
         "selected": unseen,
         "unselected": unseen,
     }
-
-
-def sinks(
-    heads: pd.DataFrame, *, above: float, below: float, selected: tuple[int, int], _: Translate
-) -> Picture:
-    """A point a head: its weight on the first token against what that token would move.
-
-    `heads`: layer, head, weight, even_weight, value_ratio, is_sink, hover; sinks lie in the shaded
-    corner. A click returns layer and head.
-    """
-    is_selected = (heads["layer"] == selected[0]) & (heads["head"] == selected[1])
-    colors = [
-        PINNED if chosen else ATTENTION if sink else faint(ATTENTION, 0.45)
-        for chosen, sink in zip(is_selected, heads["is_sink"], strict=True)
-    ]
-    kept = {"marker": {"opacity": 1}}
-    most = max(1.25, 1.1 * float(heads["value_ratio"].max()))
-    points = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": heads["value_ratio"].tolist(),
-        "y": heads["weight"].tolist(),
-        "customdata": heads[["layer", "head"]].to_numpy().tolist(),
-        "hovertext": heads["hover"].tolist(),
-        "hoverinfo": "text",
-        "marker": {
-            "size": 11,
-            "color": colors,
-            "symbol": ["diamond" if sink else "circle" for sink in heads["is_sink"]],
-        },
-        "selected": kept,
-        "unselected": kept,
-    }
-    even = float(heads["even_weight"].iloc[0])
-    return figure(
-        [points],
-        title=_("First token: attention weight against vector size"),
-        height=360,
-        margin=(46, 48),
-        xaxis={
-            "title": {"text": _("‖v·W_O‖ of the first token, relative to the mean of the others")},
-            "range": [0, most],
-            "fixedrange": True,
-            "automargin": False,
-        },
-        yaxis={
-            "title": {"text": _("mean weight on the first token")},
-            "range": [0, 1.03],
-            "tickformat": ".0%",
-            "fixedrange": True,
-        },
-        shapes=[
-            {
-                "type": "rect",
-                "x0": 0,
-                "x1": below,
-                "y0": above,
-                "y1": 1.03,
-                "line": {"width": 0},
-                "fillcolor": faint(ATTENTION, 0.12),
-                "layer": "below",
-            },
-            {
-                "type": "line",
-                "x0": 0,
-                "x1": most,
-                "y0": even,
-                "y1": even,
-                "line": {"color": BEFORE, "width": 1, "dash": "dot"},
-            },
-        ],
-        annotations=[
-            _note(_("heads with an attention sink"), 0.02 * most, 1.0, "left", "top"),
-            _note(_("if all keys weighed the same"), most, even, "right", "bottom"),
-        ],
-    )
-
-
-def _note(text: str, x: float, y: float, xanchor: str, yanchor: str) -> dict[str, Any]:
-    place = {"x": x, "y": y, "xanchor": xanchor, "yanchor": yanchor}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}

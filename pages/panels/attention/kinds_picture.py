@@ -1,11 +1,13 @@
 """How the cost of ways to attend grows with the length, on two logarithmic axes."""
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from blocks.cost.attention_time import GrowthFacts
+from blocks.model.attention_kinds import AttentionKind
+from blocks.model.faults import N_
 from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
@@ -29,27 +31,29 @@ LOOKS = {
 }
 
 
-def growth(
-    table: pd.DataFrame,
-    names: Mapping[str, str],
-    exponents: Mapping[str, float],
-    *,
-    title: str,
-    unit: str,
-    _: Translate,
-) -> Picture:
-    """A line for each way to attend, its exponent in the legend.
+NAMES = {
+    AttentionKind.FULL: N_("full attention"),
+    AttentionKind.FUSED: N_("fused"),
+    AttentionKind.WINDOW: N_("window"),
+    AttentionKind.STRIDED: N_("strided"),
+    AttentionKind.LINEAR: N_("linear"),
+}
 
-    `table`: kind, seq_len, value; `names` and `exponents` by kind.
-    """
+
+def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
+    """Time or memory against the length: a line for each way, its exponent in the legend."""
+    is_time = facts.of == "milliseconds"
+    scale, unit = (1, "ms") if is_time else (2**20, "MiB")
+    table, exponents = facts.table, facts.exponents(facts.of)
+    table = table.assign(value=table[facts.of] / scale)
     lengths = sorted(table["seq_len"].unique().tolist())
     traces = [
-        _line(table[table["kind"] == kind], _named(name, exponents.get(kind)), LOOKS[kind], unit)
-        for kind, name in names.items()
+        _line(table[table["kind"] == kind], _named(_(name), exponents.get(kind)), LOOKS[kind], unit)
+        for kind, name in NAMES.items()
     ]
     return figure(
         traces,
-        title=title,
+        title=_("Time of one pass") if is_time else _("Peak memory"),
         height=HEIGHT,
         margin=(TITLE, BOTTOM),
         right=half_of_last(lengths),

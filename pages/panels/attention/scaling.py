@@ -2,16 +2,12 @@
 
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from blocks.inspection import scaling, source
+from blocks.inspection.scaling import ScalingFacts
 from blocks.observe.run import Run
-from pages.figures.theme import Picture
-from pages.panels.attention import scaling_picture as pictures
-from pages.panels.attention import shared
-from pages.panels.attention.shared import head_called
+from pages.panels.attention import scaling_picture, shared
 from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
@@ -21,59 +17,31 @@ from pages.ui.language import _
 from pages.ui.said import say
 
 
+@lru_cache(maxsize=16)
+def random_sharpness(run: Run) -> pd.DataFrame:
+    """Sharpness of random queries and keys of every width, under the run's mask."""
+    return scaling.random_sharpness(shared.attention(run, 0).mask, run.seed)
+
+
 @lru_cache(maxsize=32)
-def sharpness(run: Run, layer: int, number: int, is_scaled: bool) -> scaling.Sharpness:
-    """How sharp a head is, with its scores divided by √d_head and without."""
-    found = shared.attention(run, layer)
-    scores = found.q[number] @ found.k[number].mT
-    if is_scaled:
-        scores = scores * found.q.shape[-1] ** -0.5
-    if found.bias is not None:
-        scores = scores + found.bias[number]
-    return scaling.sharpness(scores, found.mask)
-
-
-def both_ways(run: Run, layer: int, number: int) -> pd.DataFrame:
-    """`sharpness` with and without the division, a row each."""
-    rows = [
-        {"d_head": run.config.d_head, "is_scaled": way, **vars(sharpness(run, layer, number, way))}
-        for way in (True, False)
-    ]
-    return pd.DataFrame(rows)
-
-
-@lru_cache(maxsize=64)
-def row_weights(
-    run: Run, layer: int, number: int, query: int, is_scaled: bool
-) -> NDArray[np.float64]:
-    """The weights of one query, as recorded, or of scores that are not divided: (key,)."""
-    one = shared.head_steps_of(run, layer, number)
-    if is_scaled:
-        return np.nan_to_num(one.pattern[query])
-    bias = 0 if one.biased is None else one.biased[query] - one.scaled[query]
-    scores = np.where(np.isnan(one.masked[query]), -np.inf, one.raw[query] + bias)
-    if np.isinf(scores).all():
-        return np.zeros_like(scores)
-    exp = np.exp(scores - scores.max())
-    return exp / exp.sum()
-
-
-def scaling_switch() -> None:
-    """Whether scores are divided by √d_head in what is drawn here."""
-    switch(
-        "is_scaled",
-        _("Divide the scores by √d_head"),
-        help=_(
-            "Off: the same queries and keys, scores not divided. The run itself is not changed."
-        ),
+def scaling_facts(
+    run: Run, layer: int, head: int, query: int, is_scaled: bool = True
+) -> ScalingFacts:
+    """One head with its scores divided and not, beside random vectors."""
+    steps = shared.attention(run, layer)
+    return ScalingFacts(
+        head=shared.head_facts(run, layer, head, query),
+        divided=scaling.sharpness_of(steps, head, is_scaled=True),
+        undivided=scaling.sharpness_of(steps, head, is_scaled=False),
+        random=random_sharpness(run),
+        is_scaled=is_scaled,
     )
 
 
-def scaling_sentence(run: Run, layer: int, head: int) -> str:
-    """What the division does: to random vectors of this width, and to this head."""
-    if len(run.input.labels) == 1:
+def says_division(facts: ScalingFacts) -> str:
+    """What the division does to this head."""
+    if len(facts.head.labels) == 1:
         return _("A single token has nothing to choose from: its weight on itself is 1 either way.")
-    with_it, without = (sharpness(run, layer, head, on) for on in (True, False))
     text = _(
         "Without ÷ √{d_head}, {head} would put {without:.0%} on its largest weight on "
         "average, with it {with_it:.0%}; entropy falls from {bits:.2f} to "
@@ -81,78 +49,54 @@ def scaling_sentence(run: Run, layer: int, head: int) -> str:
         "{slope_without:.2f}."
     )
     return text.format(
-        d_head=run.config.d_head,
-        head=head_called(layer, head),
-        with_it=with_it.largest_weight,
-        without=without.largest_weight,
-        bits=with_it.entropy_bits,
-        bits_without=without.entropy_bits,
-        slope=with_it.slope,
-        slope_without=without.slope,
+        d_head=facts.head.steps.d_head,
+        head=shared.head_called(facts.head.layer, facts.head.head),
+        with_it=facts.divided.largest_weight,
+        without=facts.undivided.largest_weight,
+        bits=facts.divided.entropy_bits,
+        bits_without=facts.undivided.entropy_bits,
+        slope=facts.divided.slope,
+        slope_without=facts.undivided.slope,
     )
 
 
-def random_scaling_note(run: Run) -> str:
+def says_random(facts: ScalingFacts) -> str:
     """How the curves were drawn, and what they say at their ends."""
-    table = shared.random_sharpness(run).set_index(["is_scaled", "d_head"])
     text = _(
         "Curves: random q and k, every number from N(0, 1) (seed {seed}), under this "
         "run's mask. A dot product over d_head such numbers has standard deviation "
         "√d_head: {least:.1f} at d_head = 1, {most:.1f} at 512; divided by √d_head it "
         "stays at {scaled:.1f}."
     )
-    std = table["score_std"]
     return text.format(
-        seed=run.seed, least=std[False, 1], most=std[False, 512], scaled=std[True, 512]
+        seed=facts.head.run.seed,
+        least=facts.random_spread(False, 1),
+        most=facts.random_spread(False, 512),
+        scaled=facts.random_spread(True, 512),
     )
-
-
-def scaling_alt(run: Run, layer: int, head: int, _is_scaled: bool) -> str:
-    """Write the alt text of the curves."""
-    return f"{scaling_sentence(run, layer, head)} {random_scaling_note(run)}"
-
-
-def row_alt(run: Run, layer: int, head: int, query: int, _is_scaled: bool) -> str:
-    """Write the alt text of the bars."""
-    text = _("Weights of {token} with and without the division by √d_head, one bar per key.")
-    return text.format(token=run.input.labels[query])
 
 
 @section
-def why_divide(run: Run, layer: int, head: int, token: int) -> None:
+def why_divide(run: Run) -> None:
     """The switch, the row of the pinned token, and the curves."""
+    at = shared.selection(run)
     code = (*source.heads_source(), scaling.sharpness)
     with explained(("scaling",), code, key="scaling"):
-        say(scaling_sentence, run, layer, head)
-    scaling_switch()
-    is_scaled = link.value("is_scaled")
+        say(says_division, run, *at, facts=scaling_facts)
+    switch(
+        "is_scaled",
+        _("Divide the scores by √d_head"),
+        help=_(
+            "Off: the same queries and keys, scores not divided. The run itself is not changed."
+        ),
+    )
+    values = run, *at, link.value("is_scaled")
     left, right = columns([5, 7])
     with left:
-        show(draw_row, run, layer, head, token, is_scaled, key="scaled_row", alt=row_alt)
+        show(scaling_picture.row, *values, facts=scaling_facts, key="scaled_row")
     with right:
-        show(draw_curves, run, layer, head, is_scaled, key="scaling_curves", alt=scaling_alt)
-    shown = shared.window(run, token, shared.MOST_LINES)
-    if said := shared.drawn_note(run, layer, head, token, shown):
+        show(scaling_picture.curves, *values, facts=scaling_facts, key="scaling_curves")
+    facts = scaling_facts(*values)
+    if said := shared.says_window(facts.head, facts.head.drawn(scaling_picture.MOST_KEYS)):
         note(said)
-    note(random_scaling_note(run))
-
-
-def draw_row(run: Run, layer: int, head: int, token: int, is_scaled: bool) -> Picture:
-    """The weights of the pinned token, and where they would be the other way."""
-    keys = slice(*shared.window(run, token, shared.MOST_LINES))
-    chosen, other = (
-        row_weights(run, layer, head, token, way)[keys] for way in (is_scaled, not is_scaled)
-    )
-    title = _("What the pinned token attends to")
-    return pictures.row(chosen, other, run.input.labels[keys], title=title, _=_)
-
-
-def draw_curves(run: Run, layer: int, head: int, is_scaled: bool) -> Picture:
-    """Random vectors of every width, and this head."""
-    return pictures.curves(
-        shared.random_sharpness(run),
-        both_ways(run, layer, head),
-        is_scaled=is_scaled,
-        head_name=head_called(layer, head),
-        _=_,
-    )
+    note(says_random(facts))

@@ -1,11 +1,11 @@
 """What the division by √d_head does: to random vectors of every width, and to one row."""
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from blocks.inspection.scaling import ScalingFacts
+from pages.figures.counting import head_called, told_apart
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -20,27 +20,25 @@ from pages.figures.theme import (
 from pages.figures.token_axis import label_room, token_ticks
 
 HEIGHT, BOTTOM = 330, 44
-BAR_LABELS = 32
+BAR_LABELS, MOST_KEYS = 32, 64
 
 
-def curves(
-    random: pd.DataFrame, head: pd.DataFrame, *, is_scaled: bool, head_name: str, _: Translate
-) -> Picture:
+def curves(facts: ScalingFacts, *, _: Translate) -> Picture:
     """Entropy and largest weight against d_head, with the division and without.
 
-    `random`: d_head, is_scaled, entropy_bits, largest_weight; `head`: the same of one head of the
-    run, drawn as points. The state that is chosen (`is_scaled`) is strong.
+    Lines are random vectors, points the head; the way that is looked at is strong.
     """
+    name = head_called(facts.head.layer, facts.head.head, _)
     traces = [
         trace
         for scaled in (True, False)
         for column, axis in (("entropy_bits", ""), ("largest_weight", "2"))
         for trace in (
-            _line(random, column, axis, scaled, scaled == is_scaled, _),
-            _point(head, column, axis, scaled, scaled == is_scaled, head_name),
+            _line(facts.random, column, axis, scaled, scaled == facts.is_scaled, _),
+            _point(facts.both, column, axis, scaled, scaled == facts.is_scaled, name),
         )
     ]
-    ticks = sorted({int(d_head) for d_head in random["d_head"]})[1::2]
+    ticks = sorted({int(d_head) for d_head in facts.random["d_head"]})[1::2]
     x = {
         "type": "log",
         "tickvals": ticks,
@@ -117,13 +115,12 @@ def _point(
     }
 
 
-def row(
-    weights: np.ndarray, others: np.ndarray, tokens: Sequence[str], *, title: str, _: Translate
-) -> Picture:
-    """The weights of one query, a bar a key, and a line where the other state has them.
-
-    Both (key,), 0 where masked; `others` is the state that is not chosen.
-    """
+def row(facts: ScalingFacts, *, _: Translate) -> Picture:
+    """The weights of one query, a bar a key, and a line where the other way has them."""
+    drawn = facts.head.drawn(MOST_KEYS).rows
+    ways = (facts.is_scaled, not facts.is_scaled)
+    weights, others = (facts.weights(way)[drawn] for way in ways)
+    tokens = told_apart(facts.head.labels)[drawn]
     places = list(range(len(tokens)))
     bars = {
         "type": "bar",
@@ -149,7 +146,7 @@ def row(
     }
     return figure(
         [bars, lines],
-        title=title,
+        title=_("What the pinned token attends to"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, label_room(tokens)),
         **legend(),

@@ -107,9 +107,3 @@ def layers_alt(run: Run, *_before: Run | None) -> str:
     rows = layers.flow(run).itertuples()
     listed = "; ".join(f"{row.label} {row.mean:.2f} ± {row.std:.2f}" for row in rows)
     return _("Mean and standard deviation after each layer: {listed}.").format(listed=listed)
-
-
-def all_heads_alt(run: Run, *_marked: int) -> str:
-    """Write the alt text of all heads of all layers."""
-    listed = "; ".join(layers.labelled_tiles(run)["hover"])
-    return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)

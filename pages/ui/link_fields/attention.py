@@ -1,5 +1,6 @@
 """What a link carries for the page of attention."""
 
+from blocks.inspection.head_facts import STEPS
 from pages.ui.readers import Field, choice, flag, whole
 from pages.ui.settings import MAX_TOKENS
 
@@ -13,7 +14,6 @@ KINDS_FIELDS: dict[str, Field] = {
 }
 
 
-STEPS = ("qkv", "scores", "scaled", "bias", "mask", "softmax", "mix", "write")
 SORTS = (
     "layer",
     "entropy_bits",

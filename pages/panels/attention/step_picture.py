@@ -1,10 +1,11 @@
-"""One head, step by step: all steps small in a strip, and one of them large."""
+"""One step of a head, large: what goes in, and what comes out."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from blocks.inspection.head_facts import HeadFacts
 from pages.figures.matrix import (
     Matrix,
     Place,
@@ -19,14 +20,24 @@ from pages.figures.matrix import (
     short,
     titled,
 )
-from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure, token_label
+from pages.figures.theme import Picture, Translate, figure, token_label
 from pages.figures.token_axis import label_room, token_ticks
+from pages.panels.attention.matrices import (
+    MADE_BY,
+    MOST_FEATURES,
+    MOST_TOKENS,
+    SQUARES,
+    STEP_TITLES,
+    matrix_of,
+)
 
-STRIP_HEIGHT, STRIP_TOP, FAINT = 150, 26, 0.45
-LABELS = 32
 GAP, SUMS_FROM = 0.03, 0.92
-SCORES = ("raw", "scaled")
-"""On one scale in the strip, so that one sees what dividing does."""
+PRODUCTS = {
+    "scores": ("q", "k", "raw"),
+    "mix": ("pattern", "v", "mixed"),
+    "write": ("mixed", "out_weight", "written"),
+}
+READS = {"scaled": "raw", "bias": "scaled", "softmax": "masked"}
 
 
 class Chosen(NamedTuple):
@@ -37,106 +48,41 @@ class Chosen(NamedTuple):
     feature: int | None
 
 
-def strip(
-    frames: Sequence[tuple[str, Matrix]], *, current: str, pinned: int, _: Translate
-) -> Picture:
-    """Every step small, in its order; a click returns its name.
-
-    `frames`: the step that each matrix belongs to, and the matrix; those of the `current` step
-    are framed, later ones are faint. `pinned`: the row outlined.
-    """
-    n = len(frames)
-    width = 1 / n
-    places = [
-        Place(i + 1, (i * width + 0.06 * width, (i + 1) * width - 0.06 * width), (0, 1))
-        for i in range(n)
-    ]
-    steps = [step for step, _matrix in frames]
-    reached = len(steps) - 1 - steps[::-1].index(current)
-    scores = common_scale([matrix for _step, matrix in frames if matrix.name in SCORES])
-    traces: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {}
-    for i, ((step, matrix), place) in enumerate(zip(frames, places, strict=True)):
-        opacity = 1 if i <= reached else FAINT
-        most = scores if matrix.name in SCORES else None
-        colors = {**heat(matrix, place, _, most=most), "opacity": opacity}
-        traces += [colors, _target(step, matrix, place)]
-        layout |= axes(matrix, place)
-    now = [place for (step, _m), place in zip(frames, places, strict=True) if step == current]
-    return figure(
-        traces,
-        height=STRIP_HEIGHT,
-        margin=(STRIP_TOP, EDGE),
-        shapes=[
-            _frame(now[0].x[0], now[-1].x[1], 0.04 * width),
-            *(
-                outlined(place, 0, pinned, matrix.values.shape[1], 1)
-                for (_step, matrix), place in zip(frames, places, strict=True)
-                if matrix.name != "k" and matrix.name != "v"
-            ),
-        ],
-        annotations=[
-            titled(_bold(matrix.symbol, step == current), place, shift=5)
-            for (step, matrix), place in zip(frames, places, strict=True)
-        ],
-        **layout,
+def step(facts: HeadFacts, *, _: Translate) -> Picture:
+    """One step of a head large."""
+    drawn, title = facts.drawn(MOST_TOKENS), _(STEP_TITLES[facts.step])
+    column = facts.column(facts.step)
+    chosen = Chosen(
+        facts.query - drawn.first,
+        drawn.inside(facts.key),
+        column if column < MOST_FEATURES else None,
     )
+    numbers = range(drawn.first, drawn.end)
+    if facts.step in PRODUCTS:
+        left, right, result = (matrix_of(facts, name, _) for name in PRODUCTS[facts.step])
+        right = right.transposed if facts.step == "scores" else right
+        return product(left, right, result, chosen, numbers, title=title, _=_)
+    names = MADE_BY[facts.step]
+    if facts.step != "qkv":
+        names = (_read_by(facts), *names)
+    matrices = [matrix_of(facts, name, _) for name in names]
+    return side_by_side(matrices, chosen, numbers, title=title, _=_)
 
 
-def _bold(text: str, is_bold: bool) -> str:
-    return f"<b>{text}</b>" if is_bold else text
+def _read_by(facts: HeadFacts) -> str:
+    """What a step changes; the mask is put on what the step before it gave."""
+    unmasked = "scaled" if facts.steps.biased is None else "biased"
+    return READS.get(facts.step, unmasked)
 
 
-def _frame(x0: float, x1: float, room: float) -> dict[str, Any]:
-    return {
-        "type": "rect",
-        "xref": "paper",
-        "yref": "paper",
-        "x0": x0 - room,
-        "x1": x1 + room,
-        "y0": -0.02,
-        "y1": 1.02,
-        "line": {"color": ATTENTION, "width": 2},
-    }
-
-
-def _target(step: str, matrix: Matrix, place: Place) -> dict[str, Any]:
-    """Nine invisible markers, so that a click anywhere in a frame finds its step."""
-    n_rows, n_columns = matrix.values.shape
-    thirds = [(i / 6, j / 6) for i in (1, 3, 5) for j in (1, 3, 5)]
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [i * n_columns - 0.5 for i, _j in thirds],
-        "y": [j * n_rows - 0.5 for _i, j in thirds],
-        "xaxis": f"x{place.suffix}",
-        "yaxis": f"y{place.suffix}",
-        "customdata": [[step]] * len(thirds),
-        "marker": {"size": 40, "symbol": "square", "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-        "hovertemplate": f"{matrix.title}<extra></extra>",
-    }
-
-
-class Numbers(NamedTuple):
-    """Which tokens of the run are drawn."""
-
-    tokens: Sequence[int]
-
-    def returns(self, matrix: Matrix) -> Returns:
-        """What a click on a cell of this matrix gives: see `cells`."""
-        n_columns = matrix.values.shape[1]
-        is_square = matrix.name in SQUARES
-        return self.tokens, self.tokens if is_square else range(n_columns), int(is_square)
-
-
-SQUARES = ("raw", "scaled", "biased", "masked", "pattern")
+def _returns(matrix: Matrix, tokens: Sequence[int]) -> Returns:
+    """What a click on a cell of this matrix gives (see `cells`); `tokens`: those drawn."""
+    is_square = matrix.name in SQUARES
+    return tokens, tokens if is_square else range(matrix.values.shape[1]), int(is_square)
 
 
 def side_by_side(
-    matrices: Sequence[Matrix], chosen: Chosen, numbers: Numbers, *, title: str, _: Translate
+    matrices: Sequence[Matrix], chosen: Chosen, numbers: Sequence[int], *, title: str, _: Translate
 ) -> Picture:
     """Matrices with the same rows: what goes in, and what comes out of a step on each cell.
 
@@ -156,7 +102,7 @@ def side_by_side(
     for i, (matrix, place) in enumerate(zip(matrices, places, strict=True)):
         colors = heat(matrix, place, _, bar=i == n - 1, most=most)
         traces.append({**colors, **numbered(matrix.values)})
-        traces += cells(matrix, place, numbers.returns(matrix), _)
+        traces += cells(matrix, place, _returns(matrix, numbers), _)
         layout |= axes(matrix, place, x=_key_names(matrix), y=_query_names(tokens, i == 0))
     marks = [
         mark
@@ -189,13 +135,13 @@ def _height(n_rows: int) -> int:
 
 
 def _query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
-    return {**token_ticks(tokens, LABELS), "showticklabels": True} if is_shown else {}
+    return {**token_ticks(tokens, MOST_TOKENS), "showticklabels": True} if is_shown else {}
 
 
 def _key_names(matrix: Matrix) -> dict[str, Any]:
     if matrix.name not in SQUARES:
         return {}
-    names = token_ticks(matrix.columns, LABELS)
+    names = token_ticks(matrix.columns, MOST_TOKENS)
     shown = {"showticklabels": True, "side": "top", "tickangle": -55, "automargin": False}
     return {**names, **shown}
 
@@ -237,7 +183,7 @@ def product(
     right: Matrix,
     result: Matrix,
     chosen: Chosen,
-    numbers: Numbers,
+    numbers: Sequence[int],
     *,
     title: str,
     _: Translate,
@@ -268,7 +214,7 @@ def product(
     ]
     results = [
         {**heat(result, places[2], _, bar=True), **numbered(result.values)},
-        *cells(result, places[2], numbers.returns(result), _),
+        *cells(result, places[2], _returns(result, numbers), _),
     ]
     return figure(
         [*operands, *results],

@@ -1,0 +1,155 @@
+"""All heads of all layers: one picture, one table, one order."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection.head_facts import AllHeads
+from blocks.model.faults import N_
+from blocks.observe import heads as head_measures
+from blocks.observe.run import Run
+from pages.figures import head_table
+from pages.figures.counting import from_one
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import Picture
+from pages.panels.attention import shared
+from pages.panels.attention.contribution import sink_facts
+from pages.panels.heads import draw_all_heads
+from pages.ui import layers, link, terms, words
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, current_language, enumeration
+from pages.ui.link_fields.attention import SORTS
+from pages.ui.said import say
+
+MOST_HEADS = 32
+LABELS = {
+    "layer": N_("layer"),
+    "entropy_bits": N_("entropy (bits)"),
+    "distance_tokens": N_("distance (tokens)"),
+    "first_token": N_("first token"),
+    "same_token": N_("itself"),
+    "previous_token": N_("previous token"),
+    "induction": N_("token after an earlier copy (induction)"),
+}
+MEASURES = [name for name in SORTS if name != "layer"]
+
+
+def all_heads_facts(run: Run, layer: int, head: int, sort_by: str = "layer") -> AllHeads:
+    """The measures of all heads."""
+    return AllHeads(layers.heads(run), sort_by, (layer, head))
+
+
+def says_heads(facts: AllHeads) -> str:
+    """The sharpest and the widest head, and those with a name."""
+    sharp, wide = facts.ends
+    text = _(
+        "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the "
+        "most spread out ({wide_bits:.2f} bits). {named}"
+    )
+    return text.format(
+        n=len(facts.heads),
+        sharp=shared.head_called(sharp["layer"], sharp["head"]),
+        sharp_bits=sharp["entropy_bits"],
+        wide=shared.head_called(wide["layer"], wide["head"]),
+        wide_bits=wide["entropy_bits"],
+        named=_named(facts),
+    )
+
+
+def _named(facts: AllHeads) -> str:
+    if not facts.n_named:
+        return _(
+            "No head puts more than half of its weight on one kind of position, so none is named."
+        )
+    listed = enumeration(f"{terms.head_name(name)} {n}" for name, n in facts.n_named.items())
+    return _("Named, with more than half of the weight: {listed}.").format(listed=listed)
+
+
+def says_colors(facts: AllHeads) -> str:
+    """How to read the heat table."""
+    note = _(
+        "Shares are drawn from 0 to 1, entropy and distance relative to the largest of "
+        "all heads. Only heads above 0.5 are named."
+    )
+    if len(facts.heads) <= MOST_HEADS:
+        return note
+    text = _("Shown: the first {n} of {all} heads in this order; the table has all.")
+    return f"{note} {text.format(n=MOST_HEADS, all=len(facts.heads))}"
+
+
+def _name_and_share(row: Row) -> str:
+    """The name with its share, above the threshold only."""
+    return f"{terms.head_name(row.name)} {getattr(row, row.name):.2f}" if row.name else ""
+
+
+def table(run: Run) -> pd.DataFrame:
+    """Every head of every layer."""
+    found, first = layers.heads(run), sink_facts(run, 0, 0).heads
+    return pd.DataFrame(
+        {
+            _("layer"): found["layer"].map(from_one),
+            _("head"): found["head"].map(from_one),
+            **{_(LABELS[name]): found[name] for name in MEASURES},
+            _("value of the first token"): first["value_ratio"],
+            _("attention sink"): first["is_sink"],
+            _("name"): [_name_and_share(row) for row in each_row(found)],
+        }
+    )
+
+
+@section
+def all_heads(run: Run) -> None:
+    """Tiles, colours, numbers."""
+    at = shared.selection(run)
+    values = run, at.layer, at.head
+    with explained(("heads", "head_names", "induction"), (head_measures.frame,), key="all_heads"):
+        say(says_heads, *values, facts=all_heads_facts)
+    left, right = columns(2)
+    with left:
+        show(draw_all_heads, run, *at, key="all_head_tiles", on_click=open_tile)
+        note(words.overview_note(run))
+    with right:
+        sort_by = link.value("sort_heads_by")
+        sort_choice(sort_by)
+        show(draw_colors, *values, sort_by, key="head_measures", on_click=shared.open_head)
+        note(says_colors(all_heads_facts(*values)))
+    st.dataframe(table(run).round(3), hide_index=True, key="all_heads_table", height=318)
+
+
+def sort_choice(shown: str) -> None:
+    """The measure by which the heads are ordered."""
+    with st.container(key="sort_heads_by"):
+        st.selectbox(
+            _("Sort heads by"),
+            SORTS,
+            format_func=lambda name: _(LABELS[name]),
+            **link.view("sort_heads_by", shown, current_language()),
+        )
+
+
+def open_tile(customdata: list[Any]) -> None:
+    """A tile of the overview was clicked: heads are counted through all layers."""
+    shared.open_head([*divmod(int(customdata[0]), link.config().n_heads)])
+
+
+def draw_colors(run: Run, layer: int, head: int, sort_by: str) -> Picture:
+    """A row a head, a column a measure."""
+    facts = all_heads_facts(run, layer, head, sort_by)
+    shown = facts.first(MOST_HEADS)
+    places = [(int(row.layer), int(row.head)) for row in each_row(shown)]
+    names = [
+        f"{from_one(row.layer)}·{from_one(row.head)}  {_name_and_share(row)}".strip()
+        for row in each_row(shown)
+    ]
+    return head_table.measures(
+        shown[MEASURES].to_numpy(float),
+        facts.shares(shown, MEASURES),
+        heads=names,
+        columns=[_(LABELS[name]) for name in MEASURES],
+        returns=places,
+        selected=places.index(facts.selected) if facts.selected in places else None,
+        _=_,
+    )

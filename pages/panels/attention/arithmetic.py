@@ -1,0 +1,121 @@
+"""One cell of a head, written out in numbers, step by step."""
+
+from blocks.inspection.head_facts import Cell, HeadFacts, steps_taken
+from blocks.inspection.head_steps import Products
+from blocks.model.kinds import PositionKind
+from pages.figures.counting import from_one
+from pages.panels.attention import shared
+from pages.panels.attention.matrices import STEP_TITLES
+from pages.ui import terms
+from pages.ui.language import _
+
+MINUS = str.maketrans("-", "−")
+
+
+def written_out(facts: HeadFacts) -> str:
+    """Every step in a line, the current one marked."""
+    cell = facts.cell
+    return "  \n".join(_line(facts, cell, step) for step in steps_taken(facts.run.config))
+
+
+def _line(facts: HeadFacts, cell: Cell, step: str) -> str:
+    title, line = _(STEP_TITLES[step]), LINES[step](facts, cell)
+    return f":orange[▸ **{title}** →] {line}" if step == facts.step else f"**{title}** → {line}"
+
+
+def _projected(facts: HeadFacts, _cell: Cell) -> str:
+    query = facts.steps.q[facts.query]
+    first, rest = query[:4], query[4:]
+    text = _("q({token}) = ({first}{more}), likewise k and v: d_head = {d_head} numbers each.")
+    said = text.format(
+        token=shared.token(facts.run, facts.query),
+        first=", ".join(map(number, first)),
+        more=_(", and {n} more").format(n=len(rest)) if len(rest) else "",
+        d_head=facts.steps.d_head,
+    )
+    return " ".join((said, *_of_this_model(facts)))
+
+
+def _of_this_model(facts: HeadFacts) -> list[str]:
+    """What this model does to queries and keys before they meet."""
+    config, said = facts.run.config, []
+    if config.n_kv_heads < config.n_heads:
+        text = _("{kind}: this head uses key and value head {kv_head} of {n}.")
+        kind, kv_head = terms.attention_kind(config), from_one(facts.kv_head)
+        said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
+    if config.attention.qk_norm:
+        said.append(_("q and k are scaled to RMS 1."))
+    if config.position.position_kind is PositionKind.ROPE:
+        said.append(_("RoPE has turned q and k by their positions."))
+    return said
+
+
+def _scores(facts: HeadFacts, cell: Cell) -> str:
+    query, key = (shared.token(facts.run, i) for i in (facts.query, facts.key))
+    return _("q({query}) · k({key}) = {sum}").format(query=query, key=key, sum=_sum(cell.score))
+
+
+def _scaled(facts: HeadFacts, cell: Cell) -> str:
+    raw, root = number(cell.raw), number(facts.steps.d_head**0.5)
+    return f"{raw} / √{facts.steps.d_head} = {raw} / {root} = **{number(cell.scaled)}**"
+
+
+def _biased(_facts: HeadFacts, cell: Cell) -> str:
+    text = _("{scaled} − slope {slope} × distance {distance} = **{biased}**")
+    numbers = {name: number(getattr(cell, name)) for name in ("scaled", "slope", "biased")}
+    return text.format(**numbers, distance=cell.distance)
+
+
+def _masked(_facts: HeadFacts, cell: Cell) -> str:
+    if cell.softmax is None:
+        return _("This query may not attend to this key: the score becomes −∞.")
+    text = _("This query may attend to this key: {score} stays.")
+    return text.format(score=number(cell.softmax.score))
+
+
+def _softmax(facts: HeadFacts, cell: Cell) -> str:
+    if facts.is_blind:
+        return _("This query cannot attend to any key: its whole row is zeros.")
+    if cell.softmax is None:
+        return _("exp(−∞) = 0: a masked key gets no weight at all.")
+    text = _(
+        "exp({score} − {largest}) / Σ = {exp} / {total} = **{weight:.3f}** (the largest "
+        "score of the row is subtracted first)"
+    )
+    numbers = {n: number(getattr(cell.softmax, n)) for n in ("score", "largest", "exp", "total")}
+    return text.format(**numbers, weight=cell.softmax.weight)
+
+
+def _mixed(facts: HeadFacts, cell: Cell) -> str:
+    """The heaviest keys first."""
+    text = _("head_out[{feature}] = Σ weight × v[{feature}] = {sum}")
+    return text.format(feature=facts.column("mix"), sum=_sum(cell.mixed))
+
+
+def _written(facts: HeadFacts, cell: Cell) -> str:
+    text = _("write[{feature}] = head_out · W_O[:, {feature}] = {sum}")
+    return text.format(feature=facts.column("write"), sum=_sum(cell.written))
+
+
+LINES = {
+    "qkv": _projected,
+    "scores": _scores,
+    "scaled": _scaled,
+    "bias": _biased,
+    "mask": _masked,
+    "softmax": _softmax,
+    "mix": _mixed,
+    "write": _written,
+}
+
+
+def _sum(found: Products) -> str:
+    terms_shown = " + ".join(f"{number(a)} × {number(b)}" for a, b in found.terms) or "0"
+    more = _(" + {n} more").format(n=found.n_more) if found.n_more else ""
+    return f"{terms_shown}{more} = **{number(found.total)}**"
+
+
+def number(x: float) -> str:
+    """Three figures after the point, fewer for large numbers, with a real minus sign."""
+    text = f"{x:.3f}" if abs(x) < 100 else f"{x:.4g}"
+    return text.translate(MINUS) if float(text) else "0"

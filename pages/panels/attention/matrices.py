@@ -1,0 +1,62 @@
+"""The matrices of one head as they are drawn: which step makes them, what they are called."""
+
+from blocks.inspection.head_facts import HeadFacts
+from blocks.model.faults import N_
+from pages.figures.counting import told_apart
+from pages.figures.matrix import Matrix
+from pages.figures.theme import Translate
+
+MOST_TOKENS, MOST_FEATURES = 32, 64
+SQUARES = ("raw", "scaled", "biased", "masked", "pattern")
+
+STEP_TITLES = {
+    "qkv": N_("Queries, keys, values"),
+    "scores": N_("Scores q · k"),
+    "scaled": N_("Divide by √d_head"),
+    "bias": N_("Add the ALiBi bias"),
+    "mask": N_("Apply the mask"),
+    "softmax": N_("Softmax over each row"),
+    "mix": N_("Weights times values"),
+    "write": N_("Output projection"),
+}
+MADE_BY = {
+    "qkv": ("q", "k", "v"),
+    "scores": ("raw",),
+    "scaled": ("scaled",),
+    "bias": ("biased",),
+    "mask": ("masked",),
+    "softmax": ("pattern",),
+    "mix": ("mixed",),
+    "write": ("written",),
+}
+NAMES = {
+    "q": ("Q", N_("Queries: what each token looks for")),
+    "k": ("K", N_("Keys: what each token can be found by")),
+    "v": ("V", N_("Values: what each token passes on")),
+    "raw": ("QKᵀ", N_("Scores: the dot product of each query with each key")),
+    "scaled": ("÷ √d", N_("Scaled dot products: scores ÷ √d_head")),
+    "biased": ("ALiBi", N_("Scores lowered by distance (ALiBi)")),
+    "masked": (N_("mask"), N_("Scores that the mask lets through")),
+    "pattern": ("softmax", N_("Weights: softmax over each row")),
+    "mixed": ("· V", N_("Weighted sum of the values")),
+    "written": ("· W_O", N_("Output projection: what the head adds to the stream")),
+    "out_weight": ("W_O", N_("Output projection: the share of this head")),
+}
+
+
+def matrix_of(facts: HeadFacts, name: str, _: Translate) -> Matrix:
+    """One matrix of the head, cut to the tokens and features that are drawn."""
+    rows, values = facts.drawn(MOST_TOKENS).rows, getattr(facts.steps, name)
+    tokens, (symbol, title) = told_apart(facts.labels)[rows], NAMES[name]
+    values = values[:MOST_FEATURES] if name == "out_weight" else values[rows]
+    values = values[:, rows] if name in SQUARES else values[:, :MOST_FEATURES]
+    down, across = (tuple(f"[{i}]" for i in range(n)) for n in values.shape)
+    return Matrix(
+        name,
+        _(symbol),
+        _(title),
+        values,
+        down if name == "out_weight" else tokens,
+        tokens if name in SQUARES else across,
+        is_weights=name == "pattern",
+    )

@@ -1,0 +1,242 @@
+"""What the panels of attention say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.cost.attention_time import GrowthFacts, Measured
+from blocks.inspection.contribution import Contribution, ContributionFacts, SinkFacts
+from blocks.inspection.contribution_graph import ContributionGraph, GraphFacts
+from blocks.inspection.head_facts import AllHeads, HeadFacts, Sharpest, Window
+from blocks.inspection.head_steps import HeadSteps
+from blocks.inspection.other_attention import KindsFacts
+from blocks.inspection.scaling import ScalingFacts, Sharpness
+from blocks.inspection.sharing import Likeness, Shared, SharingFacts
+from blocks.model.attention_kinds import AttentionKind
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from pages.panels import contribution_graph
+from pages.panels.attention import (
+    all_heads,
+    arithmetic,
+    contribution,
+    kinds,
+    pattern,
+    scaling,
+    shared,
+    sharing,
+    steps,
+)
+
+CONFIG = ModelConfig.from_flat({"d_model": 4, "n_heads": 2, "d_head": 2, "max_seq_len": 8})
+TOKENS = ("the", "owl", "the")
+RUN = Run(config=CONFIG, input=Input(tokens=TOKENS), mask=MaskConfig(), seed=3)
+PAIR = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+WEIGHTS = np.array([[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.9, 0.06, 0.04]])
+MASKED = np.where(np.isnan(WEIGHTS), np.nan, PAIR @ PAIR.T / 2)
+STEPS = HeadSteps(
+    *(PAIR, PAIR, PAIR, PAIR @ PAIR.T, PAIR @ PAIR.T / 2, None, MASKED, WEIGHTS, PAIR),
+    out_weight=np.ones((2, 4)),
+    written=np.ones((3, 4)),
+)
+HEAD = HeadFacts(RUN, 1, 0, 2, STEPS, "softmax", key=1)
+BLIND = replace(HEAD, steps=replace(STEPS, masked=STEPS.masked * np.nan, pattern=WEIGHTS * np.nan))
+
+
+def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
+    return in_both(monkeypatch, says, *facts)["en"]
+
+
+def test_where_a_head_reads(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, steps.says_reads, HEAD)
+    assert said["en"] == (
+        "In layer 2, head 1, `the₂` (position 3) attends mostly to `the₁` (90%), `owl` (6.0%). "
+        "The weights are random (seed 3): no role has been learned."
+    )
+    assert "`the₂`" in said["zh"] and "90%" in said["zh"]
+    trained = replace(HEAD, run=replace(RUN, weights="x"))
+    assert in_english(monkeypatch, steps.says_reads, trained).endswith("weights are trained.")
+    assert "its row is all zeros" in in_english(monkeypatch, steps.says_reads, BLIND)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("qkv", "three vectors of 2 numbers"),
+        ("scores", "scores range 1.000 to 2.000"),
+        ("scaled", "Divided by √2, the scores range 0.500 to 1.000"),
+        ("mask", "hides 0 of 3 keys"),
+        ("softmax", "weights (0.040 to 0.900) that sum to 1.000"),
+        ("mix", "a vector of length 1.414"),
+        ("write", "maps 2 numbers to d_model = 4: this head adds a vector of length 2.000"),
+    ],
+)
+def test_what_a_step_does(monkeypatch: pytest.MonkeyPatch, step: str, said: str):
+    both = in_both(monkeypatch, steps.says_step, replace(HEAD, step=step))
+    assert said in both["en"] and both["zh"] != both["en"]
+
+
+def test_what_is_not_drawn(monkeypatch: pytest.MonkeyPatch):
+    assert in_english(monkeypatch, steps.says_drawn, HEAD) == ""
+    part = Window(0, 1, 3)
+    said = in_english(monkeypatch, shared.says_window, HEAD, part)
+    assert said.startswith("Shown: tokens 1 to 1 of 3") and "hold 90% of its weight" in said
+
+
+def test_a_cell_in_numbers(monkeypatch: pytest.MonkeyPatch):
+    lines = in_english(monkeypatch, arithmetic.written_out, HEAD).split("  \n")
+    assert len(lines) == 7 and lines[4].startswith(":orange[▸ **Softmax over each row** →]")
+    assert "q(`the₂`) = (1.000, 1.000), likewise" in lines[0]
+    assert "q(`the₂`) · k(`owl`) = 1.000 × 0 + 1.000 × 2.000 = **2.000**" in lines[1]
+    assert "2.000 / √2 = 2.000 / 1.414 = **1.000**" in lines[2]
+    assert "1.000 stays" in lines[3]
+    masked = in_english(monkeypatch, arithmetic.written_out, replace(HEAD, query=0))
+    assert "the score becomes −∞" in masked and "no weight at all" in masked
+    assert "row is zeros" in in_english(monkeypatch, arithmetic.written_out, BLIND)
+
+
+def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
+    config = CONFIG.replace(n_kv_heads=1, qk_norm=True, position_kind="rope")
+    facts = replace(HEAD, run=replace(RUN, config=config))
+    said = in_english(monkeypatch, arithmetic.written_out, facts)
+    assert "MQA: this head uses key and value head 1 of 1. q and k are scaled" in said
+    assert "RoPE has turned" in said
+
+
+def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, shared.says_sharpest, Sharpest(0, 1, 1, 0.5), TOKENS)
+    assert said == "Sharpest for the pinned token: layer 1, head 2 (50% on owl)"
+
+
+def test_which_token_is_read_most(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, pattern.says_most_read, HEAD)
+    assert "most attention goes to `the₁`: all tokens together give it 2.1, of 3" in said["en"]
+    assert "`the₁`" in said["zh"]
+    assert "the 4 largest weights" in in_english(monkeypatch, pattern.says_lines, HEAD, 4)
+
+
+def scaled(head: HeadFacts) -> ScalingFacts:
+    table = pd.DataFrame(
+        {"d_head": [1, 512, 512], "is_scaled": [False, False, True], "score_std": [1, 22.6, 1]}
+    )
+    return ScalingFacts(head, Sharpness(2, 0.4, 0.5), Sharpness(1, 0.8, 0.125), table, True)
+
+
+def test_what_the_division_does(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, scaling.says_division, scaled(HEAD))
+    assert "Without ÷ √2, layer 2, head 1 would put 80% on its largest weight" in said
+    assert "entropy falls from 2.00 to 1.00 bits" in said and "0.50 to 0.12" in said
+    assert "22.6 at 512" in in_english(monkeypatch, scaling.says_random, scaled(HEAD))
+    alone = replace(HEAD, run=replace(RUN, input=Input(tokens=("a",))))
+    assert "single token" in in_english(monkeypatch, scaling.says_division, scaled(alone))
+
+
+def added(weight: list[float], norm: list[float], head: int | None = 0, **more: float):
+    keys = pd.DataFrame({"weight": weight, "norm": norm, "share": [0.2, 0.2, 0.1]})
+    parts = {"rest": 0.3, "bias": 0.2, "out_norm": 1.0, "bias_norm": 0.5} | more
+    return ContributionFacts(RUN, 0, head, 2, Contribution(keys.assign(is_seen=True), **parts))
+
+
+def test_which_key_adds_most(monkeypatch: pytest.MonkeyPatch):
+    says = contribution.says_contribution
+    said = in_both(monkeypatch, says, added([0.6, 0.3, 0.1], [2.0, 1.0, 1.0]))
+    assert said["en"] == (
+        "`the₁` has the largest weight (60%) and contributes most (50% of the total length). "
+        "This head contributes 50% of what the layer adds here. "
+        "The output bias contributes 20%: it comes from no token."
+    )
+    assert "60%" in said["zh"]
+    other = in_english(monkeypatch, says, added([0.6, 0.3, 0.1], [1, 3, 0], None, bias_norm=0))
+    assert "but `owl` contributes most: 75% of the total length with a weight of 30%" in other
+    assert "This head" not in other and "bias" not in other
+    assert "adds nothing" in in_english(monkeypatch, says, added([1, 0, 0], [0] * 3, out_norm=0))
+    assert "cannot attend" in in_english(monkeypatch, says, added([0, 0, 0], [0] * 3))
+    assert "sum to 100%" in in_english(
+        monkeypatch, contribution.says_shares, added([1] * 3, [1] * 3)
+    )
+
+
+def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
+    table = pd.DataFrame(
+        {"layer": [0, 1], "head": [1, 0], "weight": [0.4, 0.9], "value_ratio": [0.5, 0.25]}
+    )
+    both = SinkFacts(table.assign(is_sink=True), (0, 0))
+    said = in_english(monkeypatch, contribution.says_sinks, both)
+    assert "2 of 2 heads use the first token" in said
+    assert "most: layer 2, head 1 (weight 90%, value 0.25); layer 1, head 2" in said
+    none = SinkFacts(table.assign(is_sink=False), (0, 0))
+    said = in_english(monkeypatch, contribution.says_sinks, none)
+    assert "closest is layer 2, head 1: weight 90%, value 0.25." in said
+
+
+HEADS = pd.DataFrame(
+    {"layer": [0, 1], "head": [1, 0], "entropy_bits": [0.5, 2.0], "name": ["induction", ""]}
+)
+
+
+def test_all_heads(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
+    assert "Of 2 heads layer 1, head 2 is the sharpest (0.50 bits)" in said
+    assert said.endswith("half of the weight: induction 1.")
+    nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
+    assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
+    many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
+    assert "the first 32 of 80 heads" in in_english(monkeypatch, all_heads.says_colors, many)
+
+
+def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):
+    alike = (Likeness(None, 0.5), Likeness(0.9, 0.5))
+    rows = tuple(
+        Shared(CONFIG.replace(n_kv_heads=2 // i), 8 // i, 100 - i, 16 // i, alike[i - 1], 0.25)
+        for i in (1, 2)
+    )
+    said = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows, is_logits=False))
+    assert "From MHA to MQA the cache per token shrinks from 16 to 8 bytes" in said
+    assert "99 to 98 parameters; n_heads stays 2." in said
+    assert "one group have cosine 0.900, of two groups 0.500" in said and "by 25.0%" in said
+    bits = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows[:1] * 2, True))
+    assert "0.25 bits (KL" in bits and "cosine" not in bits
+    assert "seed 3" in in_english(monkeypatch, sharing.says_pooled, RUN)
+
+
+def test_other_ways_to_attend(monkeypatch: pytest.MonkeyPatch):
+    errors = pd.DataFrame({"error": [0, 1e-7, 0.1, 0.2, 0.7], "pairs": [10, 10, 4, 5, 3]})
+    facts = KindsFacts(0, 1, errors, np.zeros((1, 1), np.uint8))
+    said = in_english(monkeypatch, kinds.says_errors, facts)
+    assert "Head 2 of layer 1" in said and "(error 1e-07)" in said
+    assert "closest of the others is window (error 10.0%, 40% of the pairs" in said
+    assert "furthest linear (error 70.0%)" in said
+
+
+def test_how_costs_grow(monkeypatch: pytest.MonkeyPatch):
+    found = tuple(Measured(kind, 64, 2.0 + i, 1024) for i, kind in enumerate(AttentionKind))
+    said = in_both(monkeypatch, kinds.says_growth, GrowthFacts(found))
+    assert "n = 64: full attention takes 2.0 ms, linear 6.0 ms, 3 times" in said["en"]
+    assert "6.0" in said["zh"]
+
+
+def graph(token: int, sources: np.ndarray, least: float = 0.02) -> GraphFacts:
+    own = 1 - sources.sum(-1)
+    return GraphFacts(RUN, ContributionGraph(sources, own, np.zeros_like(own)), token, least)
+
+
+def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
+    sources = np.zeros((1, 3, 3))
+    sources[0, 1, 0], sources[0, 2, :2] = 0.25, (0.5, 0.125)
+    says = contribution_graph.says_sources
+    said = in_both(monkeypatch, says, graph(2, sources))
+    assert said["en"] == (
+        "`the₂` after the last layer: 38% its own, 50% from `the₁`, 12% from `owl`. "
+        "It takes most in layer 1."
+    )
+    assert "`the₂`" in said["zh"]
+    assert in_english(monkeypatch, says, graph(1, sources)).startswith(
+        "`owl` after the last layer: 75% its own, 25% from `the₁`."
+    )
+    assert "takes nothing" in in_english(monkeypatch, says, graph(0, sources))
+    drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
+    assert drawn == "Wires from 20% on are drawn: 86% of all that tokens take from others."
