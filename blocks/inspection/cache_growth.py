@@ -1,11 +1,14 @@
 """How the cache of keys and values grows with the text: measured, and by formula."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
+from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.observe.run import Run
 from blocks.text.written import Written
 
 
@@ -32,3 +35,80 @@ def cache_growth(
     table["formula"] = table["n_kept"] * kv_cache_bytes_per_token(config, itemsize)
     table["every_head"] = table["formula"] * (config.n_heads // config.n_kv_heads)
     return table
+
+
+@dataclass(frozen=True, eq=False)
+class CacheFacts:
+    """The cache of a run as its text grew (see `cache_growth`); `window_size`: how far it sees."""
+
+    run: Run
+    steps: pd.DataFrame
+    window_size: int | None
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return devices.DTYPES[self.run.dtype].itemsize
+
+    @property
+    def bytes_per_token(self) -> int:
+        """What each token adds."""
+        return kv_cache_bytes_per_token(self.run.config, self.itemsize)
+
+    @property
+    def last(self) -> pd.Series:
+        """The newest step."""
+        return self.steps.iloc[-1]
+
+    @property
+    def times_saved(self) -> float:
+        """As many times as much it would take, had each query head keys and values of its own."""
+        return self.run.config.n_heads / self.run.config.n_kv_heads
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether tokens were let go since the context was full."""
+        return bool((self.steps["n_kept"] < self.steps["n_read"]).any())
+
+
+def cache_facts(run: Run, tokens: Sequence[Written], window_size: int | None) -> CacheFacts:
+    """The cache of a run, as `tokens` were written after its text."""
+    steps = cache_growth(
+        run.config,
+        len(run.input.token_ids),
+        tokens,
+        itemsize=devices.DTYPES[run.dtype].itemsize,
+        window_size=window_size,
+    )
+    return CacheFacts(run, steps, window_size)
+
+
+@dataclass(frozen=True, eq=False)
+class CacheTimes:
+    """Milliseconds of each token, in a row each: n_read, with_cache, without; and the device.
+
+    For the first token both read the whole text: it is left out of the medians.
+    """
+
+    steps: pd.DataFrame
+    device: str
+
+    @property
+    def n(self) -> int:
+        """Tokens of which the medians are taken."""
+        return len(self.steps) - 1
+
+    @property
+    def with_cache(self) -> float:
+        """The median with the cache."""
+        return float(self.steps["with_cache"][1:].median())
+
+    @property
+    def without(self) -> float:
+        """The median without."""
+        return float(self.steps["without"][1:].median())
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long it takes without."""
+        return self.without / self.with_cache

@@ -1,8 +1,13 @@
 """What a model expects at each position, and how surprised it is by what stands there."""
 
+import math
+from dataclasses import dataclass
+
 import pandas as pd
 import torch
 from torch import Tensor
+
+from blocks.observe.run import Run
 
 
 def surprise(logits: Tensor, token_ids: Tensor) -> pd.DataFrame:
@@ -39,3 +44,52 @@ def candidates(logits: Tensor, n: int) -> pd.DataFrame:
     return pd.DataFrame(
         {"token_id": top.indices.cpu().numpy(), "probability": top.values.cpu().numpy()}
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SurpriseFacts:
+    """How surprised a run was by each token of its text (see `surprise`), and the pinned one.
+
+    Positions count from 0, padding included.
+    """
+
+    run: Run
+    tokens: pd.DataFrame
+    pinned: int
+
+    @property
+    def bits(self) -> float:
+        """The mean surprise."""
+        return float(self.tokens["bits"].mean())
+
+    @property
+    def nats(self) -> float:
+        """The same in nats: the loss."""
+        return self.bits * math.log(2)
+
+    @property
+    def perplexity(self) -> float:
+        """As many equally likely tokens would leave it as uncertain."""
+        return float(2**self.bits)
+
+    @property
+    def guess_bits(self) -> float:
+        """What a guess among all tokens alike would cost."""
+        return math.log2(self.run.config.vocab_size)
+
+    @property
+    def most(self) -> pd.Series:
+        """The token that surprised most."""
+        return self.tokens.iloc[int(self.tokens["bits"].argmax())]
+
+    def table(self) -> pd.DataFrame:
+        """The same with labels, positions from 1."""
+        labels = [self.run.input.labels[position] for position in self.tokens["position"]]
+        return self.tokens.assign(position=self.tokens["position"] + 1, label=labels)
+
+
+def surprise_facts(run: Run, logits: Tensor, pinned: int) -> SurpriseFacts:
+    """The surprise of the text of a run; `logits`: (seq, vocab_size)."""
+    text = run.input.text
+    table = surprise(logits[text], run.values()[0, text])
+    return SurpriseFacts(run, table.assign(position=table["position"] + text.start), pinned)

@@ -67,6 +67,12 @@ class Input:
         return padding + named if is_left else named + padding
 
     @property
+    def text(self) -> slice:
+        """The positions of the text among all, padding left out."""
+        first = self.n_padding if self.padding_side is PaddingSide.LEFT else 0
+        return slice(first, first + self.shape[1] - self.n_padding)
+
+    @property
     def padded_ids(self) -> tuple[int, ...]:
         """Token ids, padding included."""
         padding = (self.padding_id,) * self.n_padding

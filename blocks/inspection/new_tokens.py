@@ -1,0 +1,64 @@
+"""Tokens that a model has written after the text of a run, and what was read to make one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from blocks.inspection.head_facts import Sharpest
+from blocks.observe.run import Run
+from blocks.text.written import Written
+
+
+@dataclass(frozen=True, eq=False)
+class NewTokens:
+    """New tokens in their order, and the one that is looked at, from 0.
+
+    `label`: what a token id is called.
+    """
+
+    run: Run
+    found: tuple[Written, ...]
+    opened: int
+    label: Callable[[int], str]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What the new tokens are called."""
+        return tuple(self.label(token.token_id) for token in self.found)
+
+    @property
+    def token(self) -> Written:
+        """The one that is looked at."""
+        return self.found[self.opened]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The tokens that the heads read to make it."""
+        before = (*(self.run.input.tokens or ()), *self.labels[: self.opened])
+        return before[len(before) - self.token.reads.shape[-1] :]
+
+    @property
+    def first_key(self) -> int:
+        """Where the first of these stands in the text."""
+        return len(self.run.input.token_ids) + self.opened - self.token.reads.shape[-1]
+
+    @property
+    def sharpest(self) -> Sharpest:
+        """Where the largest of its weights stands."""
+        n_heads, n_keys = self.token.reads.shape[1:]
+        row, key = divmod(int(self.token.reads.argmax()), n_keys)
+        layer, head = divmod(row, n_heads)
+        return Sharpest(layer, head, key, float(self.token.reads[layer, head, key]))
+
+    def table(self) -> pd.DataFrame:
+        """One row a new token: label, how probable it was, where its context began."""
+        columns = (
+            *("token_id", "probability", "model_probability"),
+            *("context_start", "cache_bytes"),
+        )
+        rows = [[getattr(token, name) for name in columns] for token in self.found]
+        table = pd.DataFrame(rows, columns=list(columns))
+        table.insert(0, "label", list(self.labels))
+        return table
