@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import SupportsInt
 
+from blocks.model.model_input import PADDING
 from pages.figures.theme import Translate
 
 LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -31,5 +32,6 @@ def _numbered(tokens: tuple[str, ...]) -> tuple[str, ...]:
     found = []
     for token in tokens:
         seen[token] += 1
-        found.append(token if n[token] == 1 else token + str(seen[token]).translate(LOWERED))
+        is_one = n[token] == 1 or token == PADDING
+        found.append(token if is_one else token + str(seen[token]).translate(LOWERED))
     return tuple(found)

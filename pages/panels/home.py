@@ -6,16 +6,18 @@ from typing import Any
 
 import streamlit as st
 
+from blocks.inspection.next_token import NextFacts
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
-from pages.figures.theme import Picture
 from pages.panels import contribution_graph as graph
 from pages.panels import contribution_graph_picture
-from pages.panels.gpt import next_token, next_token_picture, writing
+from pages.panels.gpt import growing, next_token_picture
+from pages.panels.gpt.next_token import next_facts
 from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
+from pages.ui.explain import explained_at
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
 from pages.ui.inputs import current_run, length_note
 from pages.ui.language import _
@@ -25,7 +27,7 @@ MOST_LIKELY = SamplingConfig(temperature=0)
 
 AS_IT_IS = SamplingConfig()
 
-PAUSE, N_NEXT = "400ms", 5
+PAUSE = "400ms"
 
 
 def reading() -> None:
@@ -74,9 +76,9 @@ def append_word(run: Run, *begun: int) -> None:
 
 
 def _next_word(run: Run, begun: tuple[int, ...]) -> str:
-    growing = writing.generation(run, MOST_LIKELY, 0, begun=begun)
+    text = growing.generation(run, MOST_LIKELY, 0, begun=begun)
     with cached.turn(run.device):
-        return next_word(growing, tokens.tokenizer_of(run.input.vocabulary), begun)
+        return next_word(text, tokens.tokenizer_of(run.input.vocabulary), begun)
 
 
 def its_way(run: Run, token: int) -> None:
@@ -99,14 +101,10 @@ def pin(customdata: list[Any]) -> None:
 
 def what_follows(run: Run) -> None:
     """The likeliest next words, how open the choice is, and where the picture is explained."""
-    show(
-        draw_following,
-        run,
-        key="following",
-        alt=following_alt,
-        on_click=partial(_append_clicked, run),
-    )
-    st.caption(openness(run))
+    values, append = (run, labelled.last_token(run), AS_IT_IS), partial(_append_clicked, run)
+    draw = next_token_picture.few
+    show(draw, *values, facts=next_facts, key="following", on_click=append)
+    st.caption(says_openness(next_facts(*values)))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
             "Words that this small model knows in pieces only: {n}. It learned short stories; "
@@ -116,13 +114,15 @@ def what_follows(run: Run) -> None:
     if graph.fits(run):
         facts = graph.graph_facts(run, labelled.pinned_token(run))
         st.markdown(graph.says_sources(facts))
-    there = {**link.elsewhere(), "panel": "contribution-graph"}
-    st.page_link(
-        PAGE_OF_PART["attention"],
-        label=_("The picture, explained"),
-        icon=":material/menu_book:",
-        query_params=there,
-    )
+    with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):
+        there = {**link.elsewhere(), "panel": "contribution-graph"}
+        label = _("Take it apart: {page}").format(page=_("Attention"))
+        st.page_link(
+            PAGE_OF_PART["attention"],
+            label=label,
+            icon=":material/zoom_in:",
+            query_params=there,
+        )
 
 
 def n_words_in_pieces() -> int:
@@ -137,26 +137,10 @@ def _append_clicked(run: Run, customdata: list[Any]) -> None:
     append_word(run, int(customdata[0]))
 
 
-def draw_following(run: Run) -> Picture:
-    """The five likeliest tokens after the text."""
-    last = labelled.last_token(run)
-    found = next_token.likeliest(run, last, AS_IT_IS)[:N_NEXT]
-    return next_token_picture.few(found, after=run.input.labels[last], _=_)
-
-
-def following_alt(run: Run) -> str:
-    """Write the alt text of the likeliest next words."""
-    found = next_token.likeliest(run, labelled.last_token(run), AS_IT_IS)[:N_NEXT]
-    listed = [f"{row.label} {row.model_probability:.1%}" for row in found.itertuples()]
-    return _("The likeliest next tokens: {listed}.").format(listed="; ".join(listed))
-
-
-def openness(run: Run) -> str:
+def says_openness(facts: NextFacts) -> str:
     """How open the choice is, and that a click writes."""
-    found = next_token.outlook(run, labelled.last_token(run), AS_IT_IS)
     text = _(
         "As open as a choice among {n} tokens alike. Click a word to write it; "
         "“Write on” takes the first."
     )
-    n_alike = 2**found.bits
-    return text.format(n=f"{n_alike:.1f}" if n_alike < 10 else f"{n_alike:,.0f}")
+    return text.format(n=f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}")

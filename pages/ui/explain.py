@@ -138,25 +138,25 @@ def n_words(text: str) -> float:
 
 
 def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], key: str) -> None:
-    _explanations(concepts, key)
+    explained_at(concepts, _("Explained"), key=key)
     if code:
         _source(code, key)
 
 
-def _explanations(concepts: Sequence[str], key: str) -> None:
-    """One way to all that explains a panel; what is in it is sent when it is opened."""
+def explained_at(concepts: Sequence[str], label: str, *, key: str) -> Any:
+    """One way to all that explains a panel, and what it opens; its text is sent when it does."""
     pop = st.popover(
-        _("Explained"),
+        label,
         icon=":material/menu_book:",
         type="tertiary",
         key=f"{key}_explain",
         on_change="rerun",
     )
-    if not pop.open:
-        return
-    titles = [_(TITLES[concept]) for concept in concepts]
-    for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
-        tab.markdown(explanation(concept))
+    if pop.open:
+        titles = [_(TITLES[concept]) for concept in concepts]
+        for concept, tab in zip(concepts, pop.tabs(titles), strict=True):
+            tab.markdown(explanation(concept))
+    return pop
 
 
 def _source(code: Sequence[Callable[..., Any]], key: str) -> None:

@@ -5,33 +5,56 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slipped_by
 
-from pages.panels.gpt import next_token_picture, reading_picture, writing_picture
+from blocks import ModelConfig
+from blocks.inspection.cache_growth import CacheFacts, CacheTimes, cache_facts
+from blocks.inspection.lens import Lens, LensFacts
+from blocks.inspection.new_tokens import NewTokens
+from blocks.inspection.next_token import NextFacts
+from blocks.inspection.predictions import SurpriseFacts
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from blocks.text.sampling import SamplingConfig
+from blocks.text.written import Written
+from pages.figures.described import described
+from pages.panels.gpt import (
+    kv_cache_picture,
+    logit_lens_picture,
+    next_token_picture,
+    surprise_picture,
+    writing_picture,
+)
 
 NASTY = ("<b>x</b>", "&amp;", "球" * 40, "🤖", "\u202eabc", "a")
 
 
-def candidates(largest: float = 0.6) -> pd.DataFrame:
-    """Six tokens, of which two are dropped, and all others."""
+LABELS = dict(enumerate(NASTY))
+CONFIG = {"architecture": "gpt", "n_layers": 2, "d_model": 12, "n_heads": 3, "vocab_size": 64}
+
+
+def run(tokens=TOKENS, **changes) -> Run:
+    config = ModelConfig.from_flat({**CONFIG, **changes})
+    given = Input(tokens=tuple(tokens), token_ids=tuple(range(len(tokens))))
+    return Run(config=config, input=given, mask=MaskConfig())
+
+
+def next_facts(largest: float = 0.6, n_dropped: int = 2) -> NextFacts:
+    """Six tokens, of which some are dropped, and others where some are."""
     own = np.array([1, 0.3, 0.2, 0.1, 0.05, 0.01]) * largest
-    kept = np.array([True] * 4 + [False] * 2)
+    own = np.concatenate((own, np.full(15, 1e-5 * largest)))[: 21 if n_dropped else 6]
+    kept = np.arange(len(own)) < len(own) - n_dropped
     table = pd.DataFrame(
         {
-            "label": NASTY,
-            "rank": range(1, 7),
+            "token_id": range(len(own)),
+            "rank": range(1, len(own) + 1),
             "logit": np.log(own),
             "scaled": 2 * np.log(own),
             "kept": kept,
             "model_probability": own,
-            "probability": np.where(kept, own / own[kept].sum(), 0),
+            "probability": np.where(kept, own / own[kept].sum(), 0) if n_dropped else own,
         }
     )
-    others = {"label": "given", "kept": False, "model_probability": 0.1, "probability": 0}
-    return pd.concat([table, pd.DataFrame([others])], ignore_index=True)
-
-
-def new_tokens() -> pd.DataFrame:
-    chances = np.linspace(0.1, 1, len(NASTY))
-    return pd.DataFrame({"label": NASTY, "probability": chances, "model_probability": chances / 2})
+    sampling = SamplingConfig()
+    return NextFacts(run(("<b>",)), 0, sampling, table, lambda i: LABELS.get(i, f"given {i}"))
 
 
 def reads(n_layers: int = 2, n_heads: int = 3) -> np.ndarray:
@@ -39,43 +62,47 @@ def reads(n_layers: int = 2, n_heads: int = 3) -> np.ndarray:
     return (random / random.sum(-1, keepdims=True)).astype(np.float16)
 
 
-def steps(shared: int = 1) -> pd.DataFrame:
+def new_tokens(weights: np.ndarray | None = None, opened: int = 0) -> NewTokens:
+    weights = reads() if weights is None else weights
+    found = [
+        Written(i, chance, chance / 2, weights, context_start=0, cache_bytes=64 * (i + 5))
+        for i, chance in enumerate(np.linspace(0.1, 1, len(NASTY)))
+    ]
+    return NewTokens(run(), tuple(found), opened, LABELS.__getitem__)
+
+
+def cache(n_kv_heads: int = 3) -> CacheFacts:
+    return cache_facts(run(n_kv_heads=n_kv_heads), new_tokens().found, None)
+
+
+def times() -> CacheTimes:
     n = np.arange(3, 9)
-    measured = {"n_read": n, "n_kept": n, "measured": 64 * n, "formula": 64 * n}
-    times = {"with_cache": 1 + 0.01 * n, "without": 1 + 0.1 * n}
-    return pd.DataFrame({**measured, "every_head": shared * 64 * n, **times})
+    steps = {"n_read": n, "with_cache": 1 + 0.01 * n, "without": 1 + 0.1 * n}
+    return CacheTimes(pd.DataFrame(steps), "given")
 
 
-def lens_grid(_=same, n: int = 5):
-    words = [[f"given {i}"] * 3 for i in range(n)]
-    numbers = np.linspace(0, 1, 3 * n).reshape(n, 3)
-    return reading_picture.grid(
-        [[NASTY[i % 6]] * 3 for i in range(n)],
-        words,
-        numbers,
-        np.arange(1, 3 * n + 1).reshape(n, 3),
-        tokens=[NASTY[i % 6] for i in range(n)],
-        layers=["given"] * 3,
-        numbers=list(range(10, 10 + n)),
-        pinned=1,
-        _=_,
-    )
+def lens_facts(n: int = 30, pinned: int = 12) -> LensFacts:
+    numbers = np.linspace(0, 1, 3 * n).reshape(3, n)
+    token_id, rank = np.arange(3 * n).reshape(3, n) % 6, np.arange(1, 3 * n + 1).reshape(3, n)
+    found = Lens(token_id, numbers.astype(np.float32), rank)
+    return LensFacts(run((NASTY * n)[:n]), found, pinned, LABELS.__getitem__)
 
 
-def surprises() -> pd.DataFrame:
-    bits = np.array([1.0, 4, 0.1, 9, 2, 3])
-    shares = {"bits": bits, "probability": 2**-bits, "rank": range(1, 7)}
-    return pd.DataFrame({"label": NASTY, "position": range(3, 9), **shares})
+def surprise() -> SurpriseFacts:
+    bits = np.array([1.0, 4, 0.1, 9, 2])
+    shares = {"bits": bits, "probability": 2**-bits, "rank": range(1, 6)}
+    return SurpriseFacts(run(NASTY), pd.DataFrame({"position": range(1, 6), **shares}), pinned=4)
 
 
 PICTURES = {
-    "next token": lambda _: next_token_picture.bars(candidates(), after="<b>", _=_),
-    "chances": lambda _: writing_picture.chances(new_tokens(), chosen=2, _=_),
-    "reads": lambda _: writing_picture.reads(reads(), TOKENS, _=_),
-    "growth": lambda _: writing_picture.growth(steps(3), _=_),
-    "times": lambda _: writing_picture.times(steps(), _=_),
-    "lens": lens_grid,
-    "surprise": lambda _: reading_picture.bars(surprises(), guess_bits=6.0, pinned=4, _=_),
+    "next token": lambda _: next_token_picture.bars(next_facts(), _=_),
+    "few": lambda _: next_token_picture.few(next_facts(), _=_),
+    "chances": lambda _: writing_picture.chances(new_tokens(), _=_),
+    "reads": lambda _: writing_picture.reads(new_tokens(), _=_),
+    "growth": lambda _: kv_cache_picture.growth(cache(1), _=_),
+    "times": lambda _: kv_cache_picture.times(times(), _=_),
+    "lens": lambda _: logit_lens_picture.grid(lens_facts(), _=_),
+    "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
 }
 
 
@@ -93,34 +120,33 @@ def test_every_word_is_translated_and_no_token_is_markup(draw):
 
 
 def test_dropped_tokens_are_hatched_and_kept_ones_sum_to_one():
-    own, dropped, drawn, others = raw(next_token_picture.bars(candidates(), after="a", _=same))[
-        "data"
-    ]
-    assert len(own["x"]) == len(drawn["x"]) == 4 and len(dropped["x"]) == 2
+    own, dropped, drawn, others = raw(next_token_picture.bars(next_facts(), _=same))["data"]
+    assert len(own["x"]) == len(drawn["x"]) == 19 and len(dropped["x"]) == 1
     assert sum(drawn["x"]) == pytest.approx(1)
     assert dropped["marker"]["pattern"]["shape"] and not own["marker"]["pattern"]["shape"]
-    assert others["text"] == ["10.000% → 0.000%"]
+    assert others["text"] == ["0.001% → 0.000%"] and others["y"] == [20]
 
 
 @pytest.mark.parametrize(("largest", "tick"), [(0.9, ".0%"), (0.03, ".1%"), (4e-5, ".4%")])
 def test_tiny_probabilities_are_not_nought(largest: float, tick: str):
-    table = candidates(largest).assign(probability=lambda t: t["model_probability"])
-    layout = raw(next_token_picture.bars(table[:-1], after="a", _=same))["layout"]
+    layout = raw(next_token_picture.bars(next_facts(largest, 0), _=same))["layout"]
     assert layout["xaxis"]["tickformat"] == tick
 
 
 def test_even_a_tiny_bar_can_be_clicked():
-    target = raw(writing_picture.chances(new_tokens(), chosen=0, _=same))["data"][-1]
+    target = raw(writing_picture.chances(new_tokens(), _=same))["data"][-1]
     assert target["customdata"] == [[i] for i in range(6)]
     assert min(target["y"]) > 1
-    target = raw(reading_picture.bars(surprises(), guess_bits=6, pinned=0, _=same))["data"][-1]
-    assert target["customdata"] == [[i] for i in range(3, 9)]
+    target = raw(surprise_picture.bars(surprise(), _=same))["data"][-1]
+    assert target["customdata"] == [[i] for i in range(1, 6)]
+    target = raw(next_token_picture.few(next_facts(), _=same))["data"][-1]
+    assert target["customdata"] == [[i] for i in range(5)]
 
 
 @pytest.mark.parametrize(("n_layers", "n_heads"), [(1, 1), (2, 4), (12, 12), (24, 16)])
 def test_reads_have_a_row_a_head(n_layers: int, n_heads: int):
     weights = reads(n_layers, n_heads)
-    picture = raw(writing_picture.reads(weights, TOKENS, _=same))
+    picture = raw(writing_picture.reads(new_tokens(weights), _=same))
     cells = picture["data"][1]
     assert cells["z"].shape == (n_layers * n_heads, len(TOKENS)) and cells["z"].dtype == np.uint8
     np.testing.assert_array_equal(cells["customdata"], weights.reshape(-1, len(TOKENS)))
@@ -129,11 +155,14 @@ def test_reads_have_a_row_a_head(n_layers: int, n_heads: int):
 
 
 def test_sharing_keys_and_values_shows_what_it_saves():
-    assert len(writing_picture.growth(steps(1), _=same).data) == 2
-    assert len(writing_picture.growth(steps(3), _=same).data) == 3
+    assert len(kv_cache_picture.growth(cache(3), _=same).data) == 2
+    assert len(kv_cache_picture.growth(cache(1), _=same).data) == 3
 
 
-def test_a_cell_of_the_lens_has_token_and_rank():
-    cells, targets = raw(lens_grid())["data"]
-    assert cells["text"][0][1] == "&lt;b&gt;x&lt;/b&gt;<br>#2"
-    assert targets["customdata"][0] == [10] and targets["customdata"][-1] == [14]
+def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
+    picture = logit_lens_picture.grid(lens_facts(), _=same)
+    cells, targets = raw(picture)["data"]
+    assert cells["text"][1][0] == "a<br>#6"
+    assert targets["customdata"][0] == [4] and targets["customdata"][-1] == [19]
+    said = described(picture, _=same)
+    assert "position 13, <b>x</b>₃ · embedding" in said and "position 14" not in said

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from blocks.inspection.next_token import NextFacts
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
     EMBEDDING,
@@ -20,18 +22,19 @@ from pages.figures.theme import (
 )
 
 ROW, BOTTOM = 25, 44
-LEAST = 0.001
+LEAST, N_FEW = 0.001, 5
 
 
-def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
+def bars(facts: NextFacts, *, _: Translate) -> Picture:
     """Two bars a token, the likeliest on top: before sampling, and the chance to be drawn.
 
-    `tokens`: label, rank, logit, scaled, kept, model_probability, probability; a row without a
-    rank (NaN) stands for all that are not listed; it is written, not drawn. `after`: the token
-    that these would follow.
+    All that are not listed are in the last row, written and not drawn.
     """
-    n = len(tokens)
-    ranked, others = tokens[tokens["rank"].notna()], tokens[tokens["rank"].isna()]
+    ranked = facts.likeliest
+    names = [f"{row.rank} · {token_label(row.label)}" for row in each_row(ranked)]
+    if facts.n_others:
+        names.append(_("{n:,} others").format(n=facts.n_others))
+    n = len(names)
     largest = float(ranked[["model_probability", "probability"]].max().max())
     digits = _digits(largest)
     kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
@@ -40,9 +43,9 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
             _before(kept, _("the model's own"), "", _),
             _before(dropped, _("the model's own, excluded"), "/", _),
             _drawn_from(kept, max(2, digits + 1), _),
-            _in_words(others),
+            _in_words(facts),
         ],
-        title=_("Prediction after {token}").format(token=token_label(after)),
+        title=_("Prediction after {token}").format(token=token_label(facts.after)),
         height=TITLE_AND_LEGEND + BOTTOM + ROW * n,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         barmode="group",
@@ -56,18 +59,16 @@ def bars(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
         },
         yaxis={
             "tickvals": list(range(n)),
-            "ticktext": [_name(row) for row in tokens.itertuples()],
+            "ticktext": names,
             "range": [n - 0.5, -0.5],
             "fixedrange": True,
         },
     )
 
 
-def few(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
-    """A bar for each of the likeliest tokens, with its probability; a click returns its id.
-
-    `tokens`: token_id, label, model_probability.
-    """
+def few(facts: NextFacts, *, _: Translate) -> Picture:
+    """A bar for each of the likeliest tokens, with its probability; a click returns its id."""
+    tokens = facts.likeliest[:N_FEW]
     shares, unseen = tokens["model_probability"].tolist(), {"marker": {"opacity": 0}}
     whole_row = 1.25 * max(shares)
     lying = {"type": "bar", "orientation": "h", "y": list(range(len(tokens)))}
@@ -102,12 +103,12 @@ def few(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
     }
     return figure(
         [seen, targets],
-        title=_("Next after {token}").format(token=word_label(after)),
+        title=_("Next after {token}").format(token=word_label(facts.after)),
         height=TITLE + 30 * len(tokens),
         margin=(TITLE, 0),
         barmode="overlay",
         bargap=0.25,
-        xaxis={**HIDDEN_AXIS, "range": [0, whole_row]},
+        xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
         yaxis=names,
     )
 
@@ -115,15 +116,6 @@ def few(tokens: pd.DataFrame, *, after: str, _: Translate) -> Picture:
 def _digits(largest: float) -> int:
     """How many a percentage of this size needs."""
     return max(0, 1 - math.floor(math.log10(100 * largest)))
-
-
-def _name(row: Any) -> str:
-    """Rank and token; the row of the rest has no rank."""
-    return token_label(row.label, most=24) if pd.isna(row.rank) else _ranked(row)
-
-
-def _ranked(row: Any) -> str:
-    return f"{row.rank:.0f} · {token_label(row.label)}"
 
 
 def _before(rows: pd.DataFrame, name: str, pattern: str, _: Translate) -> dict[str, Any]:
@@ -139,22 +131,23 @@ def _drawn_from(rows: pd.DataFrame, digits: int, _: Translate) -> dict[str, Any]
     return {**bar, "name": _("sampling probability"), "marker": {"color": EMBEDDING}, "text": text}
 
 
-def _in_words(rows: pd.DataFrame) -> dict[str, Any]:
+def _in_words(facts: NextFacts) -> dict[str, Any]:
     """All others may be more than all that is listed: a bar would make the rest invisible."""
+    shares = (facts.of_others(column) for column in ("model_probability", "probability"))
     return {
         "type": "scatter",
         "mode": "text",
-        "x": [0] * len(rows),
-        "y": rows.index.tolist(),
-        "text": [_chances(row) for row in rows.itertuples()],
+        "x": [0] if facts.n_others else [],
+        "y": [len(facts.likeliest)] if facts.n_others else [],
+        "text": [_chances(*shares)] if facts.n_others else [],
         "textposition": "middle right",
         "showlegend": False,
         "hoverinfo": "skip",
     }
 
 
-def _chances(row: Any) -> str:
-    return f"{row.model_probability:.3%} → {row.probability:.3%}"
+def _chances(before: float, drawn: float) -> str:
+    return f"{before:.3%} → {drawn:.3%}"
 
 
 def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
@@ -168,7 +161,7 @@ def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
         "textfont": {"size": 11},
         "constraintext": "none",
         "cliponaxis": False,
-        "hovertext": [_hover(row, _) for row in rows.itertuples()],
+        "hovertext": [_hover(row, _) for row in each_row(rows)],
         "hoverinfo": "text",
     }
 
@@ -176,5 +169,5 @@ def _bar(rows: pd.DataFrame, column: str, _: Translate) -> dict[str, Any]:
 def _hover(row: Any, _: Translate) -> str:
     text = _("{token} · rank {rank} · logit {logit:.3f} · ÷ temperature {scaled:.3f}")
     label = token_label(row.label, most=40)
-    said = text.format(token=label, rank=int(row.rank), logit=row.logit, scaled=row.scaled)
-    return f"{said}<br>{_chances(row)}"
+    said = text.format(token=label, rank=row.rank, logit=row.logit, scaled=row.scaled)
+    return f"{said}<br>{_chances(row.model_probability, row.probability)}"

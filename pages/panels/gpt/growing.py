@@ -1,0 +1,128 @@
+"""A text that grows token by token, and how it may grow."""
+
+import math
+import threading
+import time
+from functools import partial
+from typing import NamedTuple, cast
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.inspection.new_tokens import NewTokens
+from blocks.model import devices
+from blocks.model.masks import MaskKind
+from blocks.model.models import GPT
+from blocks.observe.interventions import Intervention, InterventionKind, replacements
+from blocks.observe.run import Run, out_of_memory_fault
+from blocks.text.generation import Generation
+from blocks.text.sampling import SamplingConfig
+from blocks.text.written import Written, written
+from pages.ui import cached, link, tokens
+
+
+class Writer:
+    """One text that grows token by token; sessions that share it take turns."""
+
+    def __init__(self, run: Run, sampling: SamplingConfig, seed: int):
+        self.run, self.sampling, self.seed = run, sampling, seed
+        self.lock = threading.Lock()
+        self._begin()
+
+    def write(self, n_tokens: int, *, seconds: float = math.inf) -> None:
+        """Go on until there are this many new tokens, or the time is up.
+
+        Raises `ConfigError` where the device has no memory left; the text then begins anew.
+        """
+        ends = time.monotonic() + seconds
+        while len(self.tokens) < n_tokens and time.monotonic() < ends:
+            try:
+                self._one_more(n_tokens)
+            except RuntimeError as error:
+                self._begin()
+                if not devices.is_out_of_memory(error):
+                    raise
+                raise ConfigError([out_of_memory_fault()]) from None
+
+    def _begin(self) -> None:
+        self.generation = generation(self.run, self.sampling, self.seed, is_observed=True)
+        self.tokens: list[Written] = []
+
+    def _one_more(self, n_tokens: int) -> None:
+        with self.lock, cached.turn(self.run.device):
+            if len(self.tokens) < n_tokens:
+                self.generation.advance(1)  # nothing is left in it but the one that is new
+                self.tokens.append(written(self.generation.new_tokens.pop(), self.sampling))
+
+
+# Few, since each keeps its model alive.
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=cached.WRITTEN_OUT)
+def writer_of(run: Run, sampling: SamplingConfig, seed: int) -> Writer:
+    """The text that this run grows into; the same for all who ask for the same."""
+    return Writer(run, sampling, seed)
+
+
+class Text(NamedTuple):
+    """A text that grows: from which run, how it is sampled, how far it has come."""
+
+    run: Run
+    sampling: SamplingConfig
+    seed: int
+    n_tokens: int
+
+    @property
+    def writer(self) -> Writer:
+        """The one who writes it."""
+        return writer_of(self.run, self.sampling, self.seed)
+
+
+def text_so_far(run: Run, sampling: SamplingConfig) -> Text:
+    """The text as far as it has been written, up to what the reader asked for."""
+    seed = link.value("sampling_seed")
+    n_written = len(writer_of(run, sampling, seed).tokens)
+    return Text(run, sampling, seed, min(link.value("n_new_tokens"), n_written))
+
+
+def new_tokens(
+    run: Run, sampling: SamplingConfig, seed: int, n_tokens: int, opened: int = -1
+) -> NewTokens:
+    """What was written, and one token of it."""
+    found = tuple(writer_of(run, sampling, seed).tokens[:n_tokens])
+    return NewTokens(run, found, opened, partial(tokens.label, run))
+
+
+def generation(
+    run: Run, sampling: SamplingConfig, seed: int, begun: tuple[int, ...] = (), **more: bool
+) -> Generation:
+    """The text of a run, and tokens that were `begun` after it, ready to grow without padding."""
+    return Generation(
+        cast(GPT, cached.model(run)),
+        run.config,
+        (*run.input.token_ids, *begun),
+        sampling,
+        seed=seed,
+        window_size=window_size(run),
+        replace=replacements(lasting(run)),
+        **more,
+    )
+
+
+def lasting(run: Run) -> tuple[Intervention, ...]:
+    """The changes inside that hold for every new token: parts that are switched off at all."""
+    off = (each for each in run.interventions if each.kind is InterventionKind.ZERO)
+    return tuple(each for each in off if each.token is None)
+
+
+def window_size(run: Run) -> int | None:
+    """How far back a token sees, where the mask says so."""
+    is_window = run.mask.mask_kind is MaskKind.SLIDING_WINDOW
+    return run.mask.window_size if is_window else None
+
+
+def is_as_masked(run: Run) -> bool:
+    """Whether the mask of the run is the one that text grows with."""
+    return run.mask.mask_kind in (
+        MaskKind.CAUSAL,
+        MaskKind.CAUSAL_PADDING,
+        MaskKind.SLIDING_WINDOW,
+    )

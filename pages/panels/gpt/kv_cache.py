@@ -1,0 +1,143 @@
+"""The cache of keys and values: what it takes, measured and by formula, and what it saves."""
+
+import time
+from functools import lru_cache
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import cache_growth
+from blocks.inspection.cache_growth import CacheFacts, CacheTimes
+from blocks.model import devices
+from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.observe.run import Run
+from blocks.text.sampling import SamplingConfig
+from pages.panels.gpt import kv_cache_picture, shared
+from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
+from pages.ui import cached
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained, note
+from pages.ui.language import _
+
+N_TIMED = 32
+
+
+def cache_facts(run: Run, sampling: SamplingConfig, seed: int, n_tokens: int) -> CacheFacts:
+    """What the cache took at each step."""
+    found = writer_of(run, sampling, seed).tokens[:n_tokens]
+    return cache_growth.cache_facts(run, found, window_size(run))
+
+
+@lru_cache(maxsize=16)
+def cache_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int) -> CacheTimes:
+    """Measure each token with and without the cache.
+
+    The two take turns, so that whatever else the machine does meets both alike.
+    """
+    with_cache, without = (
+        generation(run, sampling, seed, use_cache=use_cache) for use_cache in (True, False)
+    )
+    for n in range(1, N_TIMED + 1):
+        for text in (with_cache, without):
+            with cached.turn(run.device):
+                text.advance(n)
+    steps = {
+        "n_read": [len(run.input.token_ids) + i for i in range(N_TIMED)],
+        "with_cache": [token.milliseconds for token in with_cache.new_tokens],
+        "without": [token.milliseconds for token in without.new_tokens],
+    }
+    return CacheTimes(pd.DataFrame(steps), devices.device_name(run.device))
+
+
+def says_formula(facts: CacheFacts) -> str:
+    """Bytes of a token, in letters and in numbers."""
+    config, dtype = facts.run.config, facts.run.dtype
+    factors = f"2 · {config.n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
+    letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
+    text = _("**Bytes per token:** {letters} = {factors} = **{total:,}** ({dtype})")
+    total = facts.bytes_per_token
+    return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
+
+
+def says_cache(facts: CacheFacts) -> str:
+    """What the cache takes now, and what sharing keys and values saves."""
+    last = facts.last
+    text = _("After {n:,} tokens the cache holds {kept:,} of them in {bytes:,} bytes (measured).")
+    said = [text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])]
+    if facts.times_saved > 1:
+        text = _(
+            "With keys and values for each of the {n} query heads it would be {times:g} "
+            "times as much."
+        )
+        said.append(text.format(n=facts.run.config.n_heads, times=facts.times_saved))
+    return " ".join((*said, _how_it_grows(facts)))
+
+
+def _how_it_grows(facts: CacheFacts) -> str:
+    """In a straight line, unless a window or a full context lets go of old tokens."""
+    if facts.window_size is not None:
+        text = _("The window of {n} evicts what no token can attend to: it grows no further.")
+        return text.format(n=facts.window_size)
+    if facts.is_shifted:
+        return _("When the context is full, its older half is dropped and it fills again.")
+    return _("Every new token adds the same amount: it grows linearly.")
+
+
+def says_times(facts: CacheTimes) -> str:
+    """What was measured, and where."""
+    text = _(
+        "Measured on {device}: {with_cache:.2f} ms per token with the cache, "
+        "{without:.2f} ms without ({ratio:.1f} times), medians of {n} tokens; both "
+        "generate the same ones. The first token is left out: both read the whole text "
+        "for it."
+    )
+    return text.format(
+        device=facts.device,
+        with_cache=facts.with_cache,
+        without=facts.without,
+        ratio=facts.ratio,
+        n=facts.n,
+    )
+
+
+def what_is_remembered(run: Run) -> None:
+    """The cache that the text took so far, and the time it saves."""
+    text = text_so_far(run, shared.current_sampling())
+    facts = cache_facts(*text)
+    code = (kv_cache_bytes_per_token, KVCache)
+    explained(("kv_cache",), code, key="cache").markdown(says_formula(facts))
+    left, right = columns(2)
+    with left:
+        said = _("No new token yet: press Generate.")
+        if text.n_tokens:
+            show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth")
+            said = says_cache(facts)
+        st.info(said, icon=":material/lightbulb:")
+    with right:
+        what_it_saves(text)
+
+
+def what_it_saves(text: Text) -> None:
+    """Milliseconds a token with and without the cache, measured when the reader asks for it."""
+    attempt = measure_control(*text[:3])
+    if attempt is None:
+        said = _(
+            "Generates {n} tokens twice on this device, with the cache and without it, and times "
+            "both."
+        )
+        note(said.format(n=N_TIMED))
+        return
+    measured = (*text[:3], attempt)
+    with st.spinner(_("Measuring …")):
+        facts = cache_times(*measured)
+    show(kv_cache_picture.times, *measured, facts=cache_times, key="times")
+    st.info(says_times(facts), icon=":material/timer:")
+
+
+def measure_control(*measured: Any) -> int | None:
+    """The button that measures (again); which attempt is shown, or None before the first."""
+    if st.button(_("Measure with and without the cache"), icon=":material/timer:", key="measure"):
+        st.session_state["timed"] = (measured, time.monotonic_ns())
+    asked, attempt = st.session_state.get("timed", (None, 0))
+    return attempt if asked == measured else None

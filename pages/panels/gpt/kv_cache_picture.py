@@ -1,0 +1,96 @@
+"""The cache of keys and values: what it takes, and what it saves."""
+
+from typing import Any
+
+import pandas as pd
+
+from blocks.inspection.cache_growth import CacheFacts, CacheTimes
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EDGE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, LABELS = 330, 20
+
+
+def growth(facts: CacheFacts, *, _: Translate) -> Picture:
+    """Bytes of the cache over the tokens of the text: measured as dots, by formula as a line."""
+    steps = facts.steps
+    x = steps["n_read"].tolist()
+    lines = [_line(x, steps["formula"], _("formula"), ATTENTION, "solid")]
+    if facts.times_saved > 1:
+        name = _("formula, if n_kv_heads were n_heads")
+        lines.append(_line(x, steps["every_head"], name, BEFORE, "dot"))
+    measured = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": steps["measured"].tolist(),
+        "name": _("measured"),
+        "marker": {"color": ATTENTION, "size": 7},
+        "customdata": steps[["n_kept"]].to_numpy().tolist(),
+        "hovertemplate": _("{tokens} tokens kept: {bytes} bytes").format(
+            tokens="%{customdata[0]}", bytes="%{y:,}"
+        )
+        + "<extra></extra>",
+    }
+    return _over_tokens([*lines, measured], _("What the cache takes"), _("bytes"), ",", _)
+
+
+def times(facts: CacheTimes, *, _: Translate) -> Picture:
+    """Milliseconds for each token, with and without the cache: measured."""
+    steps = facts.steps
+    x = steps["n_read"].tolist()
+    traces = [
+        _points(x, steps["without"], _("without the cache"), BEFORE, "diamond"),
+        _points(x, steps["with_cache"], _("with the cache"), ATTENTION, "circle"),
+    ]
+    return _over_tokens(traces, _("What the cache saves"), _("milliseconds per token"), ".3~f", _)
+
+
+def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:
+    line = {"color": color, "width": 1.5, "dash": dash}
+    drawn = {"type": "scatter", "mode": "lines", "x": x, "y": y.tolist(), "line": line}
+    return {**drawn, "name": name, "hoverinfo": "skip"}
+
+
+def _points(x: list[int], y: pd.Series, name: str, color: str, symbol: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": x,
+        "y": y.round(4).tolist(),
+        "name": name,
+        "line": {"color": color, "width": 1},
+        "marker": {"size": 6, "symbol": symbol},
+        "hovertemplate": "%{y:.2f} ms<extra></extra>",
+    }
+
+
+def _over_tokens(
+    traces: list[dict[str, Any]], title: str, unit: str, digits: str, _: Translate
+) -> Picture:
+    return figure(
+        traces,
+        title=title,
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND + LABELS, EDGE),
+        **legend(),
+        xaxis={
+            "title": {"text": _("tokens of the text that were read")},
+            "tickformat": "d",
+            "fixedrange": True,
+        },
+        yaxis={
+            "title": {"text": unit},
+            "tickformat": digits,
+            "rangemode": "tozero",
+            "fixedrange": True,
+        },
+    )

@@ -1,0 +1,67 @@
+"""The logit lens: what the model would say if it stopped after each layer."""
+
+from functools import lru_cache, partial
+from typing import cast
+
+from blocks.inspection import lens
+from blocks.inspection.lens import Lens, LensFacts
+from blocks.model.models import Encoder
+from blocks.observe.run import Run
+from pages.figures.counting import from_one, told_apart
+from pages.panels.gpt import logit_lens_picture
+from pages.panels.gpt.logit_lens_picture import layer_name
+from pages.ui import cached, labelled, tokens
+from pages.ui.chart import show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, literal
+from pages.ui.said import say
+from pages.ui.views import pin_token
+
+
+@lru_cache(maxsize=16)
+def lens_of(run: Run) -> Lens:
+    """What the model would say after each layer, at every position."""
+    return lens.logit_lens(cast(Encoder, cached.model(run)), cached.recording(run))
+
+
+def lens_facts(run: Run, position: int) -> LensFacts:
+    """The lens, and the position that is looked at."""
+    return LensFacts(run, lens_of(run), position, partial(tokens.label, run))
+
+
+def says_decided(facts: LensFacts) -> str:
+    """From which layer on the final answer stands first."""
+    text = _("At the pinned token {token} the answer {answer} ranks first from “{layer}” on.")
+    said = text.format(
+        token=literal(told_apart(facts.run.input.labels)[facts.pinned]),
+        answer=literal(facts.answer),
+        layer=layer_name(facts.decided, _),
+    )
+    before = _("Before the first layer it ranked {rank:,} of {vocab_size:,}.")
+    sizes = {"rank": facts.rank_before, "vocab_size": facts.run.config.vocab_size}
+    return f"{said} {before.format(**sizes)}"
+
+
+def says_grid(facts: LensFacts) -> str:
+    """How to read the grid, and which part of it is shown."""
+    said = [_("Small number: rank of the final answer at this layer; #1 means decided.")]
+    drawn = facts.drawn
+    if not drawn.is_whole:
+        text = _("Positions {first} to {last} of {n}: pin another token to see others.")
+        said.append(text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n))
+    if len(facts.layers) < facts.n_layers:
+        text = _("{shown} of {n} layers are drawn; the table has all of them.")
+        said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
+    return " ".join(said)
+
+
+@section
+def what_each_layer_says(run: Run) -> None:
+    """The sentence and the grid."""
+    values = run, labelled.pinned_token(run)
+    with explained(("logit_lens",), (lens.logit_lens,), key="lens"):
+        say(says_decided, *values, facts=lens_facts)
+    draw = logit_lens_picture.grid
+    show(draw, *values, facts=lens_facts, key="lens_grid", on_click=pin_token)
+    note(says_grid(lens_facts(*values)))

@@ -1,0 +1,125 @@
+"""What the model would say after each layer, as a grid."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from blocks.inspection.lens import LensFacts
+from pages.figures.counting import from_one, told_apart
+from pages.figures.described import SAID
+from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure, small, token_label
+
+ROW, TOP, BOTTOM = 38, 30, 8
+LETTERS = 9
+SCALE = ((0, "rgba(204, 121, 167, 0.03)"), (1, "rgba(204, 121, 167, 0.75)"))
+
+
+def layer_name(layer: int, _: Translate) -> str:
+    """What a column of the lens is called; 0 is before the first layer."""
+    return _("layer {layer}").format(layer=layer) if layer else _("embedding")
+
+
+def grid(facts: LensFacts, *, _: Translate) -> Picture:
+    """A row a position, a column a layer: the likeliest token, its probability as colour.
+
+    The rank of the final answer is written small. A click returns the position.
+    """
+    lens, drawn = facts.lens, facts.drawn
+    probability, rank = facts.cells(lens.probability), facts.cells(lens.rank)
+    labels = [[facts.label(int(cell)) for cell in row] for row in facts.cells(lens.token_id)]
+    n_rows, n_columns = probability.shape
+    tokens = told_apart(facts.run.input.labels)[drawn.rows]
+    cells = {
+        "type": "heatmap",
+        "z": small(probability),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": SCALE,
+        "text": [
+            [
+                f"{token_label(label, LETTERS)}<br>#{place:,}"
+                for label, place in zip(*row, strict=True)
+            ]
+            for row in zip(labels, rank.tolist(), strict=True)
+        ],
+        "texttemplate": "%{text}",
+        "xgap": 2,
+        "ygap": 2,
+        "hoverinfo": "skip",
+        "colorbar": _colorbar(_),
+    }
+    hovers = list(_hovers(facts, labels, probability, rank, _))
+    pinned = facts.pinned - drawn.first
+    of_pinned = slice(pinned * n_columns, (pinned + 1) * n_columns)
+    targets = _targets(hovers, range(drawn.first, drawn.end), n_columns)
+    return figure(
+        [cells, {**targets, "meta": {SAID: hovers[of_pinned]}}],
+        title=_("Predictions read off after each layer"),
+        height=TITLE + TOP + BOTTOM + ROW * n_rows,
+        margin=(TITLE + TOP, BOTTOM),
+        xaxis={
+            **_names([layer_name(layer, _) for layer in facts.layers]),
+            "side": "top",
+            "range": [-0.5, n_columns - 0.5],
+        },
+        yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
+        shapes=[_row_outline(pinned, n_columns)],
+    )
+
+
+def _hovers(
+    facts: LensFacts, labels: list[list[str]], probability: Any, rank: Any, _: Translate
+) -> Iterator[str]:
+    """What is said of each cell under the cursor."""
+    tokens = told_apart(facts.run.input.labels)
+    text = _(
+        "position {position}, {token} · {layer}: {label} {chance:.2%} · "
+        "the final answer is at rank {rank:,}"
+    )
+    for row, column in np.ndindex(*rank.shape):
+        position = facts.drawn.first + row
+        yield text.format(
+            position=from_one(position),
+            token=token_label(tokens[position]),
+            layer=layer_name(facts.layers[column], _),
+            label=token_label(labels[row][column]),
+            chance=float(probability[row, column]),
+            rank=int(rank[row, column]),
+        )
+
+
+def _cell(label: str, place: int) -> str:
+    return f"{token_label(label, LETTERS)}<br>#{place:,}"
+
+
+def _colorbar(_: Translate) -> dict[str, Any]:
+    title = {"text": _("probability"), "side": "right"}
+    return {"title": title, "tickformat": ".0%", "thickness": 10, "outlinewidth": 0}
+
+
+def _names(labels: list[str]) -> dict[str, Any]:
+    bare = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, **bare}
+
+
+def _row_outline(row: int, n_columns: int) -> dict[str, Any]:
+    place = {"x0": -0.5, "x1": n_columns - 0.5, "y0": row - 0.5, "y1": row + 0.5}
+    return {"type": "rect", **place, "line": {"color": PINNED, "width": 2.5}}
+
+
+def _targets(hovers: list[str], numbers: range, n_columns: int) -> dict[str, Any]:
+    """Invisible markers over the cells: what can be clicked and hovered."""
+    kept = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": list(range(n_columns)) * len(numbers),
+        "y": [row for row in range(len(numbers)) for _cell in range(n_columns)],
+        "customdata": [[number] for number in numbers for _cell in range(n_columns)],
+        "marker": {"symbol": "square", "opacity": 0, "size": 30},
+        "selected": kept,
+        "unselected": kept,
+        "hovertext": hovers,
+        "hoverinfo": "text",
+    }

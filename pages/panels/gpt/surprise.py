@@ -1,0 +1,94 @@
+"""What surprises the model: loss and surprise at each token of the text."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import predictions
+from blocks.inspection.predictions import SurpriseFacts
+from blocks.observe.run import Run
+from pages.figures.counting import from_one, told_apart
+from pages.panels.gpt import shared, surprise_picture
+from pages.ui import cached, labelled
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, literal
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.views import pin_token
+
+
+@lru_cache(maxsize=32)
+def surprise_facts(run: Run, pinned: int) -> SurpriseFacts:
+    """How surprised the model was by each token."""
+    return predictions.surprise_facts(run, cached.recording(run).output[0], pinned)
+
+
+def says_loss(facts: SurpriseFacts) -> str:
+    """Loss and perplexity."""
+    text = _(
+        "Mean loss {nats:.2f} nats = {bits:.2f} bits per token, perplexity "
+        "{perplexity:,.1f}: as uncertain as choosing among {perplexity:,.1f} equally "
+        "likely tokens; a uniform guess over {vocab_size:,} would cost {even:.2f} bits."
+    )
+    said = text.format(
+        nats=facts.nats,
+        bits=facts.bits,
+        perplexity=facts.perplexity,
+        vocab_size=facts.run.config.vocab_size,
+        even=facts.guess_bits,
+    )
+    return f"{said} {_most_surprising(facts)}"
+
+
+def _most_surprising(facts: SurpriseFacts) -> str:
+    most = facts.most
+    text = _(
+        "The most surprising token is {token} at position {position}: {bits:.2f} bits, "
+        "probability {share}, rank {rank:,}."
+    )
+    return text.format(
+        token=literal(told_apart(facts.run.input.labels)[int(most["position"])]),
+        position=from_one(most["position"]),
+        bits=most["bits"],
+        share=percent(most["probability"]),
+        rank=int(most["rank"]),
+    )
+
+
+def table(facts: SurpriseFacts) -> pd.DataFrame:
+    """Every token with its surprise."""
+    found = facts.table()
+    return pd.DataFrame(
+        {
+            _("position"): found["position"],
+            _("token"): found["label"],
+            _("bits"): found["bits"].round(3),
+            _("probability"): found["probability"].map(percent),
+            _("rank"): found["rank"],
+        }
+    )
+
+
+@section
+def what_surprises(run: Run) -> None:
+    """The sentence, the bars, the table."""
+    values = run, labelled.pinned_token(run)
+    facts = surprise_facts(*values)
+    place = explained(("surprise",), (predictions.surprise,), key="surprise")
+    if facts.tokens.empty:
+        text = _("Surprisal needs two tokens: nothing precedes the first. Type a longer text.")
+        place.info(text, icon=":material/lightbulb:")
+        return
+    if said := shared.says_ahead(run):
+        note(said)
+    with place:
+        say(says_loss, *values, facts=surprise_facts)
+    left, right = columns([7, 4])
+    with left:
+        draw = surprise_picture.bars
+        show(draw, *values, facts=surprise_facts, key="surprise_bars", on_click=pin_token)
+    with right:
+        st.dataframe(table(facts), hide_index=True, key="surprise_table", height=330)

@@ -1,0 +1,82 @@
+"""What the model reads: the text as tokens with their ids."""
+
+import pandas as pd
+import streamlit as st
+
+from blocks.observe.run import Run
+from pages.ui import chips, labelled, link, tokens
+from pages.ui.chips import Chip
+from pages.ui.explain import explained
+from pages.ui.frame import section
+from pages.ui.language import _
+
+
+def read_tokens() -> pd.DataFrame:
+    """The text, a row a token: label, id, its characters from 1, and what stands there."""
+    text, pieces = link.value("text"), tokens.reading().pieces
+    return pd.DataFrame(
+        {
+            "position": range(1, len(pieces) + 1),
+            "token": [piece.label for piece in pieces],
+            "token_id": [piece.token_id for piece in pieces],
+            "first_character": [piece.start + 1 for piece in pieces],
+            "last_character": [piece.end for piece in pieces],
+            "text": [text[piece.start : piece.end] for piece in pieces],
+        }
+    )
+
+
+def counted(run: Run) -> str:
+    """Characters, bytes and tokens of what is read."""
+    pieces, total, _left_out = tokens.reading()
+    if not total:
+        return _("The empty text has no token of its own: a placeholder token is read.")
+    n, known = len(run.input.token_ids), tokens.tokenizer_of(run.input.vocabulary).vocab_size
+    read = link.value("text")[: pieces[-1].end]
+    text = _(
+        "{characters:,} characters = {bytes:,} bytes become {n:,} tokens, {ratio:.1f} "
+        "characters per token. The tokenizer has {known:,} tokens, the model "
+        "{vocab_size:,}."
+    )
+    said = text.format(
+        characters=len(read),
+        bytes=len(read.encode("utf-8", "replace")),
+        n=n,
+        ratio=len(read) / n,
+        known=known,
+        vocab_size=run.config.vocab_size,
+    )
+    if run.config.vocab_size <= known:
+        return said
+    text = _("Ids from {first:,} on have no text here: they are shown as ⟨{first}⟩.")
+    return f"{said} {text.format(first=known)}"
+
+
+def table() -> pd.DataFrame:
+    """The text token by token."""
+    found = read_tokens()
+    first, last = found["first_character"].astype(str), found["last_character"].astype(str)
+    return pd.DataFrame(
+        {
+            _("position"): found["position"],
+            _("token"): found["token"],
+            _("id"): found["token_id"],
+            _("characters"): first.where(first == last, first + "–" + last),
+        }
+    )
+
+
+@section
+def what_is_read(run: Run) -> None:
+    """The text as tokens with their ids; the pinned one told apart."""
+    explained(("tokenization",), key="tokens").info(counted(run), icon=":material/lightbulb:")
+    pinned = labelled.pinned_token(run) - run.input.text.start
+    found = zip(run.input.tokens or (), run.input.token_ids, strict=True)
+    read = [
+        Chip(label, str(token_id), "pinned" if i == pinned else "read")
+        for i, (label, token_id) in enumerate(found)
+    ]
+    left, right = st.columns([7, 4], gap="large")
+    with left:
+        chips.show(read, key="token_chips")
+    right.dataframe(table(), hide_index=True, key="token_table", height=212)

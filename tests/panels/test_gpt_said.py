@@ -1,0 +1,141 @@
+"""What the panels of a GPT say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.inspection.cache_growth import CacheFacts, CacheTimes
+from blocks.inspection.lens import Lens, LensFacts
+from blocks.inspection.new_tokens import NewTokens
+from blocks.inspection.next_token import NextFacts
+from blocks.inspection.predictions import SurpriseFacts
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.observe.interventions import Intervention
+from blocks.observe.run import Input, Run
+from blocks.text.sampling import SamplingConfig
+from blocks.text.written import Written
+from pages.panels import home
+from pages.panels.gpt import kv_cache, logit_lens, next_token, surprise, writing
+
+SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
+CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})
+CAUSAL = MaskConfig(mask_kind=MaskKind.CAUSAL)
+GIVEN = Input(tokens=("an", "owl", "an"), token_ids=(1, 2, 1))
+RUN = Run(config=CONFIG, input=GIVEN, mask=CAUSAL, seed=3)
+TRAINED = replace(RUN, weights="x")
+LABELS = ("the", "`it`", "a")
+
+
+def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
+    return in_both(monkeypatch, says, *facts)["en"]
+
+
+def following(n_kept: int = 2, **sampling) -> NextFacts:
+    kept = [i < n_kept for i in range(3)]
+    columns = {"token_id": range(3), "kept": kept, "model_probability": [0.5, 0.25, 0.25]}
+    drawn = [1 / n_kept if each else 0.0 for each in kept]
+    table = pd.DataFrame({**columns, "probability": drawn})
+    return NextFacts(RUN, 1, SamplingConfig(**sampling), table, LABELS.__getitem__)
+
+
+def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, next_token.says_next, following())
+    assert said["en"] == (
+        "After `owl` the top prediction is `the`. Its sampling probability is 50%. 2 of 3 tokens "
+        "can be sampled; entropy 1.00 bits, as uncertain as 2.0 equally likely tokens. Those "
+        "excluded had 25%. The weights are random (seed 3): no token is much more probable than "
+        "another."
+    )
+    assert "25%" in said["zh"]
+    everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
+    assert "excluded" not in everyone and "random" not in everyone
+    assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
+    assert "among 2.0 tokens alike" in in_english(monkeypatch, home.says_openness, following())
+
+
+def new_token(context_start: int = 0, run: Run = RUN) -> NewTokens:
+    reads = np.zeros((2, 4, 3), np.float16)
+    reads[1, 2, 0] = 0.75
+    token = Written(1, 0.5, 0.25, reads, context_start, 64)
+    return NewTokens(run, (token, token), 1, LABELS.__getitem__)
+
+
+def test_a_new_token(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, writing.says_token, new_token())
+    assert said["en"] == (
+        "New token 2, `ˋitˋ`, was sampled with probability 50% (the model's own: 25%). The "
+        "sharpest attention is in layer 2, head 3: 75% on `owl` (position 2). The weights are "
+        "random: every head attends almost uniformly."
+    )
+    assert "`owl`" in said["zh"]
+    shifted = in_english(monkeypatch, writing.says_token, new_token(4, TRAINED))
+    assert "full (max_seq_len 8)" in shifted and "first 4 tokens" in shifted
+    assert "random" not in shifted
+
+
+def test_a_text_grows_causally(monkeypatch: pytest.MonkeyPatch):
+    assert in_english(monkeypatch, writing.says_mask, RUN) == ""
+    open_to_all = replace(RUN, mask=MaskConfig(mask_kind=MaskKind.NONE))
+    assert "autoregressive" in in_english(monkeypatch, writing.says_mask, open_to_all)
+    patched = replace(RUN, interventions=(Intervention(part="head_out", layer=0, head=0, token=1),))
+    assert "other changes end here" in in_english(monkeypatch, writing.says_mask, patched)
+
+
+def cache(n_kept: int = 4, window_size: int | None = None, run: Run = RUN) -> CacheFacts:
+    steps = pd.DataFrame({"n_read": [4], "n_kept": [n_kept], "measured": [256]})
+    return CacheFacts(run, steps, window_size)
+
+
+def test_the_cache(monkeypatch: pytest.MonkeyPatch):
+    says = kv_cache.says_cache
+    said = in_both(monkeypatch, says, cache())
+    assert said["en"] == (
+        "After 4 tokens the cache holds 4 of them in 256 bytes (measured). With keys and values "
+        "for each of the 4 query heads it would be 2 times as much. Every new token adds the same "
+        "amount: it grows linearly."
+    )
+    assert "256" in said["zh"]
+    assert "fills again" in in_english(monkeypatch, says, cache(2))
+    assert "The window of 3" in in_english(monkeypatch, says, cache(3, 3))
+    alone = replace(RUN, config=CONFIG.replace(n_kv_heads=4))
+    assert "times as much" not in in_english(monkeypatch, says, cache(run=alone))
+    formula = in_english(monkeypatch, kv_cache.says_formula, cache())
+    assert "= 2 · 2 · 2 · 2 · 4 = **64** (float32)" in formula
+
+
+def test_what_the_cache_saves(monkeypatch: pytest.MonkeyPatch):
+    steps = pd.DataFrame({"with_cache": [9.0, 1, 1], "without": [9.0, 3, 3]})
+    said = in_english(monkeypatch, kv_cache.says_times, CacheTimes(steps, "this CPU"))
+    assert said.startswith("Measured on this CPU: 1.00 ms per token with the cache, 3.00 ms")
+    assert "(3.0 times), medians of 2 tokens" in said
+
+
+def test_the_lens(monkeypatch: pytest.MonkeyPatch):
+    rank = np.array([[7, 7, 7], [2, 2, 2], [1, 1, 1]])
+    facts = LensFacts(RUN, Lens(np.zeros((3, 3), int), rank / 9, rank), 2, LABELS.__getitem__)
+    said = in_both(monkeypatch, logit_lens.says_decided, facts)
+    assert said["en"] == (
+        "At the pinned token `an₂` the answer `the` ranks first from “layer 2” on. "
+        "Before the first layer it ranked 7 of 64."
+    )
+    assert "`an₂`" in said["zh"]
+    assert "#1 means decided." in in_english(monkeypatch, logit_lens.says_grid, facts)
+    deep = np.ones((49, 40), int)
+    many = replace(facts, lens=Lens(deep, deep, deep))
+    said = in_english(monkeypatch, logit_lens.says_grid, many)
+    assert "Positions 1 to 16 of 40" in said and "13 of 49 layers are drawn" in said
+
+
+def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
+    tokens = {"position": [1, 2], "bits": [1.0, 3.0], "probability": [0.5, 0.125], "rank": [1, 4]}
+    said = in_both(monkeypatch, surprise.says_loss, SurpriseFacts(RUN, pd.DataFrame(tokens), 0))
+    assert said["en"] == (
+        "Mean loss 1.39 nats = 2.00 bits per token, perplexity 4.0: as uncertain as choosing "
+        "among 4.0 equally likely tokens; a uniform guess over 64 would cost 6.00 bits. The most "
+        "surprising token is `an₂` at position 3: 3.00 bits, probability 12%, rank 4."
+    )
+    assert "`an₂`" in said["zh"]
