@@ -59,8 +59,8 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Marks that only wait for the cursor are not."""
-    return (trace.get("marker") or {}).get("opacity") != 0
+    """Marks that only wait for the cursor are not; numbers written in cells are their colours."""
+    return (trace.get("marker") or {}).get("opacity") != 0 and trace.get("mode") != "text"
 
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:

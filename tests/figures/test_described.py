@@ -76,3 +76,9 @@ def test_colors_are_said_as_the_values_that_they_stand_for():
 def test_what_no_axis_tells_is_said_by_the_trace():
     tiles = {"type": "scatter", "marker": {"opacity": 0}, "meta": {"said": ["head &lt;1", "two"]}}
     assert described(figure([tiles], title="Heads"), _=same) == "Heads. head <1. two."
+
+
+def test_numbers_in_cells_are_not_said_by_the_places_where_they_stand():
+    cells = {"type": "heatmap", "z": [[0.5, 1], [2, 3]], "colorbar": {"title": {"text": "bits"}}}
+    written = {"type": "scatter", "mode": "text", "x": [0, 1], "y": [0, 1], "text": [".5", "3"]}
+    assert described(figure([cells, written]), _=same) == "bits: 0.5 to 3."
