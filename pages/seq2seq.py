@@ -18,7 +18,7 @@ from pages.panels.seq2seq.architectures import (
     three_architectures,
     what_they_learn_from,
 )
-from pages.panels.seq2seq.attention import three_attentions
+from pages.panels.seq2seq.attention import who_reads_whom
 from pages.panels.seq2seq.decoding import draw_choices, draw_tree, how_it_is_written, written
 from pages.panels.seq2seq.decoding_facts import Standing
 from pages.panels.seq2seq.memory import memory
@@ -104,7 +104,7 @@ PANELS = (
     Panel(
         "attention",
         N_("Three attentions"),
-        of_a_run(three_attentions),
+        of_a_run(who_reads_whom),
         two_tokens,
         fields=("n_layers", "n_decoder_layers", "n_heads", "position_kind"),
     ),

@@ -1,10 +1,13 @@
 """What the encoder hands to the decoder: its vectors, how alike they are, how they came about."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.corpora.stories import Language
@@ -12,9 +15,106 @@ from blocks.corpora.translation import Pair
 from blocks.model.models import Model
 from blocks.model.source_target import SourceTarget, source_target_mask
 from blocks.observe.recording import Recording, record
+from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.marks import marks_of
 from blocks.training.pairs import is_filled, padded
+
+ALIKE = 1.02  # the longest against the shortest of vectors that are about as long
+
+
+class Lengths(NamedTuple):
+    """The longest and the shortest vector: label and length of each."""
+
+    longest: str
+    most: float
+    shortest: str
+    least: float
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether one length says it all."""
+        return self.most <= ALIKE * self.least
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFacts:
+    """The source before the first layer and as it is handed over.
+
+    `tokens`: as the function of this name has them; `before` and `after`: cosines (source, source),
+    with the mean of all pairs of different tokens; `changes`: (step, source), relative, of each
+    layer and of the final norm where there is one. Means leave padding out.
+    """
+
+    labels: tuple[str, ...]
+    is_token: NDArray[np.bool_]
+    tokens: pd.DataFrame
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
+    mean_before: float
+    mean_after: float
+    changes: NDArray[np.float32]
+    n_layers: int
+    pinned: int
+    seed: int | None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there is no second token to compare with."""
+        return int(self.is_token.sum()) == 1
+
+    @property
+    def drift(self) -> float:
+        """By how much tokens have become more alike."""
+        return self.mean_after - self.mean_before
+
+    @property
+    def most_changed(self) -> tuple[int, float]:
+        """The step that changes tokens most on average, and by how much."""
+        means = self.changes[:, self.is_token].mean(axis=1)
+        return int(means.argmax()), float(means.max())
+
+    @property
+    def lengths(self) -> Lengths:
+        """The longest and the shortest vector that is handed over."""
+        norms = self._read("norm")
+        most, least = max(norms, key=norms.__getitem__), min(norms, key=norms.__getitem__)
+        return Lengths(self.labels[most], norms[most], self.labels[least], norms[least])
+
+    @property
+    def steadiest(self) -> tuple[str, float]:
+        """The token that has kept its direction best, and its cosine."""
+        cosines = self._read("cosine")
+        most = max(cosines, key=cosines.__getitem__)
+        return self.labels[most], cosines[most]
+
+    def _read(self, column: str) -> dict[int, float]:
+        """A column by token, without padding."""
+        values = self.tokens[column].tolist()
+        return {i: values[i] for i in np.flatnonzero(self.is_token).tolist()}
+
+
+def source_facts(run: Run, seen: Recording, pinned: int) -> SourceFacts:
+    """What the encoder of a run hands over."""
+    stages = stream(seen, run.config.n_layers)
+    alike = [cosines(stages[step]) for step in (0, -1)]
+    is_token = run.input.is_token()[0]
+    rows = is_token.to(stages.device)
+    means = [mean_cosine(each[rows][:, rows]) for each in alike]
+    changed = changes(stages).cpu().numpy()
+    return SourceFacts(
+        labels=run.input.labels,
+        is_token=is_token.numpy(),
+        tokens=tokens(stages),
+        before=alike[0].cpu().numpy(),
+        after=alike[1].cpu().numpy(),
+        mean_before=means[0],
+        mean_after=means[1],
+        changes=changed if changed[-1].any() else changed[:-1],
+        n_layers=run.config.n_layers,
+        pinned=pinned,
+        seed=None if run.weights else run.seed,
+    )
 
 
 def stream(seen: Recording, n_layers: int) -> Tensor:
@@ -82,6 +182,11 @@ class Across(NamedTuple):
     after: float
     chance: float
     n_words: int
+
+    @property
+    def gain(self) -> float:
+        """What reading the sentence did for it."""
+        return self.after - self.before
 
 
 def across_languages(

@@ -1,45 +1,58 @@
 """What an encoder hands over: how alike its tokens are, and how much each layer changed them."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from blocks.inspection.encoder_output import SourceFacts
+from blocks.inspection.three_attentions import N_DRAWN, around
 from pages.figures.cell_numbers import cell_numbers
+from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import Picture, Translate
 from pages.figures.token_matrix import Names, marks, token_matrix
 from pages.figures.weights import TICKS, codes, weight_map
 
 
-def similarity(
-    cosines: np.ndarray, tokens: Sequence[str], *, title: str, pinned: int | None, _: Translate
-) -> Picture:
-    """Source tokens against each other, −1 to 1: (source, source); a click returns the row."""
-    names = Names(title, _("source token"), _("source token"), tokens, tokens)
+def step_name(facts: SourceFacts, step: int, _: Translate) -> str:
+    """What changes the stream at this step: a layer, or after all of them the final norm."""
+    if step == facts.n_layers:
+        return _("final norm")
+    return _("layer {layer}").format(layer=from_one(step))
+
+
+def before(facts: SourceFacts, *, _: Translate) -> Picture:
+    """How alike source tokens are before the first layer."""
+    return _similarity(facts, facts.before, _("Similarity before the first layer"), _)
+
+
+def after(facts: SourceFacts, *, _: Translate) -> Picture:
+    """How alike they are as they are handed over."""
+    return _similarity(facts, facts.after, _("Similarity at the encoder's output"), _)
+
+
+def _similarity(facts: SourceFacts, cosines: np.ndarray, title: str, _: Translate) -> Picture:
+    """Source tokens against each other, −1 to 1; of a long source the part around the pinned."""
+    shown = around(facts.pinned, len(facts.labels), N_DRAWN)
+    pinned, cosines, labels = facts.pinned - shown.start, cosines[shown, shown], facts.labels[shown]
     bar = signed_bar(np.ones((1, 1)), _("cosine"))
     said = _("cosine {cosine}").format(cosine="%{customdata[2]:.3f}")
     everywhere = np.ones(cosines.shape, dtype=bool)
     return token_matrix(
         signed_map(cosines, showscale=True, colorbar=bar),
         [marks(everywhere, cosines, said), *cell_numbers(cosines, np.abs(cosines))],
-        names,
+        Names(title, _("source token"), _("source token"), labels, labels),
         is_clicked=False,
         pinned=pinned,
         pinned_column=pinned,
     )
 
 
-def changes(
-    relative: np.ndarray,
-    tokens: Sequence[str],
-    steps: Sequence[str],
-    *,
-    pinned: int | None,
-    _: Translate,
-) -> Picture:
+def changes(facts: SourceFacts, *, _: Translate) -> Picture:
     """How much each step changes each token, ‖after − before‖ / ‖before‖: (step, source)."""
+    shown = around(facts.pinned, len(facts.labels), N_DRAWN)
+    relative = facts.changes[:, shown]
+    steps = [step_name(facts, step, _) for step in range(len(relative))]
     title = _("How much each step changes a token")
-    names = Names(title, _("step of the encoder"), _("source token"), steps, tokens)
+    names = Names(title, _("step of the encoder"), _("source token"), steps, facts.labels[shown])
     said = _("changed by {change} times its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)
     most = largest(relative)
@@ -51,5 +64,5 @@ def changes(
         [marks(everywhere, relative, said), *cell_numbers(relative, relative / most)],
         names,
         is_clicked=False,
-        pinned_column=pinned,
+        pinned_column=facts.pinned - shown.start,
     )

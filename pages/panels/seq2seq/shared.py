@@ -3,16 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, cast
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from blocks import ModelConfig
 from blocks.corpora.stories import Language
 from blocks.corpora.translation import Pair, held_out_pairs, translations
-from blocks.inspection import two_texts
+from blocks.inspection import aligned_heads, two_texts
+from blocks.inspection.three_attentions import Head, Pins
 from blocks.inspection.two_texts import AttentionKind
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
@@ -22,11 +21,8 @@ from pages.ui.compare import beside, changes
 from pages.ui.language import _, current_language
 from pages.ui.words import parameter_count
 
-if TYPE_CHECKING:
-    from torch import Tensor
 
-
-def _choose(
+def choose_one(
     name: str, label: str, options: Iterable[str], labels: Mapping[str, str], shown: str = ""
 ) -> None:
     """A few choices side by side, with their labels."""
@@ -40,22 +36,31 @@ def _choose(
     )
 
 
-def open_head(kind: str, layer: int, head: int) -> None:
+def chosen(run: Run, kind: AttentionKind) -> Head:
+    """The layer and head that are looked at, in one of the three attentions."""
+    layer = min(link.value("layer"), two_texts.n_layers(run.config, kind) - 1)
+    return Head(kind, layer, labelled.selected_head(run))
+
+
+def open_head(kind: AttentionKind, layer: int, head: int) -> None:
     """Look at this head, everywhere on the page."""
-    link.change("attention_of", kind)
+    link.change("attention_of", str(kind))
     link.change("layer", layer)
     link.change("head", head)
     link.redraw_everything()
 
 
-def _pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:
+def pins(run: Run) -> Pins:
+    """The token of each text that is outlined everywhere."""
+    return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
+
+
+def pin_cell(kind: AttentionKind, customdata: list[Any]) -> None:
+    """A cell was clicked: its query is pinned, and of two texts its key too."""
     query, key = int(customdata[0]), int(customdata[1])
-    if kind.is_of_source:
-        pin("source", query)
-    else:
-        if kind is AttentionKind.CROSS:
-            link.change("token", key)
-        pin("target", query)
+    if kind is AttentionKind.CROSS:
+        link.change("token", key)
+    pin("source" if kind.is_of_source else "target", query)
 
 
 def pin(text: str, token: int) -> None:
@@ -110,66 +115,12 @@ def _read(token_ids: tuple[int, ...], vocabulary: str) -> tuple[tuple[str, ...],
     return words, Language.ENGLISH if is_english else Language.CHINESE
 
 
-MOST_ROWS, MOST_COLUMNS, MOST_LINES = 64, 64, 40
-
 N_PAIRS, N_PARTS, N_ACROSS = 64, 4, 32
-
-
-class Chosen(NamedTuple):
-    """Which attention, layer and head is looked at; all of them exist in the run."""
-
-    kind: AttentionKind
-    layer: int
-    head: int
-
-
-class Pins(NamedTuple):
-    """The pinned token of each text."""
-
-    source: int
-    target: int
-
-    def reading(self, kind: AttentionKind) -> int:
-        """The one of the text that reads."""
-        return self.source if kind.is_of_source else self.target
-
-
-def chosen_of(run: Run, kind: AttentionKind) -> Chosen:
-    """The same layer and head in one of the three attentions."""
-    layer = min(link.value("layer"), two_texts.n_layers(run.config, kind) - 1)
-    return Chosen(kind, layer, labelled.selected_head(run))
-
-
-def queries(run: Run, kind: AttentionKind) -> tuple[str, ...]:
-    """The tokens that read."""
-    return run.input.labels if kind.is_of_source else run.target_or_start.labels
-
-
-def keys(run: Run, kind: AttentionKind) -> tuple[str, ...]:
-    """The tokens that are read."""
-    return run.input.labels if kind.reads_source else run.target_or_start.labels
-
-
-def pins(run: Run) -> Pins:
-    """The token of each text that is outlined everywhere."""
-    return Pins(labelled.pinned_token(run), labelled.pinned_target(run))
-
-
-def _allowed(run: Run, kind: AttentionKind) -> "Tensor":
-    sizes = len(queries(run, kind)), len(keys(run, kind))
-    return two_texts.allowed(run.build_mask(), kind, *sizes)
-
-
-def part(n: int, around: int, most: int) -> slice:
-    """At most so many of `n` tokens, around one of them."""
-    first = max(0, min(around - most // 2, n - most))
-    return slice(first, min(n, first + most))
 
 
 def knows_grammar(run: Run) -> bool:
     """Whether the tokens are the words of the grammar, all of them, so that it can be asked."""
-    reader = tokens.tokenizer_of(run.input.vocabulary)
-    return isinstance(reader, SentenceTokenizer) and reader.vocab_size <= run.config.vocab_size
+    return aligned_heads.knows_grammar(tokens.tokenizer_of(run.input.vocabulary), run.config)
 
 
 def model_alone(run: Run) -> Run:
@@ -185,14 +136,9 @@ def model_alone(run: Run) -> Run:
 
 
 @lru_cache(maxsize=1)
-def _pairs() -> tuple[Pair, ...]:
+def validation_pairs() -> tuple[Pair, ...]:
     """Sentences that no one learned from, always the same."""
     return held_out_pairs(N_PAIRS)
-
-
-def is_source(run: Run) -> NDArray[np.bool_]:
-    """Which source tokens are no padding."""
-    return run.input.is_token()[0].numpy()
 
 
 def summary(run: Run) -> str:

@@ -15,7 +15,7 @@ from blocks.training.training_run import TrainingRun
 from pages.figures import births
 from pages.figures.theme import Picture
 from pages.panels.seq2seq import shared as seq2seq_shared
-from pages.panels.seq2seq.attention import three_attentions
+from pages.panels.seq2seq.attention import who_reads_whom
 from pages.panels.training import shared
 from pages.panels.training.heads import open_point, step_choice
 from pages.ui import cached, link, runs, starts
@@ -62,13 +62,13 @@ def how_links_come_to_be(run: TrainingRun) -> int:
     heading(_("How attention comes to be"), concepts, code, key="births")
     step = step_choice(run)
     seen = own_pair(run, step)
-    which = seq2seq_shared.chosen_of(seen, AttentionKind.CROSS)
+    which = seq2seq_shared.chosen(seen, AttentionKind.CROSS)
     shown = run.id, run.snapshots.steps, which.layer, which.head, step
     alt, on_click = linked_sentence, _open_point
     show(draw_linked, *shown, key="linked_births", alt=alt, on_click=on_click)
     right_ones = _("The right tokens are the source tokens that determine the answer there.")
     note(f"{linked_sentence(*shown)} {right_ones}")
-    three_attentions(seen)
+    who_reads_whom(seen)
     return step
 
 
