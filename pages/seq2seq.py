@@ -9,7 +9,7 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
-from pages.panels.seq2seq import decoding_facts, inputs, shared
+from pages.panels.seq2seq import decoding_picture, inputs, search, shared
 from pages.panels.seq2seq.alignment import alignment
 from pages.panels.seq2seq.architectures import (
     compared,
@@ -19,10 +19,10 @@ from pages.panels.seq2seq.architectures import (
     what_they_learn_from,
 )
 from pages.panels.seq2seq.attention import who_reads_whom
-from pages.panels.seq2seq.decoding import draw_choices, draw_tree, how_it_is_written, written
-from pages.panels.seq2seq.decoding_facts import Standing
+from pages.panels.seq2seq.decoding import how_it_is_written
 from pages.panels.seq2seq.memory import memory
 from pages.panels.seq2seq.missing import when_the_source_is_missing
+from pages.panels.seq2seq.search import Standing, candidate_facts, search_facts
 from pages.ui import cached, panel
 from pages.ui.chart import drawn
 from pages.ui.explain import note
@@ -38,9 +38,9 @@ def main() -> None:
     """The source, and the questions."""
     base = open_page(TITLE, Architecture.ENCODER_DECODER, PANELS)
     source(base)
-    must_fit(decoding_facts.longest(base))
-    here = written(decoding_facts.current_search(base))
-    run = decoding_facts.run_of(here)
+    must_fit(search.longest(base))
+    here = search.written(search.current_search(base))
+    run = search.run_of(here)
     recorded(run)
     subtitle(shared.summary(run))
     panel.show(PANELS, run, here, files=what_to_take)
@@ -54,7 +54,7 @@ def source(run: Run) -> None:
         return
     left, right = fold.columns([6, 4])
     with left:
-        inputs.source_controls(run)
+        inputs.source_controls()
     with right:
         inputs.target_mask_controls()
         inputs.link_to_training()
@@ -79,15 +79,15 @@ def what_it_is_made_of_here(run: Run) -> None:
 def what_to_take(run: Run, here: Standing) -> None:
     """Tables, pictures and configuration, to keep."""
     tables = {
-        "search": decoding_facts.nodes(here),
-        "next_tokens": decoding_facts.next_choices(here),
+        "search": search_facts(here).nodes,
+        "next_tokens": candidate_facts(here).candidates,
         "flow": cached.whole_flow(run),
         "architectures": compared(run.config, *lengths(run)),
         "parameters": cached.parameters(run.config),
     }
     figures = [
-        *([drawn(draw_tree, here)] if here.n else []),
-        drawn(draw_choices, here),
+        *([drawn(decoding_picture.tree, here, facts=search_facts)] if here.n else []),
+        drawn(decoding_picture.choices, here, facts=candidate_facts),
         drawn(draw_flops, run),
         drawn(draw_parameters, run),
     ]

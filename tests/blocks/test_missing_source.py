@@ -8,9 +8,12 @@ from toy import assert_near, scramble, toy
 
 from blocks.inspection.missing_source import (
     Missing,
+    changed_runs,
+    hidden_in_turn,
     logits,
     moved_bits,
     moved_by_hiding,
+    ways_facts,
     without_layer,
     without_source,
 )
@@ -69,3 +72,23 @@ def test_hiding_a_token_is_having_it_as_padding():
         expected, rel=1e-3, abs=1e-4 * max(expected)
     )
     assert at_once[1] == pytest.approx(expected, rel=1e-3, abs=1e-4 * max(expected))
+
+
+def test_the_source_goes_missing_in_every_way_and_layer_by_layer():
+    ours = run()
+    model, ways = of(ours), changed_runs(ours)
+    assert [*ways] == [*Missing, 0, 1] and [*changed_runs(run(n_decoder_layers=1))] == [*Missing]
+    before = logits(ours, model)
+    bits = tuple(moved_bits(before, each, model) for each in [*ways.values()][:2])
+    facts = ways_facts(ours, bits, ("x", "y", "z"), 1)
+    assert facts.ways == (Missing.CROSS_OFF, Missing.HIDDEN) and facts.seed == ours.seed
+    assert facts.mean == pytest.approx(sum(bits[0]) / 3)
+    assert facts.most[1] == pytest.approx(max(bits[0]))
+    assert facts.least[1] == pytest.approx(min(bits[0]))
+
+
+def test_tokens_are_hidden_each_once():
+    (batch,) = hidden_in_turn(run())
+    assert batch == (0, 1, 2)
+    long = replace(run(), input=Input(tokens=("a",) * 99, token_ids=(3,) * 99))
+    assert [place for batch in hidden_in_turn(long) for place in batch] == [*range(64)]

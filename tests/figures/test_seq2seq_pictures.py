@@ -1,6 +1,7 @@
 """Pictures of a search, of a missing source and of three architectures: data, not pixels."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import drawn
 import numpy as np
@@ -9,23 +10,43 @@ import plotly.graph_objects as go
 import pytest
 
 from blocks.inspection.architectures import KINDS, who_sees_whom
+from blocks.inspection.missing_source import HiddenFacts, WaysFacts
+from blocks.inspection.search import CandidateFacts, SearchFacts
+from blocks.text.beam import BeamConfig
 from pages.panels.seq2seq import architectures_picture, decoding_picture, missing_picture
 
-COLUMNS = ["parent", "step", "step_rank", "label", "token_log_prob", "log_prob", "score", "fate"]
+COLUMNS = ["parent", "step", "step_rank", "token_id", "label", "token_log_prob", "log_prob"]
+COLUMNS += ["score", "rank", "fate"]
 NODES = pd.DataFrame(
     [
-        (None, 1, 1, "given <b>", -0.1, -0.1, -0.1, "kept"),
-        (None, 1, 2, "球", -2.0, -2.0, -2.0, "kept"),
-        (None, 1, 3, "given", -3.0, -3.0, -3.0, "dropped"),
-        (1, 2, 2, "given", -0.2, -2.2, -2.2, "finished"),
-        (0, 2, 1, "given", -0.5, -0.6, -0.6, "kept"),
+        (None, 1, 1, 7, "given <b>", -0.1, -0.1, -0.1, None, "kept"),
+        (None, 1, 2, 3, "球", -2.0, -2.0, -2.0, None, "kept"),
+        (None, 1, 3, 4, "given", -3.0, -3.0, -3.0, None, "dropped"),
+        (1, 2, 2, 0, "given", -0.2, -2.2, -2.2, 2, "finished"),
+        (0, 2, 1, 0, "given", -0.5, -0.6, -0.6, 1, "kept"),
     ],
     columns=COLUMNS,
-).astype({"parent": "Int64"})
-CANDIDATES = pd.DataFrame(
-    {"token_id": [7, 3], "label": ["given", "<s>"], "probability": [0.9, 1e-9]}
+).astype({"parent": "Int64", "rank": "Int64"})
+SEARCH = SearchFacts(
+    how=BeamConfig(start_id=1, stop_id=0, beam_width=2),
+    nodes=NODES,
+    n=2,
+    step=2,
+    place=3,
+    n_steps=9,
+    n_forced=0,
+    start="given",
+    text="given",
+    results=(),
 )
-BITS = np.array([[0.0, 3.0, 0.1], [1.0, 2.0, np.nan]], dtype=np.float32)
+CANDIDATES = CandidateFacts(
+    pd.DataFrame({"token_id": [7, 3], "label": ["given", "<s>"], "probability": [0.9, 1e-9]}),
+    after="given <i>",
+    taken=7,
+    smoothing=0.0,
+)
+BITS = np.array([[0.0, 3.0, 0.1], [1.0, 2.0, 0.5]], dtype=np.float32)
+HIDDEN = HiddenFacts(("given", "球", "given"), BITS, drawn.TOKENS[:3], 1, 1)
 COSTS = pd.DataFrame({"label": ["given"] * 3, "reading": [3, 3, 2], "writing": [1, 2, 3]})
 STACKS = [
     architectures_picture.Stack(
@@ -38,12 +59,11 @@ STACKS = [
 
 
 def pictures(_) -> Iterator[go.Figure]:
-    yield decoding_picture.tree(NODES, result={0, 4}, chosen=3, _=_)
-    yield decoding_picture.tree(NODES[NODES["step"] == 2], result=set(), chosen=None, _=_)
-    yield decoding_picture.choices(CANDIDATES, after="given <i>", taken=7, _=_)
-    yield missing_picture.moved(
-        BITS, ["given", "given"], drawn.TOKENS[:3], title="given", down="given", pinned=1, _=_
-    )
+    yield decoding_picture.tree(SEARCH, _=_)
+    yield decoding_picture.tree(replace(SEARCH, place=None), _=_)
+    yield decoding_picture.choices(CANDIDATES, _=_)
+    yield missing_picture.ways(WaysFacts((1,), np.ones((1, 3)), drawn.TOKENS[:3], 1, None), _=_)
+    yield missing_picture.hidden(HIDDEN, _=_)
     yield architectures_picture.drawing(STACKS, title="given", _=_)
     yield architectures_picture.drawing(STACKS[:1], title="given", _=_)
     yield architectures_picture.flops(COSTS, _=_)
@@ -52,7 +72,7 @@ def pictures(_) -> Iterator[go.Figure]:
         yield architectures_picture.sees(codes, drawn.TOKENS[: len(codes)], n_source=3, _=_)
 
 
-N_PICTURES = 10
+N_PICTURES = 11
 
 
 @pytest.mark.parametrize("place", range(N_PICTURES))
@@ -62,7 +82,7 @@ def test_every_picture_is_whole_and_translated(place: int):
 
 
 def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
-    picture = decoding_picture.tree(NODES, result={0, 4}, chosen=3, _=drawn.same)
+    picture = decoding_picture.tree(SEARCH, _=drawn.same)
     marks = picture.data[-1]
     assert sorted(place for (place,) in marks["customdata"]) == [0, 1, 2, 3, 4]
     where = dict(
@@ -81,7 +101,7 @@ def test_the_tree_has_a_mark_for_each_hypothesis_and_a_line_to_its_parent():
 
 def test_what_was_put_there_has_its_own_rank():
     put = NODES.assign(step_rank=[1, 2, 9, 2, 1])
-    picture = decoding_picture.tree(put, result={0, 4}, chosen=3, _=drawn.same)
+    picture = decoding_picture.tree(replace(SEARCH, nodes=put), _=drawn.same)
     assert list(picture.layout["xaxis"]["ticktext"]) == ["1", "2", "> 2"]
     dropped = next(trace for trace in picture.data if trace["name"] == "pruned")
     assert dropped["text"] == (" given #9 −3.00",)
@@ -91,17 +111,15 @@ def test_what_was_put_there_has_its_own_rank():
 
 
 def test_a_click_on_a_choice_gives_its_token():
-    picture = decoding_picture.choices(CANDIDATES, after="given", taken=7, _=drawn.same)
+    picture = decoding_picture.choices(CANDIDATES, _=drawn.same)
     assert [list(each) for each in picture.data[1]["customdata"]] == [[7], [3]]
     assert picture.data[0]["text"][1].startswith("< 0.1%")
 
 
-def test_cells_say_their_bits_and_those_not_measured_are_empty():
-    picture = missing_picture.moved(
-        BITS, ["a", "b"], ["x", "y", "z"], title="", down="", pinned=1, _=drawn.same
-    )
+def test_cells_say_their_bits():
+    picture = missing_picture.hidden(HIDDEN, _=drawn.same)
     cells = {(int(r), int(c)): float(v) for r, c, v in picture.data[1]["customdata"]}
-    assert cells == pytest.approx({(0, 0): 0, (0, 1): 3, (0, 2): 0.1, (1, 0): 1, (1, 1): 2})
+    assert cells == pytest.approx({(r, c): BITS[r, c] for r in range(2) for c in range(3)})
 
 
 def test_cross_attention_joins_the_stacks():

@@ -70,6 +70,13 @@ def test_any_source_is_read(text: str):
     assert (f"has 400 tokens; the first {n_tokens} are used" in said(at)) is (len(text) > 999)
 
 
+def test_what_is_not_read_is_said_beside_the_translation():
+    at = translated(panel="decoding", text="dragon " + "milk " * 300)
+    assert_works(at)
+    assert "The source has 300 tokens; the first 32 are used." in said(at)
+    assert "not `dragon`" in said(at)
+
+
 def test_a_long_source_is_read_by_a_model_with_room_for_it():
     at = opened(PAGE, **{**SMALL, "text": "é " * 1000, "n_layers": 1, "max_new_tokens": 2})
     assert_works(at)

@@ -10,10 +10,13 @@ from said_in import in_both
 from blocks.inspection.aligned_heads import HeadsFacts, LinksFacts, Truth
 from blocks.inspection.alignment import Row, Score
 from blocks.inspection.encoder_output import Across, SourceFacts
+from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
+from blocks.inspection.search import AgainstGreedy, CandidateFacts, SearchFacts
 from blocks.inspection.three_attentions import Head, HeadFacts, PaddingFacts, Pins, TokenFacts
 from blocks.inspection.two_texts import AttentionKind
 from blocks.observe.run import PaddingSide
-from pages.panels.seq2seq import alignment, attention, memory
+from blocks.text.beam import BeamConfig
+from pages.panels.seq2seq import alignment, attention, decoding, memory, missing
 
 SOURCE, TARGET = ("I", "like", "`milk`"), ("[BEGIN]", "我", "喜欢", "牛奶")
 NAN = np.nan
@@ -72,7 +75,82 @@ VECTORS = SourceFacts(
     seed=None,
 )
 UNKNOWN = replace(LINKS, true=None, truth=Truth.OTHER_TARGET, score=None)
+NODES = pd.DataFrame(
+    [
+        (None, 1, 5, "我", np.log(0.25), np.log(0.25), np.log(0.25), None, "kept"),
+        (None, 1, 6, "`他`", np.log(0.5), np.log(0.5), np.log(0.5), None, "dropped"),
+        (0, 2, 9, "[END]", np.log(0.5), np.log(0.125), -1.5, 1, "finished"),
+    ],
+    columns=[
+        *("parent", "step", "token_id", "label", "token_log_prob", "log_prob", "score"),
+        *("rank", "fate"),
+    ],
+).astype({"parent": "Int64", "rank": "Int64"})
+SEARCH = SearchFacts(
+    how=BeamConfig(start_id=1, stop_id=9, beam_width=1, max_new_tokens=8),
+    nodes=NODES,
+    n=2,
+    step=2,
+    place=2,
+    n_steps=8,
+    n_forced=0,
+    start="[BEGIN]",
+    text="我",
+    results=(),
+)
+FULL = replace(SEARCH, place=0, step=2, n_steps=2)
+LIKELY = pd.DataFrame({"token_id": [5], "label": ["我"], "probability": [0.75]})
+CANDIDATES = CandidateFacts(LIKELY, "[BEGIN]", None, smoothing=0.0)
+WAYS = WaysFacts(
+    (Missing.CROSS_OFF, Missing.HIDDEN),
+    np.array([[0.05, 3.0, 0.25], [9, 9, 9]], dtype=np.float32),
+    ("我", "`他`", "[END]"),
+    pinned=0,
+    seed=None,
+)
+HIDDEN = HiddenFacts(SOURCE, np.array([[0.5, 2.0], [0.1, 0.3]]), ("我", "他"), 0, 0)
 CASES = [
+    (
+        decoding.says_target,
+        SEARCH,
+        "After 2 of 2 steps the target has log-probability −2.08 nats (probability 13%). "
+        "It is complete: `[END]` was written. It was least confident of `我` at step 1: 25%.",
+    ),
+    (decoding.says_target, replace(SEARCH, place=None), "Only the start token"),
+    (decoding.says_target, replace(SEARCH, place=1), "Pruned by the search"),
+    (
+        decoding.says_target,
+        replace(SEARCH, n_forced=1),
+        "Of its own choices it was least confident of `[END]` at step 2: 50%.",
+    ),
+    (decoding.says_target, FULL, "It did not end: max_seq_len limits it to 2 tokens."),
+    (
+        decoding.says_target,
+        replace(FULL, how=BeamConfig(start_id=1, stop_id=9, max_new_tokens=2)),
+        "It did not end: max_new_tokens limits",
+    ),
+    (
+        decoding.says_target,
+        replace(FULL, how=BeamConfig(start_id=0, stop_id=-1)),
+        "With random weights nothing ends a target: it stops at 2 tokens.",
+    ),
+    (decoding.says_tree, SEARCH, "3 hypotheses explored: 1 pruned, 1 finished. Greedy search"),
+    (decoding.says_against_greedy, AgainstGreedy(-1.5, -2.5, False), "−2.5, −1.5 here"),
+    (decoding.says_against_greedy, AgainstGreedy(-1.5, -1.5, True), "finds the same target"),
+    (decoding.says_steps, replace(SEARCH, n=60, step=30), "steps 18 to 41 of 60"),
+    (decoding.says_candidates, CANDIDATES, "top prediction is `我` (75%)"),
+    (decoding.says_candidates, replace(CANDIDATES, smoothing=0.1), "label smoothing 0.1, so"),
+    (
+        missing.says_ways,
+        WAYS,
+        "changes by 1.10 bits (KL) on average; most at `ˋ他ˋ` (3.0 bits), least at `我` (0.05 bits)"
+        ". 1 of 3 tokens follow from the target alone",
+    ),
+    (missing.says_ways, replace(WAYS, seed=3), "(seed 3): what the source is good for"),
+    (missing.says_ways, replace(WAYS, bits=WAYS.bits + 1), "No token can be predicted from the"),
+    (missing.says_hidden, HIDDEN, "effects on the prediction (bits): `他` ← `I` (2.0)."),
+    (missing.says_hidden, replace(HIDDEN, bits=HIDDEN.bits / 9), "by more than 1 bit (KL)."),
+    (missing.says_blind, ("the cat 猫",), "mixes the two."),
     (attention.says_head, HEAD, "effectively attends to 1.4 tokens (in layer 2, head 2) to 4.0."),
     (attention.says_head, HEAD, "`[BEGIN]` attends to `I` (90%), `like` (6.0%) in the source"),
     (attention.says_head, HEAD, "The token it writes next is “`我`”. A query"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from blocks.inspection.search import CandidateFacts, SearchFacts
 from pages.figures.table_rows import each_row, row_at
 from pages.figures.theme import (
     ATTENTION,
@@ -35,21 +36,20 @@ LOOKS = {
 CHOICE = 27
 
 
-def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Translate) -> Picture:
+def tree(facts: SearchFacts, *, _: Translate) -> Picture:
     """Every hypothesis: a row a step, the likeliest at the left; a click returns its place.
 
-    `nodes`, indexed by place: parent, step, step_rank, label, token_log_prob, log_prob, score,
-    fate. One that ranks too low to be looked at unless it is put there has the last column, and
-    its rank beside it.
-    `result`: places on the path of the result; `chosen`: the hypothesis that is looked at.
+    One that ranks too low to be looked at unless it is put there has the last column, and its rank
+    beside it.
     """
-    placed = _placed(nodes)
-    first, last = int(placed["step"].min()), int(placed["step"].max())
+    (first, last), path = facts.steps_drawn, {*facts.path_to_result}
+    placed = _placed(facts.nodes[facts.nodes["step"].between(first, last)])
     columns = int(placed["x"].max()) + 1
+    axis = {"fixedrange": True, "showgrid": False, "zeroline": False}
     return figure(
         [
-            _edges(placed, set(placed.index) - result, BEFORE, 1.2, columns),
-            _edges(placed, result, EMBEDDING, 4, columns, name=_("the path to the result")),
+            _edges(placed, {*placed.index} - path, BEFORE, 1.2, columns),
+            _edges(placed, path, EMBEDDING, 4, columns, name=_("the path to the result")),
             *_nodes(placed, columns, _),
             _clickable(placed, _),
         ],
@@ -62,19 +62,15 @@ def tree(nodes: pd.DataFrame, *, result: set[int], chosen: int | None, _: Transl
             "tickvals": list(range(columns)),
             "ticktext": _ranks(placed, columns),
             "range": [-0.5, columns - (0.1 if columns <= FEW else 0.5)],
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
+            **axis,
         },
         yaxis={
             "title": {"text": _("step")},
             "tickvals": list(range(first, last + 1)),
             "range": [last + 0.7, first - 1 + (0 if columns <= FEW else BELOW) - 0.05],
-            "fixedrange": True,
-            "showgrid": False,
-            "zeroline": False,
+            **axis,
         },
-        shapes=[] if chosen is None or chosen not in placed.index else [_ring(placed, chosen)],
+        shapes=[_ring(placed, place) for place in placed.index if place == facts.place],
     )
 
 
@@ -207,33 +203,33 @@ def _ring(nodes: pd.DataFrame, chosen: int) -> dict[str, Any]:
     }
 
 
-def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Translate) -> Picture:
-    """What could come next, the likeliest on top; a click returns the token's id.
-
-    `candidates`: token_id, label, probability; `taken`: the id of the one that was written.
-    """
-    n, most = len(candidates), float(candidates["probability"].max())
-    is_taken = (candidates["token_id"] == taken).tolist()
-    shares = candidates["probability"].tolist()
-    colors = [EMBEDDING if was else faint(BEFORE, 0.7) for was in is_taken]
+def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
+    """What could come next, the likeliest on top; a click returns the token's id."""
+    found = facts.candidates
+    n, most = len(found), float(found["probability"].max())
     kept = {"marker": {"opacity": 1}}
     bars = {
         "type": "bar",
         "orientation": "h",
-        "x": shares,
+        "x": found["probability"].tolist(),
         "y": list(range(n)),
-        "text": [_chance(share) for share in shares],
+        "text": [_chance(share) for share in found["probability"]],
         "textposition": "outside",
         "cliponaxis": False,
-        "marker": {"color": colors},
+        "marker": {
+            "color": [
+                EMBEDDING if token_id == facts.taken else faint(BEFORE, 0.7)
+                for token_id in found["token_id"]
+            ]
+        },
         "selected": kept,
         "unselected": kept,
         "hoverinfo": "skip",
     }
     return figure(
-        [bars, _targets(candidates, 1.3 * most, _)],
-        title=_("Candidates after {token}").format(token=token_label(after)),
-        height=TITLE + BOTTOM + CHOICE * n + EDGE,
+        [bars, _targets(found, 1.3 * most, _)],
+        title=_("Candidates after {token}").format(token=token_label(facts.after)),
+        height=TITLE + BOTTOM + EDGE + CHOICE * n,
         margin=(TITLE, BOTTOM),
         barmode="overlay",
         xaxis={
@@ -244,7 +240,7 @@ def choices(candidates: pd.DataFrame, *, after: str, taken: int | None, _: Trans
         },
         yaxis={
             "tickvals": list(range(n)),
-            "ticktext": [token_label(label) for label in candidates["label"]],
+            "ticktext": [token_label(label) for label in found["label"]],
             "range": [n - 0.5, -0.5],
             "fixedrange": True,
         },

@@ -31,11 +31,11 @@ MOST_NAMED = 12
 UNSEEN = {"Cf", "Mn", "Zl", "Zp", "Zs"}
 
 
-def source_controls(run: Run) -> None:
+def source_controls() -> None:
     """The text that is read, and samples of it."""
     st.caption(_("Source · what the encoder reads"))
     text_field()
-    for note in source_notes(run):
+    for note in source_notes():
         st.info(note)
     sample_buttons()
     what_it_can_read()
@@ -60,7 +60,7 @@ def what_it_can_read() -> None:
         st.markdown(" · ".join(sorted(reader.chinese)))
 
 
-def source_notes(run: Run) -> list[str]:
+def source_notes() -> list[str]:
     """What was not read as it stands, and why."""
     found = tokens.reading()
     notes = []
@@ -71,11 +71,11 @@ def source_notes(run: Run) -> list[str]:
         text = _("The source has {total:,} tokens; the first {shown:,} are used.")
         notes.append(text.format(total=found.total, shown=len(found.pieces)))
     if found.left_out:
-        notes.append(_unknown(run, found.left_out))
+        notes.append(_unknown(found.left_out))
     return notes
 
 
-def _unknown(run: Run, left_out: tuple[str, ...]) -> str:
+def _unknown(left_out: tuple[str, ...]) -> str:
     """Names the words that have no token."""
     words = ", ".join(literal(seen(word)) for word in left_out[:MOST_NAMED])
     if len(left_out) > MOST_NAMED:

@@ -1,47 +1,60 @@
 """How far the next token moves, in bits, where something of the source is missing."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
 from pages.figures.cell_numbers import cell_numbers
+from pages.figures.counting import from_one
 from pages.figures.theme import WEIGHTS, Picture, Translate, small
 from pages.figures.token_matrix import Names, marks, token_matrix
 
 LEAST_SCALE = 1e-6
 
 
-def moved(
+def way_name(way: Missing | int, _: Translate) -> str:
+    """How the source goes missing; a number is the layer whose cross-attention is off."""
+    if not isinstance(way, Missing):
+        return _("layer {layer} off").format(layer=from_one(way))
+    names = {
+        Missing.CROSS_OFF: _("all cross-attention off"),
+        Missing.HIDDEN: _("source hidden"),
+        Missing.EMPTY: _("source empty"),
+    }
+    return names[way]
+
+
+def ways(facts: WaysFacts, *, _: Translate) -> Picture:
+    """A row a way."""
+    title = _("Change of the next-token prediction without the source")
+    rows = [way_name(way, _) for way in facts.ways]
+    return _moved(facts.bits, (title, "", rows), facts.labels, (None, facts.pinned), _)
+
+
+def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
+    """A row a token of the source."""
+    title = _("Change of the prediction when one source token is hidden")
+    rows = title, _("hidden source token"), facts.source[: len(facts.bits)]
+    return _moved(facts.bits, rows, facts.labels, (facts.pinned_source, facts.pinned), _)
+
+
+def _moved(
     bits: np.ndarray,
-    rows: Sequence[str],
+    rows: tuple[str, str, Sequence[str]],
     columns: Sequence[str],
-    *,
-    title: str,
-    down: str,
-    pinned: int | None,
-    pinned_row: int | None = None,
+    pinned: tuple[int | None, int],
     _: Translate,
 ) -> Picture:
     """What is missing down, the next token across; a click returns [row, column, bits].
 
-    `bits`: (rows, columns); `columns`: the tokens that were written, each after those before it.
+    `rows`: the title, what stands down, and each; `columns`: the tokens that were written, each
+    after those before it.
     """
-    across = _("target tokens as generated")
-    names = Names(title, down, across, rows, columns)
+    title, down, names = rows
     most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
-    return token_matrix(
-        _heat(bits, most, _),
-        [marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
-        names,
-        pinned=pinned_row,
-        pinned_column=pinned,
-    )
-
-
-def _heat(bits: np.ndarray, most: float, _: Translate) -> dict[str, Any]:
-    return {
+    heat = {
         "type": "heatmap",
         "z": small(bits),
         "zmin": 0,
@@ -56,3 +69,10 @@ def _heat(bits: np.ndarray, most: float, _: Translate) -> dict[str, Any]:
             "outlinewidth": 0,
         },
     }
+    return token_matrix(
+        heat,
+        [marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
+        Names(title, down, _("target tokens as generated"), names, columns),
+        pinned=pinned[0],
+        pinned_column=pinned[1],
+    )
