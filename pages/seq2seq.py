@@ -9,12 +9,10 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.inputs import input_fold
 from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
-from pages.panels.seq2seq import decoding_picture, inputs, search, shared
+from pages.panels.seq2seq import architectures_picture, decoding_picture, inputs, search, shared
 from pages.panels.seq2seq.alignment import alignment
 from pages.panels.seq2seq.architectures import (
-    compared,
-    draw_flops,
-    lengths,
+    task_facts,
     three_architectures,
     what_they_learn_from,
 )
@@ -82,13 +80,13 @@ def what_to_take(run: Run, here: Standing) -> None:
         "search": search_facts(here).nodes,
         "next_tokens": candidate_facts(here).candidates,
         "flow": cached.whole_flow(run),
-        "architectures": compared(run.config, *lengths(run)),
+        "architectures": task_facts(run).table,
         "parameters": cached.parameters(run.config),
     }
     figures = [
         *([drawn(decoding_picture.tree, here, facts=search_facts)] if here.n else []),
         drawn(decoding_picture.choices, here, facts=candidate_facts),
-        drawn(draw_flops, run),
+        drawn(architectures_picture.flops, run, facts=task_facts),
         drawn(draw_parameters, run),
     ]
     take_away(run.config, tables, figures, take_away_caption(run))

@@ -28,6 +28,11 @@ class Example(NamedTuple):
     spoilt: frozenset[int]
     is_written: bool = False
 
+    @property
+    def n_asked(self) -> int:
+        """How many tokens are asked for."""
+        return sum(token is not None for token in self.asked)
+
 
 def next_token(tokens: Sequence[str]) -> Example:
     """Every token asks for the one that comes next; nothing is spoilt."""

@@ -4,7 +4,14 @@ import numpy as np
 import torch
 from toy import toy
 
-from blocks.inspection.architectures import compared, configs, who_sees_whom
+from blocks.inspection.architectures import (
+    N_DRAWN,
+    architecture_facts,
+    compared,
+    configs,
+    task_facts,
+    who_sees_whom,
+)
 from blocks.inspection.tiles import MOST
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig
@@ -55,3 +62,18 @@ def test_parameters_and_flops_are_those_of_the_models():
 def test_a_placement_that_a_decoder_cannot_have_is_mended():
     found = configs(toy(norm_placement="parallel"))
     assert str(found[Architecture.ENCODER_DECODER].norm.norm_placement) == "pre"
+
+
+def test_a_task_is_compared_and_each_architecture_has_its_numbers():
+    source, target = (Input(tokens=("x",) * n, token_ids=(3,) * n) for n in (S, 40))
+    config = toy(architecture="encoder-decoder", vocab_size=9, max_seq_len=64)
+    run = Run(config=config, input=source, target=target, mask=MaskConfig())
+    task = task_facts(run)
+    table = task.table.set_index("architecture")
+    two, gpt = table.loc["encoder-decoder"], table.loc["gpt"]
+    assert task.parameters == two["parameters"] / gpt["parameters"] > 1
+    assert task.flops == sum(two[["reading", "writing"]]) / sum(gpt[["reading", "writing"]])
+    facts = architecture_facts(run, task, Architecture.GPT)
+    assert facts.parameters == gpt["parameters"] and facts.flops_per_token == gpt["per_token"]
+    assert len(facts.labels) == len(facts.codes) == S + N_DRAWN
+    assert len(architecture_facts(run, task, Architecture.ENCODER).labels) == S

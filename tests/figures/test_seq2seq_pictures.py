@@ -9,9 +9,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from blocks.inspection.architectures import KINDS, who_sees_whom
+from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts, who_sees_whom
 from blocks.inspection.missing_source import HiddenFacts, WaysFacts
 from blocks.inspection.search import CandidateFacts, SearchFacts
+from blocks.model.kinds import Architecture
 from blocks.text.beam import BeamConfig
 from pages.panels.seq2seq import architectures_picture, decoding_picture, missing_picture
 
@@ -47,15 +48,13 @@ CANDIDATES = CandidateFacts(
 )
 BITS = np.array([[0.0, 3.0, 0.1], [1.0, 2.0, 0.5]], dtype=np.float32)
 HIDDEN = HiddenFacts(("given", "球", "given"), BITS, drawn.TOKENS[:3], 1, 1)
-COSTS = pd.DataFrame({"label": ["given"] * 3, "reading": [3, 3, 2], "writing": [1, 2, 3]})
-STACKS = [
-    architectures_picture.Stack(
-        "given", [("given", "attention"), ("given", "feed_forward")], 6, ""
-    ),
-    architectures_picture.Stack(
-        "given", [("given", "attention"), ("given", "cross_attention")], 3, "given"
-    ),
-]
+COSTS = TaskFacts(pd.DataFrame({"reading": [3, 3, 2], "writing": [1, 2, 3]}), 2, 3, 8)
+
+
+def architecture(kind: Architecture) -> ArchitectureFacts:
+    codes = who_sees_whom(kind, 3, 2)
+    labels = drawn.TOKENS[: len(codes)]
+    return ArchitectureFacts(kind, 6, 3, False, codes, labels, 3, 1000, 2e9)
 
 
 def pictures(_) -> Iterator[go.Figure]:
@@ -64,15 +63,13 @@ def pictures(_) -> Iterator[go.Figure]:
     yield decoding_picture.choices(CANDIDATES, _=_)
     yield missing_picture.ways(WaysFacts((1,), np.ones((1, 3)), drawn.TOKENS[:3], 1, None), _=_)
     yield missing_picture.hidden(HIDDEN, _=_)
-    yield architectures_picture.drawing(STACKS, title="given", _=_)
-    yield architectures_picture.drawing(STACKS[:1], title="given", _=_)
     yield architectures_picture.flops(COSTS, _=_)
     for kind in KINDS:
-        codes = who_sees_whom(kind, 3, 2)
-        yield architectures_picture.sees(codes, drawn.TOKENS[: len(codes)], n_source=3, _=_)
+        yield architectures_picture.drawing(architecture(kind), _=_)
+        yield architectures_picture.sees(architecture(kind), _=_)
 
 
-N_PICTURES = 11
+N_PICTURES = 12
 
 
 @pytest.mark.parametrize("place", range(N_PICTURES))
@@ -104,7 +101,7 @@ def test_what_was_put_there_has_its_own_rank():
     picture = decoding_picture.tree(replace(SEARCH, nodes=put), _=drawn.same)
     assert list(picture.layout["xaxis"]["ticktext"]) == ["1", "2", "> 2"]
     dropped = next(trace for trace in picture.data if trace["name"] == "pruned")
-    assert dropped["text"] == (" given #9 −3.00",)
+    assert dropped["text"] == ("\u2002given #9 −3.00",)
     said = picture.data[-1]["hovertext"]
     assert "rank 9 at its step; your choice" in said[2]
     assert "rank 2 at its step; kept" in said[1]
@@ -123,7 +120,7 @@ def test_cells_say_their_bits():
 
 
 def test_cross_attention_joins_the_stacks():
-    paths = [
-        s for s in architectures_picture.drawing(STACKS, title="", _=drawn.same).layout["shapes"]
-    ]
-    assert sum(shape["type"] == "path" for shape in paths) == 1
+    picture = architectures_picture.drawing(
+        architecture(Architecture.ENCODER_DECODER), _=drawn.same
+    )
+    assert sum(shape["type"] == "path" for shape in picture.layout["shapes"]) == 1

@@ -33,7 +33,7 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     at = opened(PAGE, preset=None, text=text)
     assert_works(at)
     assert f"of {len(pair.links)} true links" in told(at)
-    assert "validation sentences" in told(at)
+    assert "validation sentences" in said(at)
     table = alignment_table(at)
     assert table["error, validation"].min() < 0.35 < table["validation, row later"].min()
     rows, columns = tokens_of(at, "alignment_map")

@@ -9,6 +9,7 @@ from said_in import in_both
 
 from blocks.inspection.aligned_heads import HeadsFacts, LinksFacts, Truth
 from blocks.inspection.alignment import Row, Score
+from blocks.inspection.architectures import TaskFacts
 from blocks.inspection.encoder_output import Across, SourceFacts
 from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
 from blocks.inspection.search import AgainstGreedy, CandidateFacts, SearchFacts
@@ -16,7 +17,7 @@ from blocks.inspection.three_attentions import Head, HeadFacts, PaddingFacts, Pi
 from blocks.inspection.two_texts import AttentionKind
 from blocks.observe.run import PaddingSide
 from blocks.text.beam import BeamConfig
-from pages.panels.seq2seq import alignment, attention, decoding, memory, missing
+from pages.panels.seq2seq import alignment, architectures, attention, decoding, memory, missing
 
 SOURCE, TARGET = ("I", "like", "`milk`"), ("[BEGIN]", "我", "喜欢", "牛奶")
 NAN = np.nan
@@ -109,7 +110,21 @@ WAYS = WaysFacts(
     seed=None,
 )
 HIDDEN = HiddenFacts(SOURCE, np.array([[0.5, 2.0], [0.1, 0.3]]), ("我", "他"), 0, 0)
+COSTS = pd.DataFrame(
+    {
+        "architecture": ["encoder", "gpt", "encoder-decoder"],
+        "parameters": [100, 100, 200],
+        "reading": [5, 5, 5],
+        "writing": [0, 5, 7],
+    }
+)
 CASES = [
+    (
+        architectures.says_task,
+        TaskFacts(COSTS, 3, 4, 8),
+        "To read 3 tokens and generate 4, at d_model 8: the encoder–decoder has 2.00 times the "
+        "parameters of the decoder-only model and takes 1.20 times its FLOPs.",
+    ),
     (
         decoding.says_target,
         SEARCH,

@@ -249,8 +249,7 @@ def alignment(run: Run) -> None:
     row, selected = _which_links(run, heads)
     shown = run, *selected, row, shared.pins(run)
     note_on_cross_attention(run)
-    said = says_links(links_facts(*shown)), says_heads(heads)
-    place.info(" ".join(filter(None, said)), icon=":material/lightbulb:")
+    place.info(says_links(links_facts(*shown)), icon=":material/lightbulb:")
     has_best = heads.best_by(row) is not None
     left, right = st.columns([6, 5]) if has_best else (st.container(), None)
     with left:
@@ -273,7 +272,7 @@ def alignment(run: Run) -> None:
             key="aligned_heads",
             on_click=_open_aligned,
         )
-        note(says_table(heads))
+        note(f"{says_heads(heads)} {says_table(heads)}")
     heads_table(heads)
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
 from pages.figures.theme import (
     BEFORE,
     CROSS_ATTENTION,
@@ -30,6 +32,13 @@ DRAWN, LABELS = 300, 16
 ROW, BOTTOM = 58, 44
 
 
+NAMES = {
+    Architecture.ENCODER: N_("Encoder-only"),
+    Architecture.GPT: N_("Decoder-only"),
+    Architecture.ENCODER_DECODER: N_("Encoder–decoder"),
+}
+
+
 class Stack(NamedTuple):
     """A stack of equal layers: what goes in, its parts from below (label, role), what comes out."""
 
@@ -39,20 +48,42 @@ class Stack(NamedTuple):
     writes: str
 
 
-def drawing(stacks: Sequence[Stack], *, title: str, _: Translate) -> Picture:
+def stacks(facts: ArchitectureFacts, _: Translate) -> list[Stack]:
+    """What is drawn."""
+    both = (_("bidirectional self-attention"), "attention")
+    masked = (_("masked self-attention"), "attention")
+    cross = (_("cross-attention"), "cross_attention")
+    wide = [] if facts.attention_only else [(_("feed-forward"), "feed_forward")]
+    next_token = _("logits of the next token")
+    match facts.kind:
+        case Architecture.ENCODER:
+            all_tokens = _("logits at every token")
+            return [Stack(_("source"), (both, *wide), facts.n_layers, all_tokens)]
+        case Architecture.GPT:
+            text = _("source, then target")
+            return [Stack(text, (masked, *wide), facts.n_layers, next_token)]
+        case _:
+            parts = (masked, cross, *wide)
+            return [
+                Stack(_("source"), (both, *wide), facts.n_layers, ""),
+                Stack(_("target so far"), parts, facts.n_decoder_layers, next_token),
+            ]
+
+
+def drawing(facts: ArchitectureFacts, *, _: Translate) -> Picture:
     """One stack or two; of two the first one's output is read by cross-attention of the second."""
-    width = 4.2
-    centers = [WIDE / 2] if len(stacks) == 1 else [2.4, 7.6]
+    found, width = stacks(facts, _), 4.2
+    centers = [WIDE / 2] if len(found) == 1 else [2.4, 7.6]
     shapes, notes = [], []
-    for center, stack in zip(centers, stacks, strict=True):
+    for center, stack in zip(centers, found, strict=True):
         drawn = _stack(stack, center, width, _)
         shapes += drawn[0]
         notes += drawn[1]
-    if len(stacks) == 2:
-        shapes += _handed_over(stacks, centers, width)
+    if len(found) == 2:
+        shapes += _handed_over(found, centers, width)
     return figure(
-        [{"type": "scatter", "x": [0], "y": [0], "mode": "markers", "opacity": 0}],
-        title=title,
+        [{"type": "scatter", "x": [0], "y": [0], "mode": "markers", "marker": {"opacity": 0}}],
+        title=_(NAMES[facts.kind]),
         height=TITLE + DRAWN,
         margin=(TITLE, 4),
         xaxis={**HIDDEN_AXIS, "range": [0, WIDE]},
@@ -125,24 +156,21 @@ def _text(x: float, y: float, text: str, **more: Any) -> dict[str, Any]:
     return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": 10}, **more}
 
 
-def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translate) -> Picture:
-    """Who may see whom: a row each that reads, a column each that is read.
-
-    `codes`: one byte a cell; `labels`: the tokens, those of the source first.
-    """
-    n, room = len(codes), label_room(labels)
+def sees(facts: ArchitectureFacts, *, _: Translate) -> Picture:
+    """Who may see whom: a row each that reads, a column each that is read."""
+    n, room = len(facts.codes), label_room(facts.labels)
     ends = [-0.5, n - 0.5]
     line = {"color": RESIDUAL, "width": 1.5}
-    split = n_source - 0.5
-    is_split = n > n_source
+    split = facts.n_source - 0.5
+    is_split = n > facts.n_source
     shapes = [
         {"type": "line", "x0": split, "x1": split, "y0": -0.5, "y1": n - 0.5, "line": line},
         {"type": "line", "x0": -0.5, "x1": n - 0.5, "y0": split, "y1": split, "line": line},
     ]
-    ticks = {**token_ticks(labels, LABELS), "tickfont": {"size": 10}}
+    ticks = {**token_ticks(facts.labels, LABELS), "tickfont": {"size": 10}}
     gap = 1 if n <= 2 * LABELS else 0
     return figure(
-        [weight_map(codes, _, showscale=False, xgap=gap, ygap=gap)],
+        [weight_map(facts.codes, _, showscale=False, xgap=gap, ygap=gap)],
         title=_("Who attends to whom"),
         height=TITLE + room + 280,
         margin=(TITLE + room, 24),
@@ -163,12 +191,9 @@ def sees(codes: np.ndarray, labels: Sequence[str], *, n_source: int, _: Translat
     )
 
 
-def flops(table: pd.DataFrame, *, _: Translate) -> Picture:
-    """What a task costs: reading the source and writing the target.
-
-    `table`: label, reading, writing, a row an architecture.
-    """
-    labels = [plain(label) for label in table["label"]]
+def flops(facts: TaskFacts, *, _: Translate) -> Picture:
+    """What a task costs: reading the source and writing the target, a bar an architecture."""
+    table, labels = facts.table, [plain(_(NAMES[kind])) for kind in KINDS]
     bars = [
         _cost(table["reading"], labels, _("reading the source"), PART_COLORS["attention"]),
         _cost(table["writing"], labels, _("generating the target"), EMBEDDING),

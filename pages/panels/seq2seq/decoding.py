@@ -230,8 +230,8 @@ def how_it_is_written(here: Standing) -> None:
         if text := " ".join(facts.text.split()):
             st.markdown(f"### {chips.literally(text)}")
         st.markdown(target_chips(facts), help=legend())
-        for said_of_source in inputs.source_notes():
-            st.caption(f":material/content_cut: {said_of_source}")
+        if left_out := " ".join(inputs.source_notes()):
+            st.caption(f":material/content_cut: {left_out}")
     if said_of_mask := mask_note(run):
         note(said_of_mask)
     left, right = columns([7, 5])

@@ -34,6 +34,7 @@ LOOKS = {
     "dropped": ("circle-open", BEFORE),
 }
 CHOICE = 27
+CLEAR = "\u2002"  # of the ring around what is chosen
 
 
 def tree(facts: SearchFacts, *, _: Translate) -> Picture:
@@ -145,7 +146,7 @@ def _label(row: Any, columns: int) -> str:
     """The token, its rank where its column does not say it, its log-probability where it fits."""
     rank = f" #{row.step_rank}" if row.is_put else ""
     if columns <= FEW:
-        return f" {token_label(row.label)}{rank} {_short(row.token_log_prob)}"
+        return f"{CLEAR}{token_label(row.label)}{rank} {_short(row.token_log_prob)}"
     return token_label(row.label, 7 if columns <= SOME else 5) + rank
 
 
