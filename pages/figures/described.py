@@ -11,6 +11,7 @@ from pages.figures.signed import most_of, values_of
 from pages.figures.theme import Picture, Translate
 
 SAID = "said"  # in the meta of a trace: what it shows that no axis tells
+HEADING = "heading"  # in the same place: the title that stands above its axes
 STOPS = ".。"
 FEW = 8  # values that are said one by one
 TAG = re.compile("<[^>]*>")
@@ -47,9 +48,14 @@ def _titles(layout: Part, letter: str) -> list[str]:
 
 
 def _name(trace: Part, axis: Part, titles: list[str], _: Translate) -> str:
-    """What a trace is called; and its axis, where it has no name or there are several axes."""
-    name, title = _plain(trace.get("name") or ""), _title(axis)
-    if name and title and len(titles) > 1:
+    """What a trace is called; and its axis, where it has no name or there are several axes.
+
+    Where a title stands above its axes as a heading, the trace has it in its `meta`.
+    """
+    name = _plain(trace.get("name") or "")
+    heading = _plain((trace.get("meta") or {}).get(HEADING) or "")
+    title = heading or _title(axis)
+    if name and title and (heading or len(titles) > 1):
         return _(", ").join((name, title))
     return name or title
 
@@ -59,14 +65,15 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Marks that only wait for the cursor are not; numbers written in cells are their colours."""
-    return (trace.get("marker") or {}).get("opacity") != 0 and trace.get("mode") != "text"
+    """Not marks that only wait for the cursor, numbers in cells (their colors), a nameless band."""
+    is_band = trace.get("fill") == "toself" and not trace.get("name")
+    is_text = trace.get("mode") == "text"
+    return not (is_band or is_text) and (trace.get("marker") or {}).get("opacity") != 0
 
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     if trace.get("type") == "heatmap":
-        name = _plain(trace.get("name") or "") or _title(trace.get("colorbar") or {})
-        yield from _reach(name or _("colors"), _values(trace), {}, _)
+        yield from _cells(trace, _)
         return
     along, value = "yx" if trace.get("orientation") == "h" else "xy"
     places, found = trace.get(along), trace.get(value)
@@ -92,6 +99,17 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
         yield _named(name, "; ".join(listed), _)
 
 
+def _cells(heatmap: Part, _: Translate) -> Iterator[str]:
+    """From where to where the values go; where the scale has words, its ends."""
+    bar = heatmap.get("colorbar") or {}
+    name = _plain(heatmap.get("name") or "") or _title(bar) or _("colors")
+    texts = bar.get("ticktext") or []
+    if all(NUMBER.fullmatch(text) for text in texts):
+        yield from _reach(name, _values(heatmap), {}, _)
+    elif heatmap.get("showscale", True):
+        yield _named(name, _("{least} to {most}").format(least=texts[0], most=texts[-1]), _)
+
+
 def _values(heatmap: Part) -> np.ndarray:
     """What its colors stand for, NaN where masked: codes are read off the scale beside them."""
     z, bar = np.asarray(heatmap["z"]), heatmap.get("colorbar") or {}
@@ -100,7 +118,7 @@ def _values(heatmap: Part) -> np.ndarray:
     if (most := most_of(heatmap)) is not None:
         return values_of(z, most)
     ticks, texts = bar.get("tickvals") or [], bar.get("ticktext") or []
-    if not texts or not all(NUMBER.fullmatch(text) for text in texts):
+    if not texts:
         return z.astype(float)
     slope = (float(texts[-1]) - float(texts[0])) / (ticks[-1] - ticks[0])
     return np.where(z < ticks[0], np.nan, float(texts[0]) + slope * (z - float(ticks[0])))

@@ -3,7 +3,7 @@
 import numpy as np
 from drawn import marked, same
 
-from pages.figures.described import described
+from pages.figures.described import HEADING, described
 from pages.figures.signed import signed_map
 from pages.figures.theme import figure
 from pages.figures.weights import codes, weight_map
@@ -82,3 +82,16 @@ def test_numbers_in_cells_are_not_said_by_the_places_where_they_stand():
     cells = {"type": "heatmap", "z": [[0.5, 1], [2, 3]], "colorbar": {"title": {"text": "bits"}}}
     written = {"type": "scatter", "mode": "text", "x": [0, 1], "y": [0, 1], "text": [".5", "3"]}
     assert described(figure([cells, written]), _=same) == "bits: 0.5 to 3."
+
+
+def test_a_heading_above_its_axes_names_them_and_a_band_is_its_curve():
+    band = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 9], "fill": "toself"}
+    said = described(figure([bars(meta={HEADING: "entropy"}), {**band, "meta": {HEADING: "entropy"}}]), _=same)
+    assert said == "dead, entropy: 0 0.25."
+
+
+def test_cells_whose_scale_has_words_are_said_by_its_ends():
+    bar = {"title": {"text": "weight"}, "ticktext": ["none", "some", "all"]}
+    cells = {"type": "heatmap", "z": [[0, 250]], "colorbar": bar}
+    assert described(figure([cells]), _=same) == "weight: none to all."
+    assert described(figure([{**cells, "showscale": False}]), _=same) == ""

@@ -1,0 +1,52 @@
+"""The marks that pictures of curves share: lines, bands around them, levels and uprights."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from pages.figures.theme import BEFORE, faint
+
+
+def line(x: Iterable[float], y: Iterable[float], **more: Any) -> dict[str, Any]:
+    """A curve; `more` says how it looks and what it is called. Packed arrays stay packed."""
+    x, y = (values if isinstance(values, np.ndarray) else list(values) for values in (x, y))
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, **more}
+
+
+def band(
+    x: Iterable[float], low: Iterable[float], high: Iterable[float], color: str, **more: Any
+) -> dict[str, Any]:
+    """The ground between two curves, which says nothing under the cursor."""
+    places = list(x)
+    return {
+        **line([*places, *places[::-1]], [*high, *list(low)[::-1]]),
+        "fill": "toself",
+        "fillcolor": faint(color, 0.2),
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        **more,
+    }
+
+
+def dashed(color: str = BEFORE, *, dash: str = "dash") -> dict[str, Any]:
+    """What a curve is compared with."""
+    return {"color": color, "width": 1.5, "dash": dash}
+
+
+def level(y: float, **more: Any) -> dict[str, Any]:
+    """A dashed line across the picture."""
+    across = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+    return {"type": "line", **across, "line": dashed(), **more}
+
+
+def upright(x: float, **more: Any) -> dict[str, Any]:
+    """A dashed line from the foot of the picture to its head."""
+    place = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "line", **place, "line": dashed(), **more}
+
+
+def level_name(y: float, text: str, **more: Any) -> dict[str, Any]:
+    """What a level is, at its left end; `y` as the axis has it: of a logarithmic one its power."""
+    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yanchor": "bottom"}
+    return {**place, "text": text, "showarrow": False, **more}
