@@ -7,29 +7,19 @@ from blocks.model.placements import possible_placements
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.normalization import axes, shared
-from pages.panels.normalization.axes import (
-    draw_axes,
-    draw_features,
-    draw_tokens,
-    what_norms_see,
-    what_they_depend_on,
-)
-from pages.panels.normalization.depth import (
-    how_it_scales,
-    the_trained_layers,
-    what_depth_does,
-    which_stacks,
-)
-from pages.panels.normalization.placements import draw_patterns, draw_spreads, where_it_stands
+from pages.panels.normalization import axes, placements
+from pages.panels.normalization.axes import layer_and_stage, what_norms_see, what_they_depend_on
+from pages.panels.normalization.depth import what_depth_does
+from pages.panels.normalization.layers import the_trained_layers
+from pages.panels.normalization.placements import where_it_stands
 from pages.panels.normalization.race import who_learns
-from pages.panels.normalization.shared import shown_norm_input
+from pages.panels.normalization.stacks import stack_choice
+from pages.panels.normalization.theory import how_it_scales
 from pages.ui import labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.views import layer_choice
 
 TITLE = N_("Norms: what they do for depth")
 
@@ -44,58 +34,40 @@ def main() -> None:
     close_page(TITLE)
 
 
-def three_norms(run: Run) -> None:
-    """What each norm does to the values of one layer."""
-    what_norms_see(run, labelled.selected_layer(run))
-
-
-def what_depends(run: Run) -> None:
-    """What the output of a token depends on, in one layer."""
-    what_they_depend_on(run, labelled.selected_layer(run))
-
-
-def layer_and_stage(run: Run) -> None:
-    """Which layer, and which stage of it the norms are given."""
-    layer_choice(run)
-    axes.norm_input(run, labelled.selected_layer(run))
-
-
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep; depth has its table under its picture."""
-    layer = labelled.selected_layer(run)
-    stage, token = shown_norm_input(run, layer), labelled.pinned_token(run)
-    shown = run, shared.shown_layer(run), labelled.selected_head(run)
-    names = possible_placements(run.config)
-    found = shared.compared(run, layer, stage)
+    norms, token = (run, *axes.selection(run)), labelled.pinned_token(run)
+    n_placements = len(possible_placements(run.config))
+    where = run, placements.shown_layer(run), labelled.selected_head(run), n_placements
+    facts = axes.norm_facts(*norms)
     frames = {
-        "norms_per_token": found.per_token,
-        "norms_per_feature": found.per_feature,
-        "norms_dependence": found.dependence,
-        "placements": shared.all_placements(*shown),
+        "norms_per_token": facts.per_token,
+        "norms_per_feature": facts.per_feature,
+        "norms_dependence": facts.dependence,
+        "placements": placements.placement_facts(*where).moments.reset_index(),
     }
     figures = [
-        drawn(draw_axes, run, token),
-        drawn(draw_tokens, run, layer, stage, token),
-        drawn(draw_features, run, layer, stage),
-        drawn(draw_spreads, *shown, names),
-        drawn(draw_patterns, *shown, names, token),
+        drawn(axes.draw_cells, run, token),
+        drawn(axes.draw_tokens, *norms, token),
+        drawn(axes.draw_features, *norms),
+        drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
+        drawn(placements.draw_patterns, *where, token),
     ]
     take_away(run.config, frames, figures, words.take_away_caption(run))
 
 
 PANELS = (
-    Panel("race", N_("Which one learns?"), who_learns, fields=("norm_kind", "activation")),
     Panel(
         "norms",
         N_("What does a norm do?"),
-        three_norms,
+        what_norms_see,
         layer_and_stage,
         fields=("norm_kind", "norm_affine", "d_model", "training"),
     ),
     Panel(
         "dependence",
         N_("Do others matter?"),
-        what_depends,
+        what_they_depend_on,
         layer_and_stage,
         fields=("norm_kind", "training"),
     ),
@@ -109,16 +81,17 @@ PANELS = (
         "depth",
         N_("What does depth do?"),
         what_depth_does,
-        which_stacks,
+        stack_choice,
         fields=("norm_placement", "norm_kind", "residual", "initialization"),
     ),
     Panel(
         "theory",
         N_("Does theory hold?"),
         how_it_scales,
-        which_stacks,
+        stack_choice,
         fields=("norm_placement", "norm_kind", "residual"),
     ),
+    Panel("race", N_("Which one learns?"), who_learns, fields=("norm_kind", "activation")),
     Panel(
         "layers",
         N_("Its own layers"),

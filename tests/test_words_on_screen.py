@@ -28,7 +28,7 @@ NO_WORDS = re.compile(
 # A text that is read, and a task with the model that has learned it.
 NO_SCREEN = (
     "pages/ui/fields.py: the small robot",
-    "pages/panels/normalization/depth_facts.py: sorting",
+    "pages/panels/normalization/layers.py: sorting",
 )
 
 

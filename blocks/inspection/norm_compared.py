@@ -16,8 +16,9 @@ from blocks.model.models import Model
 from blocks.model.normalization import BatchNorm, LayerNorm, Norm, RMSNorm, at_least_float32
 from blocks.model.probe import Probe
 from blocks.model.randomness import generator
-from blocks.observe.recording import record
+from blocks.observe.recording import Recording, record
 from blocks.observe.run import Run
+from blocks.observe.wiring import PartKind, wiring
 
 NORMS: Mapping[NormKind, type[Norm]] = {
     NormKind.LAYER_NORM: LayerNorm,
@@ -25,8 +26,111 @@ NORMS: Mapping[NormKind, type[Norm]] = {
     NormKind.BATCH_NORM: BatchNorm,
 }
 INPUT, TRAINING, EVALUATION = "input", "batchnorm_training", "batchnorm_evaluation"
+CHANGES = ("batch", "padding", "mode")
 UPDATES = (0, 1, 10, 100)
 N_PADDING = 4
+
+
+@dataclass(frozen=True)
+class NormInput:
+    """The tensor that a norm reads: (batch, seq, d_model), each sequence with the same padding."""
+
+    batch: int
+    labels: tuple[str, ...]
+    d_model: int
+    padding_per_sequence: int
+
+    @property
+    def seq_len(self) -> int:
+        """Tokens of a sequence, padding included."""
+        return len(self.labels)
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens of all sequences."""
+        return self.batch * self.seq_len
+
+    @property
+    def n_padding(self) -> int:
+        """How many of them are padding."""
+        return self.batch * self.padding_per_sequence
+
+
+def norm_input(run: Run) -> NormInput:
+    """What the norms of a run read."""
+    batch, _seq_len = run.input.shape
+    return NormInput(batch, run.input.labels, run.config.d_model, run.input.n_padding)
+
+
+def norm_stages(run: Run, layer: int) -> tuple[str, ...]:
+    """The stages that the norms of a layer read; without a norm, the streams one could read."""
+    steps = wiring(run.config, layer)
+    read = (step.reads[0] for step in steps if step.part is PartKind.NORM)
+    streams = (step.stage for step in steps if step.stage in ("resid_pre", "resid_mid"))
+    return tuple(dict.fromkeys(read)) or tuple(streams)
+
+
+@dataclass(frozen=True, eq=False)
+class NormFacts:
+    """The three norms on what one norm of a run reads; frames as the functions here make them.
+
+    `has_others`, `has_padding`: whether the run has other sequences, and padding, of its own.
+    """
+
+    labels: tuple[str, ...]
+    per_token: pd.DataFrame
+    per_feature: pd.DataFrame
+    dependence: pd.DataFrame
+    running: pd.DataFrame
+    has_others: bool
+    has_padding: bool
+
+    def token_stds(self, norm: str) -> tuple[float, float]:
+        """The least and the largest standard deviation of a token that leaves this norm."""
+        return _ends(self.per_token, norm)
+
+    def feature_stds(self, norm: str) -> tuple[float, float]:
+        """The same of a feature, over all tokens."""
+        return _ends(self.per_feature, norm)
+
+    def largest_mean(self, norm: str) -> float:
+        """The largest |mean| of a token that leaves this norm."""
+        found = self.per_token
+        return float(found["mean"][found["norm"] == norm].abs().max())
+
+    @property
+    def change_per_token(self) -> float:
+        """How far other tokens move a token that leaves LayerNorm or RMSNorm."""
+        kinds = self.dependence["norm"].isin([NormKind.LAYER_NORM, NormKind.RMS_NORM])
+        return float(self.dependence.loc[kinds, list(CHANGES)].to_numpy().max())
+
+    @property
+    def change_in_batch(self) -> Mapping[str, float]:
+        """How far each of CHANGES moves what leaves BatchNorm in training mode."""
+        found = self.dependence[self.dependence["norm"] == TRAINING]
+        return {change: float(found[change].iloc[0]) for change in CHANGES}
+
+
+def _ends(table: pd.DataFrame, norm: str) -> tuple[float, float]:
+    found = table["std"][table["norm"] == norm]
+    return float(found.min()), float(found.max())
+
+
+def norm_facts(run: Run, model: Model, seen: Recording, layer: int, stage: str) -> NormFacts:
+    """What each norm makes of a stage of this run, and what that depends on."""
+    x, eps = seen.tensor(stage, layer), run.config.norm.norm_eps
+    around = surroundings(run, model, x, f"layers.{layer}.{stage}")
+    left = outputs(x, eps)
+    has_others, has_padding = around.is_own
+    return NormFacts(
+        run.input.labels,
+        per_token(left),
+        per_feature(left),
+        dependence(around, eps),
+        running(around.x, eps),
+        has_others,
+        has_padding,
+    )
 
 
 def plain_norm(kind: NormKind, d_model: int, eps: float, device: torch.device) -> Norm:
@@ -155,7 +259,7 @@ def dependence(around: Surroundings, eps: float) -> pd.DataFrame:
             rows.append(torch.stack([_largest_change(alone, other) for other in changed]))
     numbers = torch.stack(rows).cpu().numpy()
     names = [str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM), TRAINING, EVALUATION]
-    return pd.DataFrame(numbers, columns=["batch", "padding", "mode"]).assign(norm=names)
+    return pd.DataFrame(numbers, columns=list(CHANGES)).assign(norm=names)
 
 
 def _largest_change(one: Tensor, other: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """A model's weights with another norm placement."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,8 @@ from blocks.observe.run import Run
 
 LARGEST_WHOLE = 30_000_000
 SMALLEST_SHOWN = 1e-3
+FAR_APART = 6.0
+MOMENTS = ("mean", "std", "min", "max", "rms")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,60 @@ class Placed:
     spread: pd.DataFrame | None
     sizes: pd.DataFrame | None
     codes: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacementFacts:
+    """One layer and one of its heads in several placements of the norm; `own`: the run's."""
+
+    layer: int
+    head: int
+    own: str
+    placed: Mapping[str, Placed]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The placements, in the order in which they are drawn."""
+        return tuple(self.placed)
+
+    @property
+    def moments(self) -> pd.DataFrame:
+        """One row a placement: its name as the index, the moments of all values."""
+        rows = {name: found.moments for name, found in self.placed.items()}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("placement")
+
+    @property
+    def differences(self) -> pd.DataFrame | None:
+        """How far the moments are from those of the run's own placement, where it is among them."""
+        table = self.moments
+        return table - table.loc[self.own] if self.own in table.index else None
+
+    @property
+    def sizes(self) -> dict[str, float]:
+        """The RMS of all values in each placement, the largest first; finite ones only."""
+        rms = self.moments["rms"]
+        return rms[np.isfinite(rms)].sort_values(ascending=False, kind="stable").to_dict()
+
+    @property
+    def overflowing(self) -> tuple[str, ...]:
+        """The placements in which values are not finite."""
+        return tuple(name for name in self.placed if name not in self.sizes)
+
+    @property
+    def is_far_apart(self) -> bool:
+        """Whether one axis of values would show one placement only."""
+        drawn = (found for found in self.placed.values() if found.spread is not None)
+        stds = [found.moments["std"] for found in drawn]
+        return bool(stds) and max(stds) > FAR_APART * min(stds)
+
+    @property
+    def spreads(self) -> dict[str, pd.DataFrame]:
+        """How the values are spread, of their sizes where the placements are far apart."""
+        tables = {
+            name: found.sizes if self.is_far_apart else found.spread
+            for name, found in self.placed.items()
+        }
+        return {name: table for name, table in tables.items() if table is not None}
 
 
 def placement_run(run: Run) -> Run:

@@ -1,5 +1,6 @@
 """A stack of layers that is built only to be measured: how deep, how wide, and with which loss."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,18 +10,87 @@ from torch.nn import functional as F  # noqa: N812
 from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
 from blocks.inspection.depth import DepthPass, LossOf, measure_depth
+from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import training_mode
 from blocks.model.faults import N_, Fault
 from blocks.model.kinds import Architecture, NormPlacement, PositionKind
 from blocks.model.models import build
 from blocks.model.normalization import at_least_float32, build_norm
+from blocks.model.placements import placed
 from blocks.model.probe import Probe
 from blocks.model.randomness import generator
+from blocks.observe.recording import Recording
+from blocks.observe.run import Run
 
 N_CLASSES = 64
 DEPTHS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+MOST_SEQUENCES = 4
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack to measure: the run whose layers it has, how deep, how wide, how it is drawn."""
+
+    run: Run
+    placement: str
+    n_layers: int
+    width: int
+    initialization: str
+    seed: int
+
+    @property
+    def config(self) -> ModelConfig:
+        """What is built."""
+        config = placed(self.run.config, self.placement)
+        return stack_config(
+            config,
+            n_layers=self.n_layers,
+            width=self.width,
+            initialization=self.initialization,
+        )
+
+    @property
+    def reads_own_stream(self) -> bool:
+        """Whether it is as wide as the run, so that it can read what its first layer reads."""
+        return self.width >= self.run.config.d_model
+
+    @property
+    def n_tokens(self) -> int:
+        """How many tokens go in, padding included."""
+        batch, seq_len = self.run.input.shape
+        return min(batch, MOST_SEQUENCES) * seq_len
+
+    def fault(self, budget: int) -> Fault | None:
+        """What forbids it within `budget` bytes, with the nearest that fits."""
+        batch, seq_len = self.run.input.shape
+        return stack_memory_fault(
+            self.config,
+            batch=min(batch, MOST_SEQUENCES),
+            seq_len=seq_len,
+            dtype=devices.DTYPES[self.run.dtype],
+            budget=budget,
+        )
+
+    def measure(self, seen: Recording) -> DepthPass:
+        """Measure one pass forward and back, on what entered the run's first layer.
+
+        A narrower stack reads vectors of the run's words. The stack is gone afterwards.
+        """
+        run = self.run
+        if self.reads_own_stream:
+            x = seen.tensor("resid_pre", 0)
+        else:
+            x = run.input.vectors(self.width, run.seed)
+            x = x.to(run.device, devices.DTYPES[run.dtype])
+        mask = run.build_mask()
+        if mask is not None and mask.dim() > 2:
+            mask = mask[:MOST_SEQUENCES]
+        is_token = run.input.is_token()[:MOST_SEQUENCES]
+        return measure_stack(
+            self.config, x[:MOST_SEQUENCES], mask, is_token=is_token, seed=self.seed
+        )
 
 
 def stack_config(config: ModelConfig, *, n_layers: int, width: int, **more: Any) -> ModelConfig:

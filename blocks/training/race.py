@@ -4,7 +4,11 @@ Everything else is the same: weights by name from one seed, batches, learning ra
 Xiong et al. 2020, section 4: post-norm needs a warm-up, pre-norm does not.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log
+
+import pandas as pd
 
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, Initialization, PositionKind
@@ -28,6 +32,9 @@ RECIPE = Recipe(
     n_eval_batches=1,
     eval_every=N_UPDATES,
 )
+SMOOTH = 10  # updates that a curve is the mean of
+STUCK = 0.85 * GUESS
+SHALLOW, DEEP = 4, 12
 SIZES = {
     "architecture": Architecture.GPT,
     "d_model": 64,
@@ -59,3 +66,45 @@ def race_spec(
     return TrainingSpec(
         config=placed(narrow, placement), task=TASK, recipe=recipe, seed=seed, device=device
     )
+
+
+@dataclass(frozen=True, eq=False)
+class RaceFacts:
+    """How far each placement has learned after equally many updates.
+
+    `spec`: of the first of them; `curves`: placement, update (from 1), and loss in nats, as the
+    mean of the last few; `losses`: the last of each; `diverged`: those whose loss is not finite.
+    """
+
+    spec: TrainingSpec
+    n_updates: int
+    n_planned: int
+    curves: pd.DataFrame
+    losses: tuple[tuple[str, float], ...]
+    diverged: tuple[str, ...]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all updates are made."""
+        return self.n_updates >= self.n_planned
+
+    @property
+    def stuck(self) -> tuple[str, ...]:
+        """Those that are hardly better than guessing."""
+        return tuple(name for name, loss in self.losses if not loss < STUCK)
+
+
+def race_facts(
+    names: Sequence[str], losses: Sequence[Sequence[float]], spec: TrainingSpec, n_updates: int
+) -> RaceFacts:
+    """What the losses of each placement, update by update, show after `n_updates`."""
+    table = pd.concat(
+        pd.DataFrame({"placement": name, "update": range(1, len(found) + 1), "loss": found})
+        for name, found in zip(names, losses, strict=True)
+    )
+    mean = table.groupby("placement", sort=False)["loss"].rolling(SMOOTH, min_periods=1).mean()
+    table = table.assign(loss=mean.to_numpy()).reset_index(drop=True)
+    last = table.drop_duplicates("placement", keep="last")
+    diverged = (n for n, found in zip(names, losses, strict=True) if len(found) < n_updates)
+    ends = tuple(zip(last["placement"], last["loss"], strict=True))
+    return RaceFacts(spec, n_updates, N_UPDATES, table, ends, tuple(diverged))

@@ -1,9 +1,22 @@
 """Colours and dashes of the curves that compare norms and placements: always the same one."""
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from typing import Any
 
-from pages.figures.theme import BEFORE, HELD_OUT, LEARNED, NORM, RESIDUAL, TITLE_AND_LEGEND, plain
+from pages.figures.theme import (
+    BEFORE,
+    EDGE,
+    HELD_OUT,
+    LEARNED,
+    NORM,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+)
 
 SHORT_LEGEND = 3
 NORM_LINES: dict[str, dict[str, Any]] = {
@@ -36,6 +49,38 @@ DASHES = {
 def placement_line(placement: str) -> dict[str, Any]:
     """How the curve of a placement is drawn, told apart without colour too."""
     return {"color": PLACEMENT_COLORS[placement], "width": 2.5, "dash": DASHES[placement]}
+
+
+def training_losses(
+    traces: Sequence[dict[str, Any]],
+    *,
+    title: str,
+    n_updates: int,
+    guess: float,
+    room: int = TITLE_AND_LEGEND,
+    _: Translate,
+) -> Picture:
+    """Losses of several models over their updates, with room for all `n_updates` from the start.
+
+    `guess`, the loss of guessing at random, is a dashed level.
+    """
+    loss_axis = {"title": {"text": _("loss (nats)")}, "range": [0, 1.25 * guess]}
+    return figure(
+        traces,
+        title=title,
+        height=360,
+        margin=(room, EDGE),
+        **legend(),
+        xaxis={"title": {"text": _("step")}, "range": [0, n_updates], "fixedrange": True},
+        yaxis={**loss_axis, "fixedrange": True},
+        **guess_level(guess, n_updates, label=_("random guess")),
+    )
+
+
+def step_hover(name: str, _: Translate) -> str:
+    """The words under the cursor on one of these curves."""
+    said = _("step {n}: {loss} nats").format(n="%{x}", loss="%{y:.2f}")
+    return f"{plain(name)}<br>{said}<extra></extra>"
 
 
 def guess_level(guess: float, last: float, *, label: str) -> dict[str, Any]:

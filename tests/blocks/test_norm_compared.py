@@ -14,6 +14,9 @@ from blocks.inspection.norm_compared import (
     UPDATES,
     Surroundings,
     dependence,
+    norm_facts,
+    norm_input,
+    norm_stages,
     normalised,
     outputs,
     per_feature,
@@ -103,3 +106,22 @@ def test_a_batch_with_padding_is_its_own_company():
     assert found.is_own == (True, True)
     assert torch.equal(found.x, seen[:1, 2:]) and torch.equal(found.others, seen[1:, 2:])
     assert torch.equal(found.padding, seen[:1, :2])
+
+
+def test_the_facts_of_a_run_are_the_measures_of_what_its_norm_reads():
+    config = ModelConfig(d_model=D_MODEL, n_heads=2)
+    run = Run(config=config, input=Input(seq_len=5, batch=2), mask=MaskConfig())
+    model = run.build()
+    seen = run.record(model)
+    assert norm_stages(run, 0) == ("resid_pre", "resid_mid")
+    facts = norm_facts(run, model, seen, 0, "resid_mid")
+    layernorm = outputs(seen.tensor("resid_mid", 0), config.norm.norm_eps)[NormKind.LAYER_NORM][0]
+    stds = layernorm.std(dim=-1, correction=0)
+    assert facts.token_stds("layernorm") == pytest.approx(
+        (stds.min().item(), stds.max().item()), rel=1e-5
+    )
+    assert facts.largest_mean(INPUT) > 100 * facts.largest_mean("layernorm")
+    assert facts.feature_stds(TRAINING) == pytest.approx((1, 1), rel=1e-3)
+    assert facts.change_per_token < 1e-3 < facts.change_in_batch["batch"]
+    assert (facts.has_others, facts.has_padding) == (True, False)
+    assert norm_input(run).n_tokens == 10 and norm_input(run).n_padding == 0

@@ -7,7 +7,13 @@ import pytest
 import torch
 from toy import toy
 
-from blocks.inspection.placements import LARGEST_WHOLE, measure_placed, placement_run
+from blocks.inspection.placements import (
+    LARGEST_WHOLE,
+    Placed,
+    PlacementFacts,
+    measure_placed,
+    placement_run,
+)
 from blocks.inspection.tiles import MASKED
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.model.placements import PLACEMENTS, own_placement, placed, possible_placements
@@ -81,3 +87,24 @@ def test_a_large_model_is_represented_by_one_layer():
     assert placement_run(run).weights == "" and placement_run(run).config == run.config
     large = replace(run, config=run.config.replace(d_model=64, vocab_size=LARGEST_WHOLE // 60))
     assert placement_run(large).config == large.config.one_block()
+
+
+def test_the_facts_of_several_placements_name_the_widest_first():
+    sizes = {"pre": 2.0, "post": 1.0, "sandwich": 9.0, "none": float("inf")}
+    found = {
+        name: Placed({"rms": rms, "std": rms}, None, None, np.zeros(0))
+        for name, rms in sizes.items()
+    }
+    facts = PlacementFacts(layer=0, head=0, own="post", placed=found)
+    assert list(facts.sizes) == ["sandwich", "pre", "post"]
+    assert facts.overflowing == ("none",) and not facts.is_far_apart and facts.spreads == {}
+    assert facts.differences["rms"].to_list()[:3] == [1.0, 0.0, 8.0]
+    assert replace(facts, own="parallel").differences is None
+
+
+def test_placements_that_lie_far_apart_are_drawn_by_their_sizes():
+    run = toy_run()
+    narrow = measure_placed(run, "post", 1, 0)
+    wide = replace(narrow, moments={**narrow.moments, "std": 100 * narrow.moments["std"]})
+    facts = PlacementFacts(layer=1, head=0, own="pre", placed={"post": narrow, "none": wide})
+    assert facts.is_far_apart and facts.spreads["none"] is wide.sizes

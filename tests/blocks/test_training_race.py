@@ -7,7 +7,7 @@ import torch
 
 from blocks import ModelConfig, build
 from blocks.model.placements import PLACEMENTS
-from blocks.training.race import GUESS, N_UPDATES, race_spec
+from blocks.training.race import GUESS, N_UPDATES, SMOOTH, race_facts, race_spec
 from blocks.training.racer import Racer, evaluation
 
 RACE = {"n_layers": 2, "learning_rate": 1e-3, "warmup_steps": 0, "seed": 0}
@@ -45,3 +45,14 @@ def test_what_diverges_ends_early():
     racer = Racer(race_spec(ModelConfig(), "none", **steep), evaluation)
     losses = racer.losses(N_UPDATES)
     assert len(losses) < N_UPDATES and racer.is_over and all(map(math.isfinite, losses))
+
+
+def test_the_facts_tell_who_is_stuck_and_who_diverged():
+    spec = race_spec(ModelConfig(), "pre", **RACE)
+    losses = ([3.0] * 10 + [1.0] * 10, [3.2] * 20, [3.0, 9.0])
+    facts = race_facts(("pre", "post", "none"), losses, spec, 20)
+    assert dict(facts.losses) == pytest.approx({"pre": 1.0, "post": 3.2, "none": 6.0})
+    assert facts.stuck == ("post", "none") and facts.diverged == ("none",)
+    assert not facts.is_over and list(facts.curves.columns) == ["placement", "update", "loss"]
+    half = facts.curves.query("placement == 'pre' and update == 15")["loss"]
+    assert half.item() == pytest.approx((5 * 3.0 + 5 * 1.0) / SMOOTH)

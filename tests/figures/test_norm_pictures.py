@@ -5,24 +5,22 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, checked, codes_of, marked, pattern, same, words_that_slipped_by
 
+from blocks.inspection.depth_facts import LayerCurves
+from blocks.inspection.norm_compared import NormFacts, NormInput
+from blocks.inspection.placements import Placed, PlacementFacts
 from blocks.model.placements import PLACEMENTS
 from pages.figures.theme import PINNED
 from pages.panels.normalization import axes_picture, depth_picture, placements_picture
-from pages.panels.normalization.axes_picture import COLORS, OTHER, SHARED, Grid, Shape
+from pages.panels.normalization.axes_picture import COLORS, OTHER, SHARED
 
 NAMES = {name: f"given{i}" for i, name in enumerate(("input", "layernorm", "rmsnorm"))}
 PLACES = {name: f"given{i}" for i, name in enumerate((*PLACEMENTS, "trained", "random"))}
-MEASURES = ("parameter_gradient", "similarity", "stream_norm")
+MEASURES = ("parameter_gradient", "stream_norm", "similarity")
 
 
 def axes(batch: int = 2, pinned: int = 1, _=same):
-    grids = [
-        Grid("given", "given", True),
-        Grid("given", "given", True),
-        Grid("given", "given", False),
-    ]
-    shape = Shape(batch, TOKENS, 16)
-    return axes_picture.shared_cells(grids, shape, pinned=pinned, _=_)
+    shape = NormInput(batch, TOKENS, 16, padding_per_sequence=0)
+    return axes_picture.shared_cells(shape, pinned=pinned, _=_)
 
 
 def curves(n_layers: int = 4, **values: float) -> pd.DataFrame:
@@ -37,13 +35,12 @@ def curves(n_layers: int = 4, **values: float) -> pd.DataFrame:
     return table.assign(least=table["median"] * 0.9, most=table["median"] * 1.1)
 
 
-def panels(table: pd.DataFrame, ghost: pd.DataFrame | None = None, _=same):
-    shown = [
-        depth_picture.Panel(measure, "given", (1.0, "given") if measure == "similarity" else None)
-        for measure in MEASURES
-    ]
-    more = {"n_layers": int(table["layer"].max()), "title": "given"}
-    return depth_picture.panels(table, shown, PLACES, ghost=ghost, _=_, **more)
+def panels(table: pd.DataFrame, before: pd.DataFrame | None = None, _=same):
+    found, ghost = (
+        None if each is None else LayerCurves(int(each["layer"].max()), each, even_bits=2.0)
+        for each in (table, before)
+    )
+    return depth_picture.panels(found, PLACES, title="given", before=ghost, _=_)
 
 
 def outputs(n: int = 5) -> pd.DataFrame:
@@ -56,29 +53,41 @@ def outputs(n: int = 5) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def spread(scale: float) -> pd.DataFrame:
-    return pd.DataFrame({"value": np.linspace(-scale, scale, 9), "density": 1 / scale})
+def norms() -> NormFacts:
+    nothing = pd.DataFrame()
+    return NormFacts(TOKENS, outputs(), outputs(), nothing, nothing, True, True)
+
+
+def placed(codes, *, spread: float = 1.0) -> Placed:
+    table = pd.DataFrame({"value": np.linspace(-spread, spread, 9), "density": 1 / spread})
+    return Placed({"mean": 0.0, "std": spread, "rms": spread}, table, table, codes)
+
+
+def in_placements(*, widest: float = 1.0, codes=None, own: str = "pre") -> PlacementFacts:
+    codes = list(codes_of(pattern(5))) if codes is None else codes
+    found = {
+        name: placed(codes[i], spread=widest if i == 0 else 1.0)
+        for i, name in enumerate(PLACEMENTS)
+    }
+    return PlacementFacts(layer=0, head=0, own=own, placed=found)
 
 
 def all_pictures(_):
-    codes = list(codes_of(pattern(5)))
     last = curves().rename(columns={"layer": "n_layers"}).query("measure == 'stream_norm'")
-    found = {name: spread(i + 1) for i, name in enumerate(PLACEMENTS)}
-    tiles = {"columns": 3, "head": 0, "own": 2, "pinned": 0.5}
     yield axes(_=_)
     yield panels(curves(), curves(), _=_)
-    yield depth_picture.last_gradients(last[last["n_layers"] > 0], PLACES, title="given", _=_)
-    yield axes_picture.of_tokens(outputs(), NAMES, TOKENS, pinned=1, _=_)
-    yield axes_picture.of_features(outputs(), NAMES, _=_)
-    yield placements_picture.spreads(found, PLACES, own="pre", of_sizes=False, _=_)
-    yield placements_picture.spreads(found, PLACES, own="pre", of_sizes=True, _=_)
-    yield placements_picture.patterns(codes, ["given"] * 5, **tiles, _=_)
+    yield depth_picture.last_gradients(last[last["n_layers"] > 0], PLACES, _=_)
+    yield axes_picture.of_tokens(norms(), NAMES, pinned=1, _=_)
+    yield axes_picture.of_features(norms(), NAMES, _=_)
+    yield placements_picture.spreads(in_placements(), PLACES, _=_)
+    yield placements_picture.spreads(in_placements(widest=10.0), PLACES, _=_)
+    yield placements_picture.patterns(in_placements(), PLACES, pinned=0.5, _=_)
 
 
 def test_all_is_legal_for_plotly_and_translated():
     for picture in all_pictures(marked):
         checked(picture)
-        rest = words_that_slipped_by(picture)
+        rest = words_that_slipped_by(picture) - {*axes_picture.NORMS}
         assert rest == set()
 
 
@@ -115,7 +124,7 @@ def test_a_pinned_token_far_behind_is_among_those_drawn():
 
 
 def test_features_stand_in_the_order_of_the_inputs_own():
-    picture = axes_picture.of_features(outputs(), NAMES, _=same)
+    picture = axes_picture.of_features(norms(), NAMES, _=same)
     rms = next(t for t in picture.data if t.yaxis == "y3" and t.legendgroup == "input")
     assert list(rms.y) == sorted(rms.y) and rms.text[0] == "feature 5"
 
@@ -134,11 +143,11 @@ def test_curves_are_drawn_as_given_with_their_band():
 
 def test_gradients_are_logarithmic_and_likeness_never_is():
     layout = panels(curves(similarity=1e-4)).layout
-    assert layout.yaxis.type == "log" and layout.yaxis2.type != "log"
-    assert layout.yaxis3.type != "log"
+    assert layout.yaxis.type == "log" and layout.yaxis3.type != "log"
+    assert layout.yaxis2.type != "log"
     wide = curves(20)
     wide.loc[wide["measure"] == "stream_norm", ["median", "least", "most"]] **= 4
-    assert panels(wide).layout.yaxis3.type == "log"
+    assert panels(wide).layout.yaxis2.type == "log"
 
 
 def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
@@ -154,10 +163,7 @@ def test_what_is_no_number_or_zero_on_a_logarithmic_scale_is_left_out():
     nothing = table.assign(median=0.0, least=0.0, most=0.0)
     assert panels(nothing).layout.yaxis.type != "log"
     empty = table.assign(median=np.nan).rename(columns={"layer": "n_layers"})
-    assert (
-        depth_picture.last_gradients(empty, PLACES, title="given", _=same).layout.yaxis.type
-        == "log"
-    )
+    assert depth_picture.last_gradients(empty, PLACES, _=same).layout.yaxis.type == "log"
 
 
 def test_the_setting_before_is_a_ghost():
@@ -175,14 +181,14 @@ def test_a_logarithmic_axis_has_a_handful_of_ticks(powers: tuple[int, int]):
 def test_theory_is_a_line_of_its_slope():
     table = pd.DataFrame({"placement": "pre", "n_layers": [1, 4, 16], "median": [2.0, 1.5, 1.0]})
     table = table.assign(least=table["median"], most=table["median"])
-    picture = depth_picture.last_gradients(table, PLACES, title="given", _=same)
+    picture = depth_picture.last_gradients(table, PLACES, _=same)
     assert list(picture.data[1].y) == [2.0, 1.0, 0.5]
 
 
 def test_each_placement_has_its_tile_and_the_readers_own_is_outlined():
     codes = [np.full((4, 4), 10 * (i + 1), dtype=np.uint8) for i in range(5)]
-    tiles = {"columns": 3, "head": 0, "own": 4, "pinned": 0.5}
-    picture = placements_picture.patterns(codes, ["given"] * 5, **tiles, _=same)
+    facts = in_placements(codes=codes, own=PLACEMENTS[4])
+    picture = placements_picture.patterns(facts, PLACES, pinned=0.5, _=same)
     z = np.asarray(picture.data[0].z)
     assert [int((z == 10 * (i + 1)).sum()) for i in range(5)] == [16] * 5
     own = next(shape for shape in picture.layout.shapes if shape.type == "rect")

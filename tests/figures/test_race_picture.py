@@ -3,6 +3,7 @@
 import pandas as pd
 from drawn import checked, marked, words_that_slipped_by
 
+from blocks.training.race import GUESS, RaceFacts
 from pages.panels.normalization.race_picture import losses
 
 CURVES = pd.DataFrame(
@@ -12,13 +13,14 @@ NAMES = {"pre": "given1", "post": "given2"}
 
 
 def picture():
-    return losses(CURVES, NAMES, n_updates=100, guess=3.26, _=marked)
+    ends = (("pre", 1.0), ("post", 3.2))
+    return losses(RaceFacts(None, 3, 100, CURVES, ends, ("post",)), NAMES, _=marked)
 
 
 def test_a_curve_a_placement_and_the_level_of_guessing():
     drawn = checked(picture())
     assert [trace["y"] for trace in drawn["data"]] == [(3, 2, 1), (3, 3.2)]
-    assert drawn["layout"]["shapes"][0]["y0"] == 3.26
+    assert drawn["layout"]["shapes"][0]["y0"] == GUESS
     assert drawn["layout"]["xaxis"]["range"] == (0, 100)
 
 

@@ -158,7 +158,7 @@ def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
 
 
 def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
-    monkeypatch.setattr(race, "N_UPDATES", 10)
+    monkeypatch.setattr(race.training, "N_UPDATES", 10)
     at = opened(PAGE, **BLOCK, race_depth=2)
     assert not any("Guessing at random gives" in info.value for info in at.info)
     move(at, "race", True)

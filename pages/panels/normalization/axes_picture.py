@@ -1,11 +1,13 @@
 """What comes out of each norm: mean, standard deviation and RMS, of every token or feature."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from blocks.inspection.norm_compared import NormFacts, NormInput
+from pages.figures import marks
 from pages.figures.series import NORM_LINES
 from pages.figures.theme import (
     HIDDEN_AXIS,
@@ -17,6 +19,7 @@ from pages.figures.theme import (
     Translate,
     faint,
     figure,
+    legend,
     plain,
     small,
     token_label,
@@ -29,43 +32,28 @@ MOST_TOKENS, MOST_TOKENS_OF_SEVERAL = 12, 6
 AXES_GAP, SEQUENCE_GAP = 1.6, 0.7
 ROW, TOP, BOTTOM = 21, 108, 30
 OTHER, SHARED = 1, 2
+NORMS, PER_TOKEN = ("LayerNorm", "RMSNorm", "BatchNorm"), ("LayerNorm", "RMSNorm")
 COLORS = {OTHER: faint(RESIDUAL, 0.24), SHARED: faint(NORM, 0.85)}
 
 
-class Grid(NamedTuple):
-    """One norm: `title` and `note` stand above it; `is_per_token`: rows share, else columns."""
-
-    title: str
-    note: str
-    is_per_token: bool
-
-
-class Shape(NamedTuple):
-    """What the norms read: sizes, and the names of the tokens of each sequence."""
-
-    batch: int
-    tokens: Sequence[str]
-    d_model: int
-
-
-def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Translate) -> Picture:
+def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
     """A grid for each norm: sequences above each other, tokens down, features across.
 
     Coloured are the cells that share their statistics with the first feature of the pinned token
     of the first sequence; as many are drawn as there is room for, the pinned token among them.
     """
-    most = MOST_TOKENS if shape.batch == 1 else MOST_TOKENS_OF_SEVERAL
-    shown = shown_tokens(len(shape.tokens), pinned, most)
-    n_sequences = min(shape.batch, MOST_SEQUENCES)
-    n_features = min(shape.d_model, MOST_FEATURES)
+    most = MOST_TOKENS if facts.batch == 1 else MOST_TOKENS_OF_SEVERAL
+    shown = shown_tokens(facts.seq_len, pinned, most)
+    n_sequences = min(facts.batch, MOST_SEQUENCES)
+    n_features = min(facts.d_model, MOST_FEATURES)
     width, height = n_features + AXES_GAP, len(shown) + SEQUENCE_GAP
     rows = [[i * height + j for j in range(len(shown))] for i in range(n_sequences)]
-    pinned_row = shown.index(pinned)
+    pinned_row, lefts = shown.index(pinned), [i * width for i in range(len(NORMS))]
     cells = [
-        _cells(i * width, rows, n_features, pinned_row if grid.is_per_token else None)
-        for i, grid in enumerate(grids)
+        _cells(left, rows, n_features, pinned_row if norm in PER_TOKEN else None)
+        for left, norm in zip(lefts, NORMS, strict=True)
     ]
-    total = (len(grids) * width - AXES_GAP, n_sequences * height - SEQUENCE_GAP)
+    total = (len(NORMS) * width - AXES_GAP, n_sequences * height - SEQUENCE_GAP)
     return figure(
         [trace for pair in cells for trace in pair],
         title=_("Numbers that share one mean and one variance"),
@@ -79,14 +67,12 @@ def shared_cells(grids: Sequence[Grid], shape: Shape, *, pinned: int, _: Transla
             "showgrid": False,
             "zeroline": False,
             "tickvals": [row for sequence in rows for row in sequence],
-            "ticktext": [token_label(shape.tokens[i], 10) for i in shown] * n_sequences,
+            "ticktext": [token_label(facts.labels[i], 10) for i in shown] * n_sequences,
         },
-        shapes=[
-            outline(i * width - 0.5, pinned_row - 0.5, n_features, 1) for i in range(len(grids))
-        ],
+        shapes=[outline(left - 0.5, pinned_row - 0.5, n_features, 1) for left in lefts],
         annotations=[
-            *(_above(i * width, grid) for i, grid in enumerate(grids)),
-            _below(n_features, shape.d_model, total, _),
+            *(_above(left, norm, facts, _) for left, norm in zip(lefts, NORMS, strict=True)),
+            _below(n_features, facts.d_model, total, _),
         ],
     )
 
@@ -126,10 +112,16 @@ def _squares(places: np.ndarray, kind: int) -> dict[str, Any]:
     }
 
 
-def _above(left: float, grid: Grid) -> dict[str, Any]:
+def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, Any]:
+    """What a norm takes: which statistics, how many of them, each over how many numbers."""
+    n_groups, size = facts.d_model, facts.n_tokens
+    if norm in PER_TOKEN:
+        n_groups, size = size, n_groups
+    statistics = _("mean square") if norm == "RMSNorm" else _("mean, variance")
+    said = _("{n_groups} × over {size}").format(n_groups=n_groups, size=size)
     place = {"x": left - 0.5, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    text = f"<b>{grid.title}</b><br>{grid.note}"
-    return {**place, "text": text, "align": "left", "showarrow": False, "font": {"size": 12}}
+    look = {"align": "left", "showarrow": False, "font": {"size": 12}}
+    return {**place, "text": f"<b>{norm}</b><br>{statistics}<br>{said}", **look}
 
 
 def _below(
@@ -144,67 +136,61 @@ STATISTICS = ("mean", "std", "rms")
 PANEL, GAP, LEGEND, MOST_TICKS = 120, 0.09, 66, 20
 
 
-def of_tokens(
-    table: pd.DataFrame,
-    names: Mapping[str, str],
-    tokens: Sequence[str],
-    *,
-    pinned: int,
-    _: Translate,
-) -> Picture:
-    """Over the features of each token. `table`: norm, token, mean, std, rms; `names`: by norm."""
-    axis = {**token_ticks(tokens, MOST_TICKS), "tickangle": -45}
-    line = {"type": "line", "x0": pinned, "x1": pinned, "y0": 0, "y1": 1, "yref": "paper"}
+def of_tokens(facts: NormFacts, names: Mapping[str, str], *, pinned: int, _: Translate) -> Picture:
+    """Over the features of each token."""
+    labels = [plain(token) for token in facts.labels]
+    pin = marks.upright(pinned, line={"color": PINNED, "width": 2})
     return _panels(
-        table.rename(columns={"token": "at"}),
-        names,
-        [plain(token) for token in tokens],
+        [
+            _curve(found, str(norm), statistic, names[str(norm)], labels)
+            for statistic in STATISTICS
+            for norm, found in facts.per_token.groupby("norm", sort=False)
+        ],
         title=_("Over the features, per token"),
-        axis=axis,
-        shapes=[{**line, "line": {"color": PINNED, "width": 2}}],
+        axis={**token_ticks(facts.labels, MOST_TICKS), "tickangle": -45},
+        shapes=[pin],
         _=_,
     )
 
 
-def of_features(table: pd.DataFrame, names: Mapping[str, str], *, _: Translate) -> Picture:
+def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
     """Over all tokens, for each feature; features stand in the order of the input's own values."""
+    table, label = facts.per_feature, _("feature {n}")
+    labels = np.array([label.format(n=i + 1) for i in range(table["feature"].max() + 1)])
+    of_input = table[table["norm"] == "input"]
+    order = {name: of_input[name].to_numpy(float).argsort(kind="stable") for name in STATISTICS}
     title = _("feature, in the order of the input values")
-    label = _("feature {n}")
-    found = [label.format(n=i + 1) for i in range(table["feature"].max() + 1)]
     return _panels(
-        table.rename(columns={"feature": "at"}),
-        names,
-        found,
+        [
+            _curve(
+                found.iloc[order[statistic]],
+                str(norm),
+                statistic,
+                names[str(norm)],
+                labels[order[statistic]].tolist(),
+            )
+            for statistic in STATISTICS
+            for norm, found in table.groupby("norm", sort=False)
+        ],
         title=_("Over all tokens, per feature"),
         axis={"title": {"text": title}, "fixedrange": True, "showticklabels": False},
-        is_sorted=True,
         _=_,
     )
 
 
 def _panels(
-    table: pd.DataFrame,
-    names: Mapping[str, str],
-    labels: Sequence[str],
+    traces: Sequence[dict[str, Any]],
     *,
     title: str,
     axis: dict[str, Any],
-    is_sorted: bool = False,
     _: Translate,
     **more: Any,
 ) -> Picture:
     """Three panels above each other on one axis."""
     titles = {"mean": _("mean"), "std": _("standard deviation"), "rms": "RMS"}
-    traces = [
-        _line(
-            found, statistic, i, str(name), names[str(name)], labels, table if is_sorted else None
-        )
-        for i, statistic in enumerate(STATISTICS)
-        for name, found in table.groupby("norm", sort=False)
-    ]
     height = (1 - 2 * GAP) / 3
     axes: dict[str, Any] = {
-        _axis(i): {
+        f"yaxis{_number(statistic)}": {
             "domain": [max(0.0, 1 - (i + 1) * height - i * GAP), 1 - i * (height + GAP)],
             "title": {"text": titles[statistic]},
             "fixedrange": True,
@@ -219,43 +205,32 @@ def _panels(
         title=title,
         height=3 * PANEL + TITLE + LEGEND + 60,
         margin=(TITLE + LEGEND, 4),
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+        **legend(),
         xaxis={**axis, "anchor": "y3"},
         **axes,
         **more,
     )
 
 
-def _axis(i: int) -> str:
-    return "yaxis" if i == 0 else f"yaxis{i + 1}"
+def _number(statistic: str) -> str:
+    """The number of its axis; the first has none."""
+    return ("", "2", "3")[STATISTICS.index(statistic)]
 
 
-def _line(
-    found: pd.DataFrame,
-    statistic: str,
-    panel: int,
-    norm: str,
-    name: str,
-    labels: Sequence[str],
-    ordered_by: pd.DataFrame | None,
+def _curve(
+    found: pd.DataFrame, norm: str, statistic: str, name: str, labels: list[str]
 ) -> dict[str, Any]:
-    values = found[statistic].to_numpy(float)
-    order = range(len(values))
-    if ordered_by is not None:
-        of_input = ordered_by[ordered_by["norm"] == "input"][statistic]
-        order = of_input.to_numpy(float).argsort(kind="stable").tolist()
-    return {
-        "type": "scatter",
-        "mode": "lines" if len(values) > 1 else "markers",
-        "x": list(range(len(values))),
-        "y": small(values[list(order)]),
-        "yaxis": f"y{panel + 1}" if panel else "y",
-        "name": name,
-        "legendgroup": norm,
-        "showlegend": panel == 0,
-        "line": NORM_LINES[norm],
-        "marker": {"size": 10, "color": NORM_LINES[norm]["color"]},
-        "text": [labels[i] for i in order],
-        "hovertemplate": f"{name}<br>%{{text}}: %{{y:.3f}}<extra></extra>",
-    }
+    look = NORM_LINES[norm]
+    return marks.line(
+        range(len(found)),
+        small(found[statistic].to_numpy(float)),
+        mode="lines" if len(found) > 1 else "markers",
+        yaxis=f"y{_number(statistic)}",
+        name=name,
+        legendgroup=norm,
+        showlegend=statistic == STATISTICS[0],
+        line=look,
+        marker={"size": 10, "color": look["color"]},
+        text=labels,
+        hovertemplate=f"{name}<br>%{{text}}: %{{y:.3f}}<extra></extra>",
+    )

@@ -1,88 +1,97 @@
 """All that depth does, layer by layer: panels above each other on one axis of layers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from blocks.inspection.depth_facts import POWERS, LayerCurves
+from pages.figures import marks
 from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
-from pages.figures.theme import (
-    BEFORE,
-    EDGE,
-    Picture,
-    Translate,
-    faint,
-    figure,
-    legend,
-    plain,
-)
+from pages.figures.theme import BEFORE, EDGE, Picture, Translate, figure, legend, plain
 
 PANEL, GAP, AXIS = 104, 34, 40
 MARKED_UP_TO = 16
 LOG_ABOVE = 15.0
 LOGARITHMIC = ("parameter_gradient", "stream_gradient")
-LINEAR = ("cosine", "similarity", "entropy_bits")
-BAND = 0.2
+SHARES, LINEAR = ("cosine", "similarity"), ("cosine", "similarity", "entropy_bits")
 NEAR = 1.6
 MOST_LAYER_TICKS = 16
 
 
-class Panel(NamedTuple):
-    """One measure: its title says what it is and in which unit.
-
-    `level`, where there is one, is drawn as a dashed line with its name.
-    """
-
-    measure: str
-    title: str
-    level: tuple[float, str] | None = None
+def titles(_: Translate) -> dict[str, str]:
+    """What each measure is, in the order in which they are drawn."""
+    return {
+        "parameter_gradient": _("Gradient norm of each layer's parameters"),
+        "stream_gradient": _("Gradient norm of the stream after each layer"),
+        "stream_norm": _("Size of the residual stream (mean norm of a token)"),
+        "attention_share": _("Attention output, relative to the stream"),
+        "feed_forward_share": _("Feed-forward output, relative to the stream"),
+        "cosine": _("Cosine similarity with the previous layer"),
+        "similarity": _("Similarity of tokens (mean pairwise cosine)"),
+        "entropy_bits": _("Entropy of attention (bits)"),
+    }
 
 
 def panels(
-    curves: pd.DataFrame,
-    shown: Sequence[Panel],
+    curves: LayerCurves,
     names: Mapping[str, str],
     *,
-    n_layers: int,
     title: str,
-    ghost: pd.DataFrame | None = None,
+    before: LayerCurves | None = None,
     _: Translate,
 ) -> Picture:
-    """Every measure over the layers. `curves`: placement, measure, layer, median, least, most.
+    """Every measure that these layers have; `before`: the same of the setting before.
 
     Gradients have a logarithmic scale, and so has what is positive and far apart. What is no finite
-    number (or, on a logarithmic scale, zero) is left out. `ghost`: the same of the setting
-    before, one curve a measure.
+    number (or, on a logarithmic scale, zero) is left out.
     """
-    by_measure = {panel.measure: curves[curves["measure"] == panel.measure] for panel in shown}
-    logs = [_is_log(by_measure[panel.measure]) for panel in shown]
-    traces: list[dict[str, Any]] = []
-    for i, (panel, is_log) in enumerate(zip(shown, logs, strict=True)):
-        if ghost is not None:
-            traces += _ghost(ghost[ghost["measure"] == panel.measure], i, is_log, _)
-        for placement, found in by_measure[panel.measure].groupby("placement", sort=False):
-            traces += _curve(found, str(placement), names[str(placement)], i, is_log, n_layers, _)
-    height = len(shown) * (PANEL + GAP)
-    axes: dict[str, Any] = {
-        f"yaxis{i + 1 if i else ''}": _value_axis(i, len(shown), is_log, by_measure[panel.measure])
-        for i, (panel, is_log) in enumerate(zip(shown, logs, strict=True))
+    known = set(curves.table.dropna(subset="median")["measure"])
+    shown = {measure: text for measure, text in titles(_).items() if measure in known}
+    levels = {
+        "entropy_bits": (curves.even_bits, _("uniform weights")),
+        "similarity": (1.0, _("uniform over tokens")),
     }
-    levels = [(i, *panel.level) for i, panel in enumerate(shown) if panel.level is not None]
+    n = len(shown)
+    traces, shapes, annotations = [], [], []
+    axes: dict[str, Any] = {}
+    for i, (measure, text) in enumerate(shown.items()):
+        found = _of(curves, measure)
+        is_log = _is_log(found)
+        place = {"yaxis": _axis("y", i), "meta": text, "showlegend": i == 0}
+        if before is not None:
+            traces.append(_ghost(_drawable(_of(before, measure), is_log), place, _))
+        for placement, curve in found.groupby("placement", sort=False):
+            name = names[str(placement)]
+            traces += _curve(_drawable(curve, is_log), str(placement), name, place, _)
+        axes[_axis("yaxis", i)] = _value_axis(i, n, is_log, found)
+        annotations.append(_title(_domain(i, n)[1], text))
+        if measure in levels:
+            value, name = levels[measure]
+            shapes.append(_level(value, curves.n_layers, _axis("y", i)))
+            at = float(np.log10(value)) if is_log else value
+            annotations.append(_level_name(at, name, curves.n_layers, _axis("y", i)))
+    room = legend_room(names)
     return figure(
         traces,
         title=title,
-        height=height + legend_room(names) + AXIS,
-        margin=(legend_room(names), AXIS),
+        height=n * (PANEL + GAP) + room + AXIS,
+        margin=(room, AXIS),
         **legend(),
-        xaxis=_layer_axis(n_layers, len(shown), _),
+        xaxis=_layer_axis(curves.n_layers, _axis("y", n - 1), _),
         **axes,
-        shapes=[_level(i, value, n_layers) for i, value, _name in levels],
-        annotations=[
-            *(_panel_title(i, len(shown), panel.title) for i, panel in enumerate(shown)),
-            *(_level_name(i, value, name, n_layers, logs[i]) for i, value, name in levels),
-        ],
+        shapes=shapes,
+        annotations=annotations,
     )
+
+
+def _axis(name: str, panel: int) -> str:
+    return f"{name}{panel + 1}" if panel else name
+
+
+def _of(curves: LayerCurves, measure: str) -> pd.DataFrame:
+    return curves.table[curves.table["measure"] == measure]
 
 
 def _is_log(found: pd.DataFrame) -> bool:
@@ -95,79 +104,47 @@ def _is_log(found: pd.DataFrame) -> bool:
     return bool(positive.max() / positive.min() > LOG_ABOVE) or bool((values == 0).any())
 
 
-def _curve(
-    found: pd.DataFrame,
-    placement: str,
-    name: str,
-    panel: int,
-    is_log: bool,
-    n_layers: int,
-    _: Translate,
-) -> list[dict[str, Any]]:
-    """The median as a line, least to most as a band around it."""
-    found = _drawable(found, is_log)
-    place = {"yaxis": f"y{panel + 1}" if panel else "y", "legendgroup": placement}
-    line = {
-        **place,
-        "type": "scatter",
-        "mode": "lines+markers" if n_layers <= MARKED_UP_TO or len(found) < 2 else "lines",
-        "x": found["layer"].tolist(),
-        "y": found["median"].tolist(),
-        "name": name,
-        "showlegend": panel == 0,
-        "line": placement_line(placement),
-        "marker": {"size": 5, "color": PLACEMENT_COLORS[placement]},
-        "customdata": found[["least", "most"]].to_numpy().tolist(),
-        "hovertemplate": _("layer {n}").format(n="%{x}")
-        + f" · {name}<br>%{{y:.4g}} (%{{customdata[0]:.4g}} … %{{customdata[1]:.4g}})"
-        + "<extra></extra>",
-    }
-    return (
-        [line]
-        if (found["least"] == found["most"]).all()
-        else [_band(found, placement, place), line]
-    )
-
-
 def _drawable(found: pd.DataFrame, is_log: bool) -> pd.DataFrame:
     kept = found.dropna(subset="median")
     return kept[kept["least"] > 0] if is_log else kept
 
 
-def _band(found: pd.DataFrame, placement: str, place: dict[str, Any]) -> dict[str, Any]:
-    around = pd.concat([found["layer"], found["layer"][::-1]])
-    edge = pd.concat([found["most"], found["least"][::-1]])
-    return {
+def _curve(
+    found: pd.DataFrame, placement: str, name: str, place: dict[str, Any], _: Translate
+) -> list[dict[str, Any]]:
+    """The median as a line, least to most as a band around it."""
+    place = {**place, "legendgroup": placement}
+    color = PLACEMENT_COLORS[placement]
+    median = marks.line(
+        found["layer"],
+        found["median"],
         **place,
-        "type": "scatter",
-        "mode": "lines",
-        "x": around.tolist(),
-        "y": edge.tolist(),
-        "fill": "toself",
-        "fillcolor": faint(PLACEMENT_COLORS[placement], BAND),
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+        mode="lines+markers" if len(found) <= MARKED_UP_TO + 1 else "lines",
+        name=name,
+        line=placement_line(placement),
+        marker={"size": 5, "color": color},
+        customdata=found[["least", "most"]].to_numpy().tolist(),
+        hovertemplate=_("layer {n}").format(n="%{x}")
+        + f" · {name}<br>%{{y:.4g}} (%{{customdata[0]:.4g}} … %{{customdata[1]:.4g}})"
+        + "<extra></extra>",
+    )
+    if (found["least"] == found["most"]).all():
+        return [median]
+    place["showlegend"] = False
+    return [marks.band(found["layer"], found["least"], found["most"], color, **place), median]
 
 
-def _ghost(found: pd.DataFrame, panel: int, is_log: bool, _: Translate) -> list[dict[str, Any]]:
-    found = _drawable(found, is_log)
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": found["layer"].tolist(),
-            "y": found["median"].tolist(),
-            "yaxis": f"y{panel + 1}" if panel else "y",
-            "legendgroup": "before",
-            "name": _("before"),
-            "showlegend": panel == 0,
-            "line": {"color": BEFORE, "width": 5},
-            "opacity": 0.45,
-            "hovertemplate": _("before") + ": %{y:.4g}<extra></extra>",
-        }
-    ]
+def _ghost(found: pd.DataFrame, place: dict[str, Any], _: Translate) -> dict[str, Any]:
+    return marks.line(
+        found["layer"],
+        found["median"],
+        **place,
+        legendgroup="before",
+        name=_("before"),
+        line={"color": BEFORE, "width": 5},
+        opacity=0.45,
+        hovertemplate=_("before") + ": %{y:.4g}<extra></extra>",
+    )
 
 
 def _domain(panel: int, n_panels: int) -> list[float]:
@@ -185,7 +162,7 @@ def _value_axis(panel: int, n_panels: int, is_log: bool, found: pd.DataFrame) ->
         "automargin": True,
     }
     if not is_log:
-        is_share = found["measure"].isin(["cosine", "similarity"]).any()
+        is_share = found["measure"].isin(SHARES).any()
         return {**axis, "rangemode": "normal" if is_share else "tozero"}
     values = found["median"].dropna()
     return {**axis, "type": "log", **log_ticks(values[values > 0].to_numpy(float))}
@@ -212,11 +189,11 @@ def _power(tick: float) -> str:
     return f"10<sup>{round(np.log10(tick))}</sup>"
 
 
-def _layer_axis(n_layers: int, n_panels: int, _: Translate) -> dict[str, Any]:
+def _layer_axis(n_layers: int, anchor: str, _: Translate) -> dict[str, Any]:
     return {
         "title": {"text": _("layer (0: what goes in)")},
         "range": [-0.02 * n_layers - 0.1, n_layers * 1.02 + 0.1],
-        "anchor": f"y{n_panels}" if n_panels > 1 else "y",
+        "anchor": anchor,
         "fixedrange": True,
         "zeroline": False,
         "tick0": 0,
@@ -225,28 +202,20 @@ def _layer_axis(n_layers: int, n_panels: int, _: Translate) -> dict[str, Any]:
     }
 
 
-def _panel_title(panel: int, n_panels: int, title: str) -> dict[str, Any]:
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
-    at = _domain(panel, n_panels)[1]
-    return {**place, "y": at, "text": title, "showarrow": False, "font": {"size": 13}}
+def _title(at: float, text: str) -> dict[str, Any]:
+    return marks.level_name(at, text, yref="paper", font={"size": 13})
 
 
-def _level(panel: int, value: float, n_layers: int) -> dict[str, Any]:
-    place = {"x0": 0, "x1": n_layers, "y0": value, "y1": value}
-    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
-    return {"type": "line", **place, "yref": f"y{panel + 1}" if panel else "y", "line": line}
+def _level(value: float, n_layers: int, yref: str) -> dict[str, Any]:
+    return marks.level(value, x1=n_layers, xref="x", yref=yref)
 
 
-def _level_name(panel: int, value: float, name: str, n_layers: int, is_log: bool) -> dict[str, Any]:
-    place = {"x": n_layers, "xanchor": "right", "yanchor": "bottom"}
-    at = float(np.log10(value)) if is_log else value
-    yref = f"y{panel + 1}" if panel else "y"
-    return {**place, "y": at, "yref": yref, "text": plain(name), "showarrow": False}
+def _level_name(at: float, text: str, n_layers: int, yref: str) -> dict[str, Any]:
+    right = {"x": n_layers, "xref": "x", "xanchor": "right"}
+    return marks.level_name(at, plain(text), yref=yref, **right)
 
 
-def last_gradients(
-    table: pd.DataFrame, names: Mapping[str, str], *, title: str, _: Translate
-) -> Picture:
+def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translate) -> Picture:
     """The gradient of the last matrix in stacks of growing depth, both axes logarithmic.
 
     `table`: placement, n_layers, median, least, most. Dashed: how it goes on from the first depth
@@ -255,31 +224,14 @@ def last_gradients(
     traces: list[dict[str, Any]] = []
     for placement, found in table.groupby("placement", sort=False):
         kept = found[found["median"] > 0]
-        line = {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "x": kept["n_layers"].tolist(),
-            "y": kept["median"].tolist(),
-            "name": names[str(placement)],
-            "line": placement_line(str(placement)),
-            "marker": {"size": 8, "color": PLACEMENT_COLORS[str(placement)]},
-            "error_y": {
-                "type": "data",
-                "array": (kept["most"] - kept["median"]).tolist(),
-                "arrayminus": (kept["median"] - kept["least"]).tolist(),
-                "thickness": 1,
-                "color": PLACEMENT_COLORS[str(placement)],
-            },
-            "hovertemplate": f"{names[str(placement)]} · "
-            + _("depth {n}").format(n="%{x}")
-            + ": %{y:.4g}<extra></extra>",
-        }
-        traces += [line, *_expected(kept, str(placement), _)]
+        traces.append(_against_depth(kept, str(placement), names[str(placement)], _))
+        if placement in POWERS and len(kept) > 1:
+            traces.append(_expected(kept, str(placement), _))
     depths = sorted(set(table["n_layers"]))
     positive = table["median"][table["median"] > 0].to_numpy(float)
     return figure(
         traces,
-        title=title,
+        title=_("Gradient of the last matrix against depth (thin: theory)"),
         height=380,
         margin=(legend_room(names), EDGE),
         **legend(),
@@ -299,26 +251,39 @@ def last_gradients(
     )
 
 
-EXPECTED_POWERS = {"pre": -0.5, "post": 0.0}
+def _against_depth(found: pd.DataFrame, placement: str, name: str, _: Translate) -> dict[str, Any]:
+    color = PLACEMENT_COLORS[placement]
+    return marks.line(
+        found["n_layers"],
+        found["median"],
+        mode="lines+markers",
+        name=name,
+        line=placement_line(placement),
+        marker={"size": 8, "color": color},
+        error_y={
+            "type": "data",
+            "array": (found["most"] - found["median"]).tolist(),
+            "arrayminus": (found["median"] - found["least"]).tolist(),
+            "thickness": 1,
+            "color": color,
+        },
+        hovertemplate=f"{name} · " + _("depth {n}").format(n="%{x}") + ": %{y:.4g}<extra></extra>",
+    )
 
 
-def _expected(found: pd.DataFrame, placement: str, _: Translate) -> list[dict[str, Any]]:
+def _expected(found: pd.DataFrame, placement: str, _: Translate) -> dict[str, Any]:
     """What theory expects, from the first measured depth on."""
-    if placement not in EXPECTED_POWERS or len(found) < 2:
-        return []
     x = found["n_layers"].to_numpy(float)
-    y = found["median"].iloc[0] * (x / x[0]) ** EXPECTED_POWERS[placement]
-    text = {"pre": _("theory for pre-norm: 1/√depth"), "post": _("theory for post-norm: constant")}
-    return [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": x.tolist(),
-            "y": y.tolist(),
-            "name": text[placement],
-            "showlegend": False,
-            "line": {"color": PLACEMENT_COLORS[placement], "width": 1, "dash": "longdash"},
-            "opacity": 0.7,
-            "hovertemplate": text[placement] + "<extra></extra>",
-        }
-    ]
+    y = found["median"].iloc[0] * (x / x[0]) ** POWERS[placement]
+    name = _("theory for post-norm: constant")
+    if placement == "pre":
+        name = _("theory for pre-norm: 1/√depth")
+    return marks.line(
+        x.tolist(),
+        y.tolist(),
+        name=name,
+        showlegend=False,
+        line={"color": PLACEMENT_COLORS[placement], "width": 1, "dash": "longdash"},
+        opacity=0.7,
+        hovertemplate=f"{name}<extra></extra>",
+    )

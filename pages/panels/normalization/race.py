@@ -1,22 +1,27 @@
 """Why pre-norm trains deeper: placements trained side by side, here and now."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.observe.run import Run
 from blocks.training import race as training
 from blocks.training.events import Evaluation
-from blocks.training.race import GUESS, N_LETTERS, N_UPDATES, RECIPE, race_spec
+from blocks.training.race import (
+    DEEP,
+    GUESS,
+    N_LETTERS,
+    RECIPE,
+    SHALLOW,
+    SMOOTH,
+    RaceFacts,
+    race_spec,
+)
 from blocks.training.racer import Racer, evaluation
 from blocks.training.spec import TrainingSpec
-from pages.figures.theme import Picture
-from pages.panels.normalization import race_picture as pictures
-from pages.panels.normalization import shared
-from pages.panels.normalization.shared import chosen_placements, names
+from pages.figures.theme import Picture, Translate
+from pages.panels.normalization import race_picture, shared
 from pages.ui import cached, link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
@@ -24,17 +29,16 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
+from pages.ui.said import say
 from pages.ui.steps import in_steps, in_turn
 
-AT_ONCE, SMOOTH = 5, 10
-STUCK = 0.85 * GUESS
-SHALLOW, DEEP = 4, 12
+AT_ONCE = 5
 Racers = tuple[tuple[str, TrainingSpec], ...]
 
 
 def racers(run: Run) -> Racers:
     """The reader's own placement, and those beside it, each with what is trained."""
-    return tuple((name, _spec(run, name)) for name in chosen_placements(run))
+    return tuple((name, _spec(run, name)) for name in shared.chosen_placements(run))
 
 
 def _spec(run: Run, placement: str) -> TrainingSpec:
@@ -49,12 +53,6 @@ def _spec(run: Run, placement: str) -> TrainingSpec:
     )
 
 
-def steps(wanted: Racers) -> list[Callable[[], None]]:
-    """A few updates of each in turn, so that the curves grow together."""
-    specs = [spec for _name, spec in wanted]
-    return in_turn(_train, specs, N_UPDATES, at_once=AT_ONCE)
-
-
 def _train(spec: TrainingSpec, n_updates: int) -> None:
     with cached.turn(spec.device):
         _racer(spec).losses(n_updates)
@@ -65,57 +63,40 @@ def _racer(spec: TrainingSpec) -> Racer[Evaluation]:
     return Racer(spec, evaluation)
 
 
-def n_updates(wanted: Racers, n_steps: int) -> int:
-    """Updates that all of them have made after so many steps."""
-    return n_steps // len(wanted) * AT_ONCE
-
-
 @lru_cache(maxsize=32)
-def curves(wanted: Racers, n: int) -> pd.DataFrame:
-    """One row an update: placement, update (from 1), loss as the mean of the last few, in nats."""
-    tables = [
-        pd.DataFrame({"placement": name, "loss": _racer(spec).losses(n)}) for name, spec in wanted
-    ]
-    for table in tables:
-        table["loss"] = table["loss"].rolling(SMOOTH, min_periods=1).mean()
-        table["update"] = range(1, len(table) + 1)
-    return pd.concat(tables, ignore_index=True)
+def race_facts(wanted: Racers, n_updates: int) -> RaceFacts:
+    """What each has learned after so many updates."""
+    names = [name for name, _spec in wanted]
+    losses = [_racer(spec).losses(n_updates) for _name, spec in wanted]
+    return training.race_facts(names, losses, wanted[0][1], n_updates)
 
 
-def sentence(wanted: Racers, n: int) -> str:
+def says_race(facts: RaceFacts) -> str:
     """Which of them learned, and what to try next."""
-    ends = curves(wanted, n).groupby("placement", sort=False)["loss"].last()
-    called = names(list(ends.index))
-    listed = enumeration(
-        f"{called[name]} {loss:.2f}" for name, loss in zip(ends.index, ends, strict=True)
-    )
+    called = shared.names(name for name, _loss in facts.losses)
+    listed = enumeration(f"{called[name]} {loss:.2f}" for name, loss in facts.losses)
     text = _("Loss after {n} steps: {listed} nats. Guessing at random gives {guess:.2f}.")
-    said = [text.format(n=n, listed=listed, guess=GUESS)]
-    stuck = [called[name] for name, loss in zip(ends.index, ends, strict=True) if not loss < STUCK]
-    lost = [name for name, spec in wanted if len(_racer(spec).losses(n)) < n]
-    if lost:
+    said = [text.format(n=facts.n_updates, listed=listed, guess=GUESS)]
+    if facts.diverged:
         text = _("Diverged, no finite loss any more: {lost}. Set a lower learning rate.")
-        said.append(text.format(lost=enumeration(names(lost).values())))
-    if n < N_UPDATES:
-        return " ".join(said)
-    if stuck:
+        said.append(text.format(lost=enumeration(called[name] for name in facts.diverged)))
+    if facts.is_over and facts.stuck:
         text = _("Hardly better than random guessing: {stuck}.")
-        said.append(text.format(stuck=enumeration(stuck)))
-    said.append(_try_next(wanted, n_stuck=len(stuck)))
-    return " ".join(said).strip()
+        said.append(text.format(stuck=enumeration(called[name] for name in facts.stuck)))
+    return " ".join((*said, _try_next(facts))).strip()
 
 
-def _try_next(wanted: Racers, *, n_stuck: int) -> str:
-    spec = wanted[0][1]
-    if n_stuck and spec.config.n_layers > SHALLOW:
+def _try_next(facts: RaceFacts) -> str:
+    n_layers = facts.spec.config.n_layers
+    if facts.is_over and facts.stuck and n_layers > SHALLOW:
         text = _("Now set {n} layers: do all learn there? Or a warm-up: does it help?")
         return text.format(n=SHALLOW)
-    if not n_stuck and spec.config.n_layers < DEEP:
+    if facts.is_over and not facts.stuck and n_layers < DEEP:
         return _("All of them learn at this depth. Now try {n} layers.").format(n=DEEP)
     return ""
 
 
-def race_note(wanted: Racers) -> str:
+def says_setting(facts: RaceFacts) -> str:
     """What was trained, with all that is needed to do it again."""
     text = _(
         "Trained live: a GPT of {n_layers} layers, d_model {d_model}, learns to sort "
@@ -125,12 +106,12 @@ def race_note(wanted: Racers) -> str:
         "with post-norm, gradients near the output are large at initialization, so it "
         "needs a warm-up."
     )
-    spec = wanted[0][1]
+    spec = facts.spec
     return text.format(
         n_layers=spec.config.n_layers,
         d_model=spec.config.d_model,
         letters=N_LETTERS,
-        n=N_UPDATES,
+        n=facts.n_planned,
         batch=RECIPE.batch_size,
         rate=spec.recipe.learning_rate,
         warmup=spec.recipe.warmup_steps,
@@ -140,9 +121,10 @@ def race_note(wanted: Racers) -> str:
     )
 
 
-def alt(wanted: Racers, n: int) -> str:
-    """Write the alt text of the curves."""
-    return " ".join((_("Training loss of each norm placement."), sentence(wanted, n)))
+def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:
+    """The losses so far."""
+    names = shared.names(name for name, _loss in facts.losses)
+    return race_picture.losses(facts, names, _=_)
 
 
 @section
@@ -158,24 +140,23 @@ def who_learns(run: Run) -> None:
     with right:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     switch("race", _("Train them side by side now"))
-    if not link.value("race"):
+    n_updates = _trained(wanted := racers(run)) if link.value("race") else 0
+    if not n_updates:
         return
-    wanted = racers(run)
+    shown = wanted, n_updates
+    with place:
+        say(says_race, *shown, facts=race_facts)
+    show(draw_race, *shown, facts=race_facts, key="race_curves")
+    note(says_setting(race_facts(*shown)))
+
+
+def _trained(wanted: Racers) -> int:
+    """Train them in turn, so that their curves grow together; the updates that all have made."""
+    specs = [spec for _name, spec in wanted]
+    steps = in_turn(_train, specs, training.N_UPDATES, at_once=AT_ONCE)
     try:
-        done = in_steps(steps(wanted), what=wanted, key="race_steps", is_asked=True)
+        done = in_steps(steps, what=wanted, key="race_steps", is_asked=True)
     except ConfigError as error:
         shared.refused(error.faults[0])
-        return
-    n = n_updates(wanted, len(done.found))
-    if not n:
-        return
-    place.info(sentence(wanted, n), icon=":material/lightbulb:")
-    show(draw_race, wanted, n, key="race_curves", alt=alt)
-    note(race_note(wanted))
-
-
-def draw_race(wanted: Racers, n: int) -> Picture:
-    """The losses so far."""
-    called = names([name for name, _spec in wanted])
-    n_updates, guess = training.N_UPDATES, training.GUESS
-    return pictures.losses(curves(wanted, n), called, n_updates=n_updates, guess=guess, _=_)
+        return 0
+    return len(done.found) // len(wanted) * AT_ONCE

@@ -2,45 +2,29 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
-from pages.figures.series import guess_level, legend_room, placement_line
-from pages.figures.theme import EDGE, Picture, Translate, figure, legend, plain
-
-HEIGHT = 360
+from blocks.training.race import GUESS, RaceFacts
+from pages.figures import marks
+from pages.figures.series import legend_room, placement_line, step_hover, training_losses
+from pages.figures.theme import Picture, Translate
 
 
-def losses(
-    curves: pd.DataFrame, names: Mapping[str, str], *, n_updates: int, guess: float, _: Translate
-) -> Picture:
-    """Loss over updates, a curve a placement. `curves`: placement, update, loss in nats.
-
-    `guess` is drawn as a dashed level; the axis has room for all `n_updates` from the start.
-    """
-    return figure(
-        [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": found["update"].tolist(),
-                "y": found["loss"].tolist(),
-                "name": names[str(placement)],
-                "line": placement_line(str(placement)),
-                "hovertemplate": f"{plain(names[str(placement)])}<br>"
-                + _("step {n}: {loss} nats").format(n="%{x}", loss="%{y:.2f}")
-                + "<extra></extra>",
-            }
-            for placement, found in curves.groupby("placement", sort=False)
-        ],
+def losses(facts: RaceFacts, names: Mapping[str, str], *, _: Translate) -> Picture:
+    """Loss over updates, a curve a placement."""
+    traces = [
+        marks.line(
+            found["update"],
+            found["loss"],
+            name=names[str(placement)],
+            line=placement_line(str(placement)),
+            hovertemplate=step_hover(names[str(placement)], _),
+        )
+        for placement, found in facts.curves.groupby("placement", sort=False)
+    ]
+    return training_losses(
+        traces,
         title=_("Training loss of each"),
-        height=HEIGHT,
-        margin=(legend_room(names), EDGE),
-        **legend(),
-        xaxis={"title": {"text": _("step")}, "range": [0, n_updates], "fixedrange": True},
-        yaxis={
-            "title": {"text": _("loss (nats)")},
-            "range": [0, 1.25 * guess],
-            "fixedrange": True,
-        },
-        **guess_level(guess, n_updates, label=_("random guess")),
+        n_updates=facts.n_planned,
+        guess=GUESS,
+        room=legend_room(names),
+        _=_,
     )

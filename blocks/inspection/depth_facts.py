@@ -1,0 +1,270 @@
+"""What depth does to stacks of layers: curves over several seeds, and what follows from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from blocks.inspection.depth import MEASURES, DepthPass
+from blocks.inspection.stack import Stack
+from blocks.model.config import ModelConfig
+from blocks.model.placements import own_placement
+
+VANISHED, EXPLODED, ALIKE, SLOPE_TOLERANCE = 1e-3, 1e3, 0.99, 0.15
+POWERS = {"post": 0.0, "pre": -0.5}
+"""How the last gradient depends on depth: n_layers^k. Xiong et al. 2020, theorem 1."""
+LEAST_DEPTHS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LayerCurves:
+    """Every measure over the layers of some stacks.
+
+    `table`: placement, measure, layer, and median, least, most over the seeds, NaN where one of
+    them is no finite number; `even_bits`: the entropy of even attention weights.
+    """
+
+    n_layers: int
+    table: pd.DataFrame
+    even_bits: float
+
+    @property
+    def placements(self) -> tuple[str, ...]:
+        """In the order in which they are drawn."""
+        return tuple(dict.fromkeys(self.table["placement"]))
+
+    def of(self, placement: str, measure: str) -> pd.DataFrame:
+        """One curve."""
+        is_it = (self.table["placement"] == placement) & (self.table["measure"] == measure)
+        return self.table[is_it].reset_index(drop=True)
+
+
+class WayBack(NamedTuple):
+    """The gradient of all parameters of the first layer and of the last, in one placement."""
+
+    placement: str
+    first: float
+    last: float
+
+    @property
+    def ratio(self) -> float:
+        """What arrives in the first layer of what the last has."""
+        return self.first / self.last if self.last else float("nan")
+
+
+class Overflow(NamedTuple):
+    """A placement whose numbers leave the number format.
+
+    `layer`: from where on the stream does; None where the gradients alone do.
+    """
+
+    placement: str
+    layer: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class DepthFacts:
+    """What was measured in the first `stacks` of those that are wanted, with `n_wanted` in all.
+
+    `loss`: of the first stack, in nats; `similarity`: the mean cosine of two tokens that go in
+    (None where there is only one), and of two that the last layer leaves, by placement;
+    `before`: what was drawn before these.
+    """
+
+    stacks: tuple[Stack, ...]
+    n_wanted: int
+    curves: LayerCurves
+    loss: float
+    ways_back: tuple[WayBack, ...]
+    overflows: tuple[Overflow, ...]
+    similarity_in: float | None
+    similarity: Mapping[str, float]
+    before: LayerCurves | None = None
+
+    @property
+    def first(self) -> Stack:
+        """The one that is named where all are alike."""
+        return self.stacks[0]
+
+    @property
+    def own(self) -> str:
+        """The placement of the run itself."""
+        return own_placement(self.first.run.config)
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Those that are done."""
+        return tuple(dict.fromkeys(stack.seed for stack in self.stacks))
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """The placements in which all tokens become nearly one."""
+        return tuple(name for name, cosine in self.similarity.items() if cosine > ALIKE)
+
+
+def depth_facts(
+    stacks: Sequence[Stack],
+    passes: Sequence[DepthPass],
+    *,
+    n_wanted: int,
+    before: LayerCurves | None = None,
+) -> DepthFacts:
+    """What the stacks showed in their passes."""
+    curves = stack_curves(stacks, passes)
+    names = curves.placements
+    similarity = {name: curves.of(name, "similarity")["median"] for name in names}
+    start = float(similarity[names[0]].iloc[0])
+    ends = {name: float(found.iloc[-1]) for name, found in similarity.items()}
+    of_placement = {
+        name: [p.layers for s, p in zip(stacks, passes, strict=True) if s.placement == name]
+        for name in names
+    }
+    overflows = (_overflow(name, frames) for name, frames in of_placement.items())
+    return DepthFacts(
+        stacks=tuple(stacks),
+        n_wanted=n_wanted,
+        curves=curves,
+        loss=passes[0].loss,
+        ways_back=tuple(filter(None, (_way_back(curves, name) for name in names))),
+        overflows=tuple(filter(None, overflows)),
+        similarity_in=start if np.isfinite(start) else None,
+        similarity={name: end for name, end in ends.items() if np.isfinite(end)},
+        before=before,
+    )
+
+
+def stack_curves(stacks: Sequence[Stack], passes: Sequence[DepthPass]) -> LayerCurves:
+    """The curves of several stacks, by placement."""
+    return layer_curves([stack.placement for stack in stacks], passes)
+
+
+def layer_curves(names: Sequence[str], passes: Sequence[DepthPass]) -> LayerCurves:
+    """The curves of several passes; those of one name are different seeds of it."""
+    frames = [found.layers.assign(placement=n) for n, found in zip(names, passes, strict=True)]
+    table = pd.concat(frames).melt(["placement", "layer"], list(MEASURES), "measure")
+    over = over_seeds(table, ["placement", "measure", "layer"])
+    return LayerCurves(len(passes[0].layers) - 1, over, passes[0].even_bits)
+
+
+def over_seeds(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Median, least and most of `value`; NaN where any of them is not finite."""
+    found = table["value"].where(np.isfinite(table["value"]))
+    groups = table.assign(value=found).groupby(by, sort=False)["value"]
+    summed = groups.agg(median="median", least="min", most="max", n="count", all="size")
+    is_whole = summed.pop("n") == summed.pop("all")
+    return summed.where(is_whole).reset_index()
+
+
+def _way_back(curves: LayerCurves, placement: str) -> WayBack | None:
+    found = curves.of(placement, "parameter_gradient")["median"][1:]
+    if found.isna().any():
+        return None
+    return WayBack(placement, float(found.iloc[0]), float(found.iloc[-1]))
+
+
+def _overflow(placement: str, frames: Sequence[pd.DataFrame]) -> Overflow | None:
+    first = _first_broken(frames, "stream_norm", start=0)
+    if first is None and _first_broken(frames, "parameter_gradient", start=1) is None:
+        return None
+    return Overflow(placement, first)
+
+
+def _first_broken(frames: Sequence[pd.DataFrame], column: str, *, start: int) -> int | None:
+    broken = [
+        int(layer)
+        for frame in frames
+        for layer in frame["layer"][start:][~np.isfinite(frame[column][start:])]
+    ]
+    return min(broken, default=None)
+
+
+class Slope(NamedTuple):
+    """The last gradient as n_layers^`measured`, and the power that theory expects."""
+
+    placement: str
+    measured: float
+    expected: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both are the same within the tolerance."""
+        return abs(self.measured - self.expected) <= SLOPE_TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class TheoryFacts:
+    """The gradient of the last matrix in stacks of growing depth, beside Xiong et al. 2020.
+
+    `table`: placement, n_layers, median, least, most; `slopes`: of the placements that theory
+    speaks of, once all of the stacks are measured.
+    """
+
+    config: ModelConfig
+    n_done: int
+    n_wanted: int
+    table: pd.DataFrame
+    slopes: tuple[Slope, ...]
+
+
+def theory_facts(
+    stacks: Sequence[Stack], passes: Sequence[DepthPass], *, n_wanted: int
+) -> TheoryFacts:
+    """What the stacks showed, of different depths, against theory."""
+    rows = [
+        (stack.placement, stack.n_layers, found.last_write_gradient)
+        for stack, found in zip(stacks, passes, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["placement", "n_layers", "value"])
+    table = over_seeds(table, ["placement", "n_layers"])
+    is_whole = len(stacks) == n_wanted
+    slopes = tuple(
+        Slope(name, found, power)
+        for name, power in POWERS.items()
+        if is_whole and np.isfinite(found := slope(table[table["placement"] == name]))
+    )
+    return TheoryFacts(stacks[0].config, len(stacks), n_wanted, table, slopes)
+
+
+def slope(table: pd.DataFrame) -> float:
+    """k of the power law n_layers^k that fits best; NaN where there are fewer than three depths."""
+    kept = table[(table["median"] > 0) & (table["n_layers"] > 1)]
+    if len(kept) < LEAST_DEPTHS:
+        return float("nan")
+    return float(np.polyfit(np.log(kept["n_layers"]), np.log(kept["median"]), 1)[0])
+
+
+def depths_below(n_layers: int) -> tuple[int, ...]:
+    """The depths at which the last gradient is compared: powers of two, and this one."""
+    powers = (2**k for k in range(n_layers.bit_length()))
+    return tuple(sorted({*powers, n_layers}))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnFacts:
+    """The layers of a trained model on its own loss, beside the same with random weights.
+
+    Losses are in nats; `strongest` and `weakest`: the layers (from 1) with the largest and the
+    smallest gradient, trained.
+    """
+
+    curves: LayerCurves
+    trained_loss: float
+    random_loss: float
+    seed: int
+    strongest: int
+    weakest: int
+
+
+def own_facts(trained: DepthPass, random: DepthPass, seed: int) -> OwnFacts:
+    """What both passes showed."""
+    gradient = trained.layers["parameter_gradient"][1:]
+    return OwnFacts(
+        layer_curves(("trained", "random"), (trained, random)),
+        trained.loss,
+        random.loss,
+        seed,
+        strongest=1 + int(gradient.argmax()),
+        weakest=1 + int(gradient.argmin()),
+    )

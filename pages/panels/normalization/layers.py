@@ -1,0 +1,117 @@
+"""The layers of a trained model, on its own loss."""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import cast
+
+from blocks.inspection import depth_facts as measures
+from blocks.inspection.depth import DepthPass, measure_depth
+from blocks.inspection.depth_facts import OwnFacts
+from blocks.inspection.own_depth import measure_own
+from blocks.model.kinds import Architecture
+from blocks.model.models import Encoder
+from blocks.observe.run import PaddingSide, Run
+from blocks.text.bpe import MASK
+from blocks.training.tasks import IGNORED
+from pages.figures.theme import Picture, Translate
+from pages.panels.normalization import depth_picture, shared
+from pages.ui import cached, starts, terms, tokens
+from pages.ui.chart import show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.said import say
+
+SORTING = ("sorting letters", "sort")
+Targets = tuple[int, ...]
+
+
+@lru_cache(maxsize=32)
+def own_facts(run: Run, targets: Targets) -> OwnFacts:
+    """The layers of this run's model, and of one with random weights."""
+    random = replace(run, weights="")
+    return measures.own_facts(_own_pass(run, targets), _own_pass(random, targets), run.seed)
+
+
+def _own_pass(run: Run, targets: Targets) -> DepthPass:
+    model = cast(Encoder, cached.model(run))
+    return shared.in_turn(run.device, measure_own, run, model, targets)
+
+
+def says_loss(facts: OwnFacts) -> str:
+    """Where the trained model's gradient is, and how its loss compares."""
+    text = _(
+        "Loss of this text: {trained:.2f} nats trained, {random:.2f} with random weights (seed "
+        "{seed}). Trained, layer {most} has the largest gradient and layer {least} the smallest."
+    )
+    return text.format(
+        trained=facts.trained_loss,
+        random=facts.random_loss,
+        seed=facts.seed,
+        most=facts.strongest,
+        least=facts.weakest,
+    )
+
+
+def says_task(run: Run) -> str:
+    """What the loss is."""
+    text = _("Loss: cross entropy of its answers on this text. Trained on: {task}.")
+    if run.config.architecture is Architecture.GPT:
+        text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
+    task = terms.option(starts.model(run.weights).card.task)
+    return text.format(task=task) + " " + _("In evaluation mode, nothing is updated.")
+
+
+def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:
+    """The trained layers, and the same with random weights."""
+    names = shared.names(facts.curves.placements)
+    return depth_picture.panels(facts.curves, names, title=_("Loss after each layer"), _=_)
+
+
+@section
+def the_trained_layers(run: Run) -> None:
+    """Every measure of every layer, trained and at random."""
+    place = explained(("placement_depth",), (measure_depth,), key="own_layers")
+    if not run.weights:
+        place.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
+        return
+    targets = own_targets(run)
+    if targets is None:
+        text = _(
+            "For this text the model has no known answer to be measured against: give a GPT "
+            "two tokens or more, or mask the encoder's pinned token."
+        )
+        place.info(text)
+        return
+    with place:
+        say(says_loss, run, targets, facts=own_facts)
+    show(draw_layers, run, targets, facts=own_facts, key="own_panels")
+    note(says_task(run))
+
+
+def own_targets(run: Run) -> Targets | None:
+    """What the model should say at each position; None where this text has no right answer."""
+    ids = run.input.token_ids
+    if run.config.architecture is Architecture.GPT:
+        return _padded(run, (*ids[1:], IGNORED)) if len(ids) > 1 else None
+    if starts.model(run.weights).card.task in SORTING:
+        return _padded(run, tuple(sorted(ids)))
+    return _hidden_word(run)
+
+
+def _hidden_word(run: Run) -> Targets | None:
+    """The one token that the page hid from the model, to be found."""
+    is_token, pieces = run.input.is_token()[0].tolist(), tokens.reading().pieces
+    read = [label for label, kept in zip(run.input.labels, is_token, strict=True) if kept]
+    hidden = [i for i, label in enumerate(read) if label == MASK != pieces[i].label]
+    if not hidden:
+        return None
+    found = (piece.token_id if i in hidden else IGNORED for i, piece in enumerate(pieces))
+    return _padded(run, tuple(found))
+
+
+def _padded(run: Run, targets: Targets) -> Targets:
+    """Nothing is asked of padding."""
+    nothing = (IGNORED,) * run.input.n_padding
+    is_left = run.input.padding_side is PaddingSide.LEFT
+    return nothing + targets if is_left else targets + nothing

@@ -1,0 +1,113 @@
+"""The stacks that are built only to be measured: which, and how far the reader has come."""
+
+import zlib
+from functools import lru_cache
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.inspection import depth, stack
+from blocks.inspection.depth import DepthPass
+from blocks.inspection.stack import DEPTHS, WIDTHS, Stack
+from blocks.model.kinds import Initialization
+from blocks.model.placements import own_placement, possible_placements
+from blocks.observe.run import Run
+from pages.panels.normalization import shared
+from pages.ui import cached, link, terms
+from pages.ui.controls import pick, slide, slider
+from pages.ui.fold import fold
+from pages.ui.language import _, current_language
+from pages.ui.link_fields.normalization import joined
+from pages.ui.steps import in_steps
+
+CODE = (depth.measure_depth, stack.measure_stack, stack.random_probe)
+Stacks = tuple[Stack, ...]
+
+
+@lru_cache(maxsize=512)
+def depth_pass(wanted: Stack) -> DepthPass:
+    """One pass forward and back."""
+    seen = cached.recording(wanted.run)  # takes a turn of its own
+    return shared.in_turn(wanted.run.device, wanted.measure, seen)
+
+
+def wanted(run: Run, n_layers: int) -> Stacks:
+    """What is to be measured, the reader's own placement first, seed by seed."""
+    seeds = range(run.seed, run.seed + link.value("n_depth_seeds"))
+    width = min(link.value("depth_width"), run.config.d_model)
+    drawn = link.value("depth_initialization")
+    return tuple(
+        Stack(run, placement, n_layers, width, drawn, seed)
+        for seed in seeds
+        for placement in shared.chosen_placements(run)
+    )
+
+
+def measured(stacks: Stacks, key: str) -> int:
+    """Measure one after the other; how many of them are done."""
+    steps = [lambda each=each: depth_pass(each) for each in stacks]
+    try:
+        return len(in_steps(steps, what=stacks, key=key).found)
+    except ConfigError as error:
+        shared.refused(error.faults[0])
+        return 0
+
+
+def says_how_far(n_done: int, n_wanted: int) -> str:
+    """Before the last is measured, how many are; empty after it."""
+    if n_done == n_wanted:
+        return ""
+    text = _("Measured so far: {done} of {all} stacks.")
+    return text.format(done=n_done, all=n_wanted)
+
+
+def stack_choice(run: Run) -> None:
+    """How deep and wide the stacks are, on one line that opens to change them."""
+    text = _("Stacks of {n} layers · median of {k} seeds")
+    label = text.format(n=link.value("depth"), k=link.value("n_depth_seeds"))
+    opened = fold(label, key="stacks", icon=":material/tune:")
+    if opened.open:
+        with opened:
+            _sizes(run)
+            mine = own_placement(run.config)
+            others = tuple(name for name in possible_placements(run.config) if name != mine)
+            _several("depth_placements", _("Also draw"), others)
+
+
+def _sizes(run: Run) -> None:
+    left, middle, right, last = st.columns([4, 3, 3, 3])
+    with left:
+        slide("depth", _("Number of layers"), DEPTHS, link.value("depth"))
+    with middle:
+        widest = run.config.d_model
+        widths = [*(width for width in WIDTHS if width < widest), widest]
+        shown = min(link.value("depth_width"), widest)
+        slide("depth_width", _("Largest width, d_model"), widths, shown)
+    with right:
+        label = _("Seeds · median and range")
+        slider("n_depth_seeds", label, link.value("n_depth_seeds"))
+    with last:
+        pick("depth_initialization", _("Weight initialization"), Initialization)
+
+
+def _several(name: str, label: str, options: tuple[str, ...]) -> None:
+    """Some of several words; the state holds them as one, with commas."""
+    chosen = [word for word in link.value(name).split(",") if word in options]
+    key = f"{name}__{zlib.crc32(repr((options, current_language())).encode()):x}"
+    st.session_state[key] = chosen
+    with st.container(key=name):
+        st.pills(
+            label,
+            options,
+            selection_mode="multi",
+            format_func=terms.option,
+            wrap=True,
+            key=key,
+            on_change=_several_chosen,
+            args=(name, key, options),
+        )
+
+
+def _several_chosen(name: str, key: str, options: tuple[str, ...]) -> None:
+    found = st.session_state[key]
+    link.change(name, joined([word for word in options if word in found]))

@@ -1,0 +1,203 @@
+"""What the panels of norms say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.inspection.depth_facts import (
+    DepthFacts,
+    LayerCurves,
+    Overflow,
+    OwnFacts,
+    Slope,
+    TheoryFacts,
+    WayBack,
+)
+from blocks.inspection.norm_compared import INPUT, TRAINING, NormFacts, NormInput
+from blocks.inspection.placements import Placed, PlacementFacts
+from blocks.inspection.stack import Stack
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from blocks.training.race import RaceFacts, race_spec
+from pages.panels.normalization import axes, depth, layers, placements, race, theory
+
+CONFIG = ModelConfig(d_model=32, n_heads=4)
+RUN = Run(config=CONFIG, input=Input(seq_len=5), mask=MaskConfig())
+STACKS = tuple(
+    Stack(RUN, name, 8, 32, "xavier_uniform", seed) for seed in (0, 1) for name in ("pre", "post")
+)
+NO_CURVES = LayerCurves(8, pd.DataFrame(), even_bits=2.0)
+DEPTH = DepthFacts(
+    stacks=STACKS,
+    n_wanted=4,
+    curves=NO_CURVES,
+    loss=4.25,
+    ways_back=(WayBack("pre", 2.0, 1.0), WayBack("post", 1e-5, 1.0)),
+    overflows=(),
+    similarity_in=0.1,
+    similarity={"pre": 0.5, "post": 0.995},
+)
+WITHOUT = tuple(
+    replace(each, run=replace(RUN, config=CONFIG.replace(residual=False))) for each in STACKS
+)
+HALF = replace(DEPTH, stacks=STACKS[:3])
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (DEPTH, "in layer 1 against layer 8: pre (yours): 2 times as large; post: vanishes to"),
+        (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "exactly 0, below"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "explodes to 5.0e+04"),
+        (replace(DEPTH, overflows=(Overflow("post", 3),)), "from layer 3 on the stream"),
+        (replace(DEPTH, ways_back=(), overflows=(Overflow("pre", None),)), "its gradients do"),
+    ],
+)
+def test_the_gradient_of_the_first_layer(monkeypatch, facts, english: str):
+    said = in_both(monkeypatch, depth.says_gradient, facts)
+    assert english in said["en"] and said["zh"] != said["en"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (DEPTH, "pre 0.50, post 0.99. Dong et al. 2021 prove"),
+        (DEPTH, "nearly identical all the same: post"),
+        (replace(DEPTH, similarity={"pre": 0.5}), "here they do not"),
+        (replace(DEPTH, stacks=WITHOUT), "this run does not show it (yet)"),
+        (replace(DEPTH, stacks=WITHOUT, similarity={"pre": 0.999}), "this run agrees"),
+        (replace(DEPTH, similarity_in=None), "only one token"),
+    ],
+)
+def test_whether_tokens_become_alike(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, depth.says_collapse, facts)["en"]
+
+
+def test_what_was_built(monkeypatch):
+    said = in_both(monkeypatch, depth.says_setting, DEPTH)["en"]
+    assert "n_layers 8, d_model 32" in said and "seeds 0, 1" in said and "4.25 nats" in said
+    overflow = replace(DEPTH, loss=float("inf"))
+    assert "not finite in the first" in in_both(monkeypatch, depth.says_setting, overflow)["en"]
+
+
+SLOPES = (Slope("post", 0.01, 0.0), Slope("pre", -0.2, -0.5))
+THEORY = TheoryFacts(STACKS[0].config, 30, 30, pd.DataFrame(), SLOPES)
+
+
+def test_theory_waits_for_the_last_stack(monkeypatch):
+    said = in_both(monkeypatch, theory.says_theory, THEORY)["en"]
+    assert "depth^(0.01), predicted 0.0; agrees" in said
+    assert "depth^(-0.20), predicted -0.5; differs by more" in said
+    waiting = replace(THEORY, n_done=21, slopes=())
+    said = in_both(monkeypatch, theory.says_theory, waiting)["en"]
+    assert "so far: 21 of 30 stacks" in said and "predicted" not in said
+    assert (
+        "Choose pre or post"
+        in in_both(monkeypatch, theory.says_theory, replace(THEORY, slopes=()))["en"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "english"),
+    [
+        ({}, "Initialized as in the theorem"),
+        ({"attention_only": True}, "no feed-forward here"),
+        ({"residual": False}, "assumes a residual"),
+        ({"norm_kind": "rmsnorm"}, "about LayerNorm"),
+        ({"initialization": "normal"}, "assumes Xavier"),
+    ],
+)
+def test_why_theory_may_differ(monkeypatch, changes: dict, english: str):
+    facts = replace(THEORY, config=THEORY.config.replace(**changes))
+    assert english in in_both(monkeypatch, theory.says_why, facts)["en"]
+
+
+def test_a_trained_models_own_loss(monkeypatch):
+    facts = OwnFacts(NO_CURVES, 0.5, 3.25, seed=0, strongest=4, weakest=1)
+    said = in_both(monkeypatch, layers.says_loss, facts)["en"]
+    assert "0.50 nats trained, 3.25 with" in said and "layer 4 has the largest" in said
+
+
+def placed(rms: float) -> Placed:
+    return Placed({"mean": 0.0, "std": rms, "rms": rms}, None, None, None)
+
+
+def test_the_widest_and_the_narrowest_placement(monkeypatch):
+    found = {"pre": placed(2.0), "post": placed(1.0), "none": placed(float("inf"))}
+    facts = PlacementFacts(layer=0, head=0, own="pre", placed=found)
+    said = in_both(monkeypatch, placements.says_sizes, facts)["en"]
+    assert "After layer 1 the stream is largest with pre (RMS 2), smallest with post" in said
+    assert "Yours is pre: 2 with" in said and said.endswith("Not finite: none.")
+    broken = replace(facts, placed={"pre": placed(float("nan"))})
+    assert in_both(monkeypatch, placements.says_sizes, broken)["en"] == "Not finite: pre."
+
+
+def norm_table(what: str) -> pd.DataFrame:
+    names = (INPUT, "layernorm", "rmsnorm", TRAINING)
+    rows = [(name, i, i + 0.5 * n, 1.0 + n) for i, name in enumerate(names) for n in (0, 1)]
+    return pd.DataFrame(rows, columns=["norm", what, "mean", "std"])
+
+
+NORMS = NormFacts(
+    ("a", "b"),
+    per_token=norm_table("token"),
+    per_feature=norm_table("feature"),
+    dependence=pd.DataFrame(
+        {
+            "norm": ["layernorm", "rmsnorm", TRAINING],
+            "batch": [0, 0, 1.5],
+            "padding": [0, 0, 0.25],
+            "mode": [0, 0, 2.0],
+        }
+    ),
+    running=pd.DataFrame(),
+    has_others=True,
+    has_padding=False,
+)
+
+
+def test_what_each_norm_brings_to_one_scale(monkeypatch):
+    said = in_both(monkeypatch, axes.says_outputs, NORMS)["en"]
+    assert "every token leaves with standard deviation 1.00 to 2.00" in said
+    assert "at most 0.5 in size before, 2.5 after" in said
+
+
+def test_what_a_token_depends_on(monkeypatch):
+    said = in_both(monkeypatch, axes.says_dependence, NORMS)["en"]
+    assert "the change is 0" in said and "up to 1.5 when" in said and "differs by 2." in said
+    little = NORMS.dependence.assign(mode=[1e-7, 0, 2.0])
+    said = in_both(monkeypatch, axes.says_dependence, replace(NORMS, dependence=little))["en"]
+    assert "by no more than 1e-07" in said
+    said = in_both(monkeypatch, axes.says_surroundings, NORMS)["en"]
+    assert "other sequences of this batch" in said and "four padding tokens alone" in said
+
+
+def test_over_what_each_norm_averages(monkeypatch):
+    alone = in_both(monkeypatch, axes.says_axes, NormInput(1, ("a", "b"), 8, 1))["en"]
+    assert "1 × 2 × 8 numbers" in alone and "batch size 1" in alone and "1 of them" in alone
+    several = in_both(monkeypatch, axes.says_axes, NormInput(3, ("a", "b"), 8, 0))["en"]
+    assert "all 6 tokens" in several and "padding" not in several
+
+
+SPEC = race_spec(CONFIG, "pre", n_layers=8, learning_rate=1e-3, warmup_steps=0, seed=0)
+RACE = RaceFacts(SPEC, 100, 100, pd.DataFrame(), (("pre", 1.0), ("post", 3.2)), ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (RACE, "pre 1.00, post 3.20 nats. Guessing at random gives 3.26. Hardly better than"),
+        (RACE, "guessing: post. Now set 4 layers"),
+        (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
+        (replace(RACE, n_updates=50), "gives 3.26."),
+        (replace(RACE, n_updates=50, diverged=("post",)), "finite loss any more: post."),
+    ],
+)
+def test_who_learns(monkeypatch, facts, english: str):
+    said = in_both(monkeypatch, race.says_race, facts)["en"]
+    assert english in said and ("Hardly" in said) == (facts.is_over and bool(facts.stuck))
