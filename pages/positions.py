@@ -5,8 +5,9 @@ import pages.ui.entrance  # noqa: F401
 from blocks.model.faults import N_
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.positions.beyond import beyond_the_length, what_it_costs
+from pages.panels.positions.beyond import beyond_the_length
 from pages.panels.positions.claims import claims_tested
+from pages.panels.positions.loss import what_it_costs
 from pages.panels.positions.matrix import the_positions
 from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded, subtitle

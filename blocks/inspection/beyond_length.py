@@ -1,8 +1,10 @@
 """What attention does with texts longer than a model was made for."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from blocks.model.faults import Fault
+from blocks.model.kinds import PositionKind
 from blocks.observe.recording import record
 from blocks.training.task import IGNORED, Batch
 
 FACTORS = (1, 2, 4)
 BANDS = 24
+WORSE, BETTER = 1.2, 0.9
+HEAD_MEASURES = (
+    "entropy_share",
+    "distance",
+    "far_share",
+    "score_mean",
+    "score_std",
+    "score_max",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +49,10 @@ class Spread:
     score_mean: NDArray[np.float32]
     score_std: NDArray[np.float32]
     score_max: NDArray[np.float32]
+
+    def of_head(self, head: int) -> tuple[float, ...]:
+        """HEAD_MEASURES of one head."""
+        return tuple(float(getattr(self, name)[head]) for name in HEAD_MEASURES)
 
 
 def spread(
@@ -132,3 +149,137 @@ def mean_bits(found: NDArray[np.float64], start: int, end: int) -> float | None:
     """Mean bits a token over the positions `start` to `end` − 1; None where nothing was asked."""
     total, _squares, count = found[:, start:end].sum(axis=1)
     return float(total / count) if count else None
+
+
+class Tried(NamedTuple):
+    """A kind of positions in texts of `factor` times the trained length, or why it cannot be."""
+
+    kind: PositionKind
+    factor: int
+    found: Spread | Fault
+
+
+class Refused(NamedTuple):
+    """A kind that cannot be so long, or does not fit at all."""
+
+    kind: PositionKind
+    lengths: tuple[int, ...]
+    fault: Fault
+
+
+@dataclass(frozen=True, eq=False)
+class BeyondFacts:
+    """How the last query of one head spreads its weight in texts longer than trained.
+
+    `spreads`: kind, factor, seq_len, n_visible, then the measures of `Spread` for the head;
+    `bands`: factor, seq_len and the weights (see `banded`) of the kind that is looked at.
+    """
+
+    kind: PositionKind
+    head: int
+    trained_len: int
+    is_trained: bool
+    spreads: pd.DataFrame
+    bands: tuple[tuple[int, int, pd.DataFrame], ...]
+    refused: tuple[Refused, ...]
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """Those of the kind that is looked at, the shortest text first."""
+        return self.spreads[self.spreads["kind"] == self.kind]
+
+    @property
+    def longest(self) -> pd.DataFrame:
+        """Those of the longest texts that any kind could read, the sharpest first."""
+        is_longest = self.spreads["factor"] == self.spreads["factor"].max()
+        return self.spreads[is_longest].sort_values("entropy_share", kind="stable")
+
+
+def beyond_facts(
+    tried: Sequence[Tried], kind: PositionKind, head: int, *, trained_len: int, is_trained: bool
+) -> BeyondFacts:
+    """What a head does in all that was tried, and in one kind closely."""
+    worked = [(kind, n, found) for kind, n, found in tried if isinstance(found, Spread)]
+    rows = [
+        (each, factor, found.seq_len, found.n_visible, *found.of_head(head))
+        for each, factor, found in worked
+    ]
+    bands = tuple(
+        (factor, found.seq_len, banded(found.weight[head]))
+        for each, factor, found in worked
+        if each is kind
+    )
+    names = ["kind", "factor", "seq_len", "n_visible", *HEAD_MEASURES]
+    spreads = pd.DataFrame(rows, columns=names)
+    refused = _refused(tried, trained_len)
+    return BeyondFacts(kind, head, trained_len, is_trained, spreads, bands, refused)
+
+
+def _refused(tried: Sequence[Tried], trained_len: int) -> tuple[Refused, ...]:
+    faults: dict[PositionKind, list[tuple[int, Fault]]] = {}
+    for each in tried:
+        if isinstance(each.found, Fault):
+            faults.setdefault(each.kind, []).append((each.factor * trained_len, each.found))
+    return tuple(
+        Refused(kind, tuple(length for length, _fault in found), found[0][1])
+        for kind, found in faults.items()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LossFacts:
+    """What a token costs by its position, within the trained length and beyond it.
+
+    `bands`: as `bits_in_bands`; `inside` and `last`: bits a token in the second half of the trained
+    length, and at the end of the texts (None where nothing was asked there).
+    """
+
+    kind: PositionKind
+    seed: int
+    trained_len: int
+    n: int
+    n_examples: int
+    bands: pd.DataFrame
+    inside: float | None
+    last: float | None
+
+    @property
+    def wanted(self) -> int:
+        """How long the texts ought to be."""
+        return FACTORS[-1] * self.trained_len
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the loss rises by a fifth."""
+        return self._ratio > WORSE
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it falls by a tenth."""
+        return self._ratio < BETTER
+
+    @property
+    def _ratio(self) -> float:
+        return self.last / self.inside if self.last and self.inside else 1.0
+
+
+def loss_facts(
+    found: NDArray[np.float64],
+    kind: PositionKind,
+    *,
+    seed: int,
+    trained_len: int,
+    n: int,
+    n_examples: int,
+) -> LossFacts:
+    """Read `found`, as `bits_by_position`, in bands of an eighth of the trained length."""
+    return LossFacts(
+        kind,
+        seed,
+        trained_len,
+        n,
+        n_examples,
+        bits_in_bands(found, max(1, trained_len // 8)),
+        inside=mean_bits(found, trained_len // 2, trained_len),
+        last=mean_bits(found, max(trained_len, n - trained_len // 2), n),
+    )

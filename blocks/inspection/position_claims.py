@@ -1,10 +1,13 @@
 """What is said of positions, tested: each claim with a measured number and its limit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.inspection.other_positions import (
@@ -28,6 +31,7 @@ SHIFT_ERROR = 1e-4
 SCORE_ERROR = 1e-4  # of the largest |query| · |key| / √d_head
 OUTPUT_ERROR = 1e-4  # of the largest output
 LEAST_TO_FIT = 4
+MOST_FEATURES = 32  # of the matrix that moves positions on
 
 
 class Claim(StrEnum):
@@ -60,6 +64,79 @@ class Verdict:
         if self.measured is None:
             return None
         return (self.measured > self.limit) == self.must_exceed
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimsFacts:
+    """The verdicts on each kind that was measured, in the order of Claim; none where it cannot be.
+
+    Measured over `n` positions, moved on by `shift`; `token` stood at every position.
+    """
+
+    n: int
+    shift: int
+    token: str
+    verdicts: Mapping[PositionKind, tuple[Verdict, ...]]
+
+    def of(self, kind: PositionKind, claim: Claim) -> Verdict | None:
+        """One verdict; None where the kind was not measured."""
+        return next((each for each in self.verdicts.get(kind, ()) if each.claim is claim), None)
+
+    @property
+    def relative(self) -> tuple[PositionKind, ...]:
+        """The kinds with which order matters, and scores depend on distance alone."""
+        return tuple(
+            kind
+            for kind, found in self.verdicts.items()
+            if {Claim.DISTANCE: True, Claim.PERMUTATION: False}.items()
+            <= {each.claim: each.holds for each in found}.items()
+        )
+
+    @property
+    def permuted(self) -> pd.DataFrame:
+        """How much permuted tokens change the output: kind, free (no mask), causal."""
+        found = [(kind, self.of(kind, Claim.PERMUTATION)) for kind in self.verdicts]
+        rows = [(kind, v.measured, v.extra) for kind, v in found if v and v.measured is not None]
+        return pd.DataFrame(rows, columns=["kind", "free", "causal"])
+
+    @property
+    def mask_tells_order(self) -> bool:
+        """Whether without positions a causal mask makes order matter."""
+        row = self.permuted[self.permuted["kind"] == PositionKind.NONE].iloc[0]
+        return bool(row["causal"] > 10 * row["free"])
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftFacts:
+    """The matrix that moves positions on by `shift`, and what it does to one position's features.
+
+    `matrix`: its first features, of `n_features`; `is_fitted`: by least squares, not by formula.
+    """
+
+    shift: int
+    matrix: NDArray[np.float32]
+    n_features: int
+    is_fitted: bool
+
+    @property
+    def largest(self) -> float:
+        """The largest entry by size."""
+        return float(np.abs(self.matrix).max())
+
+
+def shift_facts(
+    config: ModelConfig, kind: PositionKind, learned: Tensor, shift: int
+) -> ShiftFacts | None:
+    """M_k of a kind; None where it has none, or `learned` has too few rows to fit it."""
+    waves = waves_of(config, kind)
+    if waves:
+        matrix = shift_matrix(*waves, shift)
+    elif kind is PositionKind.LEARNED and len(learned) - shift >= LEAST_TO_FIT:
+        matrix, _errors = fitted_shift(learned, shift)
+    else:
+        return None
+    shown = matrix[:MOST_FEATURES, :MOST_FEATURES].float().numpy()
+    return ShiftFacts(shift, shown, len(matrix), is_fitted=waves is None)
 
 
 def verdicts(

@@ -13,7 +13,7 @@ from pages.figures.theme import Picture, Translate
 SAID = "said"  # in the meta of a trace: what it shows that no axis tells
 HEADING = "heading"  # in the same place: the title that stands above its axes
 STOPS = ".。"
-FEW = 8  # values that are said one by one
+FEW, FEW_CELLS = 8, 64  # values that are said one by one
 TAG = re.compile("<[^>]*>")
 NUMBER = re.compile(r"-?[\d.]+(e[+-]\d+)?")
 Part = dict[str, Any]
@@ -73,7 +73,7 @@ def _is_seen(trace: Part) -> bool:
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     if trace.get("type") == "heatmap":
-        yield from _cells(trace, _)
+        yield from _cells(trace, layout, _)
         return
     along, value = "yx" if trace.get("orientation") == "h" else "xy"
     places, found = trace.get(along), trace.get(value)
@@ -99,8 +99,12 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
         yield _named(name, "; ".join(listed), _)
 
 
-def _cells(heatmap: Part, _: Translate) -> Iterator[str]:
-    """From where to where the values go; where the scale has words, its ends."""
+def _cells(heatmap: Part, layout: Part, _: Translate) -> Iterator[str]:
+    """What is written in few cells; else from where to where they go, or the scale, in words."""
+    written = heatmap.get("text") if heatmap.get("texttemplate") else None
+    if written is not None and np.size(written) <= FEW_CELLS:
+        yield from _written(written, layout, _)
+        return
     bar = heatmap.get("colorbar") or {}
     name = _plain(heatmap.get("name") or "") or _title(bar) or _("colors")
     texts = bar.get("ticktext") or []
@@ -122,6 +126,15 @@ def _values(heatmap: Part) -> np.ndarray:
         return z.astype(float)
     slope = (float(texts[-1]) - float(texts[0])) / (ticks[-1] - ticks[0])
     return np.where(z < ticks[0], np.nan, float(texts[0]) + slope * (z - float(ticks[0])))
+
+
+def _written(texts: Sequence[Sequence[str]], layout: Part, _: Translate) -> Iterator[str]:
+    across = _labels(range(len(texts[0])), layout.get("xaxis") or {})
+    down = _labels(range(len(texts)), layout.get("yaxis") or {})
+    for name, row in zip(down, texts, strict=True):
+        cells = (f"{label} {_plain(text)}" for label, text in zip(across, row, strict=True) if text)
+        if said := "; ".join(cells):
+            yield _named(name, said, _)
 
 
 def _axis(trace: Part, letter: str, layout: Part) -> Part:

@@ -8,10 +8,14 @@ import numpy as np
 from pages.figures.theme import BEFORE, faint
 
 
-def line(x: Iterable[float], y: Iterable[float], **more: Any) -> dict[str, Any]:
-    """A curve; `more` says how it looks and what it is called. Packed arrays stay packed."""
-    x, y = (values if isinstance(values, np.ndarray) else list(values) for values in (x, y))
-    return {"type": "scatter", "mode": "lines", "x": x, "y": y, **more}
+def line(x: Iterable[float | str | None], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
+    """A curve, broken where there is None; `more` says how it looks and what it is called."""
+    return {"type": "scatter", "mode": "lines", "x": _packed(x), "y": _packed(y), **more}
+
+
+def _packed(values: Iterable[Any]) -> Any:
+    """Arrays as they are: Plotly sends them packed."""
+    return values if isinstance(values, np.ndarray) else list(values)
 
 
 def band(

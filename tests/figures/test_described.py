@@ -86,7 +86,8 @@ def test_numbers_in_cells_are_not_said_by_the_places_where_they_stand():
 
 def test_a_heading_above_its_axes_names_them_and_a_band_is_its_curve():
     band = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 9], "fill": "toself"}
-    said = described(figure([bars(meta={HEADING: "entropy"}), {**band, "meta": {HEADING: "entropy"}}]), _=same)
+    traces = [{**trace, "meta": {HEADING: "entropy"}} for trace in (bars(), band)]
+    said = described(figure(traces), _=same)
     assert said == "dead, entropy: 0 0.25."
 
 
@@ -95,3 +96,9 @@ def test_cells_whose_scale_has_words_are_said_by_its_ends():
     cells = {"type": "heatmap", "z": [[0, 250]], "colorbar": bar}
     assert described(figure([cells]), _=same) == "weight: none to all."
     assert described(figure([{**cells, "showscale": False}]), _=same) == ""
+
+
+def test_what_is_written_into_cells_is_said_with_both_their_names():
+    cells = {"type": "heatmap", "z": [[0, 1]], "text": [["", "✓ 1"]], "texttemplate": "%{text}"}
+    rows = {"tickvals": [0], "ticktext": ["bounded"]}
+    assert described(figure([cells], xaxis=TOKENS, yaxis=rows), _=same).endswith("bounded: a ✓ 1.")

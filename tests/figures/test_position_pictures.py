@@ -5,15 +5,19 @@ import pandas as pd
 import pytest
 from drawn import TOKENS, bytes_sent, checked, marked, same, words_that_slipped_by
 
+from blocks.inspection.beyond_length import HEAD_MEASURES, BeyondFacts, LossFacts
+from blocks.inspection.position_claims import OUTPUT_ERROR, Claim, ClaimsFacts, ShiftFacts, Verdict
+from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
+from blocks.model.kinds import PositionKind
 from pages.figures import position_matrix
 from pages.figures.position_matrix import Names
 from pages.figures.theme import PINNED
 from pages.panels.positions import beyond_picture, claims_picture, matrix_picture
-from pages.panels.positions.beyond_picture import Curve
-from pages.panels.positions.matrix_picture import Axes
 
 NAMES = Names("given", "given", "given", "given")
-AXES = Axes("given", "given", "given")
+KINDS = {kind: f"given {i}" for i, kind in enumerate(PositionKind)}
+ALIBI, LEARNED, ROPE = PositionKind.ALIBI, PositionKind.LEARNED, PositionKind.ROPE
+ADDED = PositionKind.SINUSOIDAL
 
 
 def a_table(n: int = 6, width: int = 4, _=same, columns=None, chosen=(2, 3), first=0):
@@ -68,73 +72,81 @@ def test_a_square_writes_its_numbers_where_there_is_room(n: int):
     assert position_matrix.square(np.zeros((2, 2)), NAMES, most=0.0, _=same)
 
 
+def pair(kind: PositionKind = ADDED, **curves: list[float]) -> PairFacts:
+    table = pd.DataFrame({"position": range(4), "first": [0.0, 1, 2, 3], **curves})
+    return PairFacts(kind, 1, 1, table, length=6.3, slope=0.5)
+
+
 def test_a_pair_is_marked_at_the_pinned_position():
-    curves = pd.DataFrame({"position": range(4), "first": [0.0, 1, 2, 3], "second": [3.0, 2, 1, 0]})
-    picture = checked(matrix_picture.pair(curves, ("given 1", "given 2"), AXES, pinned=1, _=same))
+    picture = checked(matrix_picture.pair(pair(second=[3.0, 2, 1, 0]), _=same))
     assert [list(trace.y) for trace in picture.data] == [[0, 1, 2, 3], [3, 2, 1, 0], [1, 2]]
-    alone = matrix_picture.pair(curves[["position", "first"]], ("given 1",), AXES, pinned=1, _=same)
-    assert list(checked(alone).data[1].y) == [1]
+    alone = checked(matrix_picture.pair(pair(ALIBI), _=same))
+    assert list(alone.data[1].y) == [1] and alone.data[0].name == "head 2"
 
 
-def test_a_mark_of_the_scale_returns_its_number():
-    table = pd.DataFrame({"number": [0, 1, 2], "length": [6.3, 60.0, 600.0]})
-    picture = checked(
-        matrix_picture.scale(table, AXES, chosen=1, length=128, length_name="given", _=same)
-    )
+def kind_facts(kind: PositionKind = ADDED, n: int = 128) -> KindFacts:
+    lengths = pd.DataFrame({"number": [0, 1, 2], "length": [6.3, 60.0, 600.0]})
+    waves = pd.DataFrame({"wavelength": [8.0, 4.0], "share": [0.7, 0.3]})
+    return KindFacts(None, kind, n, 0, False, lengths, waves, rms=1.0)
+
+
+@pytest.mark.parametrize(("kind", "first"), [(ADDED, 0), (ALIBI, 1)])
+def test_a_mark_of_the_scale_returns_its_number(kind: PositionKind, first: int):
+    picture = checked(matrix_picture.scale(kind_facts(kind), 1, _=same))
     assert [row[0] for row in picture.data[0].customdata] == [0, 1, 2]
-    assert picture.data[0].marker.color[1] == PINNED
+    assert picture.data[0].x[0] == first and picture.data[0].marker.color[1] == PINNED
     assert picture.layout.annotations[0].y == pytest.approx(np.log10(128))
 
 
+def likeness(kind: PositionKind = ADDED, n: int = 9, slopes=(), **more) -> LikenessFacts:
+    table = {"distance": [0, 1], "mean": [1, 0.5], "least": [1, 0.4], "most": [1, 0.6], **more}
+    return LikenessFacts(kind, n, 0, pd.DataFrame(table), slopes)
+
+
 def test_alibi_has_a_line_for_each_head():
-    picture = checked(
-        matrix_picture.biases([0.5, 0.25, 0.1], AXES, n=9, chosen=1, name="given", _=same)
-    )
-    others, chosen = picture.data
+    facts = likeness(ALIBI, slopes=(0.5, 0.25, 0.1))
+    others, chosen = checked(matrix_picture.biases(facts, 1, _=same)).data
     assert list(chosen.y) == [-0.25 * i for i in range(9)]
     assert list(others.y) == [0, -4, None, 0, -0.8, None]
-    checked(matrix_picture.biases([0.5], AXES, n=2, chosen=0, name="given", _=same))
+    checked(matrix_picture.biases(likeness(ALIBI, 2, (0.5,)), 0, _=same))
 
 
-def cells(n: int = 10) -> pd.DataFrame:
-    verdicts = ["true", "false", "none"]
-    rows = [(verdicts[i % 3], "✓ 1", "given") for i in range(n)]
-    return pd.DataFrame(rows, columns=["verdict", "text", "hover"])
+def claims() -> ClaimsFacts:
+    """Of four kinds true, false, and nothing at all; one is still to be measured."""
+    verdicts = {
+        PositionKind.NONE: tuple(Verdict(claim, 0.0, 1.0) for claim in Claim),
+        ADDED: tuple(Verdict(claim, 2.0, 1.0, extra=3.0) for claim in Claim),
+        LEARNED: tuple(Verdict(claim, None, 1.0) for claim in Claim),
+        ROPE: (),
+    }
+    return ClaimsFacts(8, 2, "given", verdicts)
 
 
 def test_a_cell_of_the_claims_returns_its_kind():
-    drawn = claims_picture.verdicts(
-        cells(), ["given long name", "given"], [f"given {i}" for i in range(5)], shown=3, _=same
-    )
+    drawn = claims_picture.verdicts(claims(), KINDS, shown=ROPE, _=same)
     grid, marks = checked(drawn).data
-    assert np.asarray(grid.z).tolist() == [[2, 1, 0, 2, 1], [0, 2, 1, 0, 2]]
-    assert [row[0] for row in marks.customdata] == [0, 1, 2, 3, 4] * 2
-    assert list(marks.y) == [0] * 5 + [1] * 5
+    assert np.asarray(grid.z).tolist() == [[2, 1, 0, 0, 0]] * len(Claim)
+    assert list(grid.text[0]) == ["✓ 0", "✗ 2", "–", "–", "…"]
+    assert [row[0] for row in marks.customdata] == [0, 1, 2, 3, 4] * len(Claim)
     assert (drawn.layout.shapes[0].x0, drawn.layout.shapes[0].x1) == (2.5, 3.5)
-    assert drawn.layout.yaxis.ticktext[0] == "given<br>long name"
+    assert drawn.layout.yaxis.ticktext[0] == "No two positions<br>are alike"
 
 
-MOVED = pd.DataFrame({"label": ["given 1", "given 2"], "free": [0.0, 0.4], "causal": [0.2, 0.5]})
+MOVED = pd.DataFrame({"kind": [ADDED, ROPE], "free": [0.0, 0.4], "causal": [0.2, 0.5]})
 
 
 def test_what_did_not_move_stands_at_the_foot():
-    free, causal, limit = checked(claims_picture.moved(MOVED, limit=1e-4, _=same)).data
+    free, causal, limit = checked(claims_picture.permuted(MOVED, KINDS, _=same)).data
     assert list(free.y) == [claims_picture.LEAST_SHOWN, 0.4] and free.customdata[0][0] == 0
-    assert list(causal.y) == [0.2, 0.5] and set(limit.y) == {1e-4}
+    assert list(causal.y) == [0.2, 0.5] and set(limit.y) == {OUTPUT_ERROR}
 
 
 BANDS = pd.DataFrame({"least": [0, 1], "most": [0, 3], "weight": [0.5, 0.0], "distance": [0, 2.0]})
-LENGTHS = pd.DataFrame(
-    {
-        "kind": ["a", "a", "b"],
-        "label": ["given 1", "given 1", "given 2"],
-        "factor": [1, 2, 1],
-        "seq_len": [8, 16, 8],
-        "value": [0.5, 0.6, 0.7],
-        "is_shown": [True, True, False],
-    }
-)
-LOSS = pd.DataFrame(
+SPREADS = pd.DataFrame(
+    {"kind": [ADDED, ADDED, ROPE], "factor": [1, 2, 1], "seq_len": [8, 16, 8]}
+).assign(**{name: [0.5, 0.6, 0.7] for name in HEAD_MEASURES})
+BEYOND = BeyondFacts(ADDED, 0, 8, False, SPREADS, bands=((1, 8, BANDS),), refused=())
+LOSS_BANDS = pd.DataFrame(
     {
         "position": [4.5, 12.5],
         "first": [1, 9],
@@ -144,53 +156,55 @@ LOSS = pd.DataFrame(
         "count": [80, 80],
     }
 )
+LOSS = LossFacts(ROPE, 0, 8, 16, 48, LOSS_BANDS, 1.0, 2.0)
 
 
 def test_weight_nought_has_no_logarithm_and_is_not_drawn():
-    picture = checked(
-        beyond_picture.by_distance([Curve("given", BANDS)], trained_len=8, title="given", _=same)
-    )
+    picture = checked(beyond_picture.by_distance(BEYOND, "given", _=same))
     assert list(picture.data[0].x) == [1] and list(picture.data[0].y) == [0.5]
     assert picture.layout.shapes[0].x0 == 9
 
 
 def test_each_kind_has_its_line_over_the_lengths():
-    picture = checked(beyond_picture.by_length(LENGTHS, title="given", y="given", _=same))
+    picture = checked(beyond_picture.by_length(BEYOND, KINDS, _=same))
     assert [list(trace.x) for trace in picture.data] == [[8, 16], [8]]
     assert list(picture.layout.xaxis.ticktext) == ["8 · 1×", "16 · 2×"]
 
 
 def test_the_loss_lies_within_two_standard_errors():
-    band, line = checked(beyond_picture.loss(LOSS, trained_len=8, title="given", _=same)).data
+    band, line = checked(beyond_picture.loss(LOSS, "given", _=same)).data
     assert list(line.y) == [1, 2]
     assert list(band.y) == pytest.approx([1.2, 2.4, 1.6, 0.8])
 
 
-LIKE = pd.DataFrame({"distance": [0, 1], "mean": [1, 0.5], "least": [1, 0.4], "most": [1, 0.6]})
+def table_facts(kind: PositionKind) -> TableFacts:
+    return TableFacts(kind, np.eye(4), (0, 1, 2, 3), 4, 1, (0,), 1.0, TOKENS)
 
 
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda _: a_table(_=_),
         lambda _: position_matrix.square(np.eye(3), NAMES, _=_),
-        lambda _: matrix_picture.likeness(
-            LIKE.assign(expected=1.0), AXES, mean_name="given", band_name="given", _=_
+        lambda _: matrix_picture.similarity(np.eye(3), 1, _=_),
+        *(lambda _, kind=kind: matrix_picture.pair(pair(kind), _=_) for kind in (ADDED, LEARNED)),
+        *(
+            lambda _, kind=kind: matrix_picture.table(table_facts(kind), "given", _=_)
+            for kind in (ADDED, LEARNED, ROPE, ALIBI)
         ),
-        lambda _: matrix_picture.biases([0.5, 0.1], AXES, n=4, chosen=0, name="given", _=_),
-        lambda _: matrix_picture.spectrum(
-            pd.DataFrame({"wavelength": [8.0, 4.0], "share": [0.7, 0.3]}),
-            AXES,
-            even_name="given",
-            _=_,
+        *(
+            lambda _, kind=kind: matrix_picture.scale(kind_facts(kind), 0, _=_)
+            for kind in (ROPE, ALIBI)
         ),
-        lambda _: claims_picture.verdicts(cells(1), ["given"], ["given"], shown=None, _=_),
-        lambda _: claims_picture.moved(MOVED, limit=1e-4, _=_),
-        lambda _: beyond_picture.by_distance(
-            [Curve("given", BANDS)], trained_len=8, title="given", _=_
-        ),
-        lambda _: beyond_picture.by_length(LENGTHS, title="given", y="given", _=_),
-        lambda _: beyond_picture.loss(LOSS, trained_len=8, title="given", _=_),
+        lambda _: matrix_picture.likeness(likeness(), _=_),
+        lambda _: matrix_picture.likeness(likeness(ROPE, expected=1.0), _=_),
+        lambda _: matrix_picture.biases(likeness(ALIBI, 4, (0.5, 0.1)), 0, _=_),
+        lambda _: matrix_picture.spectrum(kind_facts(LEARNED), _=_),
+        lambda _: claims_picture.verdicts(claims(), KINDS, shown=ROPE, _=_),
+        lambda _: claims_picture.permuted(MOVED, KINDS, _=_),
+        lambda _: claims_picture.matrix(ShiftFacts(4, np.eye(2), 2, False), _=_),
+        lambda _: beyond_picture.by_distance(BEYOND, "given", _=_),
+        lambda _: beyond_picture.by_length(BEYOND, KINDS, _=_),
+        lambda _: beyond_picture.loss(LOSS, "given", _=_),
     ],
 )
 def test_every_word_is_translated(draw):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from blocks.inspection.depth_facts import POWERS, LayerCurves
 from pages.figures import marks
+from pages.figures.described import HEADING
 from pages.figures.series import PLACEMENT_COLORS, legend_room, placement_line
 from pages.figures.theme import BEFORE, EDGE, Picture, Translate, figure, legend, plain
 
@@ -59,7 +60,7 @@ def panels(
     for i, (measure, text) in enumerate(shown.items()):
         found = _of(curves, measure)
         is_log = _is_log(found)
-        place = {"yaxis": _axis("y", i), "meta": text, "showlegend": i == 0}
+        place = {"yaxis": _axis("y", i), "meta": {HEADING: text}, "showlegend": i == 0}
         if before is not None:
             traces.append(_ghost(_drawable(_of(before, measure), is_log), place, _))
         for placement, curve in found.groupby("placement", sort=False):

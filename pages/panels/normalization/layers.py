@@ -29,6 +29,8 @@ Targets = tuple[int, ...]
 @lru_cache(maxsize=32)
 def own_facts(run: Run, targets: Targets) -> OwnFacts:
     """The layers of this run's model, and of one with random weights."""
+    if not run.weights:
+        raise ValueError("the loss of random weights means nothing")
     random = replace(run, weights="")
     return measures.own_facts(_own_pass(run, targets), _own_pass(random, targets), run.seed)
 

@@ -1,10 +1,19 @@
 """What is said of positions, and whether it is true of each kind."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from blocks.inspection.position_claims import (
+    OUTPUT_ERROR,
+    Claim,
+    ClaimsFacts,
+    ShiftFacts,
+)
+from blocks.model.kinds import PositionKind
+from pages.figures import marks, position_matrix
+from pages.figures.position_matrix import Names
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -22,7 +31,8 @@ from pages.figures.theme import (
 from pages.figures.weights import outline
 
 ROW, LEAST_SHOWN = 46, 1e-9
-VERDICT_CODES = {"true": 2, "false": 1, "none": 0}
+VERDICT_CODES = {True: 2, False: 1, None: 0}
+SIGNS = {True: "✓", False: "✗", None: "–"}
 GRID = (
     (0.0, faint(BEFORE, 0.1)),
     (1 / 3, faint(BEFORE, 0.1)),
@@ -33,58 +43,104 @@ GRID = (
 )
 
 
+def claim_name(claim: Claim, _: Translate) -> str:
+    """What is said of a way to tell positions."""
+    return {
+        Claim.UNIQUE: _("No two positions are alike"),
+        Claim.BOUNDED: _("All values lie in [−1, 1]"),
+        Claim.SHIFT: _("Shifting positions is a linear map"),
+        Claim.DISTANCE: _("Scores depend on distance only"),
+        Claim.PERMUTATION: _("Order does not matter"),
+    }[claim]
+
+
+def _measure(claim: Claim, _: Translate) -> str:
+    return {
+        Claim.UNIQUE: _("smallest distance between two positions"),
+        Claim.BOUNDED: _("largest |value|"),
+        Claim.SHIFT: _("max |M·PE(p) − PE(p + k)|"),
+        Claim.DISTANCE: _("range at equal distance / largest |q|·|k|/√d_head"),
+        Claim.PERMUTATION: _("change / largest output"),
+    }[claim]
+
+
+def number(value: float) -> str:
+    """A measured number in few characters; an exact nought as such."""
+    if value == 0:
+        return "0"
+    return f"{value:.2g}" if 1e-3 <= abs(value) < 1e4 else f"{value:.0e}".replace("e-0", "e-")
+
+
 def verdicts(
-    cells: pd.DataFrame,
-    claims: Sequence[str],
-    kinds: Sequence[str],
-    *,
-    shown: int | None,
-    _: Translate,
+    facts: ClaimsFacts, names: Mapping[PositionKind, str], *, shown: PositionKind, _: Translate
 ) -> Picture:
     """Claims down, kinds across; a click returns the number of the kind.
 
-    `cells`, row by row: verdict (true, false, none), text (what stands in the cell), hover;
-    `shown`: the kind that is looked at, outlined.
+    `names`: what all kinds are called, in their order; `shown`: the one that is outlined.
     """
-    n, width = len(claims), len(kinds)
-    codes = [VERDICT_CODES[verdict] for verdict in cells["verdict"]]
-    rows = range(0, n * width, width)
+    claims, kinds = list(Claim), list(names)
+    cells = [[_cell(facts, kind, claim, names[kind], _) for kind in kinds] for claim in claims]
     grid = {
         "type": "heatmap",
-        "z": [codes[i : i + width] for i in rows],
+        "z": [[cell.code for cell in row] for row in cells],
         "zmin": 0,
         "zmax": 2,
         "colorscale": [list(stop) for stop in GRID],
         "showscale": False,
         "xgap": 3,
         "ygap": 3,
-        "text": [list(cells["text"][i : i + width]) for i in rows],
+        "text": [[cell.text for cell in row] for row in cells],
         "texttemplate": "%{text}",
         "textfont": {"size": 11},
         "hoverinfo": "skip",
     }
+    n, width = len(claims), len(kinds)
     unseen = {"marker": {"opacity": 0}}
-    marks = {
+    clickable = {
         "type": "scatter",
         "mode": "markers",
         "x": list(range(width)) * n,
         "y": [row for row in range(n) for _kind in kinds],
         "customdata": [[kind] for _row in range(n) for kind in range(width)],
-        "hovertext": list(cells["hover"]),
+        "hovertext": [cell.hover for row in cells for cell in row],
         "hovertemplate": "%{hovertext}<extra></extra>",
         "marker": {"symbol": "square", "size": 40, "opacity": 0},
         "selected": unseen,
         "unselected": unseen,
     }
+    told = [_in_two_lines(claim_name(claim, _)) for claim in claims]
     return figure(
-        [grid, marks],
+        [grid, clickable],
         title=_("Claims, measured"),
         height=TITLE + 30 + ROW * n,
         margin=(TITLE + 30, EDGE),
-        xaxis={**_names(kinds), "side": "top"},
-        yaxis={**_names([_in_two_lines(claim) for claim in claims]), "range": [n - 0.5, -0.5]},
-        shapes=[] if shown is None else [outline(shown - 0.5, -0.5, 1, n)],
+        xaxis={**_names(list(names.values())), "side": "top"},
+        yaxis={**_names(told), "range": [n - 0.5, -0.5]},
+        shapes=[outline(kinds.index(shown) - 0.5, -0.5, 1, n)],
     )
+
+
+class Cell(NamedTuple):
+    """Its colour, what stands in it, and what is said under the cursor."""
+
+    code: int
+    text: str
+    hover: str
+
+
+def _cell(facts: ClaimsFacts, kind: PositionKind, claim: Claim, name: str, _: Translate) -> Cell:
+    if kind not in facts.verdicts:
+        return Cell(VERDICT_CODES[None], "…", _("not measured yet"))
+    verdict, begin = facts.of(kind, claim), f"{name}: {claim_name(claim, _)}"
+    if verdict is None or verdict.measured is None:
+        why = _("not applicable to this encoding, or too few positions")
+        return Cell(VERDICT_CODES[None], SIGNS[None], f"{begin}<br>{why}")
+    sign = ">" if verdict.must_exceed else "≤"
+    told = f"{_measure(claim, _)}: {number(verdict.measured)}"
+    needed = _("true if {sign} {limit}").format(sign=sign, limit=number(verdict.limit))
+    hover = f"{begin}<br>{told}<br>{needed}".replace("| <", "| &lt;")
+    text = f"{SIGNS[verdict.holds]} {number(verdict.measured)}"
+    return Cell(VERDICT_CODES[verdict.holds], text, hover)
 
 
 def _names(names: Sequence[str]) -> dict[str, Any]:
@@ -99,15 +155,16 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
-    """How much permuted tokens change the output: label, free, causal (shares of the largest).
+def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Translate) -> Picture:
+    """How much permuted tokens change the output: kind, free, causal (shares of the largest).
 
-    The dashed line is `limit`, what rounding may do. What is 0 stands at the foot of the axis.
+    The dashed line is what rounding may do. What is 0 stands at the foot of the axis.
     """
+    labels = [names[kind] for kind in table["kind"]]
     bars = [
         {
             "type": "bar",
-            "x": table["label"].tolist(),
+            "x": labels,
             "y": table[column].clip(lower=LEAST_SHOWN).tolist(),
             "customdata": [[value] for value in table[column]],
             "name": name,
@@ -119,8 +176,9 @@ def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
             ("causal", _("causal mask"), faint(BEFORE, 0.8)),
         )
     ]
+    rounding = {"line": marks.dashed(), "name": _("rounding at most"), "hoverinfo": "skip"}
     return figure(
-        [*bars, _limit(table, limit, _)],
+        [*bars, marks.line(labels, [OUTPUT_ERROR] * len(labels), **rounding)],
         title=_("Permuted tokens: how much else changes"),
         height=TITLE_AND_LEGEND + 280,
         margin=(TITLE_AND_LEGEND, EDGE),
@@ -138,17 +196,11 @@ def moved(table: pd.DataFrame, *, limit: float, _: Translate) -> Picture:
     )
 
 
-def _limit(table: pd.DataFrame, limit: float, _: Translate) -> dict[str, Any]:
-    """What rounding may do, named in the legend."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": table["label"].tolist(),
-        "y": [limit] * len(table),
-        "name": _("rounding at most"),
-        "line": {"color": BEFORE, "width": 1.5, "dash": "dash"},
-        "hoverinfo": "skip",
-    }
+def matrix(facts: ShiftFacts, *, _: Translate) -> Picture:
+    """The matrix that moves positions on."""
+    title = _("M: PE(p + {k}) = M · PE(p)").format(k=facts.shift)
+    names = Names(title, _("feature of PE(p + k)"), _("feature of PE(p)"), _("entry"))
+    return position_matrix.square(facts.matrix, names, most=facts.largest, numbers=True, _=_)
 
 
 def _in_two_lines(name: str) -> str:

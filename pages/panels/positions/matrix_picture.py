@@ -1,11 +1,21 @@
-"""Positions as curves: one pair of features, all wavelengths, likeness by distance."""
+"""Positions as a table and as curves: one pair, all wavelengths, likeness by distance."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from blocks.inspection.position_facts import (
+    DEEP_BIAS,
+    KindFacts,
+    LikenessFacts,
+    PairFacts,
+    TableFacts,
+    columns_of,
+)
+from blocks.model.kinds import PositionKind
+from pages.figures import marks, position_matrix
+from pages.figures.counting import from_one
+from pages.figures.position_matrix import Names
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -22,208 +32,201 @@ from pages.figures.theme import (
 )
 
 HEIGHT = 250
-DEEPEST_BIAS = 8
+CURVE = {"color": EMBEDDING, "width": 2}
 
 
-class Axes(NamedTuple):
-    """Title of a picture and of its axes, in the reader's language."""
-
-    title: str
-    x: str
-    y: str
+def first_number(kind: PositionKind) -> int:
+    """The number of the first column: heads count from 1, pairs and features as in the formula."""
+    return from_one(0) if kind is PositionKind.ALIBI else 0
 
 
-def pair(
-    curves: pd.DataFrame, names: Sequence[str], axes: Axes, *, pinned: int, _: Translate
-) -> Picture:
-    """One or two curves over the positions, with a mark at the pinned one.
+def table(facts: TableFacts, kind: str, *, _: Translate) -> Picture:
+    """The table of a kind, which is called `kind`; a click returns [position, column]."""
+    return position_matrix.table(
+        facts.values,
+        facts.columns,
+        _table_names(facts, kind, _),
+        most=facts.most,
+        pinned=facts.position,
+        chosen=facts.chosen,
+        first=first_number(facts.kind),
+        tokens=facts.labels,
+        _=_,
+    )
 
-    `curves`: position, first and, where there is one, second; `names`: what they are called.
-    """
-    columns = [name for name in ("first", "second") if name in curves]
-    traces = []
-    for column, name, color in zip(columns, names, (EMBEDDING, ATTENTION), strict=False):
-        traces.append(
-            {
-                **_line(curves["position"], curves[column], color),
-                "name": name,
-                "hovertemplate": f"{axes.x} %{{x}}<br>{name} %{{y:.4f}}<extra></extra>",
-            }
+
+def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
+    rows = _("position")
+    match facts.kind:
+        case PositionKind.ROPE:
+            return Names(_("Cosine of each pair's angle"), rows, _("pair"), _("cosine"))
+        case PositionKind.ALIBI:
+            title = _("Bias added to the scores of query {position}")
+            title = title.format(position=facts.position)
+            return Names(title, _("key at position"), _("head"), _("bias"))
+    title = _("Added to the embedding, {kind}").format(kind=kind)
+    columns = _("feature")
+    if facts.kind is PositionKind.SINUSOIDAL:
+        columns = _("feature: sines (even), then cosines (odd)")
+    return Names(title, rows, columns, _("value"))
+
+
+def pair(facts: PairFacts, *, _: Translate) -> Picture:
+    """One or two curves over the positions, with a mark at the pinned one."""
+    title, y = _("Pair {pair} over the positions").format(pair=facts.pair), _("value")
+    names = [_("sine"), _("cosine")]
+    if facts.kind is PositionKind.LEARNED:
+        columns = columns_of(facts.kind, facts.pair)
+        names = [_("feature {i}").format(i=column) for column in columns]
+    if facts.kind is PositionKind.ALIBI:
+        head = from_one(facts.pair)
+        title, y = _("Bias of head {head} on each key").format(head=head), _("bias")
+        names = [_("head {head}").format(head=head)]
+    x, here = _("position"), facts.here
+    curves = [
+        marks.line(
+            facts.curves["position"],
+            facts.curves[column],
+            line={**CURVE, "color": color},
+            name=name,
+            hovertemplate=f"{x} %{{x}}<br>{name} %{{y:.4f}}<extra></extra>",
         )
+        for column, name, color, _here in zip(
+            ("first", "second"), names, (EMBEDDING, ATTENTION), here, strict=False
+        )
+    ]
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": [pinned] * len(columns),
-        "y": [float(curves[column][pinned]) for column in columns],
+        "x": [facts.position] * len(here),
+        "y": list(here),
         "marker": {"color": PINNED, "size": 9},
         "hoverinfo": "skip",
         "showlegend": False,
     }
-    return _picture([*traces, dots], axes, shapes=[_upright(pinned, PINNED)], **legend())
+    pin = marks.upright(facts.position, line=marks.dashed(PINNED, dash="dot"))
+    return _picture([*curves, dots], title, x, y, shapes=[pin], **legend())
 
 
-def scale(
-    table: pd.DataFrame,
-    axes: Axes,
-    *,
-    chosen: int,
-    first: int = 0,
-    length: int,
-    length_name: str,
-    _: Translate,
-) -> Picture:
-    """A length in positions for each pair or head, logarithmic; a click returns its number.
-
-    `table`: number (from 0, shown from `first`), length; the dashed line is at `length`.
-    """
+def scale(facts: KindFacts, chosen: int, *, _: Translate) -> Picture:
+    """A length in positions for each pair or head, logarithmic; a click returns its number."""
+    title, x, y = _("Wavelength of each pair"), _("pair"), _("positions per turn")
+    if facts.kind is PositionKind.ALIBI:
+        title, x = _("How far each head attends"), _("head")
+        y = _("tokens until a weight halves")
+    numbers = facts.lengths["number"].to_list()
     kept = {"marker": {"opacity": 1}}
     dots = {
         "type": "scatter",
         "mode": "markers",
-        "x": (table["number"] + first).tolist(),
-        "y": table["length"].tolist(),
-        "customdata": [[number] for number in table["number"]],
+        "x": [number + first_number(facts.kind) for number in numbers],
+        "y": facts.lengths["length"].to_list(),
+        "customdata": [[number] for number in numbers],
         "marker": {
             "opacity": 1,
-            "size": [11 if number == chosen else 6 for number in table["number"]],
-            "color": [PINNED if number == chosen else EMBEDDING for number in table["number"]],
+            "size": [11 if number == chosen else 6 for number in numbers],
+            "color": [PINNED if number == chosen else EMBEDDING for number in numbers],
         },
-        "hovertemplate": f"{axes.x} %{{x}}<br>%{{y:.3~s}} · {axes.y}<extra></extra>",
+        "hovertemplate": f"{x} %{{x}}<br>%{{y:.3~s}} · {y}<extra></extra>",
         "selected": kept,
         "unselected": kept,
     }
-    return _picture(
-        [dots],
-        axes,
-        yaxis=_log(),
-        shapes=[_level(length)],
-        annotations=[_level_name(np.log10(length), length_name)],
+    name = _("{n} positions shown").format(n=facts.n)
+    level = marks.level_name(float(np.log10(facts.n)), name)
+    shapes = [marks.level(facts.n)]
+    return _picture([dots], title, x, y, yaxis=_log(), shapes=shapes, annotations=[level])
+
+
+def spectrum(facts: KindFacts, *, _: Translate) -> Picture:
+    """Share of each wave in a learned table, and the share that noise would give each."""
+    waves = facts.waves
+    x, y = _("wavelength in positions"), _("share of variance")
+    line = marks.line(
+        waves["wavelength"],
+        waves["share"],
+        mode="lines+markers",
+        line=CURVE,
+        marker={"size": 4, "color": EMBEDDING},
+        hovertemplate=f"{x} %{{x:.1f}}<br>{y} %{{y:.1%}}<extra></extra>",
     )
-
-
-def spectrum(table: pd.DataFrame, axes: Axes, *, even_name: str, _: Translate) -> Picture:
-    """Share of each wave in a table, and the share that noise would give each.
-
-    `table`: wavelength, share.
-    """
-    line = {
-        **_line(table["wavelength"], table["share"], EMBEDDING),
-        "mode": "lines+markers",
-        "marker": {"size": 4, "color": EMBEDDING},
-        "hovertemplate": f"{axes.x} %{{x:.1f}}<br>{axes.y} %{{y:.1%}}<extra></extra>",
-    }
-    even = 1 / max(1, len(table))
+    even = 1 / max(1, len(waves))
     return _picture(
         [line],
-        axes,
-        xaxis={**_log(), "title": {"text": axes.x}},
+        _("Waves in the learned table"),
+        x,
+        y,
+        xaxis=_log(),
         yaxis={"tickformat": ".0%", "rangemode": "tozero"},
-        shapes=[_level(even)],
-        annotations=[_level_name(even, even_name)],
+        shapes=[marks.level(even)],
+        annotations=[marks.level_name(even, _("dashed: noise"))],
     )
 
 
-def likeness(
-    table: pd.DataFrame, axes: Axes, *, mean_name: str, band_name: str, _: Translate
-) -> Picture:
-    """A mean by distance within a band; `table`: distance, mean, least, most.
-
-    With a column `expected`: a dotted line of it, named as in the formula.
-    """
-    x = table["distance"].tolist()
-    band = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x + x[::-1],
-        "y": [*table["most"], *table["least"][::-1]],
-        "fill": "toself",
-        "fillcolor": faint(EMBEDDING, 0.25),
-        "line": {"width": 0},
-        "name": band_name,
-        "hoverinfo": "skip",
-    }
-    mean = {
-        **_line(table["distance"], table["mean"], EMBEDDING),
-        "name": mean_name,
-        "hovertemplate": f"{axes.x} %{{x}}<br>{mean_name} %{{y:.3f}}<extra></extra>",
-    }
-    traces = [band, mean]
-    if "expected" in table:
-        dotted = {"color": BEFORE, "width": 1.5, "dash": "dot"}
-        expected = _line(table["distance"], table["expected"], BEFORE)
-        name = _("formula")
-        traces.append({**expected, "line": dotted, "name": name, "hoverinfo": "skip"})
-    return _picture(traces, axes, **legend())
+def likeness(facts: LikenessFacts, *, _: Translate) -> Picture:
+    """The mean by distance within a band, and where there is a formula, that."""
+    title, y = _("Similarity of two positions against distance"), _("cosine")
+    mean, around = _("mean"), _("least to largest")
+    if facts.kind is PositionKind.ROPE:
+        title, y = _("Dot product of a vector with itself, rotated"), _("share of the score")
+        mean, around = _("mean of 256 vectors"), _("± std")
+    found, x = facts.table, _("distance in positions")
+    distance = found["distance"]
+    traces = [
+        marks.band(distance, found["least"], found["most"], EMBEDDING, name=around),
+        marks.line(
+            distance,
+            found["mean"],
+            line=CURVE,
+            name=mean,
+            hovertemplate=f"{x} %{{x}}<br>{mean} %{{y:.3f}}<extra></extra>",
+        ),
+    ]
+    if "expected" in found:
+        dotted = {"line": marks.dashed(dash="dot"), "name": _("formula"), "hoverinfo": "skip"}
+        traces.append(marks.line(distance, found["expected"], **dotted))
+    return _picture(traces, title, x, y, **legend())
 
 
-def biases(
-    slopes: Sequence[float], axes: Axes, *, n: int, chosen: int, name: str, _: Translate
-) -> Picture:
+def biases(facts: LikenessFacts, chosen: int, *, _: Translate) -> Picture:
     """What ALiBi adds at each distance, a line for each head, the chosen one in colour."""
-    far = float(n - 1)
-    others = [slope for head, slope in enumerate(slopes) if head != chosen]
-    lines = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [x for _slope in others for x in (0.0, far, None)],
-        "y": [y for slope in others for y in (0.0, -slope * far, None)],
-        "line": {"color": faint(BEFORE, 0.7), "width": 1},
-        "name": _("other heads"),
-        "hoverinfo": "skip",
-        "showlegend": bool(others),
-    }
-    distances = np.arange(n)
-    one = {
-        **_line(distances, -slopes[chosen] * distances, EMBEDDING),
-        "name": name,
-        "hovertemplate": f"{axes.x} %{{x}}<br>{axes.y} %{{y:.3f}}<extra></extra>",
-    }
-    deepest = min(DEEPEST_BIAS, max(slopes) * far) or 1.0
-    return _picture([lines, one], axes, yaxis={"range": [-1.03 * deepest, 0.4]}, **legend())
-
-
-def _picture(traces: list[dict[str, Any]], axes: Axes, **more: Any) -> Picture:
-    top = TITLE_AND_LEGEND if more.get("showlegend") else TITLE + 12
-    yaxis = {"title": {"text": axes.y}, "fixedrange": True, "zeroline": False}
-    xaxis = {"title": {"text": axes.x}, "fixedrange": True, "zeroline": False}
-    return figure(
-        traces,
-        title=axes.title,
-        height=HEIGHT + top,
-        margin=(top, EDGE),
-        **{
-            **more,
-            "xaxis": {**xaxis, **more.get("xaxis", {})},
-            "yaxis": {**yaxis, **more.get("yaxis", {})},
-        },
+    x, y, far = _("distance in positions"), _("bias"), float(facts.farthest)
+    others = [slope for head, slope in enumerate(facts.slopes) if head != chosen]
+    lines = marks.line(
+        [x for _slope in others for x in (0.0, far, None)],
+        [y for slope in others for y in (0.0, -slope * far, None)],
+        line={"color": faint(BEFORE, 0.7), "width": 1},
+        name=_("other heads"),
+        hoverinfo="skip",
+        showlegend=bool(others),
     )
+    one = marks.line(
+        range(facts.n),
+        (-facts.slopes[chosen] * np.arange(facts.n)).tolist(),
+        line=CURVE,
+        name=_("head {head}").format(head=from_one(chosen)),
+        hovertemplate=f"{x} %{{x}}<br>{y} %{{y:.3f}}<extra></extra>",
+    )
+    deepest = min(DEEP_BIAS, max(facts.slopes) * far) or 1.0
+    title, bias = _("Bias against distance, every head"), {"range": [-1.03 * deepest, 0.4]}
+    return _picture([lines, one], title, x, y, yaxis=bias, **legend())
 
 
-def _line(x: Any, y: Any, color: str) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(map(float, x)),
-        "y": list(map(float, y)),
-        "line": {"color": color, "width": 2},
+def similarity(values: np.ndarray, pinned: int, *, _: Translate) -> Picture:
+    """Cosine of every two positions."""
+    position = _("position")
+    names = Names(_("Similarity of every two positions"), position, position, _("cosine"))
+    return position_matrix.square(values, names, pinned=pinned, _=_)
+
+
+def _picture(traces: list[dict[str, Any]], title: str, x: str, y: str, **more: Any) -> Picture:
+    top = TITLE_AND_LEGEND if more.get("showlegend") else TITLE + 12
+    axis = {"fixedrange": True, "zeroline": False}
+    axes: dict[str, Any] = {
+        "xaxis": {**axis, "title": {"text": x}, **more.pop("xaxis", {})},
+        "yaxis": {**axis, "title": {"text": y}, **more.pop("yaxis", {})},
     }
+    return figure(traces, title=title, height=HEIGHT + top, margin=(top, EDGE), **axes, **more)
 
 
 def _log() -> dict[str, Any]:
     return {"type": "log", "exponentformat": "power", "dtick": 1}
-
-
-def _upright(x: float, color: str) -> dict[str, Any]:
-    place = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", **place, "line": {"color": color, "width": 1.5, "dash": "dot"}}
-
-
-def _level(y: float) -> dict[str, Any]:
-    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": "dash"}}
-
-
-def _level_name(y: float, text: str) -> dict[str, Any]:
-    """`y` as the axis has it: of a logarithmic one the logarithm."""
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False}

@@ -1,0 +1,133 @@
+"""What a token costs in texts longer than the model was made for, where it is trained."""
+
+from functools import lru_cache, partial
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from blocks.inspection import beyond_length
+from blocks.inspection.beyond_length import LossFacts
+from blocks.model.kinds import PositionKind
+from blocks.model.randomness import generator
+from blocks.observe.run import Run
+from pages.figures.theme import Picture, Translate
+from pages.panels.positions import beyond_picture, trained
+from pages.ui import cached, link, terms
+from pages.ui.chart import show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+
+TRAINED = "stories-en-zh"
+N_STEPS, ROWS_A_STEP = 6, 8
+
+
+@lru_cache(maxsize=64)
+def measured_bits(run: Run, n: int, step: int) -> NDArray[np.float64]:
+    """Bits by position over some held-out rows, others at each step."""
+    task = trained.task_of(run, n)
+    if task is None:
+        raise ValueError("nothing was learned that could be asked for")
+    rows = task.held_out(ROWS_A_STEP, generator(run.seed, "beyond length", "bits", str(step)))
+    with cached.turn(run.device):
+        return beyond_length.bits_by_position(cached.model(run), rows.to(run.device))
+
+
+@lru_cache(maxsize=32)
+def loss_facts(run: Run, n: int, n_steps: int, trained_len: int) -> LossFacts:
+    """What a token costs within and beyond the trained length."""
+    bits = np.sum([measured_bits(run, n, step) for step in range(n_steps)], axis=0)
+    return beyond_length.loss_facts(
+        bits,
+        run.config.position.position_kind,
+        seed=run.seed,
+        trained_len=trained_len,
+        n=n,
+        n_examples=n_steps * ROWS_A_STEP,
+    )
+
+
+def says_loss(facts: LossFacts) -> str:
+    """What a token costs within and beyond the trained length."""
+    if facts.inside is None:
+        return _("No target position lies within the trained length.")
+    said = {"length": facts.trained_len, "kind": terms.option(facts.kind), "inside": facts.inside}
+    if facts.last is None:
+        text = _(
+            "In the second half of its trained length of {length} tokens, the loss is "
+            "{inside:.2f} bits per token ({kind})."
+        )
+        return text.format(**said)
+    text = _(
+        "In the second half of its trained length of {length} tokens the loss is "
+        "{inside:.2f} bits per token; at the end, up to position {n}, {last:.2f} "
+        "({kind}). {reading}"
+    )
+    return text.format(n=facts.n, last=facts.last, reading=_reading(facts), **said)
+
+
+def _reading(facts: LossFacts) -> str:
+    if facts.is_worse:
+        return _("It runs there, but does worse: running is not generalizing.")
+    if facts.is_better:
+        return _("It does better there: more context, and nothing breaks.")
+    return _("It does about as well there as within the trained length.")
+
+
+def says_examples(facts: LossFacts, max_seq_len: int) -> str:
+    """On what it was measured, and where that ends before four times the length, why."""
+    text = _("{n} validation examples, cut at random places, seed {seed}.")
+    said = text.format(n=facts.n_examples, seed=facts.seed)
+    if facts.n >= facts.wanted:
+        return said
+    text = _(
+        "Examples of this task have at most {n} tokens, so nothing can be measured up to {wanted}."
+    )
+    if facts.kind is PositionKind.LEARNED and facts.n == max_seq_len:
+        text = _(
+            "The learned table has {n} rows: position {n} (from 0) has none, so nothing can be "
+            "measured up to {wanted}."
+        )
+    return f"{said} {text.format(n=facts.n, wanted=facts.wanted)}"
+
+
+def draw_loss(facts: LossFacts, *, _: Translate) -> Picture:
+    """The loss by position."""
+    return beyond_picture.loss(facts, terms.option(facts.kind), _=_)
+
+
+@section
+def what_it_costs(run: Run) -> None:
+    """The loss by position, where the weights are trained."""
+    place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
+    if not run.weights:
+        place.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
+        st.button(
+            _("Open the trained story model"),
+            icon=":material/model_training:",
+            on_click=_open_trained,
+            key="open_trained",
+        )
+        return
+    length = trained.length(run)
+    n = trained.longest_measured(run, length)
+    if trained.task_of(run, n) is None:
+        place.info(_("The task of this model has no examples of this length: choose another L."))
+        return
+    steps = [partial(measured_bits, run, n, step) for step in range(N_STEPS)]
+    n_steps = len(in_steps(steps, what=(run, n), key="costs_steps").found)
+    if not n_steps:
+        return
+    shown = run, n, n_steps, length
+    with place:
+        say(says_loss, *shown, facts=loss_facts)
+    show(draw_loss, *shown, facts=loss_facts, key="loss_far")
+    note(says_examples(loss_facts(*shown), run.config.max_seq_len))
+
+
+def _open_trained() -> None:
+    link.change("preset", TRAINED)
+    link.redraw_everything()

@@ -1,0 +1,252 @@
+"""What the panels of positions say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.inspection.beyond_length import HEAD_MEASURES, BeyondFacts, LossFacts, Refused
+from blocks.inspection.position_claims import Claim, ClaimsFacts, ShiftFacts, Verdict
+from blocks.inspection.position_facts import KindFacts, LikenessFacts, PairFacts, TableFacts
+from blocks.model.faults import Fault
+from blocks.model.kinds import PositionKind
+from pages.panels.positions import beyond, claims, loss, matrix
+
+NONE, SINUSOIDAL, LEARNED, ROPE, ALIBI = (
+    PositionKind(name) for name in ("none", "sinusoidal", "learned", "rope", "alibi")
+)
+CONFIG = ModelConfig(d_model=32, n_heads=4, max_seq_len=64)
+NOTHING = pd.DataFrame()
+LENGTHS = pd.DataFrame({"number": [0, 1, 2], "length": [6.3, 60.0, 600.0]})
+WAVES = pd.DataFrame({"wavelength": [16.0, 4.0, 2.0], "share": [0.9, 0.1, 0.0]})
+KIND = KindFacts(CONFIG, SINUSOIDAL, 16, 3, False, LENGTHS, NOTHING, 0.0)
+TABLE = replace(KIND, kind=LEARNED, lengths=NOTHING, waves=WAVES, rms=0.02)
+OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (replace(KIND, kind=NONE), "no rotation, no bias"),
+        (KIND, "Row p is added"),
+        (KIND, "in 6.3 positions, the slowest in 600: 1 of 3 pairs complete one within the 16"),
+        (replace(KIND, kind=ROPE), "Nothing is added: each feature pair"),
+        (replace(KIND, kind=ALIBI), "Head 1 halves a weight every 6.3 tokens, head 3 every 600."),
+        (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "It halves a weight every 6.3"),
+        (TABLE, "this one is drawn from N(0, 0.02²), seed 3. It has 64 rows of 32"),
+        (OWN, "table before training: random, N(0, 0.02²), seed 3."),
+        (replace(OWN, is_trained=True), "as it was learned. It has 64 rows"),
+    ],
+)
+def test_what_a_kind_does(monkeypatch, facts, english: str):
+    said = in_both(monkeypatch, matrix.says_kind, facts)
+    assert english in said["en"] and said["zh"].isascii() is False
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (KIND, "the 2 above it turn so slowly"),
+        (replace(KIND, kind=ALIBI), "In 1 of 3 heads a weight halves within the 16"),
+        (TABLE, "Waves of 4 positions and longer hold 100% of the table's variance; noise"),
+        (TABLE, "the table is smooth"),
+        (replace(TABLE, waves=WAVES.assign(share=1 / 3)), "looks like noise"),
+        (replace(TABLE, waves=WAVES[:0]), "Too few positions"),
+    ],
+)
+def test_what_the_scale_means(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, matrix.says_scale, facts)["en"]
+
+
+SHOWN = TableFacts(SINUSOIDAL, np.zeros((8, 4)), (0, 2, 1, 3), 4, 3, (2, 3), 8.0, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("facts", "n_asked", "english"),
+    [
+        (SHOWN, 8, "Click to pin a position and its pair."),
+        (replace(SHOWN, kind=LEARNED), 16, "The table ends after 8 rows (max_seq_len)"),
+        (replace(SHOWN, kind=ALIBI), 8, "Darkest color: -8 or lower, a weight divided by 2,981"),
+        (replace(SHOWN, width=512), 8, "4 of 512 columns are shown."),
+    ],
+)
+def test_how_to_read_the_table(monkeypatch, facts, n_asked: int, english: str):
+    said = in_both(monkeypatch, matrix.says_table, facts, n_asked)["en"]
+    assert said.endswith(english) or english in said
+
+
+CURVES = pd.DataFrame({"position": range(8), "first": np.arange(8) / 8, "second": 0.5})
+PAIR = PairFacts(SINUSOIDAL, 1, 4, CURVES, length=8.0, slope=float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (PAIR, "in 8.0 positions. At position 4 it has made 0.50 turns: sine and cosine are 0.500"),
+        (replace(PAIR, kind=LEARNED), "At position 4 the table holds 0.500 / 0.500 there."),
+        (replace(PAIR, kind=ALIBI, slope=0.5), "Head 2: slope 0.5. For a query at position 4 a"),
+        (replace(PAIR, kind=ALIBI, slope=0.5), "key 4 tokens away loses 2.00, which divides"),
+    ],
+)
+def test_what_a_pair_says(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, matrix.says_pair, facts)["en"]
+
+
+LIKE = LikenessFacts(
+    SINUSOIDAL,
+    8,
+    0,
+    pd.DataFrame({"mean": [1, 0.9, 0.4], "least": [1, 0.9, 0.4], "most": [1, 0.9, 0.4]}),
+)
+WIDE = replace(LIKE, table=LIKE.table.assign(most=[1, 1, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (LIKE, "mean cosine of 0.90, positions 7 apart 0.40. It depends on the distance alone"),
+        (WIDE, "differ by up to 0.20"),
+        (replace(LIKE, kind=ROPE), "keeps 90% of its size one position apart and 40% at 7"),
+        (replace(LIKE, kind=ROPE), "it falls below half at distance 2."),
+        (replace(LIKE, kind=ROPE, table=LIKE.table[:2]), "it stays above half."),
+    ],
+)
+def test_how_alike_positions_are(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, matrix.says_likeness, facts)["en"]
+
+
+def test_what_a_head_takes_from_the_farthest(monkeypatch):
+    said = in_both(monkeypatch, matrix.says_biases, replace(LIKE, slopes=(0.5, 0.25)), 1)["en"]
+    assert said.startswith("At distance 7 head 2 lowers a score by 1.75;")
+
+
+SPREADS = pd.DataFrame(
+    {"kind": [ROPE, ROPE, ALIBI], "factor": [1, 2, 2], "seq_len": [8, 16, 16]}
+).assign(**{name: [0.9, 0.8, 0.2] for name in HEAD_MEASURES})
+BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (BEYOND, "RoPE, head 2: in a text of 8 tokens the last query looks back 0.9 tokens on"),
+        (BEYOND, "in one of 16 tokens 0.8, with 80% of its weight 8 or more tokens back"),
+        (replace(BEYOND, spreads=SPREADS[:1]), "longer texts are refused."),
+        (replace(BEYOND, kind=NONE), "none has nothing to show here."),
+    ],
+)
+def test_how_far_the_last_query_looks(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, beyond.says_spread, facts)["en"]
+
+
+def test_which_kind_stays_sharp(monkeypatch):
+    said = in_both(monkeypatch, beyond.says_sharpest, BEYOND)["en"]
+    assert "At 16 tokens ALiBi is the sharpest (normalized entropy 20%), RoPE" in said
+    trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
+    assert trained.endswith("trained with one encoding only.")
+    alone = replace(BEYOND, spreads=SPREADS[:1])
+    assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
+    refused = Refused(LEARNED, (16, 32), Fault("no room"))
+    said = in_both(monkeypatch, beyond.says_refused, refused)["en"]
+    assert said == "learned at 16, 32 tokens is refused: no room."
+
+
+LOSS = LossFacts(ROPE, 0, 8, 16, 48, NOTHING, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (LOSS, "up to position 16, 3.00 (RoPE). It runs there, but does worse"),
+        (replace(LOSS, last=1.0), "It does better there"),
+        (replace(LOSS, last=2.1), "about as well there"),
+        (replace(LOSS, last=None), "the loss is 2.00 bits per token (RoPE)."),
+        (replace(LOSS, inside=None), "No target position"),
+    ],
+)
+def test_what_a_token_costs(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, loss.says_loss, facts)["en"]
+
+
+def test_where_the_loss_ends(monkeypatch):
+    def said(facts: LossFacts, rows: int) -> str:
+        return in_both(monkeypatch, loss.says_examples, facts, rows)["en"]
+
+    assert said(replace(LOSS, n=32), 64).endswith("at random places, seed 0.")
+    assert "at most 16 tokens, so nothing can be measured up to 32." in said(LOSS, 64)
+    assert "The learned table has 16 rows" in said(replace(LOSS, kind=LEARNED), 16)
+
+
+def verdict(claim: Claim, measured: float | None, *, extra: float = 0.5, up=False) -> Verdict:
+    return Verdict(claim, measured, 1e-4, must_exceed=up, extra=extra)
+
+
+CLAIMS = ClaimsFacts(
+    8,
+    2,
+    "a`b",
+    {
+        NONE: (verdict(Claim.PERMUTATION, 1e-7),),
+        ROPE: (verdict(Claim.DISTANCE, 0.0), verdict(Claim.PERMUTATION, 0.5)),
+    },
+)
+
+
+def test_what_brings_order_as_distance_alone(monkeypatch):
+    said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
+    assert "with RoPE here. Measured with these weights: 8 positions, k = 2" in said
+    none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
+    assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "english"),
+    [
+        (CLAIMS, "(error up to 1e-7); under a causal mask they differ by 0.5, so even “none”"),
+        (replace(CLAIMS, verdicts={NONE: (verdict(Claim.PERMUTATION, 0.5),)}), "differ by 0.5."),
+        (replace(CLAIMS, verdicts={ROPE: CLAIMS.verdicts[ROPE]}), "continue above"),
+        (replace(CLAIMS, verdicts={}), "only one token"),
+    ],
+)
+def test_what_permuting_does(monkeypatch, facts, english: str):
+    assert english in in_both(monkeypatch, claims.says_permuted, facts)["en"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "found", "english"),
+    [
+        (ROPE, verdict(Claim.UNIQUE, 0.5, up=True), "0.5 apart: every position is distinct"),
+        (NONE, verdict(Claim.UNIQUE, 0.0, up=True), "0 apart: they cannot be"),
+        (ROPE, verdict(Claim.UNIQUE, None), "With one position"),
+        (NONE, verdict(Claim.BOUNDED, None), "There are no values."),
+        (ALIBI, verdict(Claim.BOUNDED, 4.0), "The largest bias is −4"),
+        (LEARNED, verdict(Claim.BOUNDED, 0.1), "no formula bounds it"),
+        (ROPE, verdict(Claim.BOUNDED, 1.0), "sines and cosines cannot grow"),
+        (ALIBI, verdict(Claim.SHIFT, None), "nothing to shift"),
+        (LEARNED, verdict(Claim.SHIFT, None), "show more"),
+        (LEARNED, verdict(Claim.SHIFT, 0.1), "its RMS error is 50.00% of"),
+        (ROPE, verdict(Claim.SHIFT, 0.0), "for k = 2 shifts every position; error 0."),
+        (ROPE, verdict(Claim.SHIFT, 0.2), "an odd width"),
+        (NONE, verdict(Claim.DISTANCE, 0.0), "do not depend on distance either"),
+        (ROPE, verdict(Claim.DISTANCE, 0.0), "differ by 0 in float32 and 0.5 in float64"),
+        (LEARNED, verdict(Claim.DISTANCE, 0.1), "mixes with the token vector"),
+        (NONE, verdict(Claim.PERMUTATION, None), "nothing to permute"),
+        (NONE, verdict(Claim.PERMUTATION, 0.0), "the mask alone conveys order"),
+        (ROPE, verdict(Claim.PERMUTATION, 0.5), "no mask: the outputs change by 0.5."),
+    ],
+)
+def test_each_verdict_is_explained(monkeypatch, kind, found: Verdict, english: str):
+    said = in_both(monkeypatch, claims.says_verdict, CLAIMS, kind, found)
+    assert english in said["en"] and said["zh"] != said["en"]
+
+
+def test_what_the_matrix_looks_like(monkeypatch):
+    turned = ShiftFacts(2, np.eye(4), 8, is_fitted=False)
+    said = in_both(monkeypatch, claims.says_shift, turned, ROPE)["en"]
+    assert "rotates its pair by k = 2" in said and "First 4 of 8 features." in said
+    fitted = in_both(monkeypatch, claims.says_shift, replace(turned, is_fitted=True), LEARNED)["en"]
+    assert fitted.startswith("Fitted by least squares")
+    assert "ALiBi gives positions no" in in_both(monkeypatch, claims.says_shift, None, ALIBI)["en"]
