@@ -172,7 +172,8 @@ class BeyondFacts:
     """How the last query of one head spreads its weight in texts longer than trained.
 
     `spreads`: kind, factor, seq_len, n_visible, then the measures of `Spread` for the head;
-    `bands`: factor, seq_len and the weights (see `banded`) of the kind that is looked at.
+    `bands`: factor, seq_len and the weights (see `banded`) of the kind that is looked at;
+    `n_kinds`: how many kinds were tried in the longest texts.
     """
 
     kind: PositionKind
@@ -182,6 +183,7 @@ class BeyondFacts:
     spreads: pd.DataFrame
     bands: tuple[tuple[int, int, pd.DataFrame], ...]
     refused: tuple[Refused, ...]
+    n_kinds: int
 
     @property
     def shown(self) -> pd.DataFrame:
@@ -212,7 +214,8 @@ def beyond_facts(
     names = ["kind", "factor", "seq_len", "n_visible", *HEAD_MEASURES]
     spreads = pd.DataFrame(rows, columns=names)
     refused = _refused(tried, trained_len)
-    return BeyondFacts(kind, head, trained_len, is_trained, spreads, bands, refused)
+    n_kinds = sum(factor == FACTORS[-1] for _kind, factor, _found in tried)
+    return BeyondFacts(kind, head, trained_len, is_trained, spreads, bands, refused, n_kinds)
 
 
 def _refused(tried: Sequence[Tried], trained_len: int) -> tuple[Refused, ...]:

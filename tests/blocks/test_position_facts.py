@@ -130,7 +130,7 @@ def test_what_is_longer_than_trained_is_read_by_head():
     assert facts.shown["entropy_share"].to_list() == [0.9, 0.8]
     assert facts.longest["kind"].to_list() == [ALIBI, ROPE]
     assert [(factor, n) for factor, n, _bands in facts.bands] == [(1, 8), (2, 16)]
-    assert facts.refused == (Refused(LEARNED, (16, 32), fault),)
+    assert facts.refused == (Refused(LEARNED, (16, 32), fault),) and facts.n_kinds == 1
 
 
 @pytest.mark.parametrize(

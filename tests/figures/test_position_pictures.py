@@ -145,7 +145,7 @@ BANDS = pd.DataFrame({"least": [0, 1], "most": [0, 3], "weight": [0.5, 0.0], "di
 SPREADS = pd.DataFrame(
     {"kind": [ADDED, ADDED, ROPE], "factor": [1, 2, 1], "seq_len": [8, 16, 8]}
 ).assign(**{name: [0.5, 0.6, 0.7] for name in HEAD_MEASURES})
-BEYOND = BeyondFacts(ADDED, 0, 8, False, SPREADS, bands=((1, 8, BANDS),), refused=())
+BEYOND = BeyondFacts(ADDED, 0, 8, False, SPREADS, bands=((1, 8, BANDS),), refused=(), n_kinds=5)
 LOSS_BANDS = pd.DataFrame(
     {
         "position": [4.5, 12.5],

@@ -126,7 +126,7 @@ def test_what_a_head_takes_from_the_farthest(monkeypatch):
 SPREADS = pd.DataFrame(
     {"kind": [ROPE, ROPE, ALIBI], "factor": [1, 2, 2], "seq_len": [8, 16, 16]}
 ).assign(**{name: [0.9, 0.8, 0.2] for name in HEAD_MEASURES})
-BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), ())
+BEYOND = BeyondFacts(ROPE, 1, 8, False, SPREADS, (), (), n_kinds=5)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,8 @@ def test_which_kind_stays_sharp(monkeypatch):
     assert "At 16 tokens ALiBi is the sharpest (normalized entropy 20%), RoPE" in said
     trained = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, is_trained=True))["en"]
     assert trained.endswith("trained with one encoding only.")
+    half = in_both(monkeypatch, beyond.says_sharpest, replace(BEYOND, n_kinds=2))["en"]
+    assert half.startswith("Measured so far: 2 of 5 encodings. At 16 tokens")
     alone = replace(BEYOND, spreads=SPREADS[:1])
     assert in_both(monkeypatch, beyond.says_sharpest, alone)["en"] == ""
     refused = Refused(LEARNED, (16, 32), Fault("no room"))
@@ -197,6 +199,7 @@ CLAIMS = ClaimsFacts(
 
 def test_what_brings_order_as_distance_alone(monkeypatch):
     said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
+    assert said.startswith("Measured so far: 2 of 5 encodings. Order matters")
     assert "with RoPE here. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
     assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]

@@ -121,13 +121,14 @@ def says_sharpest(facts: BeyondFacts) -> str:
     )
     if facts.is_trained:
         text += " " + _("Sharper is not better: these weights were trained with one encoding only.")
-    return text.format(
+    said = text.format(
         n=sharpest["seq_len"],
         sharp=terms.option(sharpest["kind"]),
         a=sharpest["entropy_share"],
         wide=terms.option(widest["kind"]),
         b=widest["entropy_share"],
     )
+    return " ".join(filter(None, (shared.says_how_far(facts.n_kinds), said)))
 
 
 def says_refused(refused: Refused) -> str:

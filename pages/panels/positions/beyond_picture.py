@@ -61,7 +61,9 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
             "fixedrange": True,
         },
         shapes=[marks.upright(edge)],
-        annotations=[_edge_name(float(np.log10(edge)), facts.trained_len, _)],
+        annotations=[
+            _edge_name(float(np.log10(edge)), facts.trained_len, _, y=0.98, yanchor="top")
+        ],
         **legend(),
     )
 
@@ -167,8 +169,8 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
     )
 
 
-def _edge_name(x: float, trained_len: int, _: Translate) -> dict[str, Any]:
-    """At the foot of the line, to its left; `x` as the axis has it."""
+def _edge_name(x: float, trained_len: int, _: Translate, **more: Any) -> dict[str, Any]:
+    """At the foot of the line, or where `more` says, to its left; `x` as the axis has it."""
     text = _("trained length {n}").format(n=trained_len)
     place = {"x": x, "xanchor": "right", "y": 0.02, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False}
+    return {**place, "text": text, "showarrow": False, **more}

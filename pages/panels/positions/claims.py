@@ -73,7 +73,8 @@ def says_relative(facts: ClaimsFacts) -> str:
         text = _("Order matters, and scores depend on distance alone, with {kinds} here.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=facts.n, k=facts.shift, token=literal(facts.token))
-    return f"{text.format(kinds=', '.join(map(terms.option, facts.relative)))} {found}"
+    said = text.format(kinds=", ".join(map(terms.option, facts.relative)))
+    return " ".join(filter(None, (shared.says_how_far(len(facts.verdicts)), said, found)))
 
 
 def says_verdict(facts: ClaimsFacts, kind: PositionKind, verdict: Verdict) -> str:

@@ -9,6 +9,7 @@ from blocks.inspection.position_facts import kind_fault
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.ui import cached, link
+from pages.ui.language import _
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -45,3 +46,11 @@ def n_rows(run: Run, kind: PositionKind, n: int) -> int:
 def n_positions(run: Run) -> int:
     """How many positions are shown; a learned table may end before."""
     return n_rows(run, kind(run), link.value("n_positions"))
+
+
+def says_how_far(n_kinds: int) -> str:
+    """Before the last kind is measured, how many are; empty after it."""
+    if n_kinds >= len(KINDS):
+        return ""
+    text = _("Measured so far: {done} of {all} encodings.")
+    return text.format(done=n_kinds, all=len(KINDS))
