@@ -11,11 +11,15 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.cost import shared
 from pages.panels.cost.flops import (
-    draw_crossing,
+    crossover_facts,
     draw_operations,
     how_much_is_computed,
+    operation_rows,
+    shown_step,
+    step_facts,
     where_attention_overtakes,
 )
+from pages.panels.cost.flops_picture import crossing
 from pages.panels.cost.memory import (
     draw_growth,
     draw_memory,
@@ -58,18 +62,18 @@ def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     config, shape, is_training = run.config, shared.shape(), shared.is_training()
     setup, to_train = shared.setup(is_training=is_training), shared.setup(is_training=True)
-    operations = config, shared.pass_kind(config), shape, to_train
+    step = shown_step(config)
     memory = config, setup, shape, is_training, link.value("device"), link.value("usable_memory")
     training = config, shared.plan(config), shape.n, to_train
     files = {
-        "flops": shared.operation_rows(*operations).drop(columns="said"),
+        "flops": operation_rows(step_facts(*step)),
         "memory": shared.memory_rows(*memory[:3], is_training=is_training).drop(columns="said"),
         "fits": shared.fits_frame(shared.fits(*memory[:3], *memory[4:], is_training=is_training)),
         "training": shared.cost_rows(*training)[["label", "flops"]],
     }
     figures = [
-        drawn(draw_operations, *operations),
-        drawn(draw_crossing, config, shape.n),
+        drawn(draw_operations, *step, facts=step_facts),
+        drawn(crossing, config, shape.n, facts=crossover_facts),
         drawn(draw_memory, *memory),
         drawn(draw_growth, *memory),
         drawn(draw_cost, *training),

@@ -1,14 +1,71 @@
 """Where attention between tokens overtakes the products with weights: O(n²·d) against O(n·d²)."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pandas as pd
 
 from blocks.cost.flops import Pass, pass_sizes, products
 from blocks.cost.parameters import Part
 from blocks.model.config import ModelConfig
+from blocks.model.kinds import Architecture
 
 PAIRS = ("scores", "values")
+
+
+@dataclass(frozen=True, eq=False)
+class CrossoverFacts:
+    """Where both cost the same (`at`, in tokens), and how a layer's FLOPs grow around it.
+
+    `formula`: the length in letters and in numbers; `growth`: n, weights, pairs, the reader's n
+    among them.
+    """
+
+    n: int
+    at: float
+    d_model: int
+    pairs_share: float
+    is_causal: bool
+    formula: str
+    growth: pd.DataFrame
+
+    @property
+    def of_width(self) -> float:
+        """Where both cost the same, in multiples of d_model."""
+        return self.at / self.d_model
+
+    @property
+    def at_unmasked(self) -> float:
+        """The same where a kernel skips the half of the pairs that is masked."""
+        return 2 * self.at
+
+
+def crossover_facts(config: ModelConfig, n: int) -> CrossoverFacts:
+    """Compare one layer's products with weights with those between tokens."""
+    at, (weights, pairs) = crossover(config), layer_flops(config, n)
+    most = max(4 * n, 4 * at, 1024)
+    return CrossoverFacts(
+        n=n,
+        at=at,
+        d_model=config.d_model,
+        pairs_share=pairs / (weights + pairs),
+        is_causal=config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER),
+        formula=crossover_formula(config),
+        growth=growth(config, sorted({n, *(2**i for i in range(4, 40) if 2**i <= most)})),
+    )
+
+
+def crossover_formula(config: ModelConfig) -> str:
+    """Write the length at which both are equal in letters and in numbers."""
+    sizes = pass_sizes(config, Pass(1, 1))
+    halves = layer_parts(config)
+    above, below = (" + ".join(_per_token(part.formula()) for part in parts) for parts in halves)
+    weights, pairs = (sum(part.count(sizes) for part in parts) for parts in halves)
+    return f"n* = ({above}) / ({below}) = {weights:,} / {pairs:,} = {crossover(config):,.1f}"
+
+
+def _per_token(formula: str) -> str:
+    return formula.replace(" · n_new", "").replace(" · n_keys", "")
 
 
 def layer_parts(config: ModelConfig) -> tuple[list[Part], list[Part]]:

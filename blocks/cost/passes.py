@@ -20,12 +20,12 @@ PARALLEL_READERS = (*FIRST_READERS, "router", "gate_proj", "up_proj")
 
 
 class PassKind(StrEnum):
-    """What goes through: a text forward, or forward and back; a prompt; one token after it."""
+    """What goes through: a text forward; a prompt; one token after it; a text forward and back."""
 
-    TRAINING = "training"
     FORWARD = "forward"
     PREFILL = "prefill"
     DECODE = "decode"
+    TRAINING = "training"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Operation:
 def pass_kinds(config: ModelConfig) -> tuple[PassKind, ...]:
     """Kinds of pass that this architecture has; prefill and decode need a decoder."""
     writes = config.architecture in (Architecture.GPT, Architecture.ENCODER_DECODER)
-    return tuple(PassKind) if writes else (PassKind.TRAINING, PassKind.FORWARD)
+    return tuple(PassKind) if writes else (PassKind.FORWARD, PassKind.TRAINING)
 
 
 def operations(

@@ -9,6 +9,7 @@ import numpy as np
 
 from pages.figures.signed import most_of, values_of
 from pages.figures.theme import Picture, Translate
+from pages.figures.units import prefixed
 
 SAID = "said"  # in the meta of a trace: what it shows that no axis tells
 HEADING = "heading"  # in the same place: the title that stands above its axes
@@ -65,10 +66,9 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Not marks that only wait for the cursor, numbers in cells (their colors), a nameless band."""
+    """Marks that only wait for the cursor are not, and a band around a curve goes without name."""
     is_band = trace.get("fill") == "toself" and not trace.get("name")
-    is_text = trace.get("mode") == "text"
-    return not (is_band or is_text) and (trace.get("marker") or {}).get("opacity") != 0
+    return not is_band and (trace.get("marker") or {}).get("opacity") != 0
 
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
@@ -77,6 +77,9 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
         return
     along, value = "yx" if trace.get("orientation") == "h" else "xy"
     places, found = trace.get(along), trace.get(value)
+    if trace.get("mode") == "text":
+        yield from _texts(trace)
+        return
     if places is None or found is None or len(found) == 0:
         return
     axis = _axis(trace, value, layout)
@@ -137,6 +140,13 @@ def _written(texts: Sequence[Sequence[str]], layout: Part, _: Translate) -> Iter
             yield _named(name, said, _)
 
 
+def _texts(trace: Part) -> Iterator[str]:
+    """What stands at the ends of horizontal bars, each after the name of its bar."""
+    pairs = zip(trace["y"], trace["text"], strict=True)
+    if said := [f"{_plain(name)} {_plain(text)}" for name, text in pairs if isinstance(name, str)]:
+        yield "; ".join(said)
+
+
 def _axis(trace: Part, letter: str, layout: Part) -> Part:
     return layout.get(f"{letter}axis{trace.get(f'{letter}axis', letter)[1:]}") or {}
 
@@ -160,6 +170,9 @@ def _named(name: str, said: str, _: Translate) -> str:
 
 
 def _number(value: float, axis: Part) -> str:
-    if "%" in (axis.get("tickformat") or ""):
+    tickformat = axis.get("tickformat") or ""
+    if "%" in tickformat:
         return f"{value:.1%}"
+    if tickformat.endswith("s"):
+        return f"{prefixed(value)}{axis.get('ticksuffix', '')}"
     return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"

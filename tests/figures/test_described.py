@@ -102,3 +102,11 @@ def test_what_is_written_into_cells_is_said_with_both_their_names():
     cells = {"type": "heatmap", "z": [[0, 1]], "text": [["", "✓ 1"]], "texttemplate": "%{text}"}
     rows = {"tickvals": [0], "ticktext": ["bounded"]}
     assert described(figure([cells], xaxis=TOKENS, yaxis=rows), _=same).endswith("bounded: a ✓ 1.")
+
+
+def test_what_stands_at_the_ends_of_bars_is_said_with_their_names():
+    ends = {"type": "scatter", "mode": "text", "x": [2.0], "y": ["a &lt;b&gt;"], "text": [" 2 GB "]}
+    large = bars(x=["a"], y=[2.5e9])
+    axis = {"title": {"text": "bytes"}, "tickformat": "~s", "ticksuffix": "B"}
+    said = described(figure([large, ends], yaxis=axis), _=same)
+    assert said == "Vertical: bytes. dead: a 2.5 GB. a <b> 2 GB."

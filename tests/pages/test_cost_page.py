@@ -49,7 +49,12 @@ def test_the_first_view_counts_estimates_and_asks_nothing_of_the_device():
     assert "124,439,808 parameters" in text
     assert "6.00 times d_model" in text
     assert "take 16 bytes per parameter" in text
-    assert frame(at, "per token")["computation"].iloc[0] == "training step"
+    assert frame(at, "per token")["computation"].tolist() == [
+        "forward",
+        "prefill · read a prompt",
+        "decode · generate one more token",
+        "training step",
+    ]
     assert "this one" in frame(at, "largest batch")["device"].iloc[0]
 
 
@@ -61,6 +66,7 @@ def test_a_limit_of_experts_is_said_not_to_be_counted():
 
 def test_what_goes_through_changes_the_bars():
     at = opened(PAGE, preset="gpt2-small")
+    move(at, "counted_pass", "training")
     assert "875 GFLOP in total" in info(at, "the estimate 6")
     move(at, "counted_pass", "forward")
     assert "292 GFLOP in total" in info(at, "the estimate 2")
@@ -70,7 +76,7 @@ def test_what_goes_through_changes_the_bars():
 
 
 def test_a_mixture_says_which_parameters_the_rule_counts():
-    at = opened(PAGE, preset="mixtral-8x7b")
+    at = opened(PAGE, preset="mixtral-8x7b", counted_pass="training")
     assert re.search(r"6 FLOPs per active parameter \(1\d,\d{3},\d{3},\d{3} per token\)", said(at))
     assert "Time on one device" in figure(at, "hours_bars")["layout"]["title"]["text"]
     assert "could do 591 FLOP" in said(at)

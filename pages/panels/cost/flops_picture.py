@@ -1,10 +1,13 @@
 """FLOPs of a step by operation: forward, back, and what is computed again."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
+from blocks.cost.crossover import CrossoverFacts
+from blocks.cost.passes import Operation
+from blocks.cost.step import StepFacts
+from pages.figures import units
 from pages.figures.bar_ends import bar_ends
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
 from pages.figures.size_axis import half_of_last, log_sizes
@@ -25,48 +28,42 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 400, 48
-ROOM = 20  # for a second line of the legend
+SECOND_LINE = 20  # of the legend
+MOST_TICKS = 7
+ROW = 30
+LOOKS = {"forward": (1.0, ""), "backward": (0.5, ""), "recomputed": (0.3, "/")}
 
 
-def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture:
-    """FLOPs of one layer against n: with weights, between tokens; where they cross, and the reader.
-
-    `table`: n, weights, pairs; `at`: the length where both are equal.
-    """
-    unit = _("FLOPs")
-    slope = float(table["weights"].iloc[0]) / float(table["n"].iloc[0])
+def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
+    """FLOPs of one layer against n: with weights, between tokens; where they cross, the reader."""
+    table, unit = facts.growth, _("FLOPs")
+    own = table[table["n"] == facts.n].iloc[0]
+    slope = table["weights"].iloc[0] / table["n"].iloc[0]
     lines = [
-        _line(table, "weights", _("products with weights, ~ n"), FEED_FORWARD, "solid", unit),
-        _line(table, "pairs", _("between tokens, ~ n²"), ATTENTION, "dash", unit),
-        _mark(at, slope * at, _("equal at n = {n:,.0f}").format(n=at), RESIDUAL, "diamond", unit),
-    ]
-    lines[-1]["textposition"] = f"top {_free_side(at, table)}"
-    own = table[table["n"] == n].iloc[0]
-    lines.append(
+        _line(table["n"], table["weights"], _("products with weights, ~ n"), FEED_FORWARD, unit),
+        _line(table["n"], table["pairs"], _("between tokens, ~ n²"), ATTENTION, unit, dash="dash"),
         {
-            **_mark(
-                n,
-                float(own["weights"]),
-                _("your n = {n:,}").format(n=n),
-                PINNED,
-                "circle-open",
-                unit,
-            ),
-            "x": [n, n],
-            "y": [float(own["weights"]), float(own["pairs"])],
+            **_mark([facts.at], [slope * facts.at], RESIDUAL, "diamond", unit),
+            "mode": "markers+text",
+            "name": (name := _("equal at n = {n:,.0f}").format(n=facts.at)),
+            "showlegend": False,
+            "text": [f"  {name}  "],
+            "textposition": f"top {_free_side(facts)}",
+        },
+        {
+            **_mark([facts.n] * 2, [own["weights"], own["pairs"]], PINNED, "circle-open", unit),
             "mode": "markers+lines",
-            "showlegend": True,
+            "name": _("your n = {n:,}").format(n=facts.n),
             "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
-        }
-    )
-    ticks = table["n"].tolist()
-    ticks = [tick for tick in ticks if tick & (tick - 1) == 0]
-    ticks = ticks[:: max(1, len(ticks) // 7)]
+        },
+    ]
+    powers = [n for n in table["n"].tolist() if n & (n - 1) == 0]
+    ticks = powers[:: max(1, len(powers) // MOST_TICKS)]
     return figure(
         lines,
         title=_("Forward FLOPs of one layer against length"),
         height=HEIGHT,
-        margin=(TITLE_AND_LEGEND + ROOM, BOTTOM),
+        margin=(TITLE_AND_LEGEND + SECOND_LINE, BOTTOM),
         right=half_of_last(ticks),
         **legend(),
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
@@ -80,108 +77,90 @@ def crossing(table: pd.DataFrame, at: float, n: int, *, _: Translate) -> Picture
     )
 
 
-def _free_side(n: float, table: pd.DataFrame) -> str:
-    """Where words beside this length have room."""
-    least, most = (math.log(float(edge)) for edge in (table["n"].min(), table["n"].max()))
-    return "left" if 2 * math.log(n) > least + most else "right"
+def _free_side(facts: CrossoverFacts) -> str:
+    """Where words beside the crossing have room."""
+    least, most = facts.growth["n"].min(), facts.growth["n"].max()
+    return "left" if 2 * math.log(facts.at) > math.log(least) + math.log(most) else "right"
 
 
-def _line(
-    table: pd.DataFrame, column: str, name: str, color: str, dash: str, unit: str
-) -> dict[str, Any]:
+def _line(x: Any, y: Any, name: str, color: str, unit: str, *, dash: str = "solid") -> Any:
     return {
         "type": "scatter",
         "mode": "lines",
         "name": name,
-        "x": table["n"].tolist(),
-        "y": table[column].tolist(),
+        "x": x.tolist(),
+        "y": y.tolist(),
         "line": {"color": color, "width": 3, "dash": dash},
         "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}{unit}<extra>{name}</extra>",
     }
 
 
-def _mark(x: float, y: float, name: str, color: str, symbol: str, unit: str) -> dict[str, Any]:
+def _mark(x: list[float], y: list[float], color: str, symbol: str, unit: str) -> dict[str, Any]:
+    edge = {"width": 2, "color": color}
     return {
         "type": "scatter",
-        "mode": "markers+text",
-        "name": name,
-        "showlegend": False,
-        "text": [f"  {name}  "],
-        "textposition": "top left",
-        "x": [x],
-        "y": [y],
-        "marker": {
-            "symbol": symbol,
-            "size": 12,
-            "color": color,
-            "line": {"width": 2, "color": color},
-        },
+        "x": x,
+        "y": y,
+        "marker": {"symbol": symbol, "size": 12, "color": color, "line": edge},
         "hovertemplate": f"n = %{{x:,.0f}}: %{{y:.4~s}}{unit}<extra></extra>",
     }
 
 
-ROW = 30
-LOOKS = {"forward": (1.0, ""), "backward": (0.5, ""), "recomputed": (0.3, "/")}
-
-
-def operation_bars(table: pd.DataFrame, *, title: str, _: Translate) -> Picture:
-    """One bar an operation, stacked by direction, with its FLOPs and share at the end.
-
-    `table`: label, group, formula, forward, backward, recomputed, said (what stands at the end).
-    """
-    names = {
-        "forward": _("forward"),
-        "backward": _("backward"),
-        "recomputed": _("recomputed"),
+def operation_bars(
+    facts: StepFacts, names: Mapping[str, str], shares: Sequence[str], *, title: str, _: Translate
+) -> Picture:
+    """One bar an operation, stacked by direction, with its FLOPs and share at the end."""
+    ways = {"forward": _("forward"), "backward": _("backward"), "recomputed": _("recomputed")}
+    found = facts.operations
+    shown = {
+        way: name
+        for way, name in ways.items()
+        if way == "forward" or any(getattr(each, way) for each in found)
     }
-    ways = [way for way in names if way == "forward" or table[way].any()]
-    bars = [_bar(table, way, names[way], _) for way in ways]
-    keys = [_key(way, names[way]) for way in ways] if len(ways) > 1 else []
-    said = [f" {said}" for said in table["said"]]
-    ends = bar_ends(table[ways].sum(axis=1).tolist(), table["label"].tolist(), said)
+    labels = [names[each.name] for each in found]
+    keys = [_key(way, name) for way, name in shown.items()] if len(shown) > 1 else []
+    said = [
+        f" {units.flops(each.flops)} · {share}" for each, share in zip(found, shares, strict=True)
+    ]
+    ends = bar_ends([float(each.flops) for each in found], labels, said)
+    body, room = ROW * len(found), AXIS + LEGEND_ROW * len(keys)
     return figure(
-        [*bars, ends, *keys],
+        [*(_bar(found, labels, way, name, _) for way, name in shown.items()), ends, *keys],
         title=title,
-        height=TITLE + ROW * len(table) + AXIS + LEGEND_ROW * len(keys),
-        margin=(TITLE, AXIS + LEGEND_ROW * len(keys)),
-        **legend_below(ROW * len(table)),
+        height=TITLE + body + room,
+        margin=(TITLE, room),
+        **legend_below(body),
         barmode="stack",
         bargap=0.3,
         xaxis={
             "title": {"text": _("FLOPs")},
-            "range": [0, 1.5 * float(table[ways].sum(axis=1).max())],
+            "range": [0, 1.5 * max(float(each.flops) for each in found)],
             "tickformat": "~s",
             "nticks": 6,
             "fixedrange": True,
         },
-        yaxis={"range": [len(table) - 0.4, -0.6], "fixedrange": True},
+        yaxis={"range": [len(found) - 0.4, -0.6], "fixedrange": True},
     )
 
 
-def _bar(table: pd.DataFrame, way: str, name: str, _: Translate) -> dict[str, Any]:
-    alpha, shape = LOOKS[way]
+def _bar(
+    found: tuple[Operation, ...], labels: list[str], way: str, name: str, _: Translate
+) -> dict[str, Any]:
+    unit = _("FLOPs")
+    text = f"<b>%{{y}}</b> · {name}<br>%{{x:.4~s}}{unit}<br>%{{customdata[0]}}"
     return {
-        "type": "bar",
-        "orientation": "h",
-        "name": name,
+        **_key(way, name),
         "showlegend": False,
-        "y": [plain(label) for label in table["label"]],
-        "x": table[way].tolist(),
-        "marker": {
-            "color": [faint(PART_COLORS[group], alpha) for group in table["group"]],
-            "pattern": {"shape": shape, "solidity": 0.4},
-        },
-        "customdata": table[["formula"]].values.tolist(),
-        "hovertemplate": f"<b>%{{y}}</b> · {name}<br>"
-        + "%{x:.4~s}"
-        + _("FLOPs")
-        + "<br>%{customdata[0]}<extra></extra>",
+        "y": [plain(label) for label in labels],
+        "x": [float(getattr(each, way)) for each in found],
+        "marker": _marker([PART_COLORS[each.group] for each in found], way),
+        "customdata": [[each.formula] for each in found],
+        "hovertemplate": f"{text}<extra></extra>",
     }
 
 
 def _key(way: str, name: str) -> dict[str, Any]:
     """What a shade means, whatever the colour."""
-    alpha, shape = LOOKS[way]
     return {
         "type": "bar",
         "orientation": "h",
@@ -189,8 +168,11 @@ def _key(way: str, name: str) -> dict[str, Any]:
         "y": [None],
         "name": name,
         "showlegend": True,
-        "marker": {
-            "color": faint(RESIDUAL, alpha),
-            "pattern": {"shape": shape, "solidity": 0.4},
-        },
+        "marker": _marker([RESIDUAL], way),
     }
+
+
+def _marker(colors: list[str], way: str) -> dict[str, Any]:
+    alpha, shape = LOOKS[way]
+    pattern = {"shape": shape, "solidity": 0.4}
+    return {"color": [faint(color, alpha) for color in colors], "pattern": pattern}

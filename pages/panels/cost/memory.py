@@ -12,12 +12,13 @@ from blocks.cost import activations, fit
 from blocks.cost.activations import Activations, training_activations
 from blocks.cost.fit import OptimizerStates, Setup
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.step import Shape
 from blocks.model.faults import N_
 from blocks.model.kinds import PositionKind
 from pages.figures import memory_bars
 from pages.figures.theme import Picture
 from pages.panels.cost import memory_picture, shared
-from pages.panels.cost.shared import HERE, Shape
+from pages.panels.cost.shared import HERE
 from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, pick, slider, switch
@@ -30,7 +31,7 @@ from pages.ui.tables import show_whole
 
 
 @lru_cache(maxsize=64)
-def kept(config: ModelConfig, setup: Setup, shape: shared.Shape) -> Activations:
+def kept(config: ModelConfig, setup: Setup, shape: Shape) -> Activations:
     """What a training step keeps, term by term."""
     return training_activations(
         config,
@@ -54,15 +55,13 @@ def device_lines(here: str, usable: float, n_devices: int) -> list[tuple[str, in
 
 
 def growth_rows(
-    config: ModelConfig, setup: Setup, shape: shared.Shape, *, is_training: bool
+    config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool
 ) -> pd.DataFrame:
     """Bytes at every length, the reader's among them."""
     lengths = sorted({*(2**i for i in range(6, 21)), shape.n})
     rows = []
     for n in lengths:
-        need = shared.counted_need(
-            config, setup, shared.Shape(n, shape.batch), is_training=is_training
-        )
+        need = shared.counted_need(config, setup, Shape(n, shape.batch), is_training=is_training)
         parts = {part: float(getattr(need, part)) for part in ("activations", "cache")}
         rows.append({"n": n, "weights": float(need.state), **parts, "total": float(need.total)})
     return pd.DataFrame(rows)
@@ -151,7 +150,7 @@ def kept_name(name: str) -> str:
     return _(terms.STACKS[stack]).format(part=said) if stack else said
 
 
-def kept_table(config: ModelConfig, setup: Setup, shape: shared.Shape) -> None:
+def kept_table(config: ModelConfig, setup: Setup, shape: Shape) -> None:
     """Activations, term by term."""
     found = kept(config, setup, shape)
     rows = [

@@ -13,56 +13,27 @@ from blocks.cost import fit, training_cost
 from blocks.cost.fit import Need, OptimizerStates, Setup, WeightFormat
 from blocks.cost.hardware import HARDWARE, memory_here
 from blocks.cost.parameters import active_parameters
-from blocks.cost.passes import Operation, PassKind, operations, pass_kinds
+from blocks.cost.passes import PassKind, pass_kinds
+from blocks.cost.step import Shape
 from blocks.cost.training_cost import compute_optimal_tokens
 from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.units import duration as duration
+from pages.figures.units import flops as flops
+from pages.figures.units import in_bytes as in_bytes
+from pages.figures.units import rounded as rounded
 from pages.ui import link, terms
 from pages.ui.controls import slide
 from pages.ui.language import _
 from pages.ui.link_fields.cost import LARGEST_BATCH, LONGEST, MOST_TOKENS, TRAINED_FORMATS
-from pages.ui.numbers import percent
-
-STEPS = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
-
-DAY, YEAR = 24, 24 * 365.25  # hours
-
-
-def flops(count: float) -> str:
-    """So many GFLOP."""
-    return _in_steps(count, "FLOP")
-
-
-def in_bytes(count: float) -> str:
-    """So many GB, of 10⁹ bytes as on data sheets."""
-    return _in_steps(count, "B")
-
-
-def _in_steps(count: float, unit: str) -> str:
-    for size, prefix in (*STEPS, (1e3, "k")):
-        if abs(count) >= size:
-            return f"{rounded(count / size)} {prefix}{unit}"
-    return f"{count:.0f} {unit}"
-
-
-def rounded(value: float) -> str:
-    """Three digits, or as many as a whole number has."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def whole(count: int) -> str:
     """Every digit of it, in threes."""
     return f"{count:,}"
-
-
-class Shape(NamedTuple):
-    """Tokens of a text, and texts at once."""
-
-    n: int
-    batch: int
 
 
 class Plan(NamedTuple):
@@ -83,7 +54,7 @@ def shape() -> Shape:
 def pass_kind(config: ModelConfig) -> PassKind:
     """What goes through; an encoder writes nothing and has no prompt."""
     kind = PassKind(link.value("counted_pass"))
-    return kind if kind in pass_kinds(config) else PassKind.TRAINING
+    return kind if kind in pass_kinds(config) else PassKind.FORWARD
 
 
 def is_training() -> bool:
@@ -160,15 +131,6 @@ class Fits(NamedTuple):
     def is_enough(self) -> bool:
         """Whether what is asked for fits."""
         return self.needed <= self.memory
-
-
-@lru_cache(maxsize=128)
-def step(
-    config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup | None = None
-) -> tuple[Operation, ...]:
-    """Every product of a step; with a setup also what is computed a second time."""
-    again = {} if setup is None else {"checkpointing": setup.checkpointing, "fused": setup.fused}
-    return operations(config, kind, n=shape.n, batch=shape.batch, **again)
 
 
 @lru_cache(maxsize=512)
@@ -338,24 +300,6 @@ NEEDS = {
 }
 
 
-def operation_rows(config: ModelConfig, kind: PassKind, shape: Shape, setup: Setup) -> pd.DataFrame:
-    """One row an operation: how it is called, its FLOPs each way, its share."""
-    found = step(config, kind, shape, setup)
-    total = sum(each.flops for each in found)
-    return pd.DataFrame(
-        {
-            "label": [operation(each.name) for each in found],
-            "group": [each.group for each in found],
-            "formula": [each.formula for each in found],
-            "numbers": [each.numbers for each in found],
-            "forward": [each.forward for each in found],
-            "backward": [each.backward for each in found],
-            "recomputed": [each.recomputed for each in found],
-            "said": [f"{flops(e.flops)} · {percent(e.flops / total)}" for e in found],
-        }
-    ).astype({"forward": float, "backward": float, "recomputed": float})
-
-
 def memory_rows(
     config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool
 ) -> pd.DataFrame:
@@ -459,14 +403,6 @@ def _most(found: int, most: int) -> str:
     if found == 0:
         return _("none")
     return f"≥ {most:,}" if found == most else f"{found:,}"
-
-
-def duration(seconds: float) -> str:
-    """In the unit that gives few digits: 3.2 µs, 41 ms, 2.5 s."""
-    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if seconds >= scale:
-            return f"{rounded(seconds / scale)} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
 
 
 def counted_model(config: ModelConfig) -> str:

@@ -12,8 +12,10 @@ from blocks.cost import fit, training_cost
 from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters
+from blocks.cost.step import Shape
 from blocks.cost.training_cost import compute_optimal_tokens
 from pages.figures.theme import Picture
+from pages.figures.units import HOUR, long_duration
 from pages.panels.cost import shared, training_picture
 from pages.panels.cost.shared import Plan
 from pages.ui.chart import columns, show
@@ -56,7 +58,7 @@ def on_devices(
     """Each device that computes in this number format."""
     done = shared.cost(config, plan.n_tokens, n, setup).done
     alone = dataclasses.replace(setup, n_devices=1)
-    state = shared.counted_need(config, alone, shared.Shape(1, 1), is_training=True).state
+    state = shared.counted_need(config, alone, Shape(1, 1), is_training=True).state
     found = []
     for name, device in HARDWARE.items():
         peak = device.peak.get(str(setup.weight_format))
@@ -96,15 +98,7 @@ def tokens(count: int) -> str:
 
 def duration(hours: float) -> str:
     """Seconds, hours, days or years, whichever says most."""
-    if hours < 1 / 60:
-        return _("{n:.2g} s").format(n=3600 * hours)
-    if hours < 1:
-        return _("{n:.0f} min").format(n=60 * hours)
-    if hours < shared.DAY:
-        return _("{n} hours").format(n=shared.rounded(hours))
-    if hours < shared.YEAR:
-        return _("{n} days").format(n=shared.rounded(hours / shared.DAY))
-    return _("{n} years").format(n=shared.rounded(hours / shared.YEAR))
+    return long_duration(HOUR * hours, _=_)
 
 
 TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))

@@ -22,7 +22,7 @@ MEASURED_FIELDS: dict[str, Field] = {
 
 
 LONGEST, LARGEST_BATCH = 2**20, 2**16
-PASSES = ("training", "forward", "prefill", "decode")
+PASSES = ("forward", "prefill", "decode", "training")
 USES = ("training", "inference")
 WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "int8", "int4")
 TRAINED_FORMATS = ("float32", "bfloat16", "float16")
@@ -37,7 +37,7 @@ OF_SEVERAL_SECTIONS = {
 FIELDS: dict[str, Field] = {
     "context_len": Field(whole(1, LONGEST), 1024),
     "n_texts": Field(whole(1, LARGEST_BATCH), 1),
-    "counted_pass": Field(choice(PASSES), "training"),
+    "counted_pass": Field(choice(PASSES), "forward"),
     "memory_use": Field(choice(USES), "training"),
     "weight_format": Field(choice(WEIGHT_FORMATS), "bfloat16"),
     "optimizer_states": Field(choice(OPTIMIZER_STATES), "adam"),

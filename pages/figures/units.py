@@ -1,0 +1,49 @@
+"""FLOPs, bytes and seconds as people read them, with one prefix in pictures, tables and prose."""
+
+from pages.figures.theme import Translate
+
+PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365.25 * 86_400  # seconds
+
+
+def rounded(value: float) -> str:
+    """Three digits, or as many as a whole number has."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def flops(count: float) -> str:
+    """So many GFLOP."""
+    return f"{prefixed(count)}FLOP"
+
+
+def in_bytes(count: float) -> str:
+    """So many GB, of 10⁹ bytes as on data sheets."""
+    return f"{prefixed(count)}B"
+
+
+def prefixed(count: float) -> str:
+    """A number before its unit: 26.4 G."""
+    for size, prefix in (*PREFIXES, (1e3, "k")):
+        if abs(count) >= size:
+            return f"{rounded(count / size)} {prefix}"
+    return f"{count:.0f} "
+
+
+def duration(seconds: float) -> str:
+    """In the unit that gives few digits: 3.2 µs, 41 ms, 2.5 s."""
+    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{rounded(seconds / scale)} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def long_duration(seconds: float, *, _: Translate) -> str:
+    """The same beyond a minute: minutes, hours, days or years, whichever says most."""
+    if seconds < MINUTE:
+        return duration(seconds)
+    if seconds < HOUR:
+        return _("{n:.0f} min").format(n=seconds / MINUTE)
+    for least, text in ((YEAR, _("{n} years")), (DAY, _("{n} days")), (HOUR, _("{n} hours"))):
+        if seconds >= least:
+            return text.format(n=rounded(seconds / least))
+    raise AssertionError
