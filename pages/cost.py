@@ -10,6 +10,7 @@ from blocks import ModelConfig
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.cost import shared
+from pages.panels.cost.fits import draw_growth, fit_facts, fit_rows, what_fits
 from pages.panels.cost.flops import (
     crossover_facts,
     draw_operations,
@@ -21,17 +22,18 @@ from pages.panels.cost.flops import (
 )
 from pages.panels.cost.flops_picture import crossing
 from pages.panels.cost.memory import (
-    draw_growth,
     draw_memory,
     how_it_is_used,
-    what_fits,
+    memory_facts,
+    memory_rows,
+    shown_use,
     where_memory_goes,
 )
 from pages.panels.cost.roofline import how_fast_here
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
 from pages.panels.cost.training import draw_cost, draw_hours, what_training_takes
-from pages.ui import link, panel, present
+from pages.ui import panel, present
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
@@ -60,22 +62,20 @@ def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    config, shape, is_training = run.config, shared.shape(), shared.is_training()
-    setup, to_train = shared.setup(is_training=is_training), shared.setup(is_training=True)
-    step = shown_step(config)
-    memory = config, setup, shape, is_training, link.value("device"), link.value("usable_memory")
-    training = config, shared.plan(config), shape.n, to_train
+    config, shape = run.config, shared.shape()
+    step, use = shown_step(config), shown_use(config)
+    training = config, shared.plan(config), shape.n, shared.setup(is_training=True)
     files = {
         "flops": operation_rows(step_facts(*step)),
-        "memory": shared.memory_rows(*memory[:3], is_training=is_training).drop(columns="said"),
-        "fits": shared.fits_frame(shared.fits(*memory[:3], *memory[4:], is_training=is_training)),
+        "memory": memory_rows(memory_facts(*use)),
+        "fits": fit_rows(fit_facts(*use)),
         "training": shared.cost_rows(*training)[["label", "flops"]],
     }
     figures = [
         drawn(draw_operations, *step, facts=step_facts),
         drawn(crossing, config, shape.n, facts=crossover_facts),
-        drawn(draw_memory, *memory),
-        drawn(draw_growth, *memory),
+        drawn(draw_memory, *use, facts=memory_facts),
+        drawn(draw_growth, *use, facts=fit_facts),
         drawn(draw_cost, *training),
         drawn(draw_hours, *training),
     ]

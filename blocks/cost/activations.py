@@ -9,6 +9,7 @@ itself, and what an allocator rounds up.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 from blocks.cost.parameters import Part, Product, config_sizes
 from blocks.model.config import ModelConfig
@@ -37,6 +38,14 @@ KEPT_HIDDEN = {
 WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
 
 
+class Term(NamedTuple):
+    """Bytes of one kind of activations, and their formula."""
+
+    name: str
+    n_bytes: int
+    formula: str
+
+
 @dataclass(frozen=True)
 class Activations:
     """Memory at the peak of a training step, beyond weights and gradients.
@@ -59,6 +68,12 @@ class Activations:
     def peak(self) -> int:
         """Bytes at the peak."""
         return self.kept + self.working
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What the peak is made of, what is alive for that moment last."""
+        kept = (Term(part.name, part.count(self.sizes), part.formula()) for part in self.parts)
+        return (*kept, Term("working", self.working, self.working_formula))
 
 
 def training_activations(

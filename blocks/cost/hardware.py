@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+HERE = "here"
 GB, TB, TERA = 10**9, 10**12, 10**12
 
 
@@ -88,3 +89,19 @@ def memory_here(device: str) -> int:
     limit = Path("/sys/fs/cgroup/memory.max")
     allowed = limit.read_text().strip() if limit.exists() else "max"
     return min(machine, int(allowed)) if allowed.isdigit() else machine
+
+
+def usable_memories(here: str, usable: float, n_devices: int = 1) -> dict[str, int]:
+    """The share of each device's memory that may be used; of a single device, of the one here too.
+
+    That one is called `HERE` and stands first.
+    """
+    own = memory_here(here) if n_devices == 1 else 0
+    known = ({HERE: own} if own else {}) | {name: each.memory for name, each in HARDWARE.items()}
+    return {name: int(usable * memory) for name, memory in known.items()}
+
+
+def told_apart(memories: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Devices by ascending memory; of several with as much, the first."""
+    first = {size: name for name, size in reversed([*memories.items()])}
+    return tuple((name, size) for size, name in sorted(first.items()))

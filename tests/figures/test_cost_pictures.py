@@ -7,15 +7,17 @@ from drawn import checked, marked, same, words_that_slipped_by
 
 from blocks import ModelConfig
 from blocks.cost.crossover import CrossoverFacts
-from blocks.cost.fit import Setup
+from blocks.cost.device_fit import FitFacts
+from blocks.cost.fit import Need, Setup
+from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.passes import Operation, PassKind
-from blocks.cost.step import PassTotal, StepFacts
-from pages.figures.memory_bars import memory_bars
+from blocks.cost.step import PassTotal, Shape, StepFacts
+from pages.panels.cost.fits_picture import growth
 from pages.panels.cost.flops_picture import crossing, operation_bars
-from pages.panels.cost.memory_picture import growth
+from pages.panels.cost.memory_picture import memory_bars
 from pages.panels.cost.training_picture import hours_bars, waterfall
 
-UNITS = {"GFLOP"}
+UNITS = {"GFLOP", "GB"}
 NAMES = {"weights": "given", "activations": "given"}
 
 
@@ -47,22 +49,44 @@ def crossed(*, at: float = 256.0, n: int = 100) -> CrossoverFacts:
     return CrossoverFacts(n, at, 64, 0.25, is_causal=True, formula="given", growth=growth)
 
 
-def memory() -> pd.DataFrame:
-    table = pd.DataFrame(
-        {
-            "label": ["given a", "given b <b>"],
-            "weights": [4e9, 2e9],
-            "activations": [1e9, 7e9],
-            "said": ["given", "given"],
-        }
+def memory() -> MemoryFacts:
+    needs = (Need(weights=4 * 10**9, activations=10**9), Need(2 * 10**9, activations=7 * 10**9))
+    variants = tuple(Variant("given", Setup(), need) for need in needs)
+    return MemoryFacts(
+        is_training=True,
+        here="cpu",
+        shape=Shape(16, 1),
+        variants=variants,
+        state=4 * 10**9,
+        n_parameters=10**9,
+        cache_per_token=0,
+        activations=None,
+        has_head_bias=False,
+        has_dropout=False,
+        devices=(),
     )
-    return table.assign(total=table["weights"] + table["activations"])
 
 
-def grown() -> pd.DataFrame:
+def memory_picture(lines: list[tuple[str, int]], _=same):
+    return memory_bars(memory(), NAMES, ["given a", "given b <b>"], lines, title="", _=_)
+
+
+def grown() -> FitFacts:
     n = [64, 128, 200, 256]
     table = pd.DataFrame({"n": n, "weights": 1e9, "activations": [1e6 * each for each in n]})
-    return table.assign(total=table["weights"] + table["activations"])
+    return FitFacts(
+        is_training=True,
+        here="cpu",
+        shape=Shape(200, 1),
+        n_devices=1,
+        usable=0.9,
+        devices=(),
+        lines=(),
+        growth=table.assign(total=table["weights"] + table["activations"]),
+        twice=10**9,
+        has_cache=False,
+        most_positions=0,
+    )
 
 
 def changes() -> pd.DataFrame:
@@ -91,10 +115,8 @@ def hours() -> pd.DataFrame:
 PICTURES = {
     "operations": lambda _: operation_bars(operations(), LETTERS, SHARES, title="", _=_),
     "crossing": lambda _: crossing(crossed(), _=_),
-    "memory": lambda _: memory_bars(
-        memory(), NAMES, [("given 8", 8 * 10**9), ("given far", 10**12)], title="", _=_
-    ),
-    "growth": lambda _: growth(grown(), NAMES, [("given", 10**9)], 200, title="", _=_),
+    "memory": lambda _: memory_picture([("given 8", 8 * 10**9), ("given far", 10**12)], _),
+    "growth": lambda _: growth(grown(), NAMES, [("given", 10**9)], title="", _=_),
     "waterfall": lambda _: waterfall(changes(), _=_),
     "hours": lambda _: hours_bars(hours(), "b", title="", _=_),
 }
@@ -136,7 +158,7 @@ def test_devices_far_beyond_the_bars_are_left_out():
 
 def test_no_line_of_a_device_meets_a_number_or_a_name():
     lines = [("given a", 2 * 10**9), ("given b", 5 * 10**9), ("given c", 9 * 10**9)]
-    picture = memory_bars(memory(), NAMES, lines, title="", _=same)
+    picture = memory_picture(lines)
     shapes, notes = picture.layout.shapes, picture.layout.annotations
     (ends,) = (trace for trace in picture.data if trace.type == "scatter")
     assert min(ends.x) >= max(shape.x0 for shape in shapes)
@@ -153,7 +175,7 @@ def test_the_crossing_is_named_where_there_is_room():
 
 def test_names_of_devices_do_not_stand_on_each_other():
     lines = [("given", size * 10**9) for size in (24, 16, 17, 80, 32)]
-    picture = growth(grown(), NAMES, lines, 200, title="", _=same)
+    picture = growth(grown(), NAMES, lines, title="", _=same)
     assert [shape.y0 for shape in picture.layout.shapes] == [16e9, 32e9, 80e9]
 
 

@@ -8,10 +8,12 @@ from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.cost.crossover import CrossoverFacts
-from blocks.cost.fit import Setup
+from blocks.cost.device_fit import LARGEST_BATCH, FitFacts, Fits
+from blocks.cost.fit import Need, Setup
+from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.passes import Operation, PassKind
-from blocks.cost.step import Decoding, PassTotal, StepFacts
-from pages.panels.cost import flops
+from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
+from pages.panels.cost import fits, flops, memory
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -25,6 +27,33 @@ STEP = StepFacts(
     n_parameters=10**9,
     n_active=250 * 10**6,
     decoding=None,
+)
+GB = 10**9
+MEMORY = MemoryFacts(
+    is_training=True,
+    here="cpu",
+    shape=Shape(128, 2),
+    variants=(Variant("chosen", Setup(), Need(weights=2 * GB, activations=6 * GB)),),
+    state=16 * GB,
+    n_parameters=GB,
+    cache_per_token=0,
+    activations=None,
+    has_head_bias=False,
+    has_dropout=False,
+    devices=(),
+)
+FITS = FitFacts(
+    is_training=True,
+    here="cpu",
+    shape=Shape(128, 2),
+    n_devices=1,
+    usable=0.9,
+    devices=(Fits("here", 4 * GB, 8 * GB, 0, 64), Fits("t4", 14 * GB, 8 * GB, 3, 512)),
+    lines=(),
+    growth=pd.DataFrame(),
+    twice=12 * GB,
+    has_cache=False,
+    most_positions=0,
 )
 
 
@@ -64,3 +93,58 @@ def test_the_crossover(monkeypatch: pytest.MonkeyPatch):
     assert "384" in said["zh"] and "20%" in said["zh"]
     seeing = replace(facts, is_causal=False)
     assert "Masked" not in in_both(monkeypatch, flops.says_crossover, seeing)["en"]
+
+
+def test_the_memory(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, memory.says_memory, MEMORY)
+    assert said["en"].startswith("8 GB in total; the largest part is activations: 6 GB, 75%.")
+    assert said["en"].endswith("take 16 bytes per parameter, before any activations.")
+    assert "8 GB" in said["zh"] and "75%" in said["zh"]
+    chosen = Variant("chosen", Setup(n_devices=8), Need(weights=2 * GB))
+    several = in_both(monkeypatch, memory.says_memory, replace(MEMORY, variants=(chosen,)))["en"]
+    assert "2 GB on each device" in several
+    assert several.endswith("These 16 GB are shared among 8 devices.")
+    writing = Variant("chosen", Setup(), Need(weights=GB, cache=GB // 2))
+    use = replace(MEMORY, is_training=False, variants=(writing,), cache_per_token=2000)
+    said = in_both(monkeypatch, memory.says_memory, use)["en"]
+    assert said.endswith("The cache takes 2 kB for each token: 500 MB for 2 × 128.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "end"),
+    [
+        ({}, "communication."),
+        ({"has_dropout": True}, "dropout itself."),
+        ({"has_dropout": True, "has_head_bias": True}, "kept in memory."),
+        ({"is_training": False}, "stay at 16 bits."),
+    ],
+)
+def test_the_estimate(monkeypatch: pytest.MonkeyPatch, changes: dict, end: str):
+    said = in_both(monkeypatch, memory.says_estimate, replace(MEMORY, **changes))
+    assert said["en"].endswith(end)
+
+
+def test_what_fits(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, fits.says_fits, FITS)
+    assert said["en"] == (
+        "8 GB fit into 1 of 2 devices; the smallest is NVIDIA T4. It does not fit here. "
+        "Usable: up to 90% of each device's memory."
+    )
+    assert "NVIDIA T4" in said["zh"] and "90%" in said["zh"]
+    assert (
+        "1.50 times the memory (8 GB → 12 GB)" in in_both(monkeypatch, fits.says_growth, FITS)["en"]
+    )
+    none = replace(FITS, devices=FITS.devices[:1])
+    assert "fit into none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
+
+
+def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
+    facts = replace(FITS, n_devices=8, devices=FITS.devices[1:])
+    said = in_both(monkeypatch, fits.says_fits, facts)["en"]
+    assert said.startswith("8 GB on each of 8 devices: 1 of 1 kinds have enough memory;")
+    assert "Largest batch there: 3 per device, 24 in total." in said
+    most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
+    assert "at least 65,536 per device" in in_both(monkeypatch, fits.says_fits, most)["en"]
+    none = replace(facts, devices=FITS.devices[:1])
+    assert "none of these kinds" in in_both(monkeypatch, fits.says_fits, none)["en"]
+    assert "ZeRO stage 3" in in_both(monkeypatch, fits.says_search, facts)["en"]

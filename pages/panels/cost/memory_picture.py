@@ -1,124 +1,134 @@
-"""How memory grows with the length of the text, and which device it outgrows where."""
+"""Memory by what it is for: a bar for each way to do it, and the devices it has to fit into."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
+from blocks.cost.fit import Need
+from blocks.cost.need import MemoryFacts
+from pages.figures.bar_ends import bar_ends
 from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
-from pages.figures.memory_bars import COLORS
-from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
+    ATTENTION,
     BEFORE,
+    EMBEDDING,
+    FEED_FORWARD,
+    NORM,
     PINNED,
+    RESIDUAL,
     TITLE,
     Picture,
     Translate,
     figure,
     plain,
 )
+from pages.figures.units import in_bytes
 
-PLOT, APART = 320, 1.9
-DASHES = {"activations": "dash", "cache": "dot"}
+ROW, DEVICE_ROOM = 36, 18
+NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
+COLORS = {
+    "weights": RESIDUAL,
+    "gradients": NORM,
+    "master": BEFORE,
+    "optimizer": EMBEDDING,
+    "activations": FEED_FORWARD,
+    "cache": ATTENTION,
+}
 
 
-def growth(
-    table: pd.DataFrame,
+def memory_bars(
+    facts: MemoryFacts,
     names: Mapping[str, str],
-    lines: Sequence[tuple[str, int]],
-    n: int,
+    labels: Sequence[str],
+    devices: Sequence[tuple[str, int]],
     *,
     title: str,
     _: Translate,
 ) -> Picture:
-    """A line for the total and for each part against n, on logarithmic axes; devices across.
+    """One bar a variant, stacked by what bytes are for, with its total at the end.
 
-    `table`: n, total, and a column of bytes for each of `names`; `lines`: devices and memories.
+    `devices` are drawn at their memory; those far beyond the bars are left out.
     """
-    lines, room = _apart(lines), LEGEND_ROW * (len(names) + 2)
-    own = table[table["n"] == n].iloc[0]
-    ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
-    traces = [
-        *(_line(table, part, name) for part, name in names.items()),
-        {**_line(table, "total", _("together")), "line": {"color": PINNED, "width": 3}},
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": _("your n = {n:,}").format(n=n),
-            "x": [n],
-            "y": [float(own["total"])],
-            "marker": {
-                "symbol": "circle-open",
-                "size": 12,
-                "color": PINNED,
-                "line": {"width": 3, "color": PINNED},
-            },
-            "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
-        },
-    ]
+    needs = [each.need for each in facts.variants]
+    most = float(max(each.total for each in needs))
+    drawn = _apart(devices, most)
+    rows, edge = len(needs), max([most, *(float(size) for _name, size in drawn)])
+    body, room = ROW * rows + DEVICE_ROOM * len(drawn) + 20, AXIS + LEGEND_ROW * len(names)
+    ends = bar_ends([edge] * rows, labels, [f"  {in_bytes(each.total)}" for each in needs])
     return figure(
-        traces,
+        [*(_bar(needs, labels, part, name) for part, name in names.items()), ends],
         title=title,
-        height=TITLE + PLOT + AXIS + room,
-        margin=(TITLE, AXIS + room),
-        right=half_of_last(ticks),
-        **legend_below(PLOT),
-        shapes=[_device_line(size) for _name, size in lines],
-        annotations=[_device_name(name, size) for name, size in lines],
-        xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
-        yaxis={
-            "title": {"text": _("bytes (logarithmic)")},
-            "type": "log",
+        height=TITLE + body + room,
+        margin=(TITLE, room),
+        **legend_below(body),
+        barmode="stack",
+        bargap=0.3,
+        shapes=[_device_line(size, _below(rows, i)) for i, (_name, size) in enumerate(drawn)],
+        annotations=[
+            _device_name(name, size, _below(rows, i)) for i, (name, size) in enumerate(drawn)
+        ],
+        xaxis={
+            "title": {"text": _("bytes (1 GB = 10⁹)")},
+            "range": [0, 1.25 * edge],
             "tickformat": "~s",
             "ticksuffix": "B",
-            "dtick": 1,
+            "nticks": 6,
             "fixedrange": True,
+        },
+        yaxis={
+            "range": [rows - 0.4 + 0.5 * len(drawn), -0.5],
+            "fixedrange": True,
+            "tickvals": [plain(label) for label in labels],
         },
     )
 
 
-def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Devices whose names do not stand on each other, from the smallest on."""
+def _apart(lines: Sequence[tuple[str, int]], most: float) -> list[tuple[str, int]]:
+    """Devices that can be told from each other on the axis of the bars."""
     found: list[tuple[str, int]] = []
     for name, size in sorted(lines, key=lambda line: line[1]):
-        if not found or size >= APART * found[-1][1]:
+        before = found[-1][1] if found else 0
+        if size < 1.25 * most and size - before >= NEAREST * most:
             found.append((name, size))
     return found
 
 
-def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
+def _bar(needs: Sequence[Need], labels: Sequence[str], part: str, name: str) -> dict[str, Any]:
     return {
-        "type": "scatter",
-        "mode": "lines",
+        "type": "bar",
+        "orientation": "h",
         "name": name,
-        "x": table["n"].tolist(),
-        "y": table[part].tolist(),
-        "line": {"color": COLORS.get(part, PINNED), "width": 2, "dash": DASHES.get(part, "solid")},
-        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
+        "y": [plain(label) for label in labels],
+        "x": [float(getattr(each, part)) for each in needs],
+        "marker": {"color": COLORS[part]},
+        "hovertemplate": f"<b>%{{y}}</b><br>{name}: %{{x:.4~s}}B<extra></extra>",
     }
 
 
-def _device_line(size: int) -> dict[str, Any]:
+def _below(rows: int, i: int) -> float:
+    """Where a device is named: under the bars, the smallest first, so that no line meets a name."""
+    return rows - 0.3 + i / 2
+
+
+def _device_line(size: int, end: float) -> dict[str, Any]:
+    """From above the bars down to the name."""
     return {
         "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": size,
-        "y1": size,
-        "line": {"color": BEFORE, "width": 1, "dash": "dot"},
+        "x0": size,
+        "x1": size,
+        "y0": -0.5,
+        "y1": end + 0.2,
+        "line": {"color": PINNED, "width": 1.5, "dash": "dot"},
     }
 
 
-def _device_name(name: str, size: int) -> dict[str, Any]:
+def _device_name(name: str, size: int, y: float) -> dict[str, Any]:
+    """To the left of its line."""
     return {
-        "xref": "paper",
-        "x": 0,
-        "y": math.log10(size),
+        "x": size,
+        "y": y,
         "text": plain(name),
         "showarrow": False,
-        "xanchor": "left",
-        "yanchor": "bottom",
+        "xanchor": "right",
+        "xshift": -4,
         "font": {"size": 11},
     }

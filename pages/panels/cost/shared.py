@@ -1,8 +1,7 @@
 """What the page of costs is about, in a line."""
 
-import dataclasses
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -10,8 +9,8 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.cost import device_peak as peaks
 from blocks.cost import fit, training_cost
-from blocks.cost.fit import Need, OptimizerStates, Setup, WeightFormat
-from blocks.cost.hardware import HARDWARE, memory_here
+from blocks.cost.fit import OptimizerStates, Setup, WeightFormat
+from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
 from blocks.cost.step import Shape
@@ -28,7 +27,7 @@ from pages.figures.units import rounded as rounded
 from pages.ui import link, terms
 from pages.ui.controls import slide
 from pages.ui.language import _
-from pages.ui.link_fields.cost import LARGEST_BATCH, LONGEST, MOST_TOKENS, TRAINED_FORMATS
+from pages.ui.link_fields.cost import MOST_TOKENS, TRAINED_FORMATS
 
 
 def whole(count: int) -> str:
@@ -105,99 +104,10 @@ def shape_controls() -> None:
         slide("n_texts", _("batch · texts at once"), BATCHES, link.value("n_texts"))
 
 
-def _devices_at_once(place: str, shown: int) -> None:
+def device_count(place: str, shown: int) -> None:
     """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
     slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of=whole)
-
-
-HERE = "here"
-
-
-class Fits(NamedTuple):
-    """How a need compares with a device: the largest batch and the longest text that fit.
-
-    Where several share a model, each of the `n_devices` has such a batch of its own.
-    """
-
-    device: str
-    memory: int
-    needed: int
-    batch: int
-    n: int
-    n_devices: int
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether what is asked for fits."""
-        return self.needed <= self.memory
-
-
-@lru_cache(maxsize=512)
-def counted_need(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> Need:
-    """The memory of training, or of use."""
-    count = fit.training_need if is_training else fit.inference_need
-    return count(config, setup, batch=shape.batch, n=shape.n)
-
-
-def training_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[ModelConfig, Setup]]:
-    """The chosen setup for training, and variants that differ in one setting."""
-    is_exact = setup.weight_format is WeightFormat.FLOAT32
-    other_format = WeightFormat.BFLOAT16 if is_exact else WeightFormat.FLOAT32
-    changes: dict[str, dict[str, Any]] = {
-        "checkpointing": {"checkpointing": not setup.checkpointing},
-        "fused": {"fused": not setup.fused},
-        "format": {"weight_format": other_format},
-        **{
-            str(kind): {"optimizer": kind}
-            for kind in OptimizerStates
-            if kind is not setup.optimizer
-        },
-    }
-    changed = {name: (config, dataclasses.replace(setup, **each)) for name, each in changes.items()}
-    return {"chosen": (config, setup), **changed}
-
-
-def inference_variants(config: ModelConfig, setup: Setup) -> dict[str, tuple[ModelConfig, Setup]]:
-    """Variants for inference: other number formats, and multi-query attention."""
-    changed = {
-        str(kind): (config, dataclasses.replace(setup, weight_format=kind))
-        for kind in WeightFormat
-        if kind is not setup.weight_format and kind is not WeightFormat.FLOAT16
-    }
-    if has_cache(config) and config.n_kv_heads > 1:
-        changed["one_kv_head"] = (config.replace(n_kv_heads=1), setup)
-    return {"chosen": (config, setup), **changed}
-
-
-def has_cache(config: ModelConfig) -> bool:
-    """Whether it keeps keys and values: who writes does."""
-    return fit.cache_bytes(config, 1, batch=1, n=1) > 0
-
-
-def counted_devices(here: str, n_devices: int = 1) -> dict[str, int]:
-    """Memory of each device; where one is asked for, the one in front of the reader first."""
-    own = memory_here(here) if n_devices == 1 else 0
-    known = {name: each.memory for name, each in HARDWARE.items()}
-    return ({HERE: own} if own else {}) | known
-
-
-@lru_cache(maxsize=64)
-def fits(
-    config: ModelConfig, setup: Setup, shape: Shape, here: str, usable: float, *, is_training: bool
-) -> tuple[Fits, ...]:
-    """Each device: whether it is enough, and how far it goes."""
-
-    def needed(n: int, batch: int) -> int:
-        return counted_need(config, setup, Shape(n, batch), is_training=is_training).total
-
-    found = []
-    for name, memory in counted_devices(here, setup.n_devices).items():
-        budget = int(usable * memory)
-        batch = fit.largest(lambda size: needed(shape.n, size), budget, LARGEST_BATCH)
-        n = fit.largest(lambda size: needed(size, shape.batch), budget, LONGEST)
-        found.append(Fits(name, budget, needed(*shape), batch, n, setup.n_devices))
-    return tuple(found)
 
 
 @lru_cache(maxsize=64)
@@ -233,15 +143,6 @@ OPERATIONS = {
 
 CROSS = N_("cross: {part}")
 
-VARIANTS = {
-    "chosen": N_("as you chose"),
-    "one_kv_head": N_("one key and value head"),
-    "adam": "Adam",
-    "sgd": "SGD",
-    "momentum": N_("SGD with momentum"),
-    "muon": "Muon",
-}
-
 TERMS = {
     "rule": N_("6·N·D"),
     "tables": N_("tables: looked up, not multiplied"),
@@ -270,49 +171,11 @@ def term(name: str, config: ModelConfig) -> str:
     return _(TERMS[name])
 
 
-def device(name: str) -> str:
-    """A device of the table, or the one in front of the reader."""
+def device(name: str, here: str) -> str:
+    """A device of the table, or the one in front of the reader, which is called `here`."""
     if name != HERE:
         return HARDWARE[name].title
-    return _("this one: {device}").format(device=device_name(link.value("device")))
-
-
-def variant(name: str, setup: Setup) -> str:
-    """What is different in a bar; `setup` is what it is drawn for."""
-    match name:
-        case "checkpointing":
-            return (
-                _("with activation checkpointing")
-                if setup.checkpointing
-                else _("without activation checkpointing")
-            )
-        case "fused":
-            return _("fused attention") if setup.fused else _("attention, eager")
-        case "format":
-            return str(setup.weight_format)
-        case _:
-            return _(VARIANTS.get(name, name))
-
-
-NEEDS = {
-    True: ("weights", "gradients", "master", "optimizer", "activations"),
-    False: ("weights", "cache", "activations"),
-}
-
-
-def memory_rows(
-    config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool
-) -> pd.DataFrame:
-    """One row a way to do it: bytes by what they are for."""
-    variants = training_variants if is_training else inference_variants
-    rows = []
-    for name, (changed, how) in variants(config, setup).items():
-        need = counted_need(changed, how, shape, is_training=is_training)
-        bytes_of = {part: float(getattr(need, part)) for part in NEEDS[is_training]}
-        said = in_bytes(need.total)
-        rows.append({"label": variant(name, how), "said": said, **bytes_of})
-    table = pd.DataFrame(rows)
-    return table.assign(total=table[[*NEEDS[is_training]]].sum(axis=1))
+    return _("this one: {device}").format(device=device_name(here))
 
 
 def cost_rows(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> pd.DataFrame:
@@ -380,29 +243,6 @@ def busy(load: float) -> str:
         "shared by several threads waits for the slowest."
     )
     return text.format(load=load)
-
-
-def fits_frame(found: tuple[Fits, ...]) -> pd.DataFrame:
-    """Devices, whether the model fits, and the largest batch, as a frame."""
-    is_shared = found[0].n_devices > 1
-    batch = _("largest batch per device") if is_shared else _("largest batch")
-    return pd.DataFrame(
-        {
-            _("device"): [device(each.device) for each in found],
-            _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
-            batch: [_most(each.batch, LARGEST_BATCH) for each in found],
-            _("longest text"): [_most(each.n, LONGEST) for each in found],
-            _("share of memory"): [f"{each.needed / each.memory:,.0%}" for each in found],
-            _("usable memory"): [in_bytes(each.memory) for each in found],
-        }
-    )
-
-
-def _most(found: int, most: int) -> str:
-    """A largest size; what was not looked beyond is said to be more."""
-    if found == 0:
-        return _("none")
-    return f"≥ {most:,}" if found == most else f"{found:,}"
 
 
 def counted_model(config: ModelConfig) -> str:

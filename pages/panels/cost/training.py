@@ -11,6 +11,7 @@ from blocks import ModelConfig
 from blocks.cost import fit, training_cost
 from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
+from blocks.cost.need import need
 from blocks.cost.parameters import active_parameters
 from blocks.cost.step import Shape
 from blocks.cost.training_cost import compute_optimal_tokens
@@ -58,7 +59,7 @@ def on_devices(
     """Each device that computes in this number format."""
     done = shared.cost(config, plan.n_tokens, n, setup).done
     alone = dataclasses.replace(setup, n_devices=1)
-    state = shared.counted_need(config, alone, Shape(1, 1), is_training=True).state
+    state = need(config, alone, Shape(1, 1), is_training=True).state
     found = []
     for name, device in HARDWARE.items():
         peak = device.peak.get(str(setup.weight_format))
@@ -113,7 +114,7 @@ def plan_controls(plan: shared.Plan, optimal: int) -> None:
         slider("utilisation", label, plan.utilisation, step=0.01)
     with right:
         pick("training_device", _("Device"), HARDWARE, label_of=lambda name: HARDWARE[name].title)
-        shared._devices_at_once("training", plan.n_devices)
+        shared.device_count("training", plan.n_devices)
 
 
 def _tokens(shown: int, optimal: int) -> None:

@@ -1,5 +1,6 @@
 """What a link carries for the page of costs."""
 
+from blocks.cost.device_fit import LARGEST_BATCH, LONGEST
 from blocks.cost.hardware import HARDWARE
 from pages.ui.readers import Field, choice, flag, whole, within
 
@@ -21,7 +22,6 @@ MEASURED_FIELDS: dict[str, Field] = {
 }
 
 
-LONGEST, LARGEST_BATCH = 2**20, 2**16
 PASSES = ("forward", "prefill", "decode", "training")
 USES = ("training", "inference")
 WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "int8", "int4")

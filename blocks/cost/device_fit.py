@@ -1,0 +1,128 @@
+"""Which devices hold a model with what passes through it, and how far each of them goes."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from blocks.cost.fit import Setup, cache_bytes, largest
+from blocks.cost.hardware import told_apart, usable_memories
+from blocks.cost.need import need
+from blocks.cost.step import Shape
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import PositionKind
+
+LONGEST, LARGEST_BATCH = 2**20, 2**16
+LENGTHS = tuple(2**i for i in range(6, 21))
+
+
+class Fits(NamedTuple):
+    """What a device has to give, and the largest batch and the longest text that fit into it."""
+
+    device: str
+    usable: int
+    needed: int
+    batch: int
+    n: int
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether what is asked for fits."""
+        return self.needed <= self.usable
+
+    @property
+    def share(self) -> float:
+        """How much of what may be used is taken."""
+        return self.needed / self.usable
+
+
+@dataclass(frozen=True, eq=False)
+class FitFacts:
+    """Every device, and how the memory on each grows with the length.
+
+    `n_devices` share a model, each with a batch of its own; of the memory of each the share
+    `usable` may be taken. `here`: the device that is called `HERE`; `lines`: devices
+    and memories, told apart; `growth`: n, weights (all that
+    does not grow), activations, cache, total; `most_positions`: 0 where the length has no limit.
+    """
+
+    is_training: bool
+    here: str
+    shape: Shape
+    n_devices: int
+    usable: float
+    devices: tuple[Fits, ...]
+    lines: tuple[tuple[str, int], ...]
+    growth: pd.DataFrame
+    twice: int
+    has_cache: bool
+    most_positions: int
+
+    @property
+    def needed(self) -> int:
+        """Bytes on each device."""
+        return self.devices[0].needed
+
+    @property
+    def enough(self) -> tuple[Fits, ...]:
+        """The devices that have so much."""
+        return tuple(each for each in self.devices if each.is_enough)
+
+    @property
+    def smallest(self) -> Fits:
+        """The one of them with the least memory."""
+        return min(self.enough, key=lambda each: each.usable)
+
+    @property
+    def whole_batch(self) -> int:
+        """The largest batch of all devices together, of the smallest that suffices."""
+        return self.smallest.batch * self.n_devices
+
+    @property
+    def growth_of_twice(self) -> float:
+        """What twice the length multiplies the memory by."""
+        return self.twice / self.needed
+
+
+def fit_facts(
+    config: ModelConfig, setup: Setup, shape: Shape, is_training: bool, here: str, usable: float
+) -> FitFacts:
+    """Try each device: whether it is enough, and how far it goes."""
+
+    def total(n: int, batch: int) -> int:
+        return need(config, setup, Shape(n, batch), is_training=is_training).total
+
+    budgets = usable_memories(here, usable, setup.n_devices)
+    is_learned = config.position.position_kind is PositionKind.LEARNED
+    return FitFacts(
+        is_training=is_training,
+        here=here,
+        shape=shape,
+        n_devices=setup.n_devices,
+        usable=usable,
+        devices=tuple(
+            Fits(
+                device,
+                budget,
+                needed=total(*shape),
+                batch=largest(lambda batch: total(shape.n, batch), budget, LARGEST_BATCH),
+                n=largest(lambda n: total(n, shape.batch), budget, LONGEST),
+            )
+            for device, budget in budgets.items()
+        ),
+        lines=told_apart(budgets),
+        growth=growth(config, setup, shape, is_training=is_training),
+        twice=total(2 * shape.n, shape.batch),
+        has_cache=not is_training and cache_bytes(config, setup.itemsize, batch=1, n=1) > 0,
+        most_positions=config.max_seq_len if is_learned else 0,
+    )
+
+
+def growth(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> pd.DataFrame:
+    """Bytes at every length, the reader's among them."""
+    rows = []
+    for n in sorted({*LENGTHS, shape.n}):
+        found = need(config, setup, Shape(n, shape.batch), is_training=is_training)
+        rows.append((n, found.state, found.activations, found.cache, found.total))
+    table = pd.DataFrame(rows, columns=["n", "weights", "activations", "cache", "total"])
+    return table.astype(dict.fromkeys(table.columns[1:], float))

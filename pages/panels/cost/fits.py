@@ -1,0 +1,206 @@
+"""The devices that hold a model with its batch, and how far each of them goes."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.cost import device_fit, fit
+from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts
+from blocks.cost.hardware import HARDWARE, HERE
+from pages.figures.theme import Picture, Translate
+from pages.figures.units import flops, in_bytes
+from pages.panels.cost import fits_picture, shared
+from pages.panels.cost.memory import NEEDS, shown_use
+from pages.ui import link
+from pages.ui.chart import show
+from pages.ui.controls import slider
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.said import say
+from pages.ui.tables import show_whole
+
+fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
+
+
+def says_fits(facts: FitFacts) -> str:
+    """What is enough, what is not, and how much of a device's memory counts."""
+    text = _("Usable: up to {usable:.0%} of each device's memory.")
+    verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
+    return f"{verdict} {text.format(usable=facts.usable)}"
+
+
+def _alone(facts: FitFacts) -> str:
+    text = _(
+        "{needed} fit into none of these: shard over several devices, or reduce batch or length."
+    )
+    if facts.enough:
+        text = _("{needed} fit into {n} of {all} devices; the smallest is {device}.")
+    said = text.format(
+        needed=in_bytes(facts.needed),
+        n=len(facts.enough),
+        all=len(facts.devices),
+        device=shared.device(facts.smallest.device, facts.here) if facts.enough else "",
+    )
+    here = next((each for each in facts.devices if each.device == HERE), None)
+    if not facts.enough or here is None:
+        return said
+    verdict = _("It fits here.") if here.is_enough else _("It does not fit here.")
+    return f"{said} {verdict}"
+
+
+def _shared(facts: FitFacts) -> str:
+    """Which devices suffice where each holds its share."""
+    sizes = {"needed": in_bytes(facts.needed), "n": facts.n_devices}
+    if not facts.enough:
+        text = _(
+            "{needed} on each of {n:,} devices: none of these kinds has that much. Use "
+            "more devices, or reduce batch or length."
+        )
+        return text.format(**sizes)
+    text = _(
+        "{needed} on each of {n:,} devices: {enough} of {all} kinds have enough memory; "
+        "the smallest is {device}."
+    )
+    said = text.format(
+        **sizes,
+        enough=len(facts.enough),
+        all=len(facts.devices),
+        device=shared.device(facts.smallest.device, facts.here),
+    )
+    text = _("Largest batch there: {each} per device, {all} in total.")
+    if facts.smallest.batch == LARGEST_BATCH:
+        text = _("Largest batch there: at least {each} per device, {all} in total.")
+    batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
+    return f"{said} {batch}"
+
+
+def says_growth(facts: FitFacts) -> str:
+    """What twice the length takes."""
+    text = _(
+        "Batch {batch:,}: twice the length takes {ratio:.2f} times the memory ({now} → {then})."
+    )
+    if facts.n_devices > 1:
+        text = _(
+            "Batch {batch:,} on each of {devices:,} devices: twice the length takes {ratio:.2f} "
+            "times the memory ({now} → {then})."
+        )
+    return text.format(
+        batch=facts.shape.batch,
+        devices=facts.n_devices,
+        ratio=facts.growth_of_twice,
+        now=in_bytes(facts.needed),
+        then=in_bytes(facts.twice),
+    )
+
+
+def says_search(facts: FitFacts) -> str:
+    """How the largest sizes were found, and what is shared."""
+    said = _(
+        "Largest batch at n = {n:,}, longest text at batch {batch:,}: found by "
+        "bisection on the estimate. Memory as in the data sheet, 1 GB = 10⁹ bytes."
+    ).format(n=facts.shape.n, batch=facts.shape.batch)
+    if facts.n_devices > 1:
+        said = f"{_sharding(facts)} {said}"
+    if not facts.most_positions:
+        return said
+    more = _("The learned position table ends at {most:,} tokens, whatever the memory.")
+    return f"{said} {more.format(most=facts.most_positions)}"
+
+
+def _sharding(facts: FitFacts) -> str:
+    """What several devices share, and what each has for itself."""
+    if not facts.is_training:
+        return _(
+            "Sharded evenly: weights. Not sharded: KV cache and activations, since each "
+            "device has its own batch. Not counted: the layer whose weights are "
+            "gathered at the moment."
+        )
+    return _(
+        "Sharded evenly (ZeRO stage 3, Rajbhandari et al. 2020): weights, gradients, "
+        "master weights and optimizer states. Not sharded: activations, since each "
+        "device has its own batch. Not counted: the layer whose weights are gathered at "
+        "the moment."
+    )
+
+
+def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
+    """Memory against the length."""
+    fixed = _("weights, gradients, states") if facts.is_training else _("weights")
+    growing = ["activations", *(["cache"] if facts.has_cache else [])]
+    title = _("Memory against length")
+    if facts.n_devices > 1:
+        title = _("Memory per device against length")
+    return fits_picture.growth(
+        facts,
+        {"weights": fixed} | {part: _(NEEDS[part]) for part in growing},
+        [(shared.device(name, facts.here), size) for name, size in facts.lines],
+        title=title,
+        _=_,
+    )
+
+
+def fit_rows(facts: FitFacts) -> pd.DataFrame:
+    """Each device: whether it is enough, and how far it goes."""
+    found = facts.devices
+    batch = _("largest batch per device") if facts.n_devices > 1 else _("largest batch")
+    return pd.DataFrame(
+        {
+            _("device"): [shared.device(each.device, facts.here) for each in found],
+            _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
+            batch: [_most(each.batch, LARGEST_BATCH) for each in found],
+            _("longest text"): [_most(each.n, LONGEST) for each in found],
+            _("share of memory"): [f"{each.share:,.0%}" for each in found],
+            _("usable memory"): [in_bytes(each.usable) for each in found],
+        }
+    )
+
+
+def _most(found: int, most: int) -> str:
+    """A largest size; what was not looked beyond is said to be more."""
+    if found == 0:
+        return _("none")
+    return f"≥ {most:,}" if found == most else f"{found:,}"
+
+
+def hardware_table() -> None:
+    """What each maker states, and where."""
+    known = HARDWARE.values()
+    rows = {
+        _("device"): [each.title for each in known],
+        _("memory"): [in_bytes(each.memory) for each in known],
+        _("bandwidth"): [f"{in_bytes(each.bandwidth)}/s" for each in known],
+        **{
+            dtype: [_rate(each.peak.get(dtype)) for each in known]
+            for dtype in ("float32", "bfloat16", "float16")
+        },
+        _("stated in"): [each.source for each in known],
+    }
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="hardware_table", height="content")
+
+
+def _rate(peak: float | None) -> str:
+    return "–" if peak is None else f"{flops(peak)}/s"
+
+
+@section
+def what_fits(config: ModelConfig) -> None:
+    """Every device: enough or not, and how far it goes."""
+    shown = shown_use(config)
+    facts = fit_facts(*shown)
+    with explained(("devices",), (fit.largest,), key="fits"):
+        say(says_fits, *shown, facts=fit_facts)
+    show(draw_growth, *shown, facts=fit_facts, key="memory_growth")
+    note(says_growth(facts))
+    left, right = st.columns(2)
+    with left:
+        shared.device_count("fits", facts.n_devices)
+    with right:
+        label = _("Share of the memory that may be used")
+        slider("usable_memory", label, link.value("usable_memory"), step=0.05)
+    show_whole(fit_rows(facts))
+    note(says_search(facts))
+    with st.expander(_("Vendor specifications"), icon=":material/memory:"):
+        hardware_table()

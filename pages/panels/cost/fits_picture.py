@@ -1,0 +1,122 @@
+"""How memory grows with the length of the text, and which device it outgrows where."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from blocks.cost.device_fit import FitFacts
+from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
+from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.theme import (
+    BEFORE,
+    PINNED,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+    plain,
+)
+from pages.panels.cost.memory_picture import COLORS
+
+PLOT, APART = 320, 1.9
+DASHES = {"activations": "dash", "cache": "dot"}
+
+
+def growth(
+    facts: FitFacts,
+    names: Mapping[str, str],
+    devices: Sequence[tuple[str, int]],
+    *,
+    title: str,
+    _: Translate,
+) -> Picture:
+    """A line for the total and for each part against n, on logarithmic axes; devices across."""
+    table, n = facts.growth, facts.shape.n
+    lines, room = _apart(devices), LEGEND_ROW * (len(names) + 2)
+    own = table[table["n"] == n].iloc[0]
+    ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
+    traces = [
+        *(_line(table, part, name) for part, name in names.items()),
+        {**_line(table, "total", _("together")), "line": {"color": PINNED, "width": 3}},
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": _("your n = {n:,}").format(n=n),
+            "x": [n],
+            "y": [float(own["total"])],
+            "marker": {
+                "symbol": "circle-open",
+                "size": 12,
+                "color": PINNED,
+                "line": {"width": 3, "color": PINNED},
+            },
+            "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
+        },
+    ]
+    return figure(
+        traces,
+        title=title,
+        height=TITLE + PLOT + AXIS + room,
+        margin=(TITLE, AXIS + room),
+        right=half_of_last(ticks),
+        **legend_below(PLOT),
+        shapes=[_device_line(size) for _name, size in lines],
+        annotations=[_device_name(name, size) for name, size in lines],
+        xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),
+        yaxis={
+            "title": {"text": _("bytes (logarithmic)")},
+            "type": "log",
+            "tickformat": "~s",
+            "ticksuffix": "B",
+            "dtick": 1,
+            "fixedrange": True,
+        },
+    )
+
+
+def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Devices whose names do not stand on each other, from the smallest on."""
+    found: list[tuple[str, int]] = []
+    for name, size in sorted(lines, key=lambda line: line[1]):
+        if not found or size >= APART * found[-1][1]:
+            found.append((name, size))
+    return found
+
+
+def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": name,
+        "x": table["n"].tolist(),
+        "y": table[part].tolist(),
+        "line": {"color": COLORS.get(part, PINNED), "width": 2, "dash": DASHES.get(part, "solid")},
+        "hovertemplate": f"n = %{{x:,}}: %{{y:.4~s}}B<extra>{name}</extra>",
+    }
+
+
+def _device_line(size: int) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": "paper",
+        "x0": 0,
+        "x1": 1,
+        "y0": size,
+        "y1": size,
+        "line": {"color": BEFORE, "width": 1, "dash": "dot"},
+    }
+
+
+def _device_name(name: str, size: int) -> dict[str, Any]:
+    return {
+        "xref": "paper",
+        "x": 0,
+        "y": math.log10(size),
+        "text": plain(name),
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "font": {"size": 11},
+    }

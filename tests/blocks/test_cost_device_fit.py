@@ -1,0 +1,58 @@
+"""Facts about memory: a setup beside its variants, and the devices that hold it."""
+
+import pytest
+from toy import toy
+
+from blocks.cost.device_fit import fit_facts
+from blocks.cost.fit import OptimizerStates, Setup, inference_need, training_need
+from blocks.cost.hardware import HARDWARE, told_apart
+from blocks.cost.need import memory_facts
+from blocks.cost.step import Shape
+
+GPT = toy(architecture="gpt", n_heads=4)
+SHAPE = Shape(8, 2)
+
+
+def test_the_first_variant_is_what_was_chosen():
+    facts = memory_facts(GPT, Setup(), SHAPE, True, "cpu", 0.9)
+    assert facts.need == training_need(GPT, Setup(), batch=2, n=8)
+    assert facts.state_per_parameter == 16
+    assert [each.name for each in facts.variants] == [
+        *("chosen", "checkpointing", "fused", "format"),
+        *(kind for kind in OptimizerStates if kind is not OptimizerStates.ADAM),
+    ]
+    assert sum(term.n_bytes for term in facts.activations.terms) == facts.need.activations
+    assert getattr(facts.need, facts.largest) == max(vars(facts.need).values())
+
+
+def test_what_is_used_has_a_cache_and_fewer_heads_shrink_it():
+    facts = memory_facts(GPT, Setup(), SHAPE, False, "cpu", 0.9)
+    assert facts.need == inference_need(GPT, Setup(), batch=2, n=8)
+    assert facts.need.cache == 16 * facts.cache_per_token
+    (fewer,) = (each for each in facts.variants if each.name == "one_kv_head")
+    assert fewer.need.cache * 4 == facts.need.cache
+    encoder = memory_facts(toy(architecture="encoder"), Setup(), SHAPE, False, "cpu", 0.9)
+    assert encoder.cache_per_token == 0 and encoder.variants[-1].name != "one_kv_head"
+
+
+def test_the_largest_batch_fits_and_one_more_does_not():
+    config = GPT.replace(d_model=1024, n_layers=200, d_ff=4096, n_heads=4)
+    facts = fit_facts(config, Setup(), Shape(1024, 1), True, "cpu", 0.5)
+    for each in facts.devices[1:]:
+        usable = HARDWARE[each.device].memory // 2
+        assert each.usable == usable and each.is_enough == (each in facts.enough)
+        needs = [training_need(config, Setup(), batch=each.batch + i, n=1024) for i in (0, 1)]
+        assert needs[1].total > usable and (each.batch == 0 or needs[0].total <= usable)
+    assert facts.smallest.usable == min(each.usable for each in facts.enough)
+    assert facts.growth.set_index("n").loc[1024, "total"] == facts.needed
+    assert facts.growth_of_twice == pytest.approx(facts.twice / facts.needed)
+
+
+def test_of_several_devices_none_is_the_one_here():
+    facts = fit_facts(GPT, Setup(n_devices=8), SHAPE, True, "cpu", 0.9)
+    assert [each.device for each in facts.devices] == [*HARDWARE]
+    assert facts.whole_batch == 8 * facts.smallest.batch
+
+
+def test_of_several_with_as_much_memory_the_first_is_named():
+    assert told_apart({"a": 24, "b": 16, "c": 24}) == (("b", 16), ("a", 24))
