@@ -32,7 +32,14 @@ from pages.panels.cost.memory import (
 from pages.panels.cost.roofline import how_fast_here
 from pages.panels.cost.shared import shape_controls
 from pages.panels.cost.sweeps import how_it_grows, which_attention_pays, which_format_pays
-from pages.panels.cost.training import draw_cost, draw_hours, what_training_takes
+from pages.panels.cost.training import (
+    cost_rows,
+    draw_cost,
+    draw_hours,
+    shown_training,
+    training_facts,
+    what_training_takes,
+)
 from pages.ui import panel, present
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
@@ -64,20 +71,20 @@ def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     config, shape = run.config, shared.shape()
     step, use = shown_step(config), shown_use(config)
-    training = config, shared.plan(config), shape.n, shared.setup(is_training=True)
+    training = shown_training(config)
     files = {
         "flops": operation_rows(step_facts(*step)),
         "memory": memory_rows(memory_facts(*use)),
         "fits": fit_rows(fit_facts(*use)),
-        "training": shared.cost_rows(*training)[["label", "flops"]],
+        "training": cost_rows(training_facts(*training)),
     }
     figures = [
         drawn(draw_operations, *step, facts=step_facts),
         drawn(crossing, config, shape.n, facts=crossover_facts),
         drawn(draw_memory, *use, facts=memory_facts),
         drawn(draw_growth, *use, facts=fit_facts),
-        drawn(draw_cost, *training),
-        drawn(draw_hours, *training),
+        drawn(draw_cost, *training, facts=training_facts),
+        drawn(draw_hours, *training, facts=training_facts),
     ]
     take_away(config, files, figures, shared.caption(config, shape))
 

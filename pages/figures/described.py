@@ -77,7 +77,7 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
         return
     along, value = "yx" if trace.get("orientation") == "h" else "xy"
     places, found = trace.get(along), trace.get(value)
-    if trace.get("mode") == "text":
+    if trace.get("mode") == "text" or _is_written_out(trace):
         yield from _texts(trace)
         return
     if places is None or found is None or len(found) == 0:
@@ -138,6 +138,11 @@ def _written(texts: Sequence[Sequence[str]], layout: Part, _: Translate) -> Iter
         cells = (f"{label} {_plain(text)}" for label, text in zip(across, row, strict=True) if text)
         if said := "; ".join(cells):
             yield _named(name, said, _)
+
+
+def _is_written_out(trace: Part) -> bool:
+    """Whether the values of horizontal bars stand at their ends as text."""
+    return bool(trace.get("orientation") == "h" and isinstance(trace.get("text"), list))
 
 
 def _texts(trace: Part) -> Iterator[str]:

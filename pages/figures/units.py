@@ -43,7 +43,12 @@ def long_duration(seconds: float, *, _: Translate) -> str:
         return duration(seconds)
     if seconds < HOUR:
         return _("{n:.0f} min").format(n=seconds / MINUTE)
-    for least, text in ((YEAR, _("{n} years")), (DAY, _("{n} days")), (HOUR, _("{n} hours"))):
-        if seconds >= least:
-            return text.format(n=rounded(seconds / least))
+    for unit, one, several in (
+        (YEAR, _("1 year"), _("{n} years")),
+        (DAY, _("1 day"), _("{n} days")),
+        (HOUR, _("1 hour"), _("{n} hours")),
+    ):
+        if seconds >= unit:
+            n = rounded(seconds / unit)
+            return one if n == "1" else several.format(n=n)
     raise AssertionError

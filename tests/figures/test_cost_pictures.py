@@ -12,12 +12,14 @@ from blocks.cost.fit import Need, Setup
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.passes import Operation, PassKind
 from blocks.cost.step import PassTotal, Shape, StepFacts
+from blocks.cost.training_cost import TrainingCost
+from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
 from pages.panels.cost.fits_picture import growth
 from pages.panels.cost.flops_picture import crossing, operation_bars
 from pages.panels.cost.memory_picture import memory_bars
 from pages.panels.cost.training_picture import hours_bars, waterfall
 
-UNITS = {"GFLOP", "GB"}
+UNITS = {"GFLOP", "FLOP", "GB"}
 NAMES = {"weights": "given", "activations": "given"}
 
 
@@ -89,36 +91,30 @@ def grown() -> FitFacts:
     )
 
 
-def changes() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "label": ["given 1", "given 2", "given 3", "given 4"],
-            "measure": ["absolute", "relative", "relative", "total"],
-            "flops": [10.0, -4.0, 1.0, 7.0],
-            "said": ["given"] * 4,
-        }
-    )
+COST = TrainingCost(rule=10, tables=-4, vectors=0, idle=0, pairs=1, rest=0, exact=7, recomputed=0)
+PLANNED = TrainingFacts(
+    plan=Plan(100, "t4", 4, 0.5, 0.9),
+    setup=Setup(),
+    n_parameters=10,
+    optimal_tokens=200,
+    tokens_per_parameter=10.0,
+    cost=COST,
+    devices=(
+        OnDevice("l4", 1e12, 14_400.0, 3600.0, 2, is_enough=True),
+        OnDevice("t4", 1e12, 432_000.0, 108_000.0, 8, is_enough=False),
+    ),
+    is_block=False,
+)
 
 
-def hours() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "device": ["a", "b"],
-            "label": ["given a", "given b"],
-            "hours": [1.0, 30.0],
-            "said": ["given", "given"],
-            "fits": [True, False],
-        }
-    )
-
-
+STEPS = [f"given {i}" for i in range(4)]
 PICTURES = {
     "operations": lambda _: operation_bars(operations(), LETTERS, SHARES, title="", _=_),
     "crossing": lambda _: crossing(crossed(), _=_),
     "memory": lambda _: memory_picture([("given 8", 8 * 10**9), ("given far", 10**12)], _),
     "growth": lambda _: growth(grown(), NAMES, [("given", 10**9)], title="", _=_),
-    "waterfall": lambda _: waterfall(changes(), _=_),
-    "hours": lambda _: hours_bars(hours(), "b", title="", _=_),
+    "waterfall": lambda _: waterfall(PLANNED, STEPS, _=_),
+    "hours": lambda _: hours_bars(PLANNED, title="", _=_),
 }
 
 
@@ -180,11 +176,11 @@ def test_names_of_devices_do_not_stand_on_each_other():
 
 
 def test_each_change_is_said_beside_its_bar():
-    _bars, ends = waterfall(changes(), _=same).data
+    _bars, ends = waterfall(PLANNED, STEPS, _=same).data
     assert list(ends.x) == [10, 10, 7, 7]
 
 
 def test_the_chosen_device_stands_out_and_those_that_cannot_hold_it_are_hatched():
-    (found,) = hours_bars(hours(), "b", title="", _=same).data
+    (found,) = hours_bars(PLANNED, title="", _=same).data
     assert found.marker.color[0] != found.marker.color[1]
     assert list(found.marker.pattern.shape) == ["", "/"]

@@ -110,3 +110,5 @@ def test_what_stands_at_the_ends_of_bars_is_said_with_their_names():
     axis = {"title": {"text": "bytes"}, "tickformat": "~s", "ticksuffix": "B"}
     said = described(figure([large, ends], yaxis=axis), _=same)
     assert said == "Vertical: bytes. dead: a 2.5 GB. a <b> 2 GB."
+    written = {"type": "bar", "orientation": "h", "x": [90], "y": ["T4"], "text": ["2 min"]}
+    assert described(figure([written]), _=same) == "T4 2 min."

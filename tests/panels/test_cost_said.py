@@ -13,7 +13,9 @@ from blocks.cost.fit import Need, Setup
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.passes import Operation, PassKind
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
-from pages.panels.cost import fits, flops, memory
+from blocks.cost.training_cost import TrainingCost
+from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
+from pages.panels.cost import fits, flops, memory, training
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -54,6 +56,19 @@ FITS = FitFacts(
     twice=12 * GB,
     has_cache=False,
     most_positions=0,
+)
+COST = TrainingCost(
+    rule=10**15, tables=0, vectors=0, idle=0, pairs=10**14, rest=0, exact=11 * 10**14, recomputed=0
+)
+PLANNED = TrainingFacts(
+    plan=Plan(10**9, "t4", 4, 0.5, 0.9),
+    setup=Setup(),
+    n_parameters=10**6,
+    optimal_tokens=20 * 10**6,
+    tokens_per_parameter=1000.0,
+    cost=COST,
+    devices=(OnDevice("t4", 65e12, 14_400.0, 3600.0, 2, is_enough=True),),
+    is_block=False,
 )
 
 
@@ -148,3 +163,26 @@ def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     none = replace(facts, devices=FITS.devices[:1])
     assert "none of these kinds" in in_both(monkeypatch, fits.says_fits, none)["en"]
     assert "ZeRO stage 3" in in_both(monkeypatch, fits.says_search, facts)["en"]
+
+
+def test_the_training(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, training.says_cost, PLANNED)
+    assert said["en"] == (
+        "6·N·D = 6 · 1,000,000 · 1 B = 1 PFLOP. The exact count is 1.1 PFLOP, 1.10 times that."
+    )
+    assert "1.1 PFLOP" in said["zh"]
+    said = in_both(monkeypatch, training.says_optimal, PLANNED)["en"]
+    assert said.startswith("1,000 tokens per parameter.") and "FLOPs: 20 M here" in said
+
+
+def test_the_hours(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, training.says_hours, PLANNED)
+    assert said["en"].startswith(
+        "4 × NVIDIA T4 at 50% of 65 TFLOP/s: 1 hour, 4 hours on one device. Weights"
+    )
+    assert said["en"].endswith("need 2 of them (using 90% of the memory).")
+    assert "NVIDIA T4" in said["zh"]
+    few = replace(PLANNED, devices=(OnDevice("t4", 65e12, 1.0, 1.0, 8, is_enough=False),))
+    assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
+    none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
+    assert none == "NVIDIA T4 does not compute in bfloat16: choose another number format."

@@ -1,24 +1,20 @@
 """What the page of costs is about, in a line."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
-import pandas as pd
 import streamlit as st
 
 from blocks import ModelConfig
 from blocks.cost import device_peak as peaks
-from blocks.cost import fit, training_cost
+from blocks.cost import fit
 from blocks.cost.fit import OptimizerStates, Setup, WeightFormat
 from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
 from blocks.cost.step import Shape
-from blocks.cost.training_cost import compute_optimal_tokens
 from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
-from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.units import duration as duration
 from pages.figures.units import flops as flops
@@ -27,22 +23,7 @@ from pages.figures.units import rounded as rounded
 from pages.ui import link, terms
 from pages.ui.controls import slide
 from pages.ui.language import _
-from pages.ui.link_fields.cost import MOST_TOKENS, TRAINED_FORMATS
-
-
-def whole(count: int) -> str:
-    """Every digit of it, in threes."""
-    return f"{count:,}"
-
-
-class Plan(NamedTuple):
-    """How a model is to be trained."""
-
-    n_tokens: int
-    device: str
-    n_devices: int
-    utilisation: float
-    usable: float
+from pages.ui.link_fields.cost import TRAINED_FORMATS
 
 
 def shape() -> Shape:
@@ -76,18 +57,6 @@ def setup(*, is_training: bool) -> Setup:
     )
 
 
-def plan(config: ModelConfig) -> Plan:
-    """As many tokens as were asked for, or twenty for each parameter."""
-    n_tokens = link.value("n_training_tokens") or compute_optimal_tokens(config)
-    return Plan(
-        min(n_tokens, MOST_TOKENS),
-        link.value("training_device"),
-        link.value("n_training_devices"),
-        link.value("utilisation"),
-        link.value("usable_memory"),
-    )
-
-
 LENGTHS = tuple(2**i for i in range(4, 18))
 
 BATCHES = tuple(2**i for i in range(11))
@@ -107,15 +76,7 @@ def shape_controls() -> None:
 def device_count(place: str, shown: int) -> None:
     """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
-    slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of=whole)
-
-
-@lru_cache(maxsize=64)
-def cost(config: ModelConfig, n_tokens: int, n: int, setup: Setup) -> training_cost.TrainingCost:
-    """FLOPs of the whole training, the rule and the exact count."""
-    return training_cost.training_cost(
-        config, n_tokens, n=n, checkpointing=setup.checkpointing, fused=setup.fused
-    )
+    slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format)
 
 
 class Place(NamedTuple):
@@ -143,17 +104,6 @@ OPERATIONS = {
 
 CROSS = N_("cross: {part}")
 
-TERMS = {
-    "rule": N_("6·N·D"),
-    "tables": N_("tables: looked up, not multiplied"),
-    "vectors": N_("biases, norms: no matrix products"),
-    "idle": N_("idle experts"),
-    "pairs": N_("attention between tokens"),
-    "rest": N_("the other half: left out"),
-    "exact": N_("exact"),
-    "recomputed": N_("recomputed"),
-}
-
 
 def operation(name: str) -> str:
     """A product of matrices, with its half of an encoder–decoder."""
@@ -164,43 +114,11 @@ def operation(name: str) -> str:
     return _(terms.STACKS[stack]).format(part=said) if stack else said
 
 
-def term(name: str, config: ModelConfig) -> str:
-    """What stands between the rule and the exact count."""
-    if name == "rest" and config.architecture is Architecture.BLOCK:
-        return _("gradient of the input: not needed")
-    return _(TERMS[name])
-
-
 def device(name: str, here: str) -> str:
     """A device of the table, or the one in front of the reader, which is called `here`."""
     if name != HERE:
         return HARDWARE[name].title
     return _("this one: {device}").format(device=device_name(here))
-
-
-def cost_rows(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> pd.DataFrame:
-    """From 6·N·D to the exact count; what changes nothing is left out."""
-    found = cost(config, plan.n_tokens, n, setup)._asdict()
-    changes = [name for name in ("tables", "vectors", "idle", "pairs", "rest") if found[name]]
-    measures = {"rule": "absolute", "exact": "total"} | dict.fromkeys(changes, "relative")
-    shown = ["rule", *changes, "exact"]
-    if found["recomputed"]:
-        measures["recomputed"] = "relative"
-        shown.append("recomputed")
-    return pd.DataFrame(
-        {
-            "label": [term(name, config) for name in shown],
-            "measure": [measures[name] for name in shown],
-            "flops": [float(found[name]) for name in shown],
-            "said": [flops(found[name]) for name in shown],
-        }
-    )
-
-
-def in_words(table: pd.DataFrame) -> str:
-    """The rows of a picture of bars: what each is called, and what is said of it."""
-    rows = zip(table["label"], table["said"], strict=True)
-    return "; ".join(f"{label} {said}" for label, said in rows)
 
 
 def place(run: Run, name: str) -> Place:

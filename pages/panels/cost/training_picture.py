@@ -1,11 +1,12 @@
 """What a training takes: from the rule to the exact count, and hours on each device."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
-
-from pages.figures.table_rows import each_row
+from blocks.cost.hardware import HARDWARE
+from blocks.cost.training_plan import TrainingFacts
+from pages.figures.bar_ends import bar_ends
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -17,54 +18,36 @@ from pages.figures.theme import (
     figure,
     plain,
 )
+from pages.figures.units import DAY, HOUR, MINUTE, YEAR, flops, long_duration
 
 ROW, AXIS = 34, 56
-DAY, YEAR = 24, 24 * 365.25  # hours
 
 
-def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
-    """The rule, what is added to it or taken off, and the exact count.
-
-    `table`: label, measure ("absolute", "relative" or "total"), flops, said.
-    """
-    sums, running = [], 0.0
-    for row in each_row(table):
-        running = (
-            row.flops
-            if row.measure == "absolute"
-            else running + (row.flops if row.measure == "relative" else 0)
-        )
-        sums.append(max(running, running - row.flops) if row.measure == "relative" else running)
+def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> Picture:
+    """The rule, what is added to it or taken off, and the exact count."""
+    counts = [float(count) for _name, _measure, count in facts.steps]
+    measures = [measure for _name, measure, _count in facts.steps]
+    ends = _ends(counts, measures)
     bars = {
         "type": "waterfall",
         "orientation": "h",
-        "y": [plain(label) for label in table["label"]],
-        "x": table["flops"].tolist(),
-        "measure": table["measure"].tolist(),
+        "y": [plain(label) for label in labels],
+        "x": counts,
+        "measure": measures,
         "increasing": {"marker": {"color": ATTENTION}},
         "decreasing": {"marker": {"color": BEFORE}},
         "totals": {"marker": {"color": RESIDUAL}},
         "connector": {"line": {"width": 1, "color": BEFORE}},
         "hovertemplate": "<b>%{y}</b><br>%{x:.4~s}" + _("FLOPs") + "<extra></extra>",
     }
-    ends = {
-        "type": "scatter",
-        "mode": "text",
-        "x": sums,
-        "y": [plain(label) for label in table["label"]],
-        "text": [f" {said}" for said in table["said"]],
-        "textposition": "middle right",
-        "cliponaxis": False,
-        "hoverinfo": "skip",
-    }
     return figure(
-        [bars, ends],
+        [bars, bar_ends(ends, labels, [f" {flops(count)}" for count in counts])],
         title=_("From the rule of thumb to the exact count"),
-        height=TITLE + AXIS + ROW * len(table),
+        height=TITLE + AXIS + ROW * len(labels),
         margin=(TITLE, AXIS),
         xaxis={
             "title": {"text": _("FLOPs of the whole training")},
-            "range": [0, 1.35 * max(sums)],
+            "range": [0, 1.35 * max(ends)],
             "tickformat": "~s",
             "nticks": 5,
             "fixedrange": True,
@@ -73,40 +56,48 @@ def waterfall(table: pd.DataFrame, *, _: Translate) -> Picture:
     )
 
 
-def hours_bars(table: pd.DataFrame, chosen: str, *, title: str, _: Translate) -> Picture:
-    """Hours on each kind of device, on a logarithmic axis; the chosen one stands out.
+def _ends(counts: Sequence[float], measures: Sequence[str]) -> list[float]:
+    """Where each bar ends on the right: a part that is taken off begins there."""
+    ends, running = [], 0.0
+    for count, measure in zip(counts, measures, strict=True):
+        before = running if measure == "relative" else 0.0
+        running = count if measure == "absolute" else running
+        running += count if measure == "relative" else 0.0
+        ends.append(max(before, running))
+    return ends
 
-    `table`: device, label, hours, said, fits (whether so many of them hold the training).
-    """
-    colors = [PINNED if device == chosen else RESIDUAL for device in table["device"]]
+
+def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
+    """How long each kind of device takes, on a logarithmic axis; the chosen one stands out."""
+    found = facts.devices
+    seconds = [each.seconds for each in found]
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": [plain(label) for label in table["label"]],
-        "x": table["hours"].tolist(),
-        "text": table["said"].tolist(),
+        "y": [HARDWARE[each.device].title for each in found],
+        "x": seconds,
+        "text": [long_duration(each.seconds, _=_) for each in found],
         "textposition": "outside",
         "cliponaxis": False,
         "marker": {
-            "color": colors,
+            "color": [PINNED if each is facts.chosen else RESIDUAL for each in found],
             "pattern": {
-                "shape": ["" if fits else "/" for fits in table["fits"]],
+                "shape": ["" if each.is_enough else "/" for each in found],
                 "solidity": 0.5,
             },
         },
         "hovertemplate": "<b>%{y}</b><br>%{text}<extra></extra>",
     }
-    least, most = float(table["hours"].min()), float(table["hours"].max())
     return figure(
         [bars],
         title=title,
-        height=TITLE + AXIS + ROW * len(table),
+        height=TITLE + AXIS + ROW * len(found),
         margin=(TITLE, AXIS),
         bargap=0.3,
         xaxis={
             "title": {"text": _("time (logarithmic)")},
             "type": "log",
-            "range": _log_range(least, most),
+            "range": _log_range(min(seconds), max(seconds)),
             **_time_ticks(_),
             "fixedrange": True,
         },
@@ -124,9 +115,9 @@ def _time_ticks(_: Translate) -> dict[str, Any]:
     """Round times, in the units in which the bars are said."""
     years = _("{n:,} years")
     ticks = [
-        (1 / 3600, _("1 s")),
-        (1 / 60, _("1 min")),
-        (1, _("1 hour")),
+        (1, _("1 s")),
+        (MINUTE, _("1 min")),
+        (HOUR, _("1 hour")),
         (DAY, _("1 day")),
         (10 * DAY, _("10 days")),
         (YEAR, _("1 year")),
