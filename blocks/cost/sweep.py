@@ -1,19 +1,21 @@
 """One size of a layer doubles, all others stay: what time and memory do, and what FLOPs say."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
+from typing import Any
 
-import torch
-
-from blocks.cost.memory import memory_fault
+from blocks.cost.memory import estimate_memory
 from blocks.cost.operations import Tokens
+from blocks.cost.pass_time import PassTime, measure_layer
 from blocks.cost.roofline import as_run, count_operations
+from blocks.cost.timing import Place
 from blocks.model.config import ModelConfig
-from blocks.model.faults import ConfigError, Fault
+from blocks.model.faults import ConfigError
 from blocks.model.kinds import Architecture
 
-LONGEST_PASS = 0.6
+LONGEST_PASS, MARGIN = 0.6, 1.5
 DOUBLINGS = range(-4, 5)
 FLOPS_BACK = 2
 """A pass back has two products for each one forward: to the input, and to the weights."""
@@ -94,9 +96,63 @@ def layer_flops(config: ModelConfig, tokens: Tokens, *, is_backward: bool = Fals
     return forward * (1 + FLOPS_BACK) if is_backward else forward
 
 
-def layer_fault(
-    config: ModelConfig, tokens: Tokens, *, dtype: torch.dtype, budget: int
-) -> Fault | None:
-    """What forbids it, where it does not fit into `budget` bytes."""
-    shape = {"batch": tokens.batch, "seq_len": tokens.n}
-    return memory_fault(config, **shape, dtype=dtype, budget=budget)
+@dataclass(frozen=True)
+class Sweep:
+    """One line of measurements: a layer, what doubles, in which direction, where."""
+
+    config: ModelConfig
+    tokens: Tokens
+    what: Swept
+    is_backward: bool
+    place: Place
+    seed: int
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that are legal, ascending."""
+        return tuple(sorted(_cases(self)))
+
+    def flops(self, size: int) -> int:
+        """FLOPs of the layer at a size, by formula."""
+        return layer_flops(*_cases(self)[size], is_backward=self.is_backward)
+
+
+@lru_cache(maxsize=32)
+def _cases(sweep: Sweep) -> dict[int, Case]:
+    return swept(sweep.config, sweep.tokens, sweep.what)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One size: measured, or else the bytes or the seconds that are too many."""
+
+    size: int
+    time: PassTime | None = None
+    n_bytes: int = 0
+    seconds: float = 0.0
+
+
+def measure_point(sweep: Sweep, size: int, before: Sequence[Point], budget: int) -> Point:
+    """Measure a layer; not where it needs more than `budget` bytes, or would take too long."""
+    config, tokens = _cases(sweep)[size]
+    dtype = sweep.place.torch_dtype
+    n_bytes = estimate_memory(config, batch=tokens.batch, seq_len=tokens.n, dtype=dtype).total
+    if n_bytes > budget:
+        return Point(size, n_bytes=n_bytes)
+    seconds = _predicted(sweep, size, before)
+    if seconds > LONGEST_PASS:
+        return Point(size, seconds=seconds)
+    where: dict[str, Any] = {"device": sweep.place.device, "dtype": dtype, "seed": sweep.seed}
+    return Point(size, measure_layer(config, tokens, **where, is_backward=sweep.is_backward))
+
+
+def _predicted(sweep: Sweep, size: int, before: Sequence[Point]) -> float:
+    """Seconds where time grows as it last did, with a margin, and no faster than FLOPs.
+
+    0 where fewer than two smaller sizes say nothing of it.
+    """
+    if len(before) < 2:
+        return 0.0
+    smaller, last = (each.time.times.fast if each.time else each.seconds for each in before[-2:])
+    growth = MARGIN * max(1.0, last / smaller)
+    return last * min(growth, sweep.flops(size) / sweep.flops(before[-1].size))

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median, quantiles
+from typing import NamedTuple
 
 import torch
 
@@ -15,6 +16,24 @@ LEAST_SECONDS = 2e-3
 """A sample lasts at least as long: shorter ones measure the clock and the call."""
 LONGEST_SECONDS = 0.4
 MOST_CALLS, WARM_UPS = 500, 3
+
+
+class Place(NamedTuple):
+    """Where something is measured, in which number format, and for the how-many-th time."""
+
+    device: str
+    dtype: str
+    attempt: int = 1
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return self.torch_dtype.itemsize
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """The number format as torch names it."""
+        return devices.DTYPES[self.dtype]
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,26 @@
 """One size doubles: which layers are measured, their FLOPs, and what is refused."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-import torch
 from toy import toy
 
 from blocks.cost.flops import Pass, count_flops
 from blocks.cost.operations import Phase, Tokens
+from blocks.cost.pass_time import PassTime
 from blocks.cost.sweep import (
+    LONGEST_PASS,
+    Point,
+    Sweep,
     Swept,
-    layer_fault,
     layer_flops,
+    measure_point,
     one_layer,
     swept,
 )
+from blocks.cost.sweep_facts import Formats, Reading, steps, sweep_facts
+from blocks.cost.timing import Place, Times
 
 TOKENS = Tokens(Phase.PREFILL, 8, batch=2)
 
@@ -74,8 +80,49 @@ def test_flops_of_a_layer_are_its_products_and_a_little():
     assert layer_flops(one_layer(config), TOKENS, is_backward=True) == 3 * forward
 
 
-def test_what_does_not_fit_is_refused():
-    fits = {"dtype": torch.float32, "budget": 2**30}
-    assert layer_fault(toy(), TOKENS, **fits) is None
-    fault = layer_fault(toy(), Tokens(Phase.PREFILL, 2**16), **fits)
-    assert fault is not None and "GiB" in str(fault)
+def line(**changes) -> Sweep:
+    place = Place("cpu", "float32")
+    return replace(Sweep(toy(), TOKENS, Swept.TOKENS, False, place, 0), **changes)
+
+
+def known(size: int, seconds: float, n_bytes: int = 10**6) -> Point:
+    return Point(size, PassTime(Times((seconds,)), n_bytes))
+
+
+def test_what_does_not_fit_or_takes_too_long_is_not_measured():
+    refused = measure_point(line(), 4096, (), budget=2**10)
+    assert refused.time is None and refused.n_bytes > 2**10
+    slow = (known(16, 0.2), known(32, 0.4))
+    assert measure_point(line(), 64, slow, budget=2**30).seconds > LONGEST_PASS
+    assert measure_point(line(), 16, (), budget=2**30).time is not None
+
+
+def test_lines_grow_together():
+    lines = line(), line(place=Place("cpu", "bfloat16"))
+    assert steps(lines)[:3] == [(lines[0], 16), (lines[1], 16), (lines[0], 32)]
+
+
+def test_exponents_theory_and_what_was_skipped():
+    found = (known(16, 1.0), known(32, 2.0), known(64, 4.0), Point(128, n_bytes=2**40))
+    facts = sweep_facts((line(),), found)
+    assert facts.rows["milliseconds"].tolist() == [1000, 2000, 4000]
+    assert facts.exponents["milliseconds"]["float32"] == pytest.approx(1)
+    assert facts.exponents["megabytes"]["float32"] == pytest.approx(0)
+    assert facts.skipped == (("float32", found[-1]),)
+    assert facts.theory.iloc[-1] == pytest.approx(4000)
+    alike = replace(facts, exponents={of: {"float32": 1.2} for of in facts.exponents})
+    assert alike.reading is Reading.ALIKE
+    steep = sweep_facts((line(),), (known(16, 1.0), known(32, 8.0)))
+    assert steep.reading is Reading.FASTER
+    flat = sweep_facts((line(),), (known(16, 1.0), known(32, 1.1)))
+    assert flat.reading is Reading.SLOWER
+    heads = line(what=Swept.N_HEADS)
+    assert sweep_facts((heads,), (known(1, 1.0), known(2, 1.0))).reading is Reading.HEADS
+
+
+def test_formats_are_compared_at_the_longest_text_that_all_share():
+    lines = line(), line(place=Place("cpu", "bfloat16"))
+    found = tuple(known(n, seconds) for n, seconds in ((16, 1.0), (16, 3.0), (32, 4.0), (32, 2.0)))
+    assert sweep_facts(lines, found).formats == Formats(32, 4.0, (("bfloat16", 2.0),))
+    assert sweep_facts(lines, found[:3]).formats == Formats(16, 1.0, (("bfloat16", 1 / 3),))
+    assert sweep_facts(lines[1:], found[1:2]).formats is None

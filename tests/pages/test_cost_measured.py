@@ -6,8 +6,8 @@ import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
 from blocks.cost import attention_time, device_peak, operands, operation_time, timing
+from blocks.cost.timing import Place
 from pages.panels.cost import roofline_facts, sweeps
-from pages.panels.cost import shared as cost_shared
 
 COST = "pages/cost.py"
 
@@ -179,7 +179,7 @@ def test_number_formats_are_compared(at, monkeypatch):
 
 def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     visit(at, **{**SMALL, "measure_device": 9})
-    place = cost_shared.Place("cpu", "float32", 9)
+    place = Place("cpu", "float32", 9)
     at.session_state["device_steps_stopped"] = (place, 2)
     at.run()
     assert_works(at)

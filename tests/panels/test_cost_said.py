@@ -11,11 +11,15 @@ from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.device_fit import LARGEST_BATCH, FitFacts, Fits
 from blocks.cost.fit import Need, Setup
 from blocks.cost.need import MemoryFacts, Variant
+from blocks.cost.operations import Phase, Tokens
 from blocks.cost.passes import Operation, PassKind
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
+from blocks.cost.sweep import Point, Sweep, Swept
+from blocks.cost.sweep_facts import Formats, SweepFacts
+from blocks.cost.timing import Place
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
-from pages.panels.cost import fits, flops, memory, training
+from pages.panels.cost import fits, flops, memory, sweeps, training
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -69,6 +73,20 @@ PLANNED = TrainingFacts(
     cost=COST,
     devices=(OnDevice("t4", 65e12, 14_400.0, 3600.0, 2, is_enough=True),),
     is_block=False,
+)
+LINE = Sweep(
+    ModelConfig(), Tokens(Phase.PREFILL, 64), Swept.TOKENS, False, Place("cpu", "float32"), seed=3
+)
+SWEPT = SweepFacts(
+    lines=(LINE,),
+    rows=pd.DataFrame(),
+    exponents={
+        "milliseconds": {"float32": 1.2},
+        "flops": {"float32": 1.1},
+        "megabytes": {"float32": 0.9},
+    },
+    skipped=(("float32", Point(512, n_bytes=3 * GB)), ("bfloat16", Point(1024, seconds=1.5))),
+    load=0.0,
 )
 
 
@@ -186,3 +204,41 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]
     assert none == "NVIDIA T4 does not compute in bfloat16: choose another number format."
+
+
+def test_the_growth(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, sweeps.says_growth, SWEPT)
+    assert "time grows about as n^1.20, FLOPs as n^1.10 by formula" in said["en"]
+    assert said["en"].endswith("peak memory as n^0.90. Time follows FLOPs.")
+    assert "n 的 1.20 次方" in said["zh"]
+    wide = replace(SWEPT, lines=(replace(LINE, what=Swept.D_MODEL),))
+    assert "Doubling d_model" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
+    one = replace(SWEPT, exponents={"milliseconds": {}})
+    assert "One size gives no slope" in in_both(monkeypatch, sweeps.says_growth, one)["en"]
+
+
+def test_what_was_skipped(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, sweeps.says_skipped, SWEPT)["en"]
+    assert said == (
+        "Not measured. float32: from size 512 on it needs about 3 GB, more than one run is "
+        "allowed. bfloat16: from size 1,024 on a pass would take about 1.5 s, more than 600 ms."
+    )
+    assert in_both(monkeypatch, sweeps.says_skipped, replace(SWEPT, skipped=()))["en"] == ""
+
+
+def test_how_it_was_swept(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, sweeps.says_how, SWEPT)["en"]
+    assert "(seed 3), batch 1; medians" in said and "counted tensor by tensor" in said
+    loaded = replace(SWEPT, load=3.0, lines=(replace(LINE, what=Swept.BATCH),))
+    said = in_both(monkeypatch, sweeps.says_how, loaded)["en"]
+    assert "(seed 3), n = 64;" in said and "busy: 3.0 runnable programs" in said
+
+
+def test_the_formats(monkeypatch: pytest.MonkeyPatch):
+    facts = Formats(512, 0.02, (("bfloat16", 2.0), ("float16", 0.5), ("other", 1.05)))
+    said = in_both(monkeypatch, sweeps.says_formats, facts)
+    assert said["en"] == (
+        "At n = 512, float32 takes 20 ms. bfloat16 pays off here: 2 times as fast. "
+        "float16 is slower here: 2 times the time. other is equally fast here."
+    )
+    assert "20 ms" in said["zh"]

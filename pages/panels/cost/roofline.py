@@ -11,12 +11,13 @@ from blocks.cost.device_peak import DevicePeak
 from blocks.cost.operations import Phase, Tokens, phases
 from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import batch_at_ridge, total_seconds
+from blocks.cost.timing import Place
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture
 from pages.panels.cost import roofline_facts, roofline_picture, shared
-from pages.panels.cost.shared import Place, duration
+from pages.panels.cost.shared import duration
 from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose
@@ -117,7 +118,7 @@ def groups(rows: pd.DataFrame) -> dict[str, str]:
     return {name: _(GROUPS[name]) for name in rows["group"].drop_duplicates()}
 
 
-def device_sentence(place: shared.Place, speed: roofline_facts.Speed) -> str:
+def device_sentence(place: Place, speed: roofline_facts.Speed) -> str:
     """What the roof is made of."""
     best = max(speed.products, key=lambda each: each.flops_per_s)
     text = _(
@@ -175,12 +176,12 @@ def _skipped(speed: roofline_facts.Speed) -> str:
     return text.format(size=largest.size)
 
 
-def device_alt(place: shared.Place, speed: roofline_facts.Speed) -> str:
+def device_alt(place: Place, speed: roofline_facts.Speed) -> str:
     """Write the alt text of the two panels."""
     return f"{_both_panels()} {device_sentence(place, speed)}"
 
 
-def so_far_alt(place: shared.Place, speed: roofline_facts.Speed) -> str:
+def so_far_alt(place: Place, speed: roofline_facts.Speed) -> str:
     """Write the alt text of a measurement that was stopped."""
     text = _("{product} matrix products and {moved} arrays were measured.")
     said = text.format(product=len(speed.products), moved=len(speed.moved))

@@ -15,12 +15,11 @@ from blocks.cost.operation_time import measure_operation, needed_bytes
 from blocks.cost.operations import Phase, Tokens, operation_sizes, operations
 from blocks.cost.pass_time import PassTime, measure_layer, measure_model
 from blocks.cost.sweep import one_layer
-from blocks.cost.timing import Times
+from blocks.cost.timing import Place, Times
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
-from pages.panels.cost import shared
 from pages.ui import cached
 from pages.ui.settings import memory_budget
 
@@ -32,7 +31,7 @@ class Case(NamedTuple):
 
     config: ModelConfig
     tokens: Tokens
-    place: shared.Place
+    place: Place
     seed: int
 
     @property
@@ -160,13 +159,13 @@ GIGA = 1e9
 
 
 @lru_cache(maxsize=32)
-def load(place: shared.Place) -> float:
+def load(place: Place) -> float:
     """How busy the machine was then, for each of its CPUs."""
     return peaks.load()
 
 
 @lru_cache(maxsize=32)
-def start(place: shared.Place) -> Times:
+def start(place: Place) -> Times:
     """The smallest operation there is."""
     with cached.turn(place.device):
         return peaks.measure_start(device=place.device, dtype=devices.DTYPES[place.dtype])
@@ -197,7 +196,7 @@ def so_far(found: Sequence[object]) -> Speed:
     )
 
 
-def speed_steps(place: shared.Place) -> list[Callable[[], object]]:
+def speed_steps(place: Place) -> list[Callable[[], object]]:
     """Products of growing squares, arrays of growing size, and the start of an operation."""
     sizes = peaks.matrix_sizes(place.device)
     return [
@@ -207,7 +206,7 @@ def speed_steps(place: shared.Place) -> list[Callable[[], object]]:
     ]
 
 
-def measured_speed(place: shared.Place) -> Speed:
+def measured_speed(place: Place) -> Speed:
     """What the steps found, once all are done."""
     sizes = peaks.matrix_sizes(place.device)
     products = (product(size, place) for size in sizes)
@@ -220,7 +219,7 @@ def measured_speed(place: shared.Place) -> Speed:
 
 
 @lru_cache(maxsize=128)
-def product(size: int, place: shared.Place) -> MatmulRate | None:
+def product(size: int, place: Place) -> MatmulRate | None:
     """One square; None where a smaller one says that it would take too long."""
     before = [each for each in peaks.matrix_sizes(place.device) if each < size]
     smaller = product(before[-1], place) if before else None
@@ -232,7 +231,7 @@ def product(size: int, place: shared.Place) -> MatmulRate | None:
 
 
 @lru_cache(maxsize=128)
-def traffic(way: Traffic, array_bytes: int, place: shared.Place) -> Bandwidth:
+def traffic(way: Traffic, array_bytes: int, place: Place) -> Bandwidth:
     """Bytes moved in one way."""
     with cached.turn(place.device):
         return peaks.measure_bandwidth(way, array_bytes, device=place.device)

@@ -1,7 +1,5 @@
 """What the page of costs is about, in a line."""
 
-from typing import NamedTuple
-
 import streamlit as st
 
 from blocks import ModelConfig
@@ -12,6 +10,7 @@ from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, pass_kinds
 from blocks.cost.step import Shape
+from blocks.cost.timing import Place
 from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
@@ -77,14 +76,6 @@ def device_count(place: str, shown: int) -> None:
     """Choose the number of devices, shared by two panels."""
     label = _("Number of devices")
     slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format)
-
-
-class Place(NamedTuple):
-    """Where something is measured, in which number format, and for the how-many-th time."""
-
-    device: str
-    dtype: str
-    attempt: int
 
 
 def capacity_note(config: ModelConfig) -> str:

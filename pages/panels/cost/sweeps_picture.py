@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from blocks.cost.sweep_facts import SweepFacts
+from blocks.model.faults import N_
 from pages.figures.size_axis import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
@@ -20,6 +22,12 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM, MOST_DECADES = 380, 48, 2
+SWEPT_NAMES = {
+    "tokens": N_("n · tokens"),
+    "d_model": "d_model",
+    "n_heads": "n_heads",
+    "batch": N_("batch"),
+}
 LOOKS = (
     (ATTENTION, "circle"),
     (FEED_FORWARD, "square"),
@@ -28,20 +36,40 @@ LOOKS = (
 )
 
 
-def sweep(
+def time(facts: SweepFacts, *, _: Translate) -> Picture:
+    """The time of one layer on two logarithmic axes, dashed where it would grow as FLOPs do."""
+    table = facts.rows.assign(value=facts.rows["milliseconds"], theory=facts.theory)
+    names = _names(facts, "milliseconds", _)
+    return _sweep(facts, table, names, title=_("Time of one layer"), unit="ms", _=_)
+
+
+def memory(facts: SweepFacts, *, _: Translate) -> Picture:
+    """The most memory at once, beyond weights and input."""
+    value = facts.rows["megabytes"]
+    table = facts.rows.assign(value=value, low=value, high=value, theory=math.nan)
+    names = _names(facts, "megabytes", _)
+    return _sweep(facts, table, names, title=_("Peak memory"), unit="MB", _=_)
+
+
+def _names(facts: SweepFacts, of: str, _: Translate) -> dict[str, str]:
+    """Each line with its slope, for the legend."""
+    slopes, text = facts.exponents[of], _("{name}, exponent {slope:.2f}")
+    return {
+        name: text.format(name=name, slope=slopes[name]) if name in slopes else name
+        for name in facts.rows["series"].drop_duplicates()
+    }
+
+
+def _sweep(
+    facts: SweepFacts,
     table: pd.DataFrame,
     names: Mapping[str, str],
     *,
     title: str,
-    x_title: str,
     unit: str,
     _: Translate,
 ) -> Picture:
-    """A line for each series on two logarithmic axes, dashed where theory would have it.
-
-    `table`: series, size, value, low, high, theory (NaN where there is none); `names` by series,
-    with what is to be said of its slope. Theory goes through the last measurement.
-    """
+    """A line for each series. `table`: series, size, value, low, high, theory (NaN: none)."""
     sizes = sorted(table["size"].unique().tolist())
     between = _room(table)
     lines = [
@@ -52,6 +80,7 @@ def sweep(
     ]
     if table["theory"].notna().any():
         lines.append(_key(_("theory, through the last point")))
+    x_title = _("{what} (logarithmic)").format(what=_(SWEPT_NAMES[facts.what]))
     return figure(
         lines,
         title=title,

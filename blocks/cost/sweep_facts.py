@@ -1,0 +1,110 @@
+"""What sweeps say: how time and memory grow beside the FLOPs, and which number format pays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import pandas as pd
+
+from blocks.cost.attention_time import slopes
+from blocks.cost.device_peak import load
+from blocks.cost.sweep import Point, Sweep, Swept
+from blocks.cost.timing import REPEATS
+
+LEVEL = 0.15  # of an exponent: nearer ones are alike
+MEGA = 10**6
+
+
+class Reading(StrEnum):
+    """What the growth of time means beside that of FLOPs."""
+
+    HEADS = "heads"
+    SLOWER = "slower"
+    FASTER = "faster"
+    ALIKE = "alike"
+
+
+class Formats(NamedTuple):
+    """The longest text that all number formats share: seconds in float32, and speed-ups."""
+
+    n: int
+    seconds: float
+    speedups: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SweepFacts:
+    """Lines of measurements over the size that doubles.
+
+    `rows`: series, size, flops, milliseconds, low, high (quartiles), megabytes; `exponents`: of
+    each column the slope on logarithmic axes, by series, over the largest sizes; `skipped`: of each
+    series the first size that was not measured.
+    """
+
+    lines: tuple[Sweep, ...]
+    rows: pd.DataFrame
+    exponents: dict[str, dict[str, float]]
+    skipped: tuple[tuple[str, Point], ...]
+    load: float
+    repeats: int = REPEATS
+
+    @property
+    def what(self) -> Swept:
+        """What doubles."""
+        return self.lines[0].what
+
+    @property
+    def reading(self) -> Reading:
+        """What the first line means."""
+        series = self.lines[0].place.dtype
+        beyond = self.exponents["milliseconds"][series] - self.exponents["flops"][series]
+        if self.what is Swept.N_HEADS:
+            return Reading.HEADS
+        if abs(beyond) <= LEVEL:
+            return Reading.ALIKE
+        return Reading.FASTER if beyond > 0 else Reading.SLOWER
+
+    @property
+    def theory(self) -> pd.Series:
+        """Milliseconds where time grew as FLOPs do, through the largest size of each series."""
+        last = self.rows.sort_values("size").groupby("series")[["milliseconds", "flops"]].last()
+        scale = last["milliseconds"] / last["flops"]
+        return self.rows["flops"] * self.rows["series"].map(scale)
+
+    @property
+    def formats(self) -> Formats | None:
+        """The number formats beside float32; None where they share no size."""
+        times = self.rows.pivot(index="size", columns="series", values="milliseconds").dropna()
+        if "float32" not in times or times.empty:
+            return None
+        longest = times.iloc[-1]
+        others = [name for name in self.rows["series"].unique() if name != "float32"]
+        ratios = tuple((name, float(longest["float32"] / longest[name])) for name in others)
+        return Formats(int(times.index[-1]), float(longest["float32"]) / 1000, ratios)
+
+
+def steps(lines: Sequence[Sweep]) -> list[tuple[Sweep, int]]:
+    """Every size of every line, the lines in turn, so that they grow together."""
+    pairs = [(line, size) for line in lines for size in line.sizes]
+    return sorted(pairs, key=lambda pair: pair[1])  # stable: lines in their order
+
+
+def sweep_facts(lines: tuple[Sweep, ...], found: tuple[Point, ...]) -> SweepFacts:
+    """The points of the first steps, as far as they are measured."""
+    rows: list[tuple[object, ...]] = []
+    skipped: dict[str, Point] = {}
+    for (line, size), point in zip(steps(lines), found, strict=False):
+        series = line.place.dtype
+        if point.time is None:
+            skipped.setdefault(series, point)
+            continue
+        times = (point.time.times.median, *point.time.times.quartiles)
+        millis = (1000 * seconds for seconds in times)
+        rows.append((series, size, line.flops(size), *millis, point.time.peak_bytes / MEGA))
+    columns = ["series", "size", "flops", "milliseconds", "low", "high", "megabytes"]
+    table = pd.DataFrame(rows, columns=columns)
+    by_kind = table.rename(columns={"series": "kind", "size": "seq_len"})
+    measures = ("milliseconds", "flops", "megabytes")
+    exponents = {of: slopes(by_kind, of) for of in measures}
+    return SweepFacts(lines, table, exponents, tuple(skipped.items()), load())
