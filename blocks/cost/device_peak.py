@@ -17,8 +17,8 @@ from blocks.cost.timing import Times, measure_times
 from blocks.model import devices
 
 MATRIX_SIZES = {"cpu": (128, 256, 512, 1024, 2048), "accelerator": (512, 1024, 2048, 4096, 8192)}
-ARRAY_MIB = (0.25, 1, 4, 16, 64, 128)
-MIB = 2**20
+ARRAY_MB = (0.25, 1, 4, 16, 64, 128)
+MB = 10**6
 LONGEST_PRODUCT, REPEATS = 0.4, 25
 
 
@@ -134,7 +134,7 @@ def device_peak(
 
 def traffics() -> tuple[tuple[Traffic, int], ...]:
     """What is moved: through arrays of growing size, and from memory in every way."""
-    growing = [(Traffic.TRIAD, int(mib * MIB)) for mib in ARRAY_MIB]
+    growing = [(Traffic.TRIAD, int(mb * MB)) for mb in ARRAY_MB]
     largest = growing[-1][1]
     return (*growing, (Traffic.COPY, largest), (Traffic.READ, largest))
 

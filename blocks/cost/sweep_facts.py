@@ -13,7 +13,6 @@ from blocks.cost.sweep import Point, Sweep, Swept
 from blocks.cost.timing import REPEATS
 
 LEVEL = 0.15  # of an exponent: nearer ones are alike
-MEGA = 10**6
 
 
 class Reading(StrEnum):
@@ -37,7 +36,7 @@ class Formats(NamedTuple):
 class SweepFacts:
     """Lines of measurements over the size that doubles.
 
-    `rows`: series, size, flops, milliseconds, low, high (quartiles), megabytes; `exponents`: of
+    `rows`: series, size, flops, seconds, low, high (quartiles), bytes; `exponents`: of
     each column the slope on logarithmic axes, by series, over the largest sizes; `skipped`: of each
     series the first size that was not measured.
     """
@@ -58,7 +57,7 @@ class SweepFacts:
     def reading(self) -> Reading:
         """What the first line means."""
         series = self.lines[0].place.dtype
-        beyond = self.exponents["milliseconds"][series] - self.exponents["flops"][series]
+        beyond = self.exponents["seconds"][series] - self.exponents["flops"][series]
         if self.what is Swept.N_HEADS:
             return Reading.HEADS
         if abs(beyond) <= LEVEL:
@@ -67,21 +66,21 @@ class SweepFacts:
 
     @property
     def theory(self) -> pd.Series:
-        """Milliseconds where time grew as FLOPs do, through the largest size of each series."""
-        last = self.rows.sort_values("size").groupby("series")[["milliseconds", "flops"]].last()
-        scale = last["milliseconds"] / last["flops"]
+        """Seconds where time grew as FLOPs do, through the largest size of each series."""
+        last = self.rows.sort_values("size").groupby("series")[["seconds", "flops"]].last()
+        scale = last["seconds"] / last["flops"]
         return self.rows["flops"] * self.rows["series"].map(scale)
 
     @property
     def formats(self) -> Formats | None:
         """The number formats beside float32; None where they share no size."""
-        times = self.rows.pivot(index="size", columns="series", values="milliseconds").dropna()
+        times = self.rows.pivot(index="size", columns="series", values="seconds").dropna()
         if "float32" not in times or times.empty:
             return None
         longest = times.iloc[-1]
         others = [name for name in self.rows["series"].unique() if name != "float32"]
         ratios = tuple((name, float(longest["float32"] / longest[name])) for name in others)
-        return Formats(int(times.index[-1]), float(longest["float32"]) / 1000, ratios)
+        return Formats(int(times.index[-1]), float(longest["float32"]), ratios)
 
 
 def steps(lines: Sequence[Sweep]) -> list[tuple[Sweep, int]]:
@@ -100,11 +99,10 @@ def sweep_facts(lines: tuple[Sweep, ...], found: tuple[Point, ...]) -> SweepFact
             skipped.setdefault(series, point)
             continue
         times = (point.time.times.median, *point.time.times.quartiles)
-        millis = (1000 * seconds for seconds in times)
-        rows.append((series, size, line.flops(size), *millis, point.time.peak_bytes / MEGA))
-    columns = ["series", "size", "flops", "milliseconds", "low", "high", "megabytes"]
+        rows.append((series, size, line.flops(size), *times, point.time.peak_bytes))
+    columns = ["series", "size", "flops", "seconds", "low", "high", "bytes"]
     table = pd.DataFrame(rows, columns=columns)
     by_kind = table.rename(columns={"series": "kind", "size": "seq_len"})
-    measures = ("milliseconds", "flops", "megabytes")
+    measures = ("seconds", "flops", "bytes")
     exponents = {of: slopes(by_kind, of) for of in measures}
     return SweepFacts(lines, table, exponents, tuple(skipped.items()), load())

@@ -66,16 +66,19 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Marks that only wait for the cursor are not, and a band around a curve goes without name."""
-    is_band = trace.get("fill") == "toself" and not trace.get("name")
-    return not is_band and (trace.get("marker") or {}).get("opacity") != 0
+    """Not marks that only wait for the cursor; nor nameless bands, and lines that lead the eye."""
+    is_nameless = not trace.get("name")
+    is_band = trace.get("fill") == "toself"
+    leads = trace.get("mode") == "lines" and trace.get("hoverinfo") == "skip"
+    is_waiting = (trace.get("marker") or {}).get("opacity") == 0
+    return not is_waiting and not (is_nameless and (is_band or leads))
 
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     if trace.get("type") == "heatmap":
         yield from _cells(trace, layout, _)
         return
-    along, value = "yx" if trace.get("orientation") == "h" else "xy"
+    along, value = "yx" if _lies(trace) else "xy"
     places, found = trace.get(along), trace.get(value)
     if trace.get("mode") == "text" or _is_written_out(trace):
         yield from _texts(trace)
@@ -92,7 +95,7 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     if len(numbers) > FEW:
         yield from _reach(name, numbers, axis, _)
         return
-    labels = _labels(places, _axis(trace, along, layout))
+    labels = _labels(_own_names(trace) or places, _axis(trace, along, layout))
     listed = [
         f"{label} {_number(number, axis)}"
         for label, number in zip(labels, numbers, strict=True)
@@ -138,6 +141,18 @@ def _written(texts: Sequence[Sequence[str]], layout: Part, _: Translate) -> Iter
         cells = (f"{label} {_plain(text)}" for label, text in zip(across, row, strict=True) if text)
         if said := "; ".join(cells):
             yield _named(name, said, _)
+
+
+def _lies(trace: Part) -> bool:
+    """Whether its values go from left to right, over names that stand below each other."""
+    rows = trace.get("y")
+    has_names = rows is not None and len(rows) > 0 and isinstance(rows[0], str)
+    return has_names or trace.get("orientation") == "h"
+
+
+def _own_names(trace: Part) -> Sequence[str]:
+    """What single marks are called, where they say it under the cursor alone."""
+    return trace.get("text") or () if trace.get("mode") == "markers" else ()
 
 
 def _is_written_out(trace: Part) -> bool:

@@ -2,7 +2,10 @@
 
 from pages.figures.theme import Translate
 
-PREFIXES = ((1e24, "Y"), (1e21, "Z"), (1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+PREFIXES = [
+    (1000.0**power, prefix) for power, prefix in zip(range(8, 0, -1), "YZEPTGMk", strict=True)
+]
+PREFIXES += [(1000.0**-power, prefix) for power, prefix in enumerate("mµn", start=1)]
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365.25 * 86_400  # seconds
 
 
@@ -23,10 +26,11 @@ def in_bytes(count: float) -> str:
 
 def prefixed(count: float) -> str:
     """A number before its unit: 26.4 G."""
-    for size, prefix in (*PREFIXES, (1e3, "k")):
-        if abs(count) >= size:
-            return f"{rounded(count / size)} {prefix}"
-    return f"{count:.0f} "
+    if abs(count) >= 1000 or 0 < abs(count) < 1:
+        for size, prefix in PREFIXES:
+            if abs(count) >= size:
+                return f"{rounded(count / size)} {prefix}"
+    return f"{rounded(count)} "
 
 
 def duration(seconds: float) -> str:

@@ -5,57 +5,65 @@ import pandas as pd
 from drawn import checked, marked, raw, same, words_that_slipped_by
 
 from blocks import ModelConfig
+from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
+from blocks.cost.device_speed import DeviceSpeed
 from blocks.cost.operations import Phase, Tokens
+from blocks.cost.pass_time import PassTime
+from blocks.cost.roofline_facts import Case, LayerFacts, RooflineFacts
 from blocks.cost.sweep import Sweep, Swept
 from blocks.cost.sweep_facts import SweepFacts
-from blocks.cost.timing import Place
-from pages.panels.cost.roofline_picture import Roof, durations, rates, roofline, sums
+from blocks.cost.timing import Place, Times
+from pages.panels.cost.device_picture import rates
+from pages.panels.cost.roofline_picture import durations, roofline, sums
 from pages.panels.cost.sweeps_picture import time
 
-UNITS = {"FLOP", "GFLOP", "GB", "ms", "log", "logarithmic"}
-ROOF = Roof(flops_per_s=1e12, bytes_per_s=1e11)
-GROUPS = {"norm": "given", "attention": "given"}
-TABLE = pd.DataFrame(
+UNITS = {"FLOP", "GFLOP", "MB", "logarithmic"}
+PEAK = DevicePeak(flops_per_s=1e12, bytes_per_s=1e11, start_seconds=1e-6)
+PLACE = Place("cpu", "float32")
+CASE = Case(ModelConfig(), Tokens(Phase.PREFILL, 16), PLACE, seed=0)
+NAMES = {"norm": "given 1", "scores": "given 2 <b>", "values": "given 3"}
+ROWS = pd.DataFrame(
     {
-        "label": ["given 1", "given 2", "given 3"],
+        "operation": [*NAMES],
         "group": ["norm", "attention", "attention"],
+        "flops": [1, 2, 3],
+        "bytes": [1, 2, 3],
+        "flops_formula": "given",
+        "bytes_formula": "given",
         "intensity": [1.0, 20.0, 21.0],
         "roof_flops_per_s": [1e11, 1e12, 1e12],
         "measured_flops_per_s": [5e10, 2e11, np.nan],
-        "hover": "given <b>",
-        "estimated_ms": [1.0, 2.0, 3.0],
-        "measured_ms": [2.0, 4.0, np.nan],
-        "low_ms": [1.5, 3.0, np.nan],
-        "high_ms": [3.0, 5.0, np.nan],
+        "share": [0.5, 0.2, np.nan],
+        "estimated_s": [1.0, 2.0, 3.0],
+        "measured_s": [2.0, 4.0, np.nan],
+        "low_s": [1.5, 3.0, np.nan],
+        "high_s": [3.0, 5.0, np.nan],
     }
 )
+FACTS = RooflineFacts(CASE, PEAK, 2**30, ROWS, left_out=(), weight_read=None)
 
 
 def roof(_):
-    return roofline(TABLE, ROOF, GROUPS, title="given", _=_)
+    return roofline(FACTS, NAMES, _=_)
 
 
 def times(_):
-    return durations(TABLE, GROUPS, title="given", _=_)
+    return durations(FACTS, NAMES, _=_)
 
 
 def device(_):
-    products = pd.DataFrame({"size": [128, 256], "gflops": [10.0, 20.0]})
-    moved = pd.DataFrame({"traffic": ["triad", "read"], "mib": [1.0, 64.0], "gigabytes": [5, 4]})
-    names = {"triad": "given", "copy": "given", "read": "given"}
-    return rates(products, moved, names, (20.0, 4.0), title="given", _=_)
+    products = tuple(MatmulRate(size, Times((0.5,))) for size in (128, 256))
+    ways = ((Traffic.TRIAD, 10**6), (Traffic.READ, 64 * 10**6))
+    moved = tuple(Bandwidth(way, size, Times((0.5,))) for way, size in ways)
+    return rates(DeviceSpeed(PLACE, products, moved, Times((1e-6,)), load=0.0), _=_)
 
 
 def bars(_):
-    rows = ("given a", "given b", "given c")
     parts = pd.DataFrame(
-        {
-            "row": [rows[0], rows[0], rows[1]],
-            "group": ["norm", "attention", "norm"],
-            "ms": [1, 2, 4],
-        }
+        {"estimated_s": [1.0, 2.0], "measured_s": [4.0, np.nan]}, index=["norm", "attention"]
     )
-    return sums(parts, GROUPS, rows, 5.0, title="given", _=_)
+    whole = PassTime(Times((5.0,)), 10**6)
+    return sums(LayerFacts(3.0, 4.0, whole, parts), _=_)
 
 
 def lines(_):
@@ -64,15 +72,14 @@ def lines(_):
             "series": "float32",
             "size": [16, 32],
             "flops": [2e9, 4e9],
-            "milliseconds": [1.0, 3.0],
+            "seconds": [1.0, 3.0],
             "low": [0.5, 2.0],
             "high": [2.0, 4.0],
-            "megabytes": [1.0, 2.0],
+            "bytes": [1.0, 2.0],
         }
     )
-    place = Place("cpu", "float32")
-    line = Sweep(ModelConfig(), Tokens(Phase.PREFILL, 16), Swept.BATCH, False, place, 0)
-    exponents = {of: {"float32": 1.5} for of in ("milliseconds", "megabytes")}
+    line = Sweep(ModelConfig(), Tokens(Phase.PREFILL, 16), Swept.BATCH, False, PLACE, 0)
+    exponents = {of: {"float32": 1.5} for of in ("seconds", "bytes")}
     return time(SweepFacts((line,), rows, exponents, (), 0.0), _=_)
 
 
@@ -95,19 +102,19 @@ def test_a_hollow_dot_is_the_estimate_and_a_filled_one_the_measurement():
 
 def test_the_roof_bends_at_its_ridge():
     line = raw(roof(same))["data"][0]
-    assert line["x"][1] == ROOF.ridge == 10
+    assert line["x"][1] == PEAK.ridge == 10
     assert line["y"][1] == line["y"][2] == 1e12
     assert line["y"][0] == line["x"][0] * 1e11
 
 
 def test_operations_that_stand_together_share_a_label():
     texts = [each["text"] for each in raw(roof(same))["layout"]["annotations"]]
-    assert texts[:2] == ["given 1", "given 2, given 3"]
+    assert texts[:2] == ["given 1", "given 2 &lt;b&gt;, given 3"]
 
 
 def test_the_first_operation_stands_at_the_top():
     layout = raw(times(same))["layout"]
-    assert layout["yaxis"]["categoryarray"] == ["given 3", "given 2", "given 1"]
+    assert layout["yaxis"]["categoryarray"] == ["given 3", "given 2 &lt;b&gt;", "given 1"]
     spread = raw(times(same))["data"][1]
     assert spread["x"] == [1.5, 3.0, None, 3.0, 5.0, None]
 
@@ -115,7 +122,7 @@ def test_the_first_operation_stands_at_the_top():
 def test_the_bars_end_with_their_sums():
     ends = raw(bars(same))["data"][-1]
     assert ends["x"] == [3, 4, 5.0]
-    assert [text.strip() for text in ends["text"]] == ["3 ms", "4 ms", "5 ms"]
+    assert [text.strip() for text in ends["text"]] == ["3 s", "4 s", "5 s"]
 
 
 def test_a_line_has_its_spread_and_its_theory():

@@ -112,3 +112,13 @@ def test_what_stands_at_the_ends_of_bars_is_said_with_their_names():
     assert said == "Vertical: bytes. dead: a 2.5 GB. a <b> 2 GB."
     written = {"type": "bar", "orientation": "h", "x": [90], "y": ["T4"], "text": ["2 min"]}
     assert described(figure([written]), _=same) == "T4 2 min."
+
+
+def test_marks_are_said_by_their_own_names_or_by_their_rows():
+    dots = {"type": "scatter", "mode": "markers", "x": [1], "y": [2.5], "text": ["softmax"]}
+    assert described(figure([dots]), _=same) == "softmax 2.5."
+    rows = {"type": "scatter", "mode": "markers", "x": [0.002], "y": ["softmax"], "name": "here"}
+    seconds = {"tickformat": "~s", "ticksuffix": "s"}
+    assert described(figure([rows], xaxis=seconds), _=same) == "here: softmax 2 ms."
+    joins = {"type": "scatter", "mode": "lines", "x": [1, 2], "y": [3, 4], "hoverinfo": "skip"}
+    assert described(figure([joins]), _=same) == ""

@@ -5,9 +5,16 @@ from urllib.parse import parse_qs
 import pytest
 from opened import assert_works, control, figure, move, opened, press, said, settings, visit
 
-from blocks.cost import attention_time, device_peak, operands, operation_time, timing
+from blocks.cost import (
+    attention_time,
+    device_peak,
+    device_speed,
+    operands,
+    operation_time,
+    timing,
+)
 from blocks.cost.timing import Place
-from pages.panels.cost import roofline_facts, sweeps
+from pages.panels.cost import device, roofline, sweeps
 
 COST = "pages/cost.py"
 
@@ -21,14 +28,14 @@ def quick():
     """Tiny squares, short arrays, few repeats: what is tested is the way, not the speed."""
     patch = pytest.MonkeyPatch()
     patch.setattr(device_peak, "MATRIX_SIZES", {"cpu": (8, 16), "accelerator": (8, 16)})
-    patch.setattr(device_peak, "ARRAY_MIB", (0.01, 0.1))
+    patch.setattr(device_peak, "ARRAY_MB", (0.01, 0.1))
     for module in (operands, operation_time):
         patch.setattr(module, "BEYOND_CACHES", 2**20)
     patch.setattr(timing, "LEAST_SECONDS", 1e-9)
     patch.setattr(attention_time, "REPEATS", 1)
     yield
     patch.undo()
-    for kept in (roofline_facts.product, roofline_facts.traffic, roofline_facts.start):
+    for kept in (device.product, device.traffic, device.start, device.device_speed):
         kept.cache_clear()
 
 
@@ -82,7 +89,8 @@ def test_what_was_measured_is_in_the_links_to_other_pages(at):
 
 
 def test_a_busy_machine_is_said_beside_what_was_measured(at, monkeypatch):
-    monkeypatch.setattr(roofline_facts, "load", lambda place: 3.0)
+    device.device_speed.cache_clear()
+    monkeypatch.setattr(device_speed, "load", lambda: 3.0)
     visit(at, **MEASURED)
     sentence = next(each.value for each in at.info if "matrix products" in each.value)
     assert sentence.startswith("The machine was busy: 3.0 runnable programs per CPU")
@@ -121,7 +129,7 @@ def test_every_kind_of_model_is_measured(at, changes: dict):
 
 
 def test_what_would_take_too_much_is_only_estimated(at, monkeypatch):
-    monkeypatch.setattr(roofline_facts, "memory_budget", lambda: 2.3 * 2**20)
+    monkeypatch.setattr(roofline, "memory_budget", lambda: 2.3 * 2**20)
     visit(at, **{**MEASURED, "context_len": 64})
     assert_works(at, warnings=1)
     assert "only estimated: " in at.warning[0].value

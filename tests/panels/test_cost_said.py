@@ -9,17 +9,28 @@ from said_in import in_both
 from blocks import ModelConfig
 from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.device_fit import LARGEST_BATCH, FitFacts, Fits
+from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
+from blocks.cost.device_speed import DeviceSpeed
 from blocks.cost.fit import Need, Setup
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.operations import Phase, Tokens
+from blocks.cost.pass_time import PassTime
 from blocks.cost.passes import Operation, PassKind
+from blocks.cost.roofline_facts import (
+    Case,
+    LayerFacts,
+    LeftOut,
+    ModelFacts,
+    RooflineFacts,
+    WeightRead,
+)
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
 from blocks.cost.sweep import Point, Sweep, Swept
 from blocks.cost.sweep_facts import Formats, SweepFacts
-from blocks.cost.timing import Place
+from blocks.cost.timing import Place, Times
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
-from pages.panels.cost import fits, flops, memory, sweeps, training
+from pages.panels.cost import device, fits, flops, memory, roofline, sweeps, training
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -81,12 +92,28 @@ SWEPT = SweepFacts(
     lines=(LINE,),
     rows=pd.DataFrame(),
     exponents={
-        "milliseconds": {"float32": 1.2},
+        "seconds": {"float32": 1.2},
         "flops": {"float32": 1.1},
-        "megabytes": {"float32": 0.9},
+        "bytes": {"float32": 0.9},
     },
     skipped=(("float32", Point(512, n_bytes=3 * GB)), ("bfloat16", Point(1024, seconds=1.5))),
     load=0.0,
+)
+PEAK = DevicePeak(flops_per_s=1e12, bytes_per_s=1e11, start_seconds=1e-6)
+READ = WeightRead("out_proj", 4 * 10**6, 2 * 10**6, 0.5, 40)
+BELOW = RooflineFacts(
+    Case(ModelConfig(), Tokens(Phase.DECODE, 16, 2), Place("cpu", "float32"), seed=3),
+    PEAK,
+    budget=GB,
+    rows=pd.DataFrame(
+        {
+            "operation": ["q_proj", "scores", "softmax", "residual"],
+            "bound": ["compute", "memory", "memory", "start"],
+            "share": [0.5, 0.04, 1.5, 0.01],
+        }
+    ),
+    left_out=(LeftOut("softmax", 2.0, 3 * GB),),
+    weight_read=READ,
 )
 
 
@@ -213,7 +240,7 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     assert "n 的 1.20 次方" in said["zh"]
     wide = replace(SWEPT, lines=(replace(LINE, what=Swept.D_MODEL),))
     assert "Doubling d_model" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
-    one = replace(SWEPT, exponents={"milliseconds": {}})
+    one = replace(SWEPT, exponents={"seconds": {}})
     assert "One size gives no slope" in in_both(monkeypatch, sweeps.says_growth, one)["en"]
 
 
@@ -242,3 +269,61 @@ def test_the_formats(monkeypatch: pytest.MonkeyPatch):
         "float16 is slower here: 2 times the time. other is equally fast here."
     )
     assert "20 ms" in said["zh"]
+
+
+def test_the_device(monkeypatch: pytest.MonkeyPatch):
+    facts = DeviceSpeed(
+        Place("cpu", "float32"),
+        products=(MatmulRate(128, Times((1.0, 2.0))),),
+        moved=(Bandwidth(Traffic.COPY, 128 * 10**6, Times((1.0,))),),
+        start=Times((1e-6,)),
+        load=0.1,
+    )
+    said = in_both(monkeypatch, device.says_speed, facts, PEAK)
+    assert "reach 1 TFLOP/s (side 128), memory delivers 100 GB/s" in said["en"]
+    assert "10 FLOPs per byte" in said["en"] and said["en"].endswith("takes 1 µs.")
+    assert "1 TFLOP/s" in said["zh"]
+    busy = in_both(monkeypatch, device.says_speed, replace(facts, load=2.0), PEAK)["en"]
+    assert busy.startswith("The machine was busy: 2.0") and "may be too low" in busy
+    said = in_both(monkeypatch, device.says_how, facts)["en"]
+    assert "up to 2 repeats" in said and "Arrays of 128 MB exceed" in said
+    assert said.endswith("Matrices larger than 128 would take too long in this number format.")
+
+
+def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, roofline.says_bounds, BELOW)
+    assert said["en"] == (
+        "Decoding one token with 16 in the cache, batch 2: limited by arithmetic: q_proj; "
+        "limited by memory: scores, softmax; so small that launching them takes longer: "
+        "residual addition. Why: out_proj reads 4 MB of weights to do 2 MFLOP per token, "
+        "0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach it: each "
+        "weight read then serves the whole batch."
+    )
+    assert "out_proj" in said["zh"] and "4 MB" in said["zh"]
+    narrow = replace(BELOW, weight_read=READ._replace(batch=None))
+    assert "no batch reaches it" in in_both(monkeypatch, roofline.says_bounds, narrow)["en"]
+    reading = replace(BELOW.case, tokens=Tokens(Phase.PREFILL, 16))
+    said = in_both(
+        monkeypatch, roofline.says_bounds, replace(BELOW, case=reading, weight_read=None)
+    )
+    assert said["en"].startswith("Prefill of 16 tokens") and "Why" not in said["en"]
+
+
+def test_the_reach(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, roofline.says_reach, BELOW)["en"]
+    assert "is q_proj (50% of it), furthest scores (4.0%)." in said
+    assert "Above the roofline: softmax. Their operands come from a cache" in said
+    said = in_both(monkeypatch, roofline.says_left_out, BELOW)["en"]
+    assert "only estimated: softmax (at least 2 s, up to 3 GB). Set fewer" in said
+
+
+def test_the_whole(monkeypatch: pytest.MonkeyPatch):
+    layer = LayerFacts(0.01, 0.02, PassTime(Times((0.05,)), 5 * 10**6), pd.DataFrame())
+    said = in_both(monkeypatch, roofline.says_layer, layer)["en"]
+    assert "10 ms at best, 20 ms as the sum of its operations, 50 ms measured" in said
+    assert "(5.0 times the estimate, 5 MB peak memory" in said
+    model = ModelFacts(0.1, 0.2, Times((0.4,)), 80.0)
+    said = in_both(monkeypatch, roofline.says_model, model)["en"]
+    assert said.endswith("400 ms measured (one pass): 80 tokens per second.")
+    several = replace(model, times=Times((0.4, 0.4, 0.8)))
+    assert "quartiles 400 ms to 600 ms" in in_both(monkeypatch, roofline.says_model, several)["en"]

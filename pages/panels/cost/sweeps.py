@@ -63,7 +63,7 @@ sweep_facts = lru_cache(maxsize=64)(facts_of.sweep_facts)
 def says_growth(facts: SweepFacts) -> str:
     """How time and memory grow, beside the FLOPs."""
     series = facts.lines[0].place.dtype
-    if series not in facts.exponents["milliseconds"]:
+    if series not in facts.exponents["seconds"]:
         return _("One size gives no slope: measure the others too.")
     text = _(
         "Doubling {what} over the three largest sizes: time grows about as "
@@ -72,9 +72,9 @@ def says_growth(facts: SweepFacts) -> str:
     )
     said = text.format(
         what="n" if facts.what is Swept.TOKENS else _(SWEPT_NAMES[facts.what]),
-        time=facts.exponents["milliseconds"][series],
+        time=facts.exponents["seconds"][series],
         theory=facts.exponents["flops"][series],
-        memory=facts.exponents["megabytes"][series],
+        memory=facts.exponents["bytes"][series],
     )
     return f"{said} {_(READINGS[facts.reading])}"
 

@@ -38,17 +38,27 @@ LOOKS = (
 
 def time(facts: SweepFacts, *, _: Translate) -> Picture:
     """The time of one layer on two logarithmic axes, dashed where it would grow as FLOPs do."""
-    table = facts.rows.assign(value=facts.rows["milliseconds"], theory=facts.theory)
-    names = _names(facts, "milliseconds", _)
-    return _sweep(facts, table, names, title=_("Time of one layer"), unit="ms", _=_)
+    table = facts.rows.assign(value=facts.rows["seconds"], theory=facts.theory)
+    names = _names(facts, "seconds", _)
+    return _sweep(
+        facts,
+        table,
+        names,
+        title=_("Time of one layer"),
+        unit="s",
+        y_title=_("time (logarithmic)"),
+        _=_,
+    )
 
 
 def memory(facts: SweepFacts, *, _: Translate) -> Picture:
     """The most memory at once, beyond weights and input."""
-    value = facts.rows["megabytes"]
+    value = facts.rows["bytes"]
     table = facts.rows.assign(value=value, low=value, high=value, theory=math.nan)
-    names = _names(facts, "megabytes", _)
-    return _sweep(facts, table, names, title=_("Peak memory"), unit="MB", _=_)
+    names = _names(facts, "bytes", _)
+    return _sweep(
+        facts, table, names, title=_("Peak memory"), unit="B", y_title=_("bytes (logarithmic)"), _=_
+    )
 
 
 def _names(facts: SweepFacts, of: str, _: Translate) -> dict[str, str]:
@@ -66,6 +76,7 @@ def _sweep(
     names: Mapping[str, str],
     *,
     title: str,
+    y_title: str,
     unit: str,
     _: Translate,
 ) -> Picture:
@@ -91,8 +102,10 @@ def _sweep(
         legend={"x": 0.01, "y": 0.99, "yanchor": "top"},  # lines rise to the right
         xaxis={**log_sizes(x_title, sizes), "tickangle": 0},
         yaxis={
-            "title": {"text": f"{unit} (log)"},
+            "title": {"text": y_title},
             "type": "log",
+            "tickformat": "~s",
+            "ticksuffix": unit,
             "dtick": 1 if between[1] - between[0] > MOST_DECADES else "D2",
             "range": between,
             "fixedrange": True,
@@ -125,7 +138,7 @@ def _line(rows: pd.DataFrame, name: str, look: tuple[str, str], unit: str) -> di
         },
         "line": {"color": color, "width": 2},
         "marker": {"symbol": symbol, "size": 8, "color": color},
-        "hovertemplate": "%{x:,}: %{y:,.3~g} " + unit + "<extra></extra>",
+        "hovertemplate": "%{x:,}: %{y:.3~s}" + unit + "<extra></extra>",
     }
 
 

@@ -1,0 +1,117 @@
+"""How fast the device is: products of matrices against their size, memory against arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from blocks.cost.device_speed import DeviceSpeed
+from blocks.model.faults import N_
+from pages.figures.theme import (
+    ATTENTION,
+    EMBEDDING,
+    FEED_FORWARD,
+    NORM,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+)
+from pages.figures.units import in_bytes
+
+HEIGHT, BOTTOM = 300, 48
+SECOND_LINE = 30  # of the legends
+TRAFFICS = {
+    "triad": (N_("triad a = b + s·c"), FEED_FORWARD, "circle"),
+    "copy": (N_("copy"), NORM, "square"),
+    "read": (N_("read"), EMBEDDING, "diamond"),
+}
+
+
+def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
+    """Left FLOP/s against the side of the squares, right bytes a second against the arrays.
+
+    Dashed: what the roof is made of, once all is measured.
+    """
+    products = [(each.size, each.flops_per_s) for each in facts.products]
+    moved = {
+        name: [(each.array_bytes, each.bytes_per_s) for each in facts.moved if each.traffic == name]
+        for name in TRAFFICS
+    }
+    arrays = [size for pairs in moved.values() for size, _rate in pairs]
+    lines = [_line(products, _("matrix product"), ATTENTION, "circle", "", "FLOP/s")]
+    for name, (said, color, symbol) in TRAFFICS.items():
+        if moved[name]:
+            lines.append(_line(moved[name], _(said), color, symbol, "2", "B/s"))
+    peak = facts.peak
+    above = {"orientation": "h", "y": 1, "yanchor": "bottom"}
+    return figure(
+        lines,
+        title=_("Speed measured on this device"),
+        height=HEIGHT,
+        margin=(TITLE + SECOND_LINE, BOTTOM),
+        showlegend=True,
+        legend={**above, "x": 0},
+        legend2={**above, "x": 1, "xanchor": "right"},
+        xaxis={
+            **_sizes([size for size, _rate in products], str, _("matrix size")),
+            "domain": [0, 0.41],
+        },
+        xaxis2={
+            **_sizes(arrays, in_bytes, _("size of an array")),
+            "domain": [0.59, 1],
+            "anchor": "y2",
+        },
+        yaxis=_speed("FLOP/s"),
+        yaxis2={**_speed("B/s"), "anchor": "x2", "visible": bool(arrays)},
+        shapes=[_level(peak.flops_per_s, ""), _level(peak.bytes_per_s, "2")] if peak else [],
+    )
+
+
+def _sizes(values: Sequence[int], said: Any, title: str) -> dict[str, Any]:
+    ticks = sorted({*values})
+    return {
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [said(tick) for tick in ticks],
+        "title": {"text": title},
+        "tickangle": 0,
+        "fixedrange": True,
+        "visible": bool(ticks),
+    }
+
+
+def _speed(unit: str) -> dict[str, Any]:
+    title = {"text": unit}
+    return {"title": title, "tickformat": "~s", "rangemode": "tozero", "fixedrange": True}
+
+
+def _line(
+    pairs: Sequence[tuple[int, float]], name: str, color: str, symbol: str, axis: str, unit: str
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": [size for size, _rate in pairs],
+        "y": [rate for _size, rate in pairs],
+        "xaxis": f"x{axis}",
+        "yaxis": f"y{axis}",
+        "name": name,
+        "legend": f"legend{axis}",
+        "line": {"color": color, "width": 2},
+        "marker": {"symbol": symbol, "size": 9, "color": color},
+        "cliponaxis": False,
+        "hovertemplate": f"%{{x:~s}}: %{{y:.3~s}}{unit}<extra>{name}</extra>",
+    }
+
+
+def _level(y: float, axis: str) -> dict[str, Any]:
+    return {
+        "type": "line",
+        "xref": f"x{axis} domain",
+        "yref": f"y{axis}",
+        "x0": 0,
+        "x1": 1,
+        "y0": y,
+        "y1": y,
+        "line": {"color": RESIDUAL, "width": 2, "dash": "dash"},
+    }
