@@ -1,6 +1,7 @@
 """What a picture shows, in words, read off the picture itself: for those who cannot see it."""
 
 import html
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -126,12 +127,18 @@ def _values(heatmap: Part) -> np.ndarray:
     if z.dtype != np.uint8:
         return z.astype(float)
     if (most := most_of(heatmap)) is not None:
-        return values_of(z, most)
+        return _two_digits(values_of(z, most))
     ticks, texts = bar.get("tickvals") or [], bar.get("ticktext") or []
     if not texts:
         return z.astype(float)
     slope = (float(texts[-1]) - float(texts[0])) / (ticks[-1] - ticks[0])
-    return np.where(z < ticks[0], np.nan, float(texts[0]) + slope * (z - float(ticks[0])))
+    return _two_digits(np.where(z < ticks[0], np.nan, float(texts[0]) + slope * (z - ticks[0])))
+
+
+def _two_digits(values: np.ndarray) -> np.ndarray:
+    """A byte tells no more of the largest."""
+    largest = np.abs(values[np.isfinite(values)]).max(initial=0)
+    return values.round(2 - math.ceil(math.log10(largest))) if largest else values
 
 
 def _written(texts: Sequence[Sequence[str]], layout: Part, _: Translate) -> Iterator[str]:
