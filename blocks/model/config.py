@@ -6,9 +6,10 @@ in a link, in a file and on a widget: `config.attention.n_heads` is `n_heads` ev
 
 import dataclasses
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 from blocks.model import legal
@@ -154,7 +155,7 @@ class ModelConfig:
             is_part = dataclasses.is_dataclass(own[name])
             whole = _replace(part, values) if is_part else _coerce(FIELDS[name], part)
             object.__setattr__(self, name, whole)
-        leaves = {path[-1]: value for path, value in _leaves(self)}
+        leaves = {name: value_of(self) for name, value_of in GETTERS.items()}
         if faults := legal.faults(leaves, FIELDS, DEFAULTS):
             raise ConfigError(faults)
 
@@ -238,10 +239,7 @@ class ModelConfig:
 
     def flat(self) -> dict[str, Any]:
         """Every field by its own name, without the nesting; enums as plain strings."""
-        return {
-            path[-1]: str(value) if isinstance(value, StrEnum) else value
-            for path, value in _leaves(self)
-        }
+        return {name: _plain(value_of(self)) for name, value_of in GETTERS.items()}
 
     @classmethod
     def from_flat(cls, values: Mapping[str, Any]) -> "ModelConfig":
@@ -283,13 +281,8 @@ def _check_parts(parts: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         raise ConfigError(wrong)
 
 
-def _leaves(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
-        if dataclasses.is_dataclass(value):
-            yield from _leaves(value, (*path, field.name))
-        else:
-            yield (*path, field.name), value
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 def _replace(part: Any, changes: Mapping[str, Any]) -> Any:
@@ -324,5 +317,18 @@ def _defaults(part: Any) -> dict[str, Any]:
     return defaults
 
 
+def _getters(part: Any, prefix: str = "") -> dict[str, Callable[[Any], Any]]:
+    """What reads each field of a configuration, by the field's own name."""
+    getters: dict[str, Callable[[Any], Any]] = {}
+    for field in dataclasses.fields(part):
+        path = f"{prefix}{field.name}"
+        if dataclasses.is_dataclass(field.default):
+            getters |= _getters(field.default, f"{path}.")
+        else:
+            getters[field.name] = attrgetter(path)
+    return getters
+
+
 FIELDS: dict[str, Any] = _field_types(ModelConfig)
+GETTERS = _getters(ModelConfig)
 DEFAULTS: dict[str, Any] = _defaults(ModelConfig)

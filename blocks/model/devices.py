@@ -70,8 +70,7 @@ def prepare_process() -> None:
 def settle_process() -> None:
     """Take all that lives now out of the garbage collector's sight.
 
-    Streamlit collects garbage after every rerun; with torch and pandas imported that costs more
-    than the rerun itself, unless what stays anyway is frozen.
+    With torch and pandas imported, going through what stays anyway takes longer than a rerun.
     """
     gc.collect()
     gc.freeze()

@@ -1,6 +1,8 @@
 """Rows of a data frame, for whom their columns are known."""
 
+from collections import namedtuple
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, cast
 
 import pandas as pd
@@ -9,8 +11,14 @@ Row = Any  # what a column holds is known to the function that made the table, n
 
 
 def each_row(table: pd.DataFrame) -> Iterable[Row]:
-    """Iterate over the rows as named tuples."""
-    return cast(Iterable[Row], table.itertuples())
+    """Iterate over the rows as named tuples, whose type is made once for equal columns."""
+    columns = (table.index.tolist(), *(table[name].tolist() for name in table.columns))
+    return map(_row_type(tuple(table.columns))._make, zip(*columns, strict=True))
+
+
+@lru_cache(maxsize=128)
+def _row_type(columns: tuple[str, ...]) -> Row:
+    return namedtuple("Row", ("Index", *columns))
 
 
 def each_group(table: pd.DataFrame, column: str) -> Iterable[tuple[Any, pd.DataFrame]]:

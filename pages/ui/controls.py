@@ -1,6 +1,6 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import streamlit as st
@@ -94,16 +94,17 @@ def _settings(shown: Shown, first: Sequence[str] = ()) -> None:
     """What stands first, and all the rest one click away."""
     fields = drawable(shown)
     opened = [name for name in first or FIRST if name in fields]
+    led = moved_along(starts.start(link.value("preset")).config, shown.config)
     for name in opened:
         CONTROLS[name].draw(shown)
-        _moved_with(name, opened, shown.config)
+        _moved_with(name, opened, led)
     folded = [name for name in fields if name not in opened]
     more = fold(_more_label(folded), key="more", icon=":material/tune:", type="compact")
     if more.open:
         with more:
             for name in folded:
                 CONTROLS[name].draw(shown)
-                _moved_with(name, folded, shown.config)
+                _moved_with(name, folded, led)
 
 
 def _more_label(folded: Sequence[str]) -> str:
@@ -114,12 +115,11 @@ def _more_label(folded: Sequence[str]) -> str:
     return _("More settings · {n} · :orange[{changed} changed]").format(n=n, changed=n_changed)
 
 
-def _moved_with(name: str, beside: Sequence[str], config: ModelConfig) -> None:
+def _moved_with(name: str, beside: Sequence[str], led: Mapping[str, tuple[Any, Any]]) -> None:
     """Where a value has moved along with another from what was started from: said beside it.
 
     Where its own control is folded, beside the one that it follows.
     """
-    led = moved_along(starts.start(link.value("preset")).config, config)
     for follower in [each for each in FOLLOWERS if each in led]:
         leader, (before, now) = LEADERS[follower], led[follower]
         if follower == name or (leader == name and follower not in beside):

@@ -10,6 +10,7 @@ import time
 import zlib
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -293,7 +294,13 @@ def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def config() -> ModelConfig:
     """The configuration that the state describes."""
-    return starts.start(value("preset")).config.replace(**config_changes())
+    return _changed(starts.start(value("preset")).config, tuple(config_changes().items()))
+
+
+@lru_cache(maxsize=256)
+def _changed(config: ModelConfig, changes: tuple[tuple[str, Any], ...]) -> ModelConfig:
+    """Checked once: a page asks for it a dozen times."""
+    return config.replace(**dict(changes))
 
 
 def config_changes() -> dict[str, Any]:
