@@ -1,31 +1,38 @@
 """What is computed once and kept: bounded, keyed on frozen values, shared by all sessions.
 
-Models and recordings are large and few, and two sessions that want the same one wait for it
-(Streamlit's cache); what is read off them is small (Python's cache, which is faster).
+Models and recordings are large, so they stand on a shelf, and each reader holds those that are
+looked at; what is read off them is small (Python's cache).
 """
 
 import threading
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks import ModelConfig, Recording, count_parameters
 from blocks.inspection import tiles, values
 from blocks.model import devices, masks
 from blocks.model.layout import pack_weights_for_decoding
-from blocks.model.models import Model, count_built
+from blocks.model.models import Model, build, count_built
 from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
 from pages.ui import starts
+from pages.ui.settings import memory_budget
+from pages.ui.shelf import Recent, Shelf
 
 if TYPE_CHECKING:
     from torch import nn
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+HELD_BYTES = 8 * 2**20  # two models of the size that tells stories, and what their passes showed
 
 
 @st.cache_resource(show_spinner=False)
@@ -58,16 +65,19 @@ WRITTEN_OUT: dict[str | type[Any], Callable[[Any], Any]] = {
 }
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=WRITTEN_OUT)
 def recording(run: Run) -> Recording:
     """What this run showed. Raises `ConfigError` where the device cannot do it."""
-    with turn(run.device):
-        return guarded_record(run, model(run))
+    return _held(recordings(), run)
 
 
 def model(run: Run) -> Model:
     """The model of a run; runs that differ in their input share it."""
-    return _model(run.config, run.weights, run.seed, run.device, run.dtype, run)
+    return _held(models(), Built(run.config, run.weights, run.seed, run.device, run.dtype))
+
+
+def is_recorded(run: Run) -> bool:
+    """Whether what this run showed is at hand."""
+    return recordings().find(run) is not None
 
 
 def feed_forward(run: Run, layer: int) -> "nn.Module":
@@ -75,21 +85,67 @@ def feed_forward(run: Run, layer: int) -> "nn.Module":
     return cast("nn.Module", model(run).layers[layer].feed_forward)
 
 
-@st.cache_resource(max_entries=3, show_spinner=False, hash_funcs=WRITTEN_OUT)
-def _model(
-    config: ModelConfig, weights: str, seed: int, device: str, dtype: str, _run: Run
-) -> Model:
+class Built(NamedTuple):
+    """All of a run that decides its model."""
+
+    config: ModelConfig
+    weights: str
+    seed: int
+    device: str
+    dtype: str
+
+
+@st.cache_resource(show_spinner=False)
+def recordings() -> Shelf[Run, Recording]:
+    """What the runs of all readers showed."""
+    return Shelf(_record, lambda seen: seen.kept_bytes, memory_budget() // 2)
+
+
+@st.cache_resource(show_spinner=False)
+def models() -> Shelf[Built, Model]:
+    """The models of all readers."""
+    return Shelf(_build, _weight_bytes, memory_budget() // 2)
+
+
+def _held(shelf: Shelf[K, V], key: K) -> V:
+    """From the shelf; what is small is held for this reader too, so that no other pushes it out."""
+    value = shelf.get(key)
+    if get_script_run_ctx() is not None:
+        _own().use(key, value, shelf.bytes_of)
+    return value
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def _own() -> Recent[Hashable, Any]:
+    """What this reader looks at; let go of where the session ends."""
+    return Recent(HELD_BYTES)
+
+
+def _record(run: Run) -> Recording:
+    built = model(run)
+    with turn(run.device):
+        return guarded_record(run, built)
+
+
+def _build(built: Built) -> Model:
     """Laid out while it is nobody's yet: text is written with it, too."""
-    if not weights:
-        return pack_weights_for_decoding(_run.build())
-    tensors, dtype_here = starts.model(weights).tensors, devices.DTYPES[dtype]
-    return pack_weights_for_decoding(trained(config, tensors, device=device, dtype=dtype_here))
+    dtype = devices.DTYPES[built.dtype]
+    if built.weights:
+        tensors = starts.model(built.weights).tensors
+        new = trained(built.config, tensors, device=built.device, dtype=dtype)
+    else:
+        new = build(built.config, seed=built.seed, device=built.device, dtype=dtype)
+    return pack_weights_for_decoding(new)
+
+
+def _weight_bytes(built: Model) -> int:
+    return sum(weight.nbytes for weight in built.parameters())
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def turn(device: str) -> threading.Lock:
-    """One run at a time on a device: two at once are slower than one after the other."""
-    return threading.Lock()
+def turn(device: str) -> threading.Semaphore:
+    """As many passes at once as the device has threads for; the others wait."""
+    return threading.Semaphore(devices.passes_at_once(device))
 
 
 @lru_cache(maxsize=64)

@@ -244,6 +244,8 @@ def recorded(run: Run) -> Recording:
 def ran(run: Run) -> Recording:
     """Record the run without the sidebar's device line, as fragments do."""
     must_fit(run)
+    if cached.is_recorded(run):
+        return cached.recording(run)
     try:
         with st.spinner(_("The model runs …"), show_time=True):
             return cached.recording(run)

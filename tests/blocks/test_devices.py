@@ -32,13 +32,27 @@ def test_waiting_for_the_cpu_is_no_wait():
     devices.synchronize(torch.device("cpu"))
 
 
-def test_preparing_takes_as_many_threads_as_cpus():
+def test_preparing_takes_the_threads_of_a_pass():
     before = torch.get_num_threads()
     try:
         devices.prepare_process()
-        assert torch.get_num_threads() == devices.available_cpus()
+        assert torch.get_num_threads() == devices.threads_of_a_pass()
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("n_cpus", "n_threads", "n_passes"), [(1, 1, 1), (2, 1, 2), (8, 4, 2), (64, 4, 16)]
+)
+def test_passes_share_the_cpus(
+    monkeypatch: pytest.MonkeyPatch, n_cpus: int, n_threads: int, n_passes: int
+):
+    monkeypatch.setattr(devices, "available_cpus", lambda: n_cpus)
+    assert (devices.threads_of_a_pass(), devices.passes_at_once("cpu")) == (n_threads, n_passes)
+
+
+def test_passes_on_an_accelerator_wait_for_each_other():
+    assert devices.passes_at_once("cuda") == 1
 
 
 def test_settling_freezes_what_lives():

@@ -1,5 +1,6 @@
 """What is kept is shared by all sessions, and sessions are threads."""
 
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +10,7 @@ from blocks import ConfigError, ModelConfig
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from pages.ui import cached
+from pages.ui.shelf import Recent, Shelf
 
 
 def run_of(seed: int, *, training: bool = False, **changes: object) -> Run:
@@ -31,8 +33,8 @@ def forget() -> None:
     """Whatever was kept."""
     for kept in (cached.flow, cached.whole_flow, cached.heads, cached.head_map):
         kept.cache_clear()
-    cached.recording.clear()
-    cached._model.clear()
+    cached.recordings().clear()
+    cached.models().clear()
 
 
 def seen_alone(run: Run) -> tuple[dict, dict, list]:
@@ -73,6 +75,25 @@ def test_a_run_that_cannot_be_is_not_kept():
 def test_equal_runs_are_run_once():
     assert cached.recording(run_of(7)) is cached.recording(run_of(7))
     assert cached.flow(run_of(7), 0) is cached.flow(run_of(7), 0)
+
+
+def test_what_a_reader_looks_at_is_not_thrown_out_by_others(monkeypatch: pytest.MonkeyPatch):
+    no_room = Shelf(cached._record, lambda seen: seen.kept_bytes, 0)
+    monkeypatch.setattr(cached, "recordings", lambda: no_room)
+    monkeypatch.setattr(cached, "get_script_run_ctx", object)
+    mine, theirs = Recent(cached.HELD_BYTES), Recent(cached.HELD_BYTES)
+    monkeypatch.setattr(cached, "_own", lambda: mine)
+    seen_first = cached.recording(run_of(1))
+    monkeypatch.setattr(cached, "_own", lambda: theirs)
+    for seed in range(2, 6):
+        cached.recording(run_of(seed))
+    assert no_room.use.n_kept == 1 and cached.recording(run_of(1)) is seen_first
+    assert no_room.use.n_made == 5
+
+
+def test_a_model_and_a_recording_are_gone_as_soon_as_nobody_holds_them():
+    gone = weakref.ref(run_of(3).build()), weakref.ref(run_of(3).record(run_of(3).build()))
+    assert [ref() for ref in gone] == [None, None]
 
 
 def test_every_head_and_token_is_the_run_s_own():

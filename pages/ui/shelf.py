@@ -1,0 +1,111 @@
+"""What is large and shared: made once for all readers, kept while there is room for it."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, NamedTuple, TypeVar
+from weakref import WeakValueDictionary
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Use(NamedTuple):
+    """How a shelf has served since it was set up."""
+
+    n_kept: int
+    n_bytes: int
+    n_asked: int
+    n_made: int
+
+    @property
+    def hit_rate(self) -> float:
+        """The share of requests for which nothing had to be made."""
+        return 1 - self.n_made / self.n_asked if self.n_asked else 0.0
+
+
+class Recent(Generic[K, V]):
+    """References to the values used last: `n_at_least`, and more within so many bytes."""
+
+    def __init__(self, most_bytes: int, *, n_at_least: int = 0):
+        self.most_bytes, self.n_at_least, self.n_bytes = most_bytes, n_at_least, 0
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def use(self, key: K, value: V, bytes_of: Callable[[V], int]) -> None:
+        """Keep a value as the newest, and let go of the oldest where there is no room for them."""
+        with self._lock:
+            if key in self._kept and self._kept[key][0] is value:
+                self._kept.move_to_end(key)
+                return
+            self._drop(key)
+            n_bytes = bytes_of(value)
+            self._kept[key] = value, n_bytes
+            self.n_bytes += n_bytes
+            while self.n_bytes > self.most_bytes and len(self) > self.n_at_least:
+                self._drop(next(iter(self._kept)))
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            self._kept.clear()
+            self.n_bytes = 0
+
+    def _drop(self, key: K) -> None:
+        _value, n_bytes = self._kept.pop(key, (None, 0))
+        self.n_bytes -= n_bytes
+
+
+class Shelf(Generic[K, V]):
+    """Values that all sessions share, each made once, by whoever asks first; the others wait.
+
+    A value is found as long as anybody holds it: the shelf, which has room for `most_bytes` and
+    for the newest in any case, or a session. So what a reader looks at is not made anew because
+    others came by.
+    """
+
+    def __init__(self, make: Callable[[K], V], bytes_of: Callable[[V], int], most_bytes: int):
+        self._make, self.bytes_of = make, bytes_of
+        self._recent = Recent[K, V](most_bytes, n_at_least=1)
+        self._held: WeakValueDictionary[K, V] = WeakValueDictionary()
+        self._makers: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
+        self._lock = threading.Lock()
+        self._n_asked = self._n_made = 0
+
+    def get(self, key: K) -> V:
+        """The value of this key; where it cannot be made, whoever asks next tries again."""
+        with self._lock:
+            self._n_asked += 1
+            maker = self._makers.setdefault(key, threading.Lock())
+        found = self.find(key)
+        if found is None:
+            with maker:
+                found = self.find(key)
+                if found is None:
+                    found = self._made(key)
+        self._recent.use(key, found, self.bytes_of)
+        return found
+
+    def find(self, key: K) -> V | None:
+        """The value where somebody holds it."""
+        return self._held.get(key)
+
+    def clear(self) -> None:
+        """Forget everything, also what sessions hold."""
+        self._recent.clear()
+        self._held.clear()
+
+    @property
+    def use(self) -> Use:
+        """How it has served so far."""
+        return Use(len(self._recent), self._recent.n_bytes, self._n_asked, self._n_made)
+
+    def _made(self, key: K) -> V:
+        value = self._make(key)
+        with self._lock:
+            self._n_made += 1
+            self._held[key] = value
+        return value
