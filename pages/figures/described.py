@@ -82,10 +82,10 @@ def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:
     along, value = "yx" if _lies(trace) else "xy"
     places, found = trace.get(along), trace.get(value)
     if trace.get("mode") == "text" or _is_written_out(trace):
-        yield from _texts(trace)
+        yield from _texts(trace, layout)
         return
-    if places is None or found is None or len(found) == 0:
-        return
+    if places is None or found is None or len(found) == 0 or "base" in trace:
+        return  # a bar that hangs in the air is no amount
     axis = _axis(trace, value, layout)
     name = _name(trace, axis, _titles(layout, value), _)
     is_level = len({*places}) == 1 < len(found) and trace.get("mode") == "lines"
@@ -167,9 +167,10 @@ def _is_written_out(trace: Part) -> bool:
     return bool(trace.get("orientation") == "h" and isinstance(trace.get("text"), list))
 
 
-def _texts(trace: Part) -> Iterator[str]:
+def _texts(trace: Part, layout: Part) -> Iterator[str]:
     """What stands at the ends of horizontal bars, each after the name of its bar."""
-    pairs = zip(trace["y"], trace["text"], strict=True)
+    names = _labels(trace["y"], _axis(trace, "y", layout)) if "orientation" in trace else trace["y"]
+    pairs = zip(names, trace["text"], strict=True)
     if said := [f"{_plain(name)} {_plain(text)}" for name, text in pairs if isinstance(name, str)]:
         yield "; ".join(said)
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.described import SAID
 from pages.figures.rows import row_range, stage_rows
+from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
     PART_COLORS,
@@ -60,7 +62,7 @@ def bands(
             "ticktext": [plain(label) for label in stages["label"]],
             "showgrid": False,
         },
-        annotations=[_numbers(row, i) for i, row in enumerate(stages.itertuples())],
+        annotations=[_numbers(row, i) for i, row in enumerate(each_row(stages))],
     )
 
 
@@ -98,6 +100,7 @@ def _means(stages: pd.DataFrame, _: Translate) -> dict[str, Any]:
         "x": stages["mean"].tolist(),
         "y": list(range(len(stages))),
         "name": _("mean"),
+        "meta": {SAID: [f"{plain(row.label)} {_moments(row)}" for row in each_row(stages)]},
         "marker": {"size": 9, "color": "#ffffff", "line": {"width": 2, "color": RESIDUAL}},
         "hovertemplate": "%{x:.4f}",
     }
@@ -132,7 +135,12 @@ def _numbers(row: Any, i: int) -> dict[str, Any]:
         "xref": "paper",
         "xanchor": "right",
         "y": i - 0.36,
-        "text": f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}",
+        "text": _moments(row),
         "showarrow": False,
         "font": {"size": 11},
     }
+
+
+def _moments(row: Any) -> str:
+    """Mean and standard deviation; no minus before a nought."""
+    return f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import Picture
+from pages.figures.theme import ROOMY, Picture
 
 LEAST, TITLE = 16, 18  # pixels
 GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
@@ -27,18 +27,21 @@ def enlarged(picture: Picture) -> Picture:
     given = [trace.to_plotly_json() for trace in picture.data]
     layout = {**_unsaid_axes(given), **picture.layout.to_plotly_json()}
     if "height" in layout:
-        layout["height"] = _height(given, layout["height"])
+        layout["height"] = _height(given, layout)
     traces = [_trace(trace, layout) for trace in given]
     return Picture({"data": traces, "layout": _layout(layout)})
 
 
-def _height(traces: Sequence[dict[str, Any]], height: float) -> int:
+def _height(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> int:
     """As much higher as the texts are, as long as a panel stays on one screen.
 
-    A map may be squeezed for that: its cells are read by colour, and by the cursor.
+    A map may be squeezed for that, whose cells are read by colour and by the cursor, and so may
+    rows that have more room than they need.
     """
+    height = layout["height"]
     is_map = any(trace.get("type") == "heatmap" for trace in traces)
-    least = SQUEEZED * height if is_map else height
+    is_roomy = (layout.get("meta") or {}).get(ROOMY, False)
+    least = SQUEEZED * height if is_map or is_roomy else height
     return round(max(least, min(GROWTH * height, ONE_SCREEN)))
 
 

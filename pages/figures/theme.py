@@ -46,6 +46,7 @@ WEIGHTS = (
 HIDDEN_AXIS = {"visible": False, "fixedrange": True}
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
+ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types

@@ -122,3 +122,12 @@ def test_marks_are_said_by_their_own_names_or_by_their_rows():
     assert described(figure([rows], xaxis=seconds), _=same) == "here: softmax 2 ms."
     joins = {"type": "scatter", "mode": "lines", "x": [1, 2], "y": [3, 4], "hoverinfo": "skip"}
     assert described(figure([joins]), _=same) == ""
+
+
+def test_texts_at_the_ends_of_bars_are_said_after_the_names_of_their_rows():
+    lying = bars(x=[0.25, 0.5], y=[0, 1], orientation="h", text=["25%", "50%"])
+    assert described(figure([lying], yaxis=TOKENS), _=same) == "Vertical: token. <b> 25%; a 50%."
+
+
+def test_a_bar_that_hangs_in_the_air_is_no_amount():
+    assert described(figure([bars(base=[1, 2])], title="Band"), _=same) == "Band."

@@ -11,6 +11,8 @@ from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
 from blocks.model.kinds import NormPlacement
 from pages.figures import flow
+from pages.figures.described import described
+from pages.figures.large import LINE, enlarged
 from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, NORM, PINNED, RESIDUAL, faint
 from pages.panels.block.strip_picture import BRANCH, MOST_WIDTH, TRUNK, block_strip
 
@@ -164,11 +166,12 @@ def test_a_click_on_a_part_tells_its_stage():
         assert (x, y) == (column(part_of[stage]), (part_of[stage].y0 + part_of[stage].y1) / 2)
 
 
-def test_each_part_tells_its_label_shape_and_rms():
+def test_each_part_tells_its_label_and_rms_and_the_first_the_shape():
     table = stages()
     shown = "\n".join(visible(strip(table)))
+    assert shown.count("(1, 5, 16) · RMS") == 1
     for row in table.itertuples():
-        assert f"(1, 5, 16) · RMS {row.rms:.2f}" in shown
+        assert f"RMS {row.rms:.2f}" in shown
         assert row.part == "residual" or f"given {row.Index} &lt;b&gt;" in shown
 
 
@@ -237,3 +240,26 @@ def test_every_word_is_translated(block: dict):
     drawing = block_strip(table, selected="resid_pre", _=marked)
     values = flow.bands(table, stages(), _=marked)
     assert words_that_slipped_by(drawing) == words_that_slipped_by(values) == set()
+
+
+@every_block
+def test_no_text_of_the_back_row_covers_a_box(block: dict):
+    table = stages(**block)
+    large = enlarged(block_strip(table, selected="", _=same))
+    top, bottom = large.layout.margin.t, large.layout.margin.b
+    low, high = large.layout.yaxis.range
+    row = (large.layout.height - top - bottom) / (low - high)
+    line = LINE / row
+    for text in large.layout.annotations[len(table) :]:
+        above = {"bottom": line, "middle": line / 2}[text.yanchor]
+        for part in parts(large, table).values():
+            is_beside = text.x >= part.x1 or text.y - above >= part.y1 or text.y <= part.y0
+            assert is_beside or part.type == "circle"
+
+
+def test_the_flow_is_said_stage_by_stage():
+    table = stages()
+    assert "given 0 <b>: RMS 0.25" in described(block_strip(table, selected="", _=same), _=same)
+    said = described(flow.bands(table, None, _=same), _=same)
+    row = table.iloc[1]
+    assert f"{row['label']} {row['mean']:.2f} ± {row['std']:.2f}" in said

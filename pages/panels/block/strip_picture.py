@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.described import SAID
 from pages.figures.rows import row_range, stage_rows
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
@@ -20,7 +21,7 @@ from pages.figures.theme import (
 
 TRUNK, BETWEEN, BRANCH, ASIDE = 0.0, 0.52, 1.0, 1.93
 BOX_HALF_WIDTH, BOX_HALF_HEIGHT, SUM_HALF_WIDTH = 0.38, 0.29, 0.12
-TURN = 0.58
+TURN, GAP = 0.58, 0.05
 HALF_WIDE, MOST_WIDTH = 2.0, 14  # RMS of a wire half as wide as can be, pixels
 
 
@@ -131,18 +132,16 @@ def _text(row: Any, place: tuple[float, int]) -> dict[str, Any]:
 
 
 def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
-    """Shape and RMS of what leaves this part, beside the wire that carries it."""
+    """The RMS of what leaves this part: right of a box, above a wire there; below a sum.
+
+    The shape is written once, since it stays the same.
+    """
     x, y = place
-    text = f"{plain(row.shape)} · RMS {row.rms:.2f}"
-    return {
-        "x": x + 0.05,
-        "y": y + 0.52,
-        "yanchor": "bottom",
-        "text": text,
-        "showarrow": False,
-        "xanchor": "left",
-        "font": {"size": 10},
-    }
+    text = f"{plain(row.shape)} · RMS {row.rms:.2f}" if y == 0 else f"RMS {row.rms:.2f}"
+    at = {"x": x + BOX_HALF_WIDTH + GAP, "y": y - GAP, "yanchor": "bottom"}
+    if row.part == "residual":
+        at = {"x": x + SUM_HALF_WIDTH + GAP, "y": y + 0.34, "yanchor": "middle"}
+    return {**at, "text": text, "showarrow": False, "xanchor": "left", "font": {"size": 11}}
 
 
 def _targets(
@@ -156,6 +155,7 @@ def _targets(
         "x": [place[stage][0] for stage in stages["stage"]],
         "y": [place[stage][1] for stage in stages["stage"]],
         "customdata": [[row.stage, plain(row.label), row.rms] for row in each_row(stages)],
+        "meta": {SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in each_row(stages)]},
         "marker": {"size": 42, "symbol": "square", "opacity": 0},
         "selected": invisible,
         "unselected": invisible,
