@@ -12,7 +12,7 @@ from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.ui import cached, controls, link, panel, present, starts
+from pages.ui import cached, controls, link, panel, present, starts, weights
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
@@ -238,7 +238,25 @@ def recorded(run: Run) -> Recording:
     seen = ran(run)
     _device_line(run, seen)
     changes.note(run)
+    _lost_weights(run)
     return seen
+
+
+def _lost_weights(run: Run) -> None:
+    """Say beside the result that a change has made the weights random, and undo it on request."""
+    changed = weights.lost_to(run.config.architecture)
+    if run.weights or not changed:
+        return
+    text = _("Random weights: the trained ones do not fit the changed {names}.")
+    with st.container(horizontal=True, vertical_alignment="center", key="lost_weights"):
+        st.caption(text.format(names=enumeration(changed)), width="content")
+        st.button(
+            _("Back to the trained model"),
+            icon=":material/undo:",
+            type="tertiary",
+            on_click=weights.back_to_trained,
+            key="retrieve_weights",
+        )
 
 
 def ran(run: Run) -> Recording:

@@ -56,6 +56,14 @@ def _has_target(architecture: Architecture) -> bool:
     return architecture is Architecture.ENCODER_DECODER
 
 
+def lost_to(architecture: Architecture | None) -> list[str]:
+    """The settings that were changed so that trained weights no longer fit; none where they do."""
+    can_run = started_from().weights and fit(architecture)
+    if not can_run or link.value("weights") == "random":
+        return []
+    return sorted(link.config_changes().keys() - FREE_TO_CHANGE)
+
+
 def why_random(architecture: Architecture | None) -> str:
     """Why trained weights do not run, in the reader's language; nothing where they do."""
     start = started_from()

@@ -61,7 +61,8 @@ def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():
     before = guesses(at)
     move(at, "d_model", 128)
     assert "yours differs in d_model" in said(at)
-    press(at, "back_to_trained")
+    assert "the trained ones do not fit the changed d_model" in said(at)
+    press(at, "retrieve_weights")
     assert_works(at)
     assert guesses(at) == before
     assert settings(at) == {"preset": "sort", "text": "hello"}

@@ -102,6 +102,7 @@ def test_what_runs_is_what_the_control_shows_and_one_click_leads_back():
 def test_random_weights_that_were_asked_for_are_left_by_one_click():
     at = opened(BLOCK, preset="stories-en-zh", d_model=192, weights="random", seed=3)
     assert "random (seed 3)" in control(at, "weights").options
+    assert "do not fit" not in said(at)
     press(at, "back_to_trained")
     assert settings(at) == {"seed": "3"}
 
