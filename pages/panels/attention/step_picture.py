@@ -103,7 +103,8 @@ def side_by_side(
         colors = heat(matrix, place, _, bar=i == n - 1, most=most)
         traces.append({**colors, **numbered(matrix.values)})
         traces += cells(matrix, place, _returns(matrix, numbers), _)
-        layout |= axes(matrix, place, x=_key_names(matrix), y=_query_names(tokens, i == 0))
+        rows = _query_names(tokens, i == 0) | _row_sums(matrix)
+        layout |= axes(matrix, place, x=_key_names(matrix), y=rows)
     marks = [
         mark
         for matrix, place in zip(matrices, places, strict=True)
@@ -115,10 +116,7 @@ def side_by_side(
         height=_height(len(tokens)) + top,
         margin=(top + 26, 8),
         shapes=marks,
-        annotations=[
-            *_titles(matrices, places, top),
-            *_row_sums(matrices[-1], places[-1]),
-        ],
+        annotations=_titles(matrices, places, top),
         **layout,
     )
 
@@ -158,24 +156,13 @@ def _marks(matrix: Matrix, place: Place, chosen: Chosen) -> list[dict[str, Any]]
     return [*row, outlined(place, column, chosen.query, 1, 1, thick=True)]
 
 
-def _row_sums(matrix: Matrix, place: Place) -> list[dict[str, Any]]:
-    """What the weights of each query come to."""
+def _row_sums(matrix: Matrix) -> dict[str, Any]:
+    """What the weights of each query come to, as names of the rows at the right."""
     if not matrix.is_weights:
-        return []
-    sums = np.nansum(matrix.values, axis=1)
-    return [
-        {
-            "x": place.x[1],
-            "xref": "paper",
-            "xanchor": "left",
-            "y": row,
-            "yref": f"y{place.suffix}",
-            "text": f"Σ {total:.3f}",
-            "showarrow": False,
-            "font": {"size": 10},
-        }
-        for row, total in enumerate(sums)
-    ]
+        return {}
+    sums = [f"Σ {total:.3f}" for total in np.nansum(matrix.values, axis=1)]
+    names = {**token_ticks(sums, MOST_TOKENS), "tickfont": {"size": 10}, "automargin": False}
+    return {**names, "showticklabels": True, "side": "right"}
 
 
 def product(
