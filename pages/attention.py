@@ -24,7 +24,7 @@ from pages.panels.attention.sharing import who_shares
 from pages.panels.heads import draw_all_heads, draw_one_head
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.ui import cached, layers, link, panel, words
+from pages.ui import cached, labelled, layers, link, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
@@ -45,7 +45,7 @@ def main() -> None:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    at = shared.selection(run)
+    at = labelled.selection(run)
     head, cell = (run, at.layer, at.head), steps.chosen_cell(run)
     scaled = *head, at.token, link.value("is_scaled")
     counted = run, at.layer, contribution.counted_head(at.head), at.token

@@ -169,9 +169,13 @@ def _is_written_out(trace: Part) -> bool:
 
 def _texts(trace: Part, layout: Part) -> Iterator[str]:
     """What stands at the ends of horizontal bars, each after the name of its bar."""
-    names = _labels(trace["y"], _axis(trace, "y", layout)) if "orientation" in trace else trace["y"]
-    pairs = zip(names, trace["text"], strict=True)
-    if said := [f"{_plain(name)} {_plain(text)}" for name, text in pairs if isinstance(name, str)]:
+    rows = trace["y"]
+    if "orientation" in trace:
+        rows = _labels(rows, _axis(trace, "y", layout))
+    else:
+        rows = [_plain(row) if isinstance(row, str) else "" for row in rows]
+    pairs = zip(rows, trace["text"], strict=True)
+    if said := [f"{row} {_plain(text)}" for row, text in pairs if row]:
         yield "; ".join(said)
 
 

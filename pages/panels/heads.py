@@ -1,25 +1,173 @@
-"""One head, large; and all heads of a model, small."""
+"""The heads of a layer: all of them small, one of them large."""
 
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
 import streamlit as st
 
+from blocks.inspection import source, tiles
+from blocks.inspection.flow_facts import LayerHeads
+from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from pages.figures import heads, pattern
-from pages.figures.counting import told_apart
+from pages.figures.counting import from_one, told_apart
+from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
-from pages.ui import cached, labelled, layers, words
-from pages.ui.chart import show
-from pages.ui.explain import note
-from pages.ui.language import _
-from pages.ui.views import pin_token
+from pages.ui import cached, labelled, layers, link, terms
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, literal
+from pages.ui.said import say
+from pages.ui.views import head_choice, pin_token
+
+
+def layer_heads(run: Run, layer: int) -> LayerHeads:
+    """The measures of the heads of a layer."""
+    return LayerHeads(run, layer, cached.heads(run, layer))
+
+
+def says_heads(facts: LayerHeads) -> str:
+    """Which head is the sharpest, and what those of a trained model do."""
+    sharpest = facts.sharpest
+    text = _("The sharpest is head {head}: {entropy:.2f} bits, effectively {tokens:.1f} tokens.")
+    said = text.format(
+        head=from_one(sharpest["head"]),
+        entropy=sharpest["entropy_bits"],
+        tokens=sharpest["effective_tokens"],
+    )
+    where = ""
+    if facts.run.config.n_layers > 1:
+        where = _("Layer {layer}.").format(layer=from_one(facts.layer))
+    return " ".join(filter(None, (where, said, _roles(facts))))
+
+
+def _roles(facts: LayerHeads) -> str:
+    if not facts.run.weights:
+        text = _(
+            "The weights are random (seed {seed}), so heads differ little: training gives "
+            "them roles."
+        )
+        return text.format(seed=facts.run.seed)
+    if facts.named.empty:
+        return _("The weights are trained; here no head puts most of its weight on one position.")
+    text = _("head {head}: {name} {share:.0%}")
+    roles = "; ".join(
+        text.format(
+            head=from_one(row.head), name=terms.head_name(row.name), share=getattr(row, row.name)
+        )
+        for row in each_row(facts.named)
+    )
+    return _("The weights are trained: {roles}.").format(roles=roles)
+
+
+def says_measures(facts: LayerHeads, head: int, token: int) -> str:
+    """The measures of one head in a line."""
+    row = facts.heads.iloc[head]
+    text = _(
+        "**Head {head}** · entropy {entropy:.2f} bits · mean distance {distance:.1f} "
+        "tokens · weight on first token {first:.2f}, itself {same:.2f}, previous token "
+        "{previous:.2f} · row sums {least:.3f} to {most:.3f} · pinned: {token}"
+    )
+    return text.format(
+        head=from_one(head),
+        entropy=row["entropy_bits"],
+        distance=row["distance_tokens"],
+        first=row["first_token"],
+        same=row["same_token"],
+        previous=row["previous_token"],
+        least=row["row_sum_min"],
+        most=row["row_sum_max"],
+        token=literal(told_apart(facts.run.input.labels)[token]),
+    )
+
+
+def tiles_note(run: Run) -> str:
+    """How to read the tiles."""
+    said = [_("All heads on one scale; grey is masked. Choose a head by a click or by number.")]
+    if blind := cached.blind_queries(run):
+        text = _("Queries that cannot attend to any key: {n}; their rows are zeros.")
+        said.append(text.format(n=blind))
+    k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
+    if k > 1:
+        said.append(_("Each cell shows the largest of {k} × {k} weights.").format(k=k))
+    return " ".join(said)
+
+
+def table(facts: LayerHeads) -> pd.DataFrame:
+    """Every head with its measures."""
+    found = facts.heads
+    shown = {
+        _("head"): found["head"].map(from_one),
+        _("entropy (bits)"): found["entropy_bits"],
+        _("effective tokens"): found["effective_tokens"],
+        _("distance (tokens)"): found["distance_tokens"],
+        _("first token"): found["first_token"],
+        _("itself"): found["same_token"],
+        _("previous token"): found["previous_token"],
+        _("token after an earlier copy (induction)"): found["induction"],
+        _("row sum"): found["row_sum_min"].map("{:.3f}".format),
+        _("name"): [terms.head_name(name) for name in found["name"]],
+    }
+    return pd.DataFrame(shown).round(3)
+
+
+@section
+def heads_of_a_layer(run: Run) -> None:
+    """What the heads of one block read."""
+    _what_heads_see(run, draw_heads, open_head)
+
+
+@section
+def heads_of_all_layers(run: Run) -> None:
+    """What the heads of a whole model read."""
+    _what_heads_see(run, draw_all_heads, open_tile)
+
+
+def _what_heads_see(
+    run: Run, draw_tiles: Callable[..., Picture], on_click: Callable[[list[Any]], None]
+) -> None:
+    """All heads on one scale, and one of them large."""
+    at = labelled.selection(run)
+    code = (*source.heads_source(), head_measures.frame)
+    with explained(("heads", "attention", "masks"), code, key="heads"):
+        say(says_heads, run, at.layer, facts=layer_heads)
+    head_choice(run, at.head)
+    left, right = columns(2)
+    with left:
+        show(draw_tiles, run, *at, key="head_tiles", on_click=on_click)
+        st.caption(tiles_note(run))
+    with right:
+        one_head(run, *at)
+    found = table(layer_heads(run, at.layer))
+    st.dataframe(found, hide_index=True, key="head_table", height="content")
+
+
+def open_head(customdata: list[Any]) -> None:
+    """A tile of one layer was clicked."""
+    link.change("head", int(customdata[0]))
+
+
+def open_tile(customdata: list[Any]) -> None:
+    """A tile of the overview of all layers was clicked: heads are counted through them."""
+    layer, head = divmod(int(customdata[0]), link.config().n_heads)
+    link.change("layer", layer)
+    link.change("head", head)
+    link.redraw_everything()
 
 
 def one_head(run: Run, layer: int, head: int, token: int) -> None:
     """Its map, its measures, and the pinned token outlined."""
     shown = run, layer, head, token
     show(draw_one_head, *shown, key="head_map", on_click=pin_token)
-    if said := words.window_note(run, token):
-        note(said)
-    st.markdown(words.head_measures(*shown))
+    drawn, n = labelled.window(run, token), len(run.input.labels)
+    if drawn.stop - drawn.start < n:
+        text = _(
+            "Shown: tokens {first} to {last} of {n}, around the pinned one; pin another to move."
+        )
+        note(text.format(first=from_one(drawn.start), last=drawn.stop, n=n))
+    st.markdown(says_measures(layer_heads(run, layer), head, token))
 
 
 def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:
@@ -30,13 +178,25 @@ def draw_one_head(run: Run, layer: int, head: int, token: int) -> Picture:
     return pattern.head_map(codes, weights, labels, head=head, pinned=token, first=first, _=_)
 
 
+def draw_heads(run: Run, layer: int, head: int, token: int) -> Picture:
+    """All heads of a layer."""
+    return heads.overview(
+        cached.head_tiles(run, layer),
+        labelled.heads(run, layer),
+        columns=tiles.columns(run.config.n_heads),
+        selected=head,
+        pinned=labelled.row_share(run, token),
+        _=_,
+    )
+
+
 def draw_all_heads(run: Run, layer: int, head: int, token: int) -> Picture:
     """All heads of all layers, a row of tiles for each layer."""
     return heads.overview(
         layers.head_tiles(run),
         layers.labelled_tiles(run),
         columns=run.config.n_heads,
-        selected=layers.tile(run, layer, head),
+        selected=layer * run.config.n_heads + head,
         pinned=labelled.row_share(run, token),
         _=_,
     )

@@ -1,6 +1,7 @@
 """Frames with the reader's words in them, ready to be drawn."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -8,7 +9,7 @@ from blocks import ModelConfig
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
-from pages.figures.table_rows import Row, row_at
+from pages.figures.table_rows import Row
 from pages.ui import cached, link, terms
 from pages.ui.language import _, current_language, ngettext
 
@@ -126,6 +127,19 @@ def selected_head(run: Run) -> int:
     return min(link.value("head"), run.config.n_heads - 1)
 
 
+class Selection(NamedTuple):
+    """What is looked at: layer, head, token; all from 0."""
+
+    layer: int
+    head: int
+    token: int
+
+
+def selection(run: Run) -> Selection:
+    """The reader's choice; read at the top of each section, since a section reruns alone."""
+    return Selection(selected_layer(run), selected_head(run), pinned_token(run))
+
+
 def selected_stage(run: Run, layer: int) -> str:
     """The stage that is open: the reader's where this block has it."""
     names = list(cached.flow(run, layer)["stage"])
@@ -143,15 +157,3 @@ def window(run: Run, token: int, most: int = WINDOW) -> slice:
     n = len(run.input.labels)
     first = max(0, min(token - most // 2, n - most))
     return slice(first, min(n, first + most))
-
-
-def one_stage(run: Run, layer: int, name: str) -> pd.Series:
-    """The row of one stage."""
-    return row_at(stages(run, layer).set_index("stage"), name)
-
-
-def before_and_after(run: Run, layer: int, name: str) -> tuple[str, str]:
-    """What the two sides of a stage are called: what it reads, and itself."""
-    stage = one_stage(run, layer, name)
-    reads = stage["reads"][0] if stage["reads"] else name
-    return one_stage(run, layer, reads)["label"], stage["label"]

@@ -6,29 +6,11 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import labelled, link, panel
+from pages.ui import labelled, link
 from pages.ui.controls import slider
 from pages.ui.language import _
 
 PILLS_UP_TO = 32
-
-
-def open_stage(customdata: list[Any]) -> None:
-    """A part of the drawing was clicked: its panel opens."""
-    link.change("stage", customdata[0])
-    panel.open_panel("stage")
-
-
-def show_head(customdata: list[Any]) -> None:
-    """A tile of the overview was clicked."""
-    link.change("head", int(customdata[0]))
-
-
-def show_head_of_layer(customdata: list[Any]) -> None:
-    """A tile of the overview of all layers was clicked."""
-    layer, head = divmod(int(customdata[0]), link.config().n_heads)
-    link.change("layer", layer)
-    link.change("head", head)
 
 
 def pin_token(customdata: list[Any]) -> None:
@@ -59,22 +41,6 @@ def one_of_layers(n_layers: int, shown: int) -> None:
         )
 
 
-def stage_choice(run: Run, layer: int, shown: str) -> None:
-    """Choose a stage by keyboard, as a click on the drawing does."""
-    stages = labelled.stages(run, layer)
-    labels = dict(zip(stages["stage"], stages["label"], strict=True))
-    with st.container(key="stage"):
-        st.pills(
-            _("Stage"),
-            list(labels),
-            format_func=lambda name: labels.get(name, name),
-            required=True,
-            wrap=True,
-            label_visibility="collapsed",
-            **link.view("stage", shown, tuple(labels)),
-        )
-
-
 def head_choice(run: Run, shown: int) -> None:
     """Choose a head by keyboard, as a click on a tile does."""
     n_heads = run.config.n_heads
@@ -92,10 +58,3 @@ def head_choice(run: Run, shown: int) -> None:
             wrap=True,
             **link.view("head", shown, n_heads),
         )
-
-
-def dims_choice(run: Run) -> None:
-    """How many features of the token are drawn."""
-    most = min(128, run.config.d_model)
-    if most > 1:
-        slider("n_dims", _("Features shown"), min(link.value("n_dims"), most), most=most)

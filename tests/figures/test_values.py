@@ -7,7 +7,7 @@ import pytest
 from drawn import checked, marked, same, stages, visible, words_that_slipped_by
 
 from pages.figures.theme import ATTENTION, BEFORE, faint
-from pages.panels.block import values_picture
+from pages.panels.block import stage_picture
 
 HISTOGRAM = pd.DataFrame({"value": [-1.0, 0.0, 1.0], "share": [0.25, 0.5, 0.25]})
 FEATURES = pd.DataFrame({"dimension": [0, 1], "before": [0.5, -0.5], "after": [1.5, -1.5]})
@@ -18,12 +18,12 @@ def stage() -> pd.Series:
 
 
 def spread(_=same) -> go.Figure:
-    return checked(values_picture.spread(HISTOGRAM, stage(), _=_))
+    return checked(stage_picture.spread(HISTOGRAM, stage(), _=_))
 
 
 def before_after(_=same, token: str = "<given>") -> go.Figure:
     names = ("given 1", "given 2")
-    picture = values_picture.before_after(FEATURES, part="attention", token=token, names=names, _=_)
+    picture = stage_picture.before_after(FEATURES, part="attention", token=token, names=names, _=_)
     return checked(picture)
 
 
@@ -65,7 +65,7 @@ def test_a_token_in_a_title_is_short_text(token: str):
 def test_a_stage_without_spread_can_be_drawn():
     flat = stage().replace({stage()["std"]: 0.0})
     one = pd.DataFrame({"value": np.zeros(3), "share": [1.0, 0.0, 0.0]})
-    assert checked(values_picture.spread(one, flat, _=same)).data
+    assert checked(stage_picture.spread(one, flat, _=same)).data
 
 
 def test_every_word_is_translated():

@@ -174,7 +174,7 @@ def test_the_previous_run_stands_behind_as_a_ghost():
 def test_the_open_stage_head_and_token_are_shown():
     at = opened(stage="resid_mid", head=5, token=2, **SMALL)
     assert control(at, "stage").value == "resid_mid"
-    assert "**Head 6**" in said(at) and "pinned: `robot`" in said(at)
+    assert "**Head 6**" in said(at) and "pinned: `robot₁`" in said(at)
     assert figure(at, "head_map")["layout"]["shapes"][0]["y0"] == 1.5
 
 

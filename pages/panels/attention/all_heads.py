@@ -1,7 +1,5 @@
 """All heads of all layers: one picture, one table, one order."""
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -15,8 +13,8 @@ from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.attention.contribution import sink_facts
-from pages.panels.heads import draw_all_heads
-from pages.ui import layers, link, terms, words
+from pages.panels.heads import draw_all_heads, open_tile, tiles_note
+from pages.ui import labelled, layers, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -103,14 +101,14 @@ def table(run: Run) -> pd.DataFrame:
 @section
 def all_heads(run: Run) -> None:
     """Tiles, colours, numbers."""
-    at = shared.selection(run)
+    at = labelled.selection(run)
     values = run, at.layer, at.head
     with explained(("heads", "head_names", "induction"), (head_measures.frame,), key="all_heads"):
         say(says_heads, *values, facts=all_heads_facts)
     left, right = columns(2)
     with left:
         show(draw_all_heads, run, *at, key="all_head_tiles", on_click=open_tile)
-        note(words.overview_note(run))
+        note(tiles_note(run))
     with right:
         sort_by = link.value("sort_heads_by")
         sort_choice(sort_by)
@@ -128,11 +126,6 @@ def sort_choice(shown: str) -> None:
             format_func=lambda name: _(LABELS[name]),
             **link.view("sort_heads_by", shown, current_language()),
         )
-
-
-def open_tile(customdata: list[Any]) -> None:
-    """A tile of the overview was clicked: heads are counted through all layers."""
-    shared.open_head([*divmod(int(customdata[0]), link.config().n_heads)])
 
 
 def draw_colors(run: Run, layer: int, head: int, sort_by: str) -> Picture:

@@ -11,7 +11,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.table_rows import each_row
 from pages.panels.attention import contribution_picture, shared, sinks_picture
-from pages.ui import link
+from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
@@ -136,7 +136,7 @@ def _each(text: str, heads: pd.DataFrame) -> list[str]:
 @section
 def weight_and_contribution(run: Run) -> None:
     """The keys of the pinned token, by weight and by what they add; then the first token."""
-    at = shared.selection(run)
+    at = labelled.selection(run)
     code = (measures.contribution, measures.value_norms, measures.first_token)
     shown = run, at.layer, counted_head(at.head), at.token
     with explained(("contribution",), code, key="contribution"):

@@ -132,7 +132,7 @@ def _power(exponent: float | None) -> str:
 def how_else(run: Run) -> None:
     """One head in every way to attend, and how time and memory grow."""
     code = (attention_kinds.window, attention_kinds.strided, attention_kinds.linear)
-    layer, head, token = shared.selection(run)
+    layer, head, token = labelled.selection(run)
     shown = run, layer, head, chosen_reach(run)
     with explained(("attention_kinds",), code, key="kinds"):
         say(says_errors, *shown, facts=kinds_facts)

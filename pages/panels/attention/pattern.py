@@ -8,7 +8,7 @@ from pages.figures.counting import told_apart
 from pages.figures.theme import Picture
 from pages.panels.attention import shared
 from pages.panels.heads import one_head
-from pages.ui import link
+from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
@@ -50,7 +50,7 @@ def says_lines(facts: HeadFacts, n_lines: int) -> str:
 @section
 def lines_and_map(run: Run) -> None:
     """One head, twice."""
-    at = shared.selection(run)
+    at = labelled.selection(run)
     with explained(("attention", "masks"), source.heads_source(), key="who_reads_whom"):
         say(says_most_read, run, *at, facts=shared.head_facts)
     left, right = columns(2)

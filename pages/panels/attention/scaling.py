@@ -8,7 +8,7 @@ from blocks.inspection import scaling, source
 from blocks.inspection.scaling import ScalingFacts
 from blocks.observe.run import Run
 from pages.panels.attention import scaling_picture, shared
-from pages.ui import link
+from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -79,7 +79,7 @@ def says_random(facts: ScalingFacts) -> str:
 @section
 def why_divide(run: Run) -> None:
     """The switch, the row of the pinned token, and the curves."""
-    at = shared.selection(run)
+    at = labelled.selection(run)
     code = (*source.heads_source(), scaling.sharpness)
     with explained(("scaling",), code, key="scaling"):
         say(says_division, run, *at, facts=scaling_facts)

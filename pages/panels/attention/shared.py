@@ -1,7 +1,7 @@
 """What the panels of attention share: the head, what is looked at in it, how it is called."""
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -15,20 +15,6 @@ from pages.ui import cached, labelled, link
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 from pages.ui.views import head_choice, layer_choice
-
-
-class Selection(NamedTuple):
-    """What is looked at: layer, head, token; all from 0."""
-
-    layer: int
-    head: int
-    token: int
-
-
-def selection(run: Run) -> Selection:
-    """The reader's choice; read at the top of each section, since a section reruns alone."""
-    head, token = labelled.selected_head(run), labelled.pinned_token(run)
-    return Selection(labelled.selected_layer(run), head, token)
 
 
 @lru_cache(maxsize=2)
@@ -90,7 +76,7 @@ def says_window(facts: HeadFacts, drawn: Window) -> str:
 
 def layer_and_head(run: Run) -> None:
     """The layer and head that the whole page looks at, and a way to a telling one."""
-    at = selection(run)
+    at = labelled.selection(run)
     left, middle, right = st.columns([3, 3, 5], vertical_alignment="bottom")
     with left:
         layer_choice(run)

@@ -18,7 +18,6 @@ from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture
-from pages.panels.attention import shared
 from pages.ui import cached, labelled, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
@@ -154,7 +153,7 @@ def who_shares(run: Run) -> None:
             _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
         )
         return
-    at = shared.selection(run)
+    at = labelled.selection(run)
     with place:
         say(says_sharing, run, at.layer, facts=sharing_facts)
     show(draw_shared, run, at.layer, at.token, key="shared_maps")

@@ -12,7 +12,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.panels.attention import arithmetic, matrices, shared, step_picture, strip_picture
 from pages.panels.attention.arithmetic import number
 from pages.panels.attention.matrices import STEP_TITLES
-from pages.ui import link, present
+from pages.ui import labelled, link, present
 from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
@@ -33,7 +33,7 @@ def chosen_cell(run: Run) -> Cell:
     if step not in steps_taken(run.config):
         step = "scaled"
     if key is None:
-        key = shared.head_facts(run, *shared.selection(run)).most_read()[0][0]
+        key = shared.head_facts(run, *labelled.selection(run)).most_read()[0][0]
     return step, min(key, len(run.input.labels) - 1), link.value("feature")
 
 
@@ -120,7 +120,7 @@ def says_drawn(facts: HeadFacts) -> str:
 @section
 def steps_of_a_head(run: Run) -> None:
     """All steps small, one of them large, and one cell of it in numbers."""
-    at, cell = shared.selection(run), chosen_cell(run)
+    at, cell = labelled.selection(run), chosen_cell(run)
     facts = shared.head_facts(run, *at, *cell)
     if present.is_on():
         _on_one_screen(facts)

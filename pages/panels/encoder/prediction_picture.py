@@ -1,17 +1,15 @@
 """The likeliest tokens at one position."""
 
-import pandas as pd
-
+from blocks.inspection.flow_facts import PredictionFacts
+from pages.figures.counting import told_apart
 from pages.figures.theme import EDGE, EMBEDDING, TITLE, Picture, Translate, figure, token_label
 
 ROW, BOTTOM = 26, 44
 
 
-def bars(candidates: pd.DataFrame, *, token: str, _: Translate) -> Picture:
-    """Probability of each candidate, the likeliest on top.
-
-    `candidates`: label, probability; `token`: what the model read at this position.
-    """
+def bars(facts: PredictionFacts, *, _: Translate) -> Picture:
+    """Probability of each candidate, the likeliest on top."""
+    candidates, token = facts.candidates, told_apart(facts.run.input.labels)[facts.token]
     n = len(candidates)
     bar = {
         "type": "bar",

@@ -1,0 +1,66 @@
+"""What passes through the layers of a run: the stream of one block, or of a whole model."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from blocks.observe.run import Run
+from blocks.weights.model_file import Card
+
+
+@dataclass(frozen=True, eq=False)
+class FlowFacts:
+    """The moments of every stage that is shown, a row each, in order: stage, part, rms, …"""
+
+    run: Run
+    stages: pd.DataFrame
+
+    @property
+    def start(self) -> float:
+        """The RMS of the first stage."""
+        return float(self.stages["rms"].iloc[0])
+
+    @property
+    def first(self) -> float:
+        """The RMS after the first layer."""
+        return float(self.stages.loc[self.stages["part"] == "stream", "rms"].iloc[0])
+
+    @property
+    def end(self) -> float:
+        """The RMS of the last stage."""
+        return float(self.stages["rms"].iloc[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class LayerHeads:
+    """The measures of the heads of one layer of a run (see `blocks.observe.heads`), a row each."""
+
+    run: Run
+    layer: int
+    heads: pd.DataFrame
+
+    @property
+    def sharpest(self) -> pd.Series:
+        """The head with the least entropy."""
+        return self.heads.iloc[int(self.heads["entropy_bits"].argmin())]
+
+    @property
+    def named(self) -> pd.DataFrame:
+        """The heads that have a name."""
+        return self.heads[self.heads["name"] != ""]
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionFacts:
+    """What an encoder expects at a token: the likeliest first, with label and probability.
+
+    `written`: the likeliest of all positions as a text; `hidden`: the word behind `[MASK]`, where
+    one is hidden; `card`: of the model that was trained, None where weights are random.
+    """
+
+    run: Run
+    token: int
+    candidates: pd.DataFrame
+    written: str
+    hidden: str
+    card: Card | None

@@ -1,0 +1,110 @@
+"""What flows through a block: the block drawn, and what its values look like beside it."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import source
+from blocks.inspection.flow_facts import FlowFacts
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.observe import flow as flow_measures
+from blocks.observe.run import Run
+from pages.figures import flow
+from pages.figures.theme import Picture
+from pages.panels.block import strip_picture
+from pages.ui import cached, labelled, link, panel
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained
+from pages.ui.frame import section
+from pages.ui.history import run_before
+from pages.ui.language import _
+from pages.ui.said import say
+
+
+def flow_facts(run: Run, layer: int) -> FlowFacts:
+    """Every stage of a layer, with what it is called."""
+    return FlowFacts(run, labelled.stages(run, layer))
+
+
+def says_flow(facts: FlowFacts) -> str:
+    """What the stream does in this run, and why."""
+    text = _("In this run the stream enters with RMS {start:.2f} and leaves with {end:.2f}.")
+    return f"{text.format(start=facts.start, end=facts.end)} {_reason(facts.run)}"
+
+
+def _reason(run: Run) -> str:
+    norm = run.config.norm
+    if not norm.residual:
+        return _("Without the residual connection only each part's output is passed on.")
+    if norm.norm_kind is NormKind.NONE:
+        return _("Without a norm nothing brings the stream back to a common scale.")
+    if norm.norm_kind is NormKind.BATCH_NORM and not run.training:
+        return _(
+            "In evaluation mode BatchNorm uses running statistics, which are still mean "
+            "0 and variance 1 in an untrained model: it changes next to nothing. Switch "
+            "training mode on."
+        )
+    match norm.norm_placement:
+        case NormPlacement.PRE:
+            return _("The norms are on the branch: nothing rescales the stream itself.")
+        case NormPlacement.POST:
+            return _("The norms are on the trunk: the stream is rescaled after every addition.")
+        case NormPlacement.SANDWICH:
+            return _(
+                "Each branch output is normalized before it is added: all have about the same size."
+            )
+        case NormPlacement.PARALLEL:
+            return _(
+                "Attention and feed-forward read the same normalized input, and their "
+                "outputs are added at once."
+            )
+
+
+def table(stages: pd.DataFrame) -> pd.DataFrame:
+    """Every stage with its moments."""
+    found = {
+        _("stage"): stages["label"],
+        _("mean"): stages["mean"],
+        _("std"): stages["std"],
+        _("min"): stages["min"],
+        _("max"): stages["max"],
+        "RMS": stages["rms"],
+        _("beyond 3 std"): stages["outlier_share"].map("{:.2%}".format),
+    }
+    return pd.DataFrame(found).round(4)
+
+
+@section
+def what_flows(run: Run) -> None:
+    """The sentence, both pictures on the same rows, and the table."""
+    layer = labelled.selected_layer(run)
+    code = (*source.layer_source(run.config), flow_measures.moments)
+    with explained(("block", "flow", "residual"), code, key="flow"):
+        say(says_flow, run, layer, facts=flow_facts)
+    left, right = columns([5, 7])
+    with left:
+        stage = labelled.selected_stage(run, layer)
+        show(draw_strip, run, layer, stage, key="strip", on_click=open_stage)
+    with right:
+        show(draw_bands, run, layer, run_before(run), key="bands")
+    found = table(labelled.stages(run, layer))
+    st.dataframe(found, hide_index=True, key="flow_table", height="content")
+
+
+def open_stage(customdata: list[Any]) -> None:
+    """A part of the drawing was clicked: its panel opens."""
+    link.change("stage", customdata[0])
+    panel.open_panel("stage")
+
+
+def draw_strip(run: Run, layer: int, stage: str) -> Picture:
+    """The block, as it ran."""
+    return strip_picture.block_strip(labelled.stages(run, layer), selected=stage, _=_)
+
+
+def draw_bands(run: Run, layer: int, before: Run | None) -> Picture:
+    """The values at each stage, and the ghost of the setting before."""
+    is_comparable = before is not None and layer < before.config.n_layers
+    ghost = cached.flow(before, layer) if is_comparable else None
+    return flow.bands(labelled.stages(run, layer), ghost, _=_)

@@ -1,0 +1,67 @@
+"""What each layer does: the stream after the embedding and after every layer."""
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import source
+from blocks.inspection.flow_facts import FlowFacts
+from blocks.observe import flow as flow_measures
+from blocks.observe.run import Run
+from pages.figures import flow
+from pages.figures.theme import Picture
+from pages.ui import layers
+from pages.ui.chart import columns, show
+from pages.ui.explain import explained
+from pages.ui.frame import section
+from pages.ui.history import run_before
+from pages.ui.language import _
+from pages.ui.said import say
+
+
+def layer_facts(run: Run) -> FlowFacts:
+    """The stream after each layer, with what it is called."""
+    return FlowFacts(run, layers.flow(run))
+
+
+def says_growth(facts: FlowFacts) -> str:
+    """How the stream grows from layer to layer."""
+    text = _(
+        "RMS {start:.2f} after the embedding, {first:.2f} after layer 1, {last:.2f} at the end."
+    )
+    said = text.format(start=facts.start, first=facts.first, last=facts.end)
+    if facts.run.config.norm.norm_placement == "post":
+        return f"{said} " + _("Post-norm brings every layer back to the same scale.")
+    return f"{said} " + _("Every layer adds to the residual stream; see whether one adds most.")
+
+
+def table(stream: pd.DataFrame) -> pd.DataFrame:
+    """The stream after every layer, with the length of a token's vector."""
+    found = {
+        _("after"): stream["label"],
+        _("mean"): stream["mean"],
+        _("std"): stream["std"],
+        _("min"): stream["min"],
+        _("max"): stream["max"],
+        _("token norm (RMS · √d_model)"): stream["token_norm"],
+    }
+    return pd.DataFrame(found).round(4)
+
+
+@section
+def what_passes(run: Run) -> None:
+    """The sentence, the picture and the table."""
+    code = (*source.layer_source(run.config), flow_measures.moments)
+    with explained(("flow", "block", "residual"), code, key="layers"):
+        say(says_growth, run, facts=layer_facts)
+    left, right = columns([6, 5])
+    with left:
+        show(draw_layers, run, run_before(run), key="layer_bands")
+    with right:
+        found = table(layers.flow(run))
+        st.dataframe(found, hide_index=True, key="layer_table", height="content")
+
+
+def draw_layers(run: Run, before: Run | None) -> Picture:
+    """The stream after every layer, and the ghost of the setting before."""
+    ghost = layers.ghost(before, run)
+    return flow.bands(layers.flow(run), ghost, title=_("The residual stream after each layer"), _=_)

@@ -1,0 +1,108 @@
+"""What the panels of a block and of an encoder say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks import ModelConfig
+from blocks.inspection.flow_facts import FlowFacts, LayerHeads, PredictionFacts
+from blocks.model.masks import MaskConfig
+from blocks.observe.run import Input, Run
+from blocks.weights.model_file import Card
+from pages.panels import heads
+from pages.panels.block import flow
+from pages.panels.encoder import layers, prediction
+
+CONFIG = ModelConfig.from_flat({"d_model": 8, "n_heads": 2, "n_layers": 2})
+RUN = Run(config=CONFIG, input=Input(tokens=("an", "owl", "an")), mask=MaskConfig(), seed=3)
+STAGES = pd.DataFrame({"rms": [0.5, 1.0, 2.0], "part": ["embedding", "stream", "norm"]})
+
+
+def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
+    return in_both(monkeypatch, says, *facts)["en"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "on the branch"),
+        ({"norm_placement": "post"}, "on the trunk"),
+        ({"norm_placement": "sandwich"}, "before it is added"),
+        ({"norm_placement": "parallel"}, "added at once"),
+        ({"residual": False}, "Without the residual"),
+        ({"norm_kind": "none"}, "Without a norm"),
+        ({"norm_kind": "batchnorm"}, "running statistics"),
+    ],
+)
+def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
+    facts = FlowFacts(replace(RUN, config=CONFIG.replace(**changes)), STAGES)
+    both = in_both(monkeypatch, flow.says_flow, facts)
+    assert "enters with RMS 0.50 and leaves with 2.00" in both["en"] and said in both["en"]
+    assert "2.00" in both["zh"] and "Without" not in both["zh"]
+
+
+def test_how_the_stream_grows(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, layers.says_growth, FlowFacts(RUN, STAGES))
+    assert "RMS 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. Every layer" in said
+    post = replace(RUN, config=CONFIG.replace(norm_placement="post"))
+    assert "same scale" in in_english(monkeypatch, layers.says_growth, FlowFacts(post, STAGES))
+
+
+HEADS = pd.DataFrame(
+    {
+        "head": [0, 1],
+        "entropy_bits": [2.0, 0.5],
+        "effective_tokens": [4.0, 1.4],
+        "name": ["", "induction"],
+        "induction": [0.1, 0.875],
+    }
+)
+
+
+def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, heads.says_heads, LayerHeads(RUN, 1, HEADS))
+    assert said.startswith("Layer 2. The sharpest is head 2: 0.50 bits, effectively 1.4 tokens.")
+    assert "seed 3" in said
+    trained = replace(RUN, weights="x")
+    said = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS))
+    assert said.endswith("The weights are trained: head 2: induction 88%.")
+    nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
+    assert "no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
+
+
+def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):
+    measures = ("distance_tokens", "first_token", "same_token", "previous_token")
+    found = HEADS.assign(**dict.fromkeys(measures, 0.25), row_sum_min=1.0, row_sum_max=1.0)
+    said = in_english(monkeypatch, heads.says_measures, LayerHeads(RUN, 0, found), 1, 2)
+    assert said.startswith("**Head 2** · entropy 0.50 bits")
+    assert said.endswith("row sums 1.000 to 1.000 · pinned: `an₂`")
+
+
+def test_what_an_encoder_expects(monkeypatch: pytest.MonkeyPatch):
+    candidates = pd.DataFrame({"label": ["cat"], "probability": [0.75]})
+    random = PredictionFacts(RUN, 1, candidates, "a cat sat", "", None)
+    said = in_both(monkeypatch, prediction.says_prediction, random)
+    assert said["en"] == (
+        "At position 2 the model predicts `cat` (75%). The weights are random (seed 3): these "
+        "predictions mean nothing yet."
+    )
+    assert "`cat`" in said["zh"]
+    card = Card(
+        task="sort",
+        recipe={},
+        seed=5,
+        n_steps=100,
+        seconds=1.0,
+        held_out_loss=None,
+        score=0.875,
+        score_name="accuracy",
+    )
+    trained = replace(random, hidden="owl", card=card)
+    said = in_english(monkeypatch, prediction.says_prediction, trained)
+    assert "masked word is `owl`. Taken together it would write `a cat sat`." in said
+    assert said.endswith("on unseen data: 87.5%.")
+    unscored = replace(trained, card=replace(card, score=None))
+    said = in_english(monkeypatch, prediction.says_prediction, unscored)
+    assert "unseen" not in said
