@@ -298,9 +298,7 @@ def _which_head(run: Run, which: Head) -> None:
             st.caption(_("Layer") + " 1")
         else:
             one_of_layers(n_layers, which.layer)
-    with right, st.container(gap="xxsmall"):
-        if run.config.n_heads > 1:
-            st.caption(_("Head"))
+    with right:
         head_choice(run, which.head)
 
 
