@@ -6,8 +6,8 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.masks import shared
-from pages.panels.masks.edges import another_sequence, draw_blind, nothing_to_see
+from pages.panels.masks import plan, shared
+from pages.panels.masks.edges import another_sequence, blind_facts, draw_blind, nothing_to_see
 from pages.panels.masks.leaks import does_it_hold, draw_gradient, draw_moved
 from pages.panels.masks.peeking import what_if_it_could_peek
 from pages.panels.masks.steps import draw_mask, draw_pattern, draw_scores, what_the_mask_does
@@ -38,19 +38,18 @@ def looked_at(run: Run) -> tuple[int, int, int]:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    layer, head, token = looked_at(run)
-    query, _is_real = shared.blind_query(run, token)
+    layer, _head, token = shown = looked_at(run)
     tables, figures = {"heads": cached.heads(run, layer)}, []
-    if found := shared.found_so_far(run):
-        tables["leaks"] = shared.frame(found)
-        figures.append(drawn(draw_moved, found, token))
-        if found.followed:
-            figures.append(drawn(draw_gradient, found, token))
+    if done := plan.found_so_far(run):
+        tables["leaks"] = plan.leak_facts(done).table
+        figures.append(drawn(draw_moved, done, token))
+        if done.followed:
+            figures.append(drawn(draw_gradient, done, token))
     figures += [
         drawn(draw_mask, run, token),
-        drawn(draw_scores, run, layer, head, token),
-        drawn(draw_pattern, run, layer, head, token),
-        drawn(draw_blind, run, layer, head, query),
+        drawn(draw_scores, run, *shown, facts=shared.step_facts),
+        drawn(draw_pattern, run, *shown, facts=shared.step_facts),
+        drawn(draw_blind, run, *shown, facts=blind_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption(run))
 

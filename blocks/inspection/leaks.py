@@ -8,8 +8,10 @@ output must be the same to the last bit, and the gradient must be exactly 0.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -72,6 +74,122 @@ class Verdict:
     def is_clean(self) -> bool:
         """Every forbidden cell is exactly 0, and there is one."""
         return self.n_forbidden > 0 and not self.n_leaking and not self.n_unknown
+
+
+@dataclass(frozen=True, eq=False)
+class LeakFacts:
+    """What a leak test has found as far as it has gone.
+
+    `forbidden`: the cells that must be exactly 0 through all layers, (output, token); `n_closed`:
+    the cells that the mask closes in one layer; `moved`: (output, one of the `tokens` that were
+    changed); `gradient`: (one of the `outputs` that were followed back, token), None before the
+    first; `mixing`: by how much one sequence of a batch moves when another one changes.
+    """
+
+    test: LeakTest
+    forbidden: NDArray[np.bool_]
+    n_closed: int
+    tokens: tuple[int, ...]
+    outputs: tuple[int, ...]
+    moved: NDArray[np.float64]
+    gradient: NDArray[np.float64] | None
+    mixing: float
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The tokens of the run."""
+        return self.test.run.input.labels
+
+    @property
+    def n_forbidden(self) -> int:
+        """How many cells must be exactly 0, tested or not."""
+        return int(self.forbidden.sum())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every token was changed and every output followed."""
+        return len(self.tokens) == len(self.labels) == len(self.outputs)
+
+    @property
+    def forbidden_when_changed(self) -> NDArray[np.bool_]:
+        """The cells of `moved` that must be 0."""
+        return self.forbidden[:, list(self.tokens)]
+
+    @property
+    def forbidden_when_followed(self) -> NDArray[np.bool_]:
+        """The cells of `gradient` that must be 0."""
+        return self.forbidden[list(self.outputs), :]
+
+    @cached_property
+    def by_change(self) -> Verdict:
+        """What the changes say."""
+        cells, outputs = self.forbidden_when_changed, range(len(self.forbidden))
+        return verdict(self.moved, cells, outputs, self.tokens)
+
+    @cached_property
+    def by_gradient(self) -> Verdict | None:
+        """What the gradients say."""
+        if self.gradient is None:
+            return None
+        cells = self.forbidden_when_followed
+        return verdict(self.gradient, cells, self.outputs, range(cells.shape[1]))
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Both, or the first where nothing was followed yet."""
+        return (self.by_change,) if self.by_gradient is None else (self.by_change, self.by_gradient)
+
+    @property
+    def leak(self) -> Verdict | None:
+        """The verdict that has found a leak; that of the changes where both have."""
+        return next((each for each in self.verdicts if each.n_leaking), None)
+
+    @property
+    def n_unknown(self) -> int:
+        """Forbidden cells that are not a number."""
+        return sum(each.n_unknown for each in self.verdicts)
+
+    @property
+    def is_clean(self) -> bool | None:
+        """Whether nothing leaks; None where the test cannot say."""
+        if self.leak is not None:
+            return False
+        return True if all(each.is_clean for each in self.verdicts) else None
+
+    @property
+    def n_allowed(self) -> int:
+        """Cells of `moved` that may change."""
+        return int((~self.forbidden_when_changed).sum())
+
+    @property
+    def n_moving(self) -> int:
+        """How many of them do."""
+        return int((self._allowed_changes > 0).sum())
+
+    @property
+    def most_moved(self) -> float:
+        """By how much they change, at the most."""
+        return float(self._allowed_changes.max(initial=0.0))
+
+    @property
+    def _allowed_changes(self) -> NDArray[np.float64]:
+        return self.moved[~self.forbidden_when_changed & np.isfinite(self.moved)]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a pair of output and changed token: is_forbidden, moved, and gradient."""
+        rows = [
+            (output, self.tokens[column], bool(self.forbidden[output, self.tokens[column]]), x)
+            for (output, column), x in np.ndenumerate(self.moved)
+        ]
+        table = pd.DataFrame(rows, columns=["output", "token", "is_forbidden", "moved"])
+        if self.gradient is None:
+            return table
+        slopes = [
+            (self.outputs[row], token, x) for (row, token), x in np.ndenumerate(self.gradient)
+        ]
+        gradient = pd.DataFrame(slopes, columns=["output", "token", "gradient"])
+        return table.merge(gradient, how="left", on=["output", "token"])
 
 
 def reachable(mask: Tensor, config: ModelConfig) -> Tensor:

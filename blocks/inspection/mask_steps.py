@@ -1,6 +1,7 @@
 """What a mask does to one head: the cells it allows, the scores before it, the pattern after it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from blocks.observe.run import Input, Run
 
 Cells = NDArray[np.bool_]
 Numbers = NDArray[np.float32]
+EVEN = 1e-3
 
 
 class Layer(NamedTuple):
@@ -47,6 +49,133 @@ class Layer(NamedTuple):
         """The weights of a query if it saw no key, by each treatment: (treatment, key)."""
         rows = [treated(self.scores[head, query], treatment) for treatment in Treatment]
         return torch.stack(rows).double().cpu().numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class StepFacts:
+    """What a mask does to one head, (query, key) each; `query`: the one that is looked at.
+
+    `is_open`: where a query may see a key; `scores` before the mask, `pattern` after it.
+    """
+
+    labels: tuple[str, ...]
+    layer: int
+    head: int
+    query: int
+    is_open: Cells
+    scores: Numbers
+    pattern: Numbers
+
+    @property
+    def n_open(self) -> int:
+        """How many keys the query may see."""
+        return int(self.is_open[self.query].sum())
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether all scores of the query are numbers."""
+        return bool(np.isfinite(self.scores[self.query]).all())
+
+    @property
+    def best_key(self) -> int:
+        """The key with the largest weight of the query."""
+        return int(self.pattern[self.query].argmax())
+
+    @property
+    def best_weight(self) -> float:
+        """Its weight."""
+        return float(self.pattern[self.query, self.best_key])
+
+    @cached_property
+    def taken(self) -> NDArray[np.float64] | None:
+        """What forbidden keys would take of each query's weight without the mask.
+
+        None where nothing is forbidden, or scores are not numbers.
+        """
+        if self.is_open.all() or not np.isfinite(self.scores).all():
+            return None
+        scores = self.scores.astype(np.float64)
+        rows = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share: NDArray[np.float64] = np.where(self.is_open, 0, rows).sum(axis=1) / rows.sum(axis=1)
+        return share
+
+    @property
+    def worst_query(self) -> int | None:
+        """The query from which forbidden keys would take the most."""
+        return None if self.taken is None else int(self.taken.argmax())
+
+    @property
+    def most_taken(self) -> float:
+        """What they would take from it."""
+        return 0.0 if self.taken is None else float(self.taken.max())
+
+    @property
+    def mean_taken(self) -> float:
+        """What they would take of the whole head's weight."""
+        return 0.0 if self.taken is None else float(self.taken.mean())
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers, as faulty code may not give."""
+        return bool(np.isfinite(self.pattern).all())
+
+    @property
+    def row_sums(self) -> tuple[float, float]:
+        """The least and the largest sum of a query's weights; 1 where all is well."""
+        sums = self.pattern.sum(axis=1)
+        return float(sums.min()), float(sums.max())
+
+    @property
+    def forbidden_share(self) -> float:
+        """The share of all weight that lies on forbidden cells, as faulty code may have it."""
+        total = max(float(self.pattern.sum()), 1e-30)
+        return float(self.pattern[~self.is_open].sum()) / total
+
+
+@dataclass(frozen=True, eq=False)
+class BlindFacts:
+    """A query whose every key is forbidden, by each treatment: (treatment, key), NaN as they are.
+
+    `is_real`: whether the run has such a query; `n_spoiled`: how many outputs are NaN if it is.
+    """
+
+    labels: tuple[str, ...]
+    layer: int
+    head: int
+    query: int
+    is_real: bool
+    dtype: str
+    weights: NDArray[np.float64]
+    n_spoiled: int
+
+    @property
+    def by_1e9(self) -> NDArray[np.float64]:
+        """The row where −10⁹ is added."""
+        row: NDArray[np.float64] = self.weights[list(Treatment).index(Treatment.MINUS_1E9)]
+        return row
+
+    @property
+    def overflows(self) -> bool:
+        """Whether −10⁹ is beyond the number format."""
+        return not np.isfinite(self.by_1e9).all()
+
+    @property
+    def is_even(self) -> bool:
+        """Whether adding −10⁹ wipes out the scores, so that all keys get the same weight."""
+        return bool(np.ptp(self.by_1e9) < EVEN / len(self.by_1e9))
+
+    @property
+    def mean_weight(self) -> float:
+        """What each key then gets."""
+        return float(self.by_1e9.mean())
+
+
+def blind_query(is_open: Cells, pinned: int) -> tuple[int, bool]:
+    """A query that may see no key, and whether there is one: else the pinned one is taken."""
+    blind = np.flatnonzero(~is_open.any(axis=1))
+    if not len(blind):
+        return pinned, False
+    return (pinned if pinned in blind else int(blind[0])), True
 
 
 class Lead(NamedTuple):
@@ -67,6 +196,26 @@ class Cross(NamedTuple):
     open: Cells
     scores: Numbers
     pattern: Numbers
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries ask."""
+        return len(self.open)
+
+    @property
+    def n_keys(self) -> int:
+        """How many keys there are, padding included."""
+        return self.open.shape[1]
+
+    @property
+    def n_tokens(self) -> int:
+        """How many of them may be read."""
+        return int(self.open[0].sum())
+
+    @property
+    def n_padding(self) -> int:
+        """How many are padding."""
+        return self.n_keys - self.n_tokens
 
 
 def layer_steps(
@@ -105,6 +254,11 @@ def open_cells(run: Run) -> Cells:
 def of_kind(run: Run, kind: MaskKind) -> Run:
     """Replace the mask of a run."""
     return replace(run, mask=replace(run.mask, mask_kind=kind))
+
+
+def n_open_by_kind(run: Run) -> dict[MaskKind, int]:
+    """How many cells the mask of every kind allows for the input of this run."""
+    return {kind: int(open_mask(of_kind(run, kind)).sum()) for kind in MaskKind}
 
 
 def kinds_side_by_side(run: Run, columns: int) -> NDArray[np.uint8]:

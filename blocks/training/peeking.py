@@ -7,9 +7,11 @@ there to copy where the model writes. Weights, batches and recipe are the same.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from statistics import fmean
 from typing import cast
 
+import pandas as pd
 import torch
 from torch.nn import functional as F  # noqa: N812
 
@@ -52,13 +54,20 @@ PROMPTS = {Language.ENGLISH: " Once there was a", Language.CHINESE: "从前，"}
 
 @dataclass(frozen=True)
 class Peeking:
-    """Both trainings after equally many updates, the last few training losses as their mean."""
+    """Both trainings after equally many updates, the last few training losses as their mean.
+
+    `curves`: model, update (from 1), loss in training; `writing`: model, update, loss where no
+    later token is there, at each look; `guess`: the loss of guessing. All in nats.
+    """
 
     n_updates: int
     masked_loss: float
     peeking_loss: float
     masked: Look
     peeking: Look
+    curves: pd.DataFrame
+    writing: pd.DataFrame
+    guess: float
 
     @property
     def is_cheating(self) -> bool:
@@ -97,8 +106,14 @@ def measured_seconds(spec: TrainingSpec) -> float:
     return spec.recipe.n_steps * update + n_looks * (time.perf_counter() - began)
 
 
-def compared(masked: Learned, peeking: Learned) -> Peeking:
+def compared(masked: Learned, peeking: Learned, vocab_size: int) -> Peeking:
     """What one says about the other."""
+    both = {"masked": masked, "peeking": peeking}
+    curves = [
+        pd.DataFrame({"model": name, "update": range(1, len(each.losses) + 1), "loss": each.losses})
+        for name, each in both.items()
+    ]
+    looks = [(name, look.step, look.loss) for name, each in both.items() for look in each.looks]
     n = min(len(masked.losses), len(peeking.losses))
     return Peeking(
         n_updates=n,
@@ -106,6 +121,9 @@ def compared(masked: Learned, peeking: Learned) -> Peeking:
         peeking_loss=fmean(peeking.losses[max(0, n - N_LAST) : n]),
         masked=_latest(masked.looks, n),
         peeking=_latest(peeking.looks, n),
+        curves=pd.concat(curves),
+        writing=pd.DataFrame(looks, columns=["model", "update", "loss"]),
+        guess=log(vocab_size),
     )
 
 

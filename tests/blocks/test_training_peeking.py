@@ -110,11 +110,11 @@ def test_what_one_says_about_the_other():
         looks = tuple(Look(step, writes, 0.5, "") for step in (0, 20))
         return Learned(losses, looks)
 
-    found = compared(went(3, 2, 1, writes=1), went(3, 0, writes=2))
+    found = compared(went(3, 2, 1, writes=1), went(3, 0, writes=2), 26)
     assert found.n_updates == 2 and found.masked_loss == 2.5 and found.peeking_loss == 1.5
     assert found.masked.step == 0 and not found.is_cheating
-    assert compared(went(1, writes=1), went(0.1, writes=2)).is_cheating
-    assert not compared(went(1, writes=2), went(0.1, writes=1)).is_cheating
+    assert compared(went(1, writes=1), went(0.1, writes=2), 26).is_cheating
+    assert not compared(went(1, writes=2), went(0.1, writes=1), 26).is_cheating
 
 
 @pytest.mark.parametrize("language", PROMPTS)
@@ -122,7 +122,7 @@ def test_recorded_runs_are_of_today_and_say_why_the_mask_exists(language: Langua
     both = [recorded(peeking_spec(language, sees_ahead=each)) for each in (False, True)]
     assert all(len(each.losses) == N_UPDATES for each in both)
     assert [look.step for look in both[0].looks] == [*range(0, N_UPDATES + 1, LOOK_EVERY)]
-    found = compared(*both)
+    found = compared(*both, 26)
     assert found.is_cheating and found.masked.grammatical > found.peeking.grammatical + 0.5
     assert {each.looks[-1].text[:3] for each in both} == {PROMPTS[language].strip()[:3]}
 

@@ -3,6 +3,8 @@
 import pandas as pd
 from drawn import checked, marked, words_that_slipped_by
 
+from blocks.training.peeking import Peeking
+from blocks.training.recorded import Look
 from pages.panels.masks.peeking_picture import COLORS, losses
 
 CURVES = pd.DataFrame(
@@ -13,7 +15,9 @@ NAMES = {"masked": "given1", "peeking": "given2"}
 
 
 def picture():
-    return losses(CURVES, WRITING, NAMES, n_updates=120, guess=6.9, _=marked)
+    look = Look(0, 6.9, 0.0, "given")
+    facts = Peeking(2, 3.0, 0.5, look, look, CURVES, WRITING, guess=6.9)
+    return losses(facts, NAMES, _=marked)
 
 
 def test_two_curves_a_model_in_its_colour():

@@ -1,23 +1,20 @@
 """Two edges of masking: a query that may see no key, and keys of another, padded sequence."""
 
-from collections.abc import Hashable
 from functools import lru_cache
 
-import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from blocks.inspection import blind_rows
-from blocks.inspection import mask_steps as steps_measures
+from blocks.inspection import mask_steps as measures
 from blocks.inspection.blind_rows import Treatment, spread_of_nan
+from blocks.inspection.mask_steps import BlindFacts, Cross
 from blocks.model import masks as mask_rules
 from blocks.model.attention import attention_pattern
-from blocks.model.faults import N_
 from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from pages.figures import mask_steps
 from pages.figures.counting import from_one
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, Translate, token_label
 from pages.panels.masks import shared
 from pages.ui import cached, link
 from pages.ui.chart import show
@@ -25,74 +22,69 @@ from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
-
-
-@lru_cache(maxsize=32)
-def measured_blind_rows(run: Run, layer: int, head: int, query: int) -> NDArray[np.float64]:
-    """Its weights by each treatment, NaN as they are: (treatment, key)."""
-    return shared.layer_steps(run, layer).without_a_key(head, query)
-
-
-@lru_cache(maxsize=32)
-def spoiled_outputs(run: Run, layer: int, head: int, query: int) -> int:
-    """How many outputs are no number if one row of this head is none."""
-    with cached.turn(run.device):
-        model = cached.model(run)
-        return spread_of_nan(run, model, layer=layer, head=head, query=query)
-
-
-cross = lru_cache(maxsize=32)(steps_measures.cross)
-
+from pages.ui.said import say
 
 LONGEST_LABEL = 24
 
 
-TREATMENTS = {
-    Treatment.ZEROS: N_("zeros (here)"),
-    Treatment.MINUS_1E9: N_("−10⁹ added"),
-    Treatment.LEAST: N_("filled with the smallest number"),
-    Treatment.MINUS_INFINITY: N_("−∞ added"),
-}
+@lru_cache(maxsize=32)
+def blind_facts(run: Run, layer: int, head: int, token: int) -> BlindFacts:
+    """A query that may see no key, or the pinned one if it saw none."""
+    query, is_real = measures.blind_query(shared.open_cells(run), token)
+    weights = shared.layer_steps(run, layer).without_a_key(head, query)
+    model = cached.model(run)
+    with cached.turn(run.device):
+        n_spoiled = spread_of_nan(run, model, layer=layer, head=head, query=query)
+    where = {"layer": layer, "head": head, "query": query}
+    return BlindFacts(
+        run.input.labels,
+        **where,
+        is_real=is_real,
+        dtype=run.dtype,
+        weights=weights,
+        n_spoiled=n_spoiled,
+    )
 
 
-def blind_sentence(run: Run, layer: int, head: int, query: int, is_real: bool) -> str:
+@lru_cache(maxsize=32)
+def cross(run: Run, n_tokens: int, n_padding: int) -> Cross:
+    """One head of random queries and keys; as many queries as the run has tokens."""
+    n_queries = len(run.input.labels)
+    return measures.cross(n_queries, run.config.d_head, n_tokens, n_padding, run.seed)
+
+
+def says_blind(facts: BlindFacts) -> str:
     """What becomes of a query that may see no key."""
-    if is_real:
+    text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
+    if facts.is_real:
         text = _("Query {query} cannot attend to any key in this run.")
-    else:
-        text = _("Every query can attend to some key in this run. Suppose query {query} could not.")
-    spoiled = spoiled_outputs(run, layer, head, query)
     rest = _(
         "A row of −∞ gives 0/0 = NaN; from this row of head {head} in layer {layer} NaN "
         "spreads to {n} of {all} outputs, since 0 × NaN is NaN: a mask in a later layer "
         "does not stop it."
     )
-    rest = rest.format(
-        head=from_one(head), layer=from_one(layer), n=spoiled, all=len(run.input.labels)
-    )
-    return (
-        f"{text.format(query=shared.token(run, query))} {_by_1e9(run, layer, head, query)} {rest}"
-    )
+    where = {"head": from_one(facts.head), "layer": from_one(facts.layer)}
+    said = text.format(query=shared.token(facts.labels, facts.query))
+    rest = rest.format(n=facts.n_spoiled, all=len(facts.labels), **where)
+    return f"{said} {_by_1e9(facts)} {rest}"
 
 
-def _by_1e9(run: Run, layer: int, head: int, query: int) -> str:
-    row = measured_blind_rows(run, layer, head, query)[list(Treatment).index(Treatment.MINUS_1E9)]
-    if not np.isfinite(row).all():
-        return _("In {dtype} −10⁹ is out of range and becomes −∞.").format(dtype=run.dtype)
-    if np.ptp(row) < 1e-3 / len(row):
+def _by_1e9(facts: BlindFacts) -> str:
+    text = _(
+        "Adding −10⁹ to all scores changes nothing in {dtype}: the row attends to all {n} "
+        "keys as if there were no mask."
+    )
+    if facts.overflows:
+        text = _("In {dtype} −10⁹ is out of range and becomes −∞.")
+    elif facts.is_even:
         text = _(
             "Adding −10⁹ wipes out the scores in {dtype}: all {n} keys get {weight:.4f} "
             "each, padding and later tokens included."
         )
-    else:
-        text = _(
-            "Adding −10⁹ to all scores changes nothing in {dtype}: the row attends to all {n} "
-            "keys as if there were no mask."
-        )
-    return text.format(dtype=run.dtype, n=len(row), weight=float(row.mean()))
+    return text.format(dtype=facts.dtype, n=len(facts.labels), weight=facts.mean_weight)
 
 
-def cross_sentence(n_queries: int, n_tokens: int, n_padding: int, seed: int) -> str:
+def says_cross(facts: Cross, seed: int) -> str:
     """What the rectangle shows."""
     text = _(
         "{n_queries} queries of this input attend to {n_keys} keys of another sequence, "
@@ -101,59 +93,56 @@ def cross_sentence(n_queries: int, n_tokens: int, n_padding: int, seed: int) -> 
         "random here (seed {seed})."
     )
     return text.format(
-        n_queries=n_queries,
-        n_keys=n_tokens + n_padding,
-        n_padding=n_padding,
-        n_tokens=n_tokens,
+        n_queries=facts.n_queries,
+        n_keys=facts.n_keys,
+        n_padding=facts.n_padding,
+        n_tokens=facts.n_tokens,
         seed=seed,
     )
 
 
-def blind_alt(run: Run, layer: int, head: int, query: int) -> str:
-    """The rows without a key in words."""
-    rows = measured_blind_rows(run, layer, head, query)
-    said = [
-        f"{_(TREATMENTS[treatment])}: "
-        + (
-            _("{least:.3f} to {most:.3f}").format(least=float(row.min()), most=float(row.max()))
-            if np.isfinite(row).all()
-            else _("NaN")
-        )
-        for treatment, row in zip(Treatment, rows, strict=True)
-    ]
-    return _("Weights of a query that sees no key: {rows}.").format(rows="; ".join(said))
+def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
+    """The weights of a query without a key, by each treatment."""
+    names = {
+        Treatment.ZEROS: _("zeros (here)"),
+        Treatment.MINUS_1E9: _("−10⁹ added"),
+        Treatment.LEAST: _("filled with the smallest number"),
+        Treatment.MINUS_INFINITY: _("−∞ added"),
+    }
+    label = token_label(facts.labels[facts.query], LONGEST_LABEL)
+    token, head = f"{from_one(facts.query)} {label}", from_one(facts.head)
+    title = _("Query {token}, head {head}: weights if no key is allowed")
+    return mask_steps.blind_row(
+        facts.weights,
+        [names[treatment] for treatment in Treatment],
+        facts.labels,
+        title=title.format(token=token, head=head),
+        _=_,
+    )
 
 
-def cross_alt(*_more: Hashable) -> str:
-    """The rectangle in words."""
-    return _("Attention over another, padded sequence: padding columns are masked.")
+def draw_cross_mask(run: Run, n_tokens: int, n_padding: int) -> Picture:
+    """Which keys of the other sequence may be read."""
+    found = cross(run, n_tokens, n_padding)
+    return mask_steps.mask_map(found.open, run.input.labels, _keys(found), _=_)
 
 
-def treatments() -> list[str]:
-    """What the ways of masking a whole row are called."""
-    return [_(TREATMENTS[treatment]) for treatment in Treatment]
+def draw_cross_scores(run: Run, n_tokens: int, n_padding: int) -> Picture:
+    """Scores over all keys, padding included."""
+    found = cross(run, n_tokens, n_padding)
+    return mask_steps.score_map(found.scores, run.input.labels, _keys(found), _=_)
 
 
-def in_picture(run: Run, place: int) -> str:
-    """A token in the title of a picture: plain, Plotly takes markup otherwise."""
-    label = run.input.labels[place]
-    shown = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
-    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"{place + 1} {escaped}"
+def draw_cross_pattern(run: Run, n_tokens: int, n_padding: int) -> Picture:
+    """The pattern over the tokens that are left."""
+    found, queries = cross(run, n_tokens, n_padding), run.input.labels
+    return mask_steps.pattern_map(found.pattern, found.open, queries, _keys(found), _=_)
 
 
-def cross_controls() -> None:
-    """The other sequence."""
-    left, right = st.columns(2)
-    with left:
-        slider("cross_len", _("Tokens of the other sequence"), shown("cross_len"))
-    with right:
-        slider("cross_padding", _("Its padding tokens"), shown("cross_padding"))
-
-
-def shown(name: str) -> int:
-    """The value of a field."""
-    return link.value(name)
+def _keys(found: Cross) -> list[str]:
+    """What the keys are called: their number, or padding."""
+    numbers = (str(from_one(i)) for i in range(found.n_tokens))
+    return [*numbers, *([PADDING] * found.n_padding)]
 
 
 @section
@@ -161,10 +150,10 @@ def nothing_to_see(run: Run, layer: int, head: int, token: int) -> None:
     """A row without an allowed key, by each way of masking."""
     code = (attention_pattern, blind_rows.treated)
     place = explained(("masks", "mask_faults"), code, key="blind")
-    query, is_real = shared.blind_query(run, token)
-    shown = run, layer, head, query
-    show(draw_blind, *shown, key="blind_row", alt=blind_alt)
-    place.info(blind_sentence(*shown, is_real), icon=":material/lightbulb:")
+    shown = run, layer, head, token
+    show(draw_blind, *shown, facts=blind_facts, key="blind_row")
+    with place:
+        say(says_blind, *shown, facts=blind_facts)
 
 
 @section
@@ -178,62 +167,18 @@ def another_sequence(run: Run) -> None:
             "it."
         )
     )
-    cross_controls()
-    size = len(run.input.labels), run.config.d_head
-    shown = (run.input.labels, *size, *other_sequence(), run.seed)
-    first, second, third = st.columns(3)
-    with first:
-        show(draw_cross_mask, *shown, key="cross_mask", alt=cross_alt)
-    with second:
-        show(draw_cross_scores, *shown, key="cross_scores", alt=cross_alt)
-    with third:
-        show(draw_cross_pattern, *shown, key="cross_pattern", alt=cross_alt)
-    sentence = cross_sentence(size[0], *other_sequence(), run.seed)
-    place.info(sentence, icon=":material/lightbulb:")
-
-
-def other_sequence() -> tuple[int, int]:
-    """Tokens of the other sequence, and its padding."""
-    return shown("cross_len"), shown("cross_padding")
-
-
-def key_labels(n_tokens: int, n_padding: int) -> list[str]:
-    """What its keys are called: their number, or padding."""
-    return [*(str(i) for i in range(1, 1 + n_tokens)), *([PADDING] * n_padding)]
-
-
-def draw_blind(run: Run, layer: int, head: int, query: int) -> Picture:
-    """The weights of a query without a key, by each treatment."""
-    title = _("Query {token}, head {head}: weights if no key is allowed")
-    return mask_steps.blind_row(
-        measured_blind_rows(run, layer, head, query),
-        treatments(),
-        run.input.labels,
-        title=title.format(token=in_picture(run, query), head=from_one(head)),
-        _=_,
-    )
-
-
-def draw_cross_mask(
-    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
-) -> Picture:
-    """Which keys of the other sequence may be read."""
-    found = cross(n_queries, d_head, n_tokens, n_padding, seed)
-    return mask_steps.mask_map(found.open, queries, key_labels(n_tokens, n_padding), _=_)
-
-
-def draw_cross_scores(
-    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
-) -> Picture:
-    """Scores over all keys, padding included."""
-    found = cross(n_queries, d_head, n_tokens, n_padding, seed)
-    return mask_steps.score_map(found.scores, queries, key_labels(n_tokens, n_padding), _=_)
-
-
-def draw_cross_pattern(
-    queries: tuple[str, ...], n_queries: int, d_head: int, n_tokens: int, n_padding: int, seed: int
-) -> Picture:
-    """The pattern over the tokens that are left."""
-    found = cross(n_queries, d_head, n_tokens, n_padding, seed)
-    labels = key_labels(n_tokens, n_padding)
-    return mask_steps.pattern_map(found.pattern, found.open, queries, labels, _=_)
+    sizes = link.value("cross_len"), link.value("cross_padding")
+    left, right = st.columns(2)
+    with left:
+        slider("cross_len", _("Tokens of the other sequence"), sizes[0])
+    with right:
+        slider("cross_padding", _("Its padding tokens"), sizes[1])
+    pictures = {
+        "cross_mask": draw_cross_mask,
+        "cross_scores": draw_cross_scores,
+        "cross_pattern": draw_cross_pattern,
+    }
+    for column, (key, draw) in zip(st.columns(3), pictures.items(), strict=True):
+        with column:
+            show(draw, run, *sizes, key=key)
+    place.info(says_cross(cross(run, *sizes), run.seed), icon=":material/lightbulb:")

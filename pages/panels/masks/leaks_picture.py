@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.inspection.leaks import LeakFacts
 from pages.figures.theme import MASKED, WEIGHTS, Picture, Translate
 from pages.figures.token_matrix import Names, alarms, hatching, marks, token_matrix
 
@@ -12,6 +13,27 @@ LEAK = "194, 24, 91"
 FORBIDDEN, STILL = 0, 1
 ALLOWED, LEAKING = (2, 122), (129, 249)
 MOST_DECADES = 8.0
+
+
+def moved(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
+    """How far each output moves when one token changes."""
+    title = _("One token changes: how much outputs change")
+    columns = [facts.labels[i] for i in facts.tokens]
+    names = Names(title, _("output"), _("token that changes"), facts.labels, columns)
+    reads_tokens = facts.test.run.config.architecture.reads_tokens
+    unit = _("max |Δ logit|") if reads_tokens else _("max |Δ output|")
+    cells = facts.forbidden_when_changed
+    return leak_map(facts.moved, cells, names, unit=unit, pinned=pinned, _=_)
+
+
+def gradient(facts: LeakFacts, *, pinned: int, _: Translate) -> Picture:
+    """How strongly each output depends on each token."""
+    assert facts.gradient is not None
+    title, cells = _("Gradient of outputs with respect to tokens"), facts.forbidden_when_followed
+    rows = [facts.labels[i] for i in facts.outputs]
+    names = Names(title, _("output"), _("token"), rows, facts.labels)
+    row = facts.outputs.index(pinned) if pinned in facts.outputs else None
+    return leak_map(facts.gradient, cells, names, unit=_("‖∂output/∂input‖"), pinned=row, _=_)
 
 
 def leak_map(

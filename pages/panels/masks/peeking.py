@@ -1,9 +1,7 @@
 """Why the mask exists: one GPT trained with it and without it, and what each of them writes."""
 
-import math
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
 from blocks import ConfigError
@@ -17,8 +15,8 @@ from blocks.training.racer import Racer
 from blocks.training.recorded import Learned, Look, recorded
 from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
-from pages.figures.theme import Picture
-from pages.panels.masks import peeking_picture as pictures
+from pages.figures.theme import Picture, Translate
+from pages.panels.masks import peeking_picture
 from pages.ui import cached, link
 from pages.ui.chart import show
 from pages.ui.controls import switch
@@ -26,6 +24,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, say_fault
 from pages.ui.numbers import percent
+from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps, in_turn
 
@@ -65,28 +64,12 @@ def finished(specs: Pair) -> tuple[Learned, Learned] | None:
 
 
 @lru_cache(maxsize=32)
-def curves(both: tuple[Learned, Learned]) -> pd.DataFrame:
-    """One row an update: model, update (from 1), training loss in nats."""
-    return pd.concat(
-        pd.DataFrame({"model": name, "loss": each.losses}).assign(
-            update=range(1, len(each.losses) + 1)
-        )
-        for name, each in zip(NAMES, both, strict=True)
-    )
+def peeking_facts(both: tuple[Learned, Learned], vocab_size: int) -> Peeking:
+    """What one says about the other."""
+    return training.compared(*both, vocab_size)
 
 
-@lru_cache(maxsize=32)
-def writing(both: tuple[Learned, Learned]) -> pd.DataFrame:
-    """One row a look: model, update, loss in nats where no later token is there."""
-    rows = [
-        (name, look.step, look.loss)
-        for name, each in zip(NAMES, both, strict=True)
-        for look in each.looks
-    ]
-    return pd.DataFrame(rows, columns=["model", "update", "loss"])
-
-
-def sentence(found: Peeking) -> str:
+def says_peeking(found: Peeking) -> str:
     """What the mask is good for, in the numbers of both."""
     text = _(
         "After {n} steps the training loss is {masked_loss:.2f} nats with the mask and "
@@ -109,7 +92,7 @@ def sentence(found: Peeking) -> str:
     return f"{said} {verdict}"
 
 
-def run_note(specs: Pair, *, is_recorded: bool) -> str:
+def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
     spec = specs[0]
     origin = _("Trained here, seed {seed}.")
@@ -136,22 +119,14 @@ def run_note(specs: Pair, *, is_recorded: bool) -> str:
     return f"{origin.format(seed=spec.seed)} {said}"
 
 
-def alt(both: tuple[Learned, Learned], _guess: float) -> str:
-    """The four curves: where each begins and ends."""
-    text = _(
-        "{model}: training loss from {first:.2f} to {last:.2f} nats, loss when writing from "
-        "{first_written:.2f} to {last_written:.2f}."
-    )
-    return " ".join(
-        text.format(
-            model=_(NAMES[name]),
-            first=each.losses[0],
-            last=each.losses[-1],
-            first_written=each.looks[0].loss,
-            last_written=each.looks[-1].loss,
-        )
-        for name, each in zip(NAMES, both, strict=True)
-    )
+def draw_losses(facts: Peeking, *, _: Translate) -> Picture:
+    """The losses so far."""
+    return peeking_picture.losses(facts, names(), _=_)
+
+
+def names() -> dict[str, str]:
+    """What both are called."""
+    return {name: _(label) for name, label in NAMES.items()}
 
 
 @section
@@ -171,11 +146,12 @@ def what_if_it_could_peek(run: Run) -> None:
         return
     if both is None:
         return
-    place.info(sentence(training.compared(*both)), icon=":material/lightbulb:")
-    guess = math.log(specs[0].config.vocab_size)
-    show(draw_losses, both, guess, key="peeking_losses", alt=alt)
-    note(run_note(specs, is_recorded=not is_live))
-    _both_texts(both)
+    shown = both, specs[0].config.vocab_size
+    with place:
+        say(says_peeking, *shown, facts=peeking_facts)
+    show(draw_losses, *shown, facts=peeking_facts, key="peeking_losses")
+    note(says_run(specs, is_recorded=not is_live))
+    both_texts(peeking_facts(*shown))
     if not is_live:
         text = _("takes about {n:.0f} s")
         estimate.caption(text.format(n=max(1, len(specs) * _seconds(specs[0]))))
@@ -192,20 +168,12 @@ def _trained(specs: Pair) -> tuple[Learned, Learned] | None:
     return masked, peeking
 
 
-def _both_texts(both: tuple[Learned, Learned]) -> None:
+def both_texts(facts: Peeking) -> None:
     """What each has written at the latest look, side by side."""
-    found = training.compared(*both)
-    for column, name, look in zip(st.columns(2), NAMES, (found.masked, found.peeking), strict=True):
+    looks = (facts.masked, facts.peeking)
+    for column, name, look in zip(st.columns(2), names().values(), looks, strict=True):
         with column:
             text = _("**{model}** after {n} steps: {share} of its sentences are grammatical")
             share = percent(look.grammatical)
-            st.markdown(text.format(model=_(NAMES[name]), n=look.step, share=share))
+            st.markdown(text.format(model=name, n=look.step, share=share))
             st.code(look.text, language=None, wrap_lines=True)
-
-
-def draw_losses(both: tuple[Learned, Learned], guess: float) -> Picture:
-    """The losses so far."""
-    names = {name: _(label) for name, label in NAMES.items()}
-    return pictures.losses(
-        curves(both), writing(both), names, n_updates=training.N_UPDATES, guess=guess, _=_
-    )

@@ -5,70 +5,46 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.series import guess_level
-from pages.figures.theme import (
-    ATTENTION,
-    EDGE,
-    PINNED,
-    TITLE_AND_LEGEND,
-    Picture,
-    Translate,
-    figure,
-    legend,
-    plain,
-)
+from blocks.training.peeking import N_UPDATES, Peeking
+from pages.figures import marks
+from pages.figures.series import step_hover, training_losses
+from pages.figures.theme import ATTENTION, PINNED, Picture, Translate
 
-HEIGHT = 360
 COLORS = {"masked": ATTENTION, "peeking": PINNED}
 
 
-def losses(
-    curves: pd.DataFrame,
-    writing: pd.DataFrame,
-    names: Mapping[str, str],
-    *,
-    n_updates: int,
-    guess: float,
-    _: Translate,
-) -> Picture:
-    """Loss over updates, two curves a model. Both frames: model, update, loss in nats.
+def losses(facts: Peeking, names: Mapping[str, str], *, _: Translate) -> Picture:
+    """Loss over updates, two curves a model.
 
-    `writing` is measured at some updates only, and drawn dashed with a mark at each. `guess` is
-    a dashed level; the axis has room for all `n_updates` from the start.
+    Where it must write is measured at some updates only, and drawn dotted with a mark at each.
     """
-    solid = {"mode": "lines", "dash": "solid"}
-    dashed = {"mode": "lines+markers", "dash": "dot"}
-    traces = [
-        *_lines(curves, names, _("{model}, training"), solid, _),
-        *_lines(writing, names, _("{model}, writing"), dashed, _),
-    ]
-    level = guess_level(guess, n_updates, label=_("random guess"))
-    return figure(
-        traces,
+    training = _lines(facts.curves, names, _("{model}, training"), "lines", "solid", _)
+    writing = _lines(facts.writing, names, _("{model}, writing"), "lines+markers", "dot", _)
+    return training_losses(
+        [*training, *writing],
         title=_("Loss while it trains, and where it must write"),
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND, EDGE),
-        **legend(),
-        xaxis={"title": {"text": _("step")}, "range": [0, n_updates], "fixedrange": True},
-        yaxis={"title": {"text": _("loss (nats)")}, "range": [0, 1.1 * guess], "fixedrange": True},
-        **level,
+        n_updates=N_UPDATES,
+        guess=facts.guess,
+        _=_,
     )
 
 
 def _lines(
-    table: pd.DataFrame, names: Mapping[str, str], label: str, look: Mapping[str, str], _: Translate
+    table: pd.DataFrame,
+    names: Mapping[str, str],
+    label: str,
+    mode: str,
+    dash: str,
+    _: Translate,
 ) -> Iterator[dict[str, Any]]:
     for model, found in table.groupby("model", sort=False):
         name = label.format(model=names[str(model)])
-        yield {
-            "type": "scatter",
-            "mode": look["mode"],
-            "x": found["update"].tolist(),
-            "y": found["loss"].tolist(),
-            "name": name,
-            "line": {"color": COLORS[str(model)], "width": 2.5, "dash": look["dash"]},
-            "marker": {"size": 8},
-            "hovertemplate": f"{plain(name)}<br>"
-            + _("step {n}: {loss} nats").format(n="%{x}", loss="%{y:.2f}")
-            + "<extra></extra>",
-        }
+        yield marks.line(
+            found["update"],
+            found["loss"],
+            mode=mode,
+            name=name,
+            line={"color": COLORS[str(model)], "width": 2.5, "dash": dash},
+            marker={"size": 8},
+            hovertemplate=step_hover(name, _),
+        )
