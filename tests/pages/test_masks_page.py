@@ -61,9 +61,9 @@ LEAKING = {
 
 
 def test_one_click_plants_a_fault_and_the_test_finds_it():
-    at = opened(MASKS, **GPT)
+    at = opened(MASKS, **GPT, panel="leaks")
     for fault, query in LEAKING.items():
-        visit(at, **GPT, **query)
+        visit(at, **GPT, **query, panel="leaks")
         move(at, "planted_fault", fault)
         assert settings(at)["planted_fault"] == fault
         assert "No leak" in said(at) and "Leak: output" in said(at)
@@ -80,7 +80,7 @@ def test_one_click_plants_a_fault_and_the_test_finds_it():
     ],
 )
 def test_a_fault_that_does_nothing_here_has_a_way_to_where_it_leaks(fault: str, button: str):
-    at = opened(MASKS, **GPT, planted_fault=fault)
+    at = opened(MASKS, **GPT, planted_fault=fault, panel="leaks")
     assert "Leak: output" not in said(at)
     press(at, button)
     assert_works(at)
@@ -88,7 +88,7 @@ def test_a_fault_that_does_nothing_here_has_a_way_to_where_it_leaks(fault: str, 
 
 
 def test_where_nothing_is_forbidden_it_says_so_and_has_a_way_out():
-    at = small(mask_kind="none")
+    at = small(mask_kind="none", panel="leaks")
     assert "Nothing is forbidden here" in said(at)
     press(at, "use_causal")
     assert "No leak: all 10 forbidden" in said(at)
@@ -100,7 +100,7 @@ def test_where_nothing_is_forbidden_it_says_so_and_has_a_way_out():
 def test_models_of_every_kind_hold(preset: str, path: str):
     more = {"n_layers": 2, "d_model": 64, "n_heads": 4} if preset == "gpt2-small" else {}
     query = {"text": "robots", "mask_kind": "causal", "attention_path": path}
-    at = opened(MASKS, preset=preset, **query, **more)
+    at = opened(MASKS, preset=preset, panel="leaks", **query, **more)
     assert_works(at)
     assert "No leak" in said(at)
 
@@ -152,7 +152,9 @@ def test_long_texts_are_tested_at_some_tokens():
 
 
 def test_batch_norm_in_training_is_named():
-    at = small(norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5)
+    at = small(
+        norm_kind="batchnorm", training=True, input_kind="random", batch=3, seq_len=5, panel="leaks"
+    )
     assert "In training mode BatchNorm takes mean" in said(at)
     assert "Another sequence of the same batch changes too" in said(at)
 
@@ -165,7 +167,7 @@ def test_links_out_of_bounds_are_mended():
 
 
 def test_a_cell_is_painted_by_keyboard():
-    at = small()
+    at = small(panel="steps")
     move(at, "paint_query", 1)
     move(at, "paint_key", 3)
     press(at, "paint_cell")
@@ -189,7 +191,7 @@ def test_rows_columns_and_starts():
         "paint_from_this": 5,
         "paint_from_causal": 15,
     }
-    at = small()
+    at = small(panel="steps")
     for button, expected in n_open.items():
         press(at, button)
         assert_works(at)
@@ -212,12 +214,12 @@ def test_a_painted_text_that_is_none_is_told():
 
 
 def test_a_query_without_a_key_becomes_no_number_by_minus_infinity():
-    at = small()
+    at = small(panel="no-key")
     assert "NaN" in words_in_pictures(at)
     assert "Suppose query" in said(at)
-    blind = small(**{**NO_KEY, "n_padding": 3})
+    blind = small(**{**NO_KEY, "n_padding": 3}, panel="no-key")
     assert "cannot attend to any key in this run" in said(blind)
-    half = small(dtype="float16")
+    half = small(dtype="float16", panel="no-key")
     assert "out of range and becomes −∞" in said(half)
 
 
@@ -227,7 +229,7 @@ def test_in_chinese():
 
 
 def test_other_replacements_move_outputs_otherwise():
-    at = small()
+    at = small(panel="leaks")
     before = said(at)
     press(at, "other_replacements")
     assert_works(at)
