@@ -18,7 +18,7 @@ from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate
-from pages.panels.positions import kinds, matrix_picture, shared
+from pages.panels.positions import matrix_picture, shared
 from pages.panels.positions.matrix_picture import first_number
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
@@ -242,11 +242,11 @@ def the_positions(run: Run) -> None:
     place = explained(("positions",), code, key="positions")
     left, right = st.columns([7, 4])
     with left:
-        kinds.kind_choice(run)
+        shared.kind_choice(run)
     with right:
         slide("n_positions", _("Positions shown"), LENGTHS, link.value("n_positions"))
-    kinds.run_with_it(run)
-    if kinds.refusal(run):
+    shared.run_with_it(run)
+    if shared.refusal(run):
         return
     n = shared.n_positions(run)
     with place:

@@ -1,15 +1,17 @@
-"""What the reader chooses on the page of positions."""
+"""Which kind of positional encoding is looked at, over how many positions, and ways to run it."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import streamlit as st
 
 from blocks import Fault
 from blocks.inspection.other_positions import learned_table
 from blocks.inspection.position_facts import kind_fault
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
-from pages.ui import cached, link
-from pages.ui.language import _
+from pages.ui import cached, link, terms
+from pages.ui.language import _, say_fault
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,3 +56,68 @@ def says_how_far(n_kinds: int) -> str:
         return ""
     text = _("Measured so far: {done} of {all} encodings.")
     return text.format(done=n_kinds, all=len(KINDS))
+
+
+def kind_choice(run: Run) -> None:
+    """Which way to tell positions is looked at; the model's own is marked."""
+    own = run.config.position.position_kind
+
+    def marked(name: str) -> str:
+        label = terms.option(name)
+        return _("{kind} · this model").format(kind=label) if name == own else label
+
+    with st.container(key="shown_position"):
+        st.segmented_control(
+            _("Look at"),
+            [str(kind) for kind in KINDS],
+            format_func=marked,
+            required=True,
+            wrap=True,
+            **link.view("shown_position", str(kind(run)), own),
+        )
+
+
+def run_with_it(run: Run) -> None:
+    """Where another kind than the model's is looked at: say so, with a way to run it."""
+    shown, own = kind(run), run.config.position.position_kind
+    if shown is own:
+        return
+    text = _("This model uses {own}; below is what {kind} would be in its place.")
+    said = text.format(own=terms.option(own), kind=terms.option(shown))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(said, width="content")
+        if kind_fault(run.config, shown) is None:
+            st.button(
+                _("Run the model with {kind}").format(kind=terms.option(shown)),
+                icon=":material/play_arrow:",
+                on_click=_use,
+                args=(shown,),
+                key="use_position",
+            )
+
+
+def _use(kind: PositionKind) -> None:
+    link.change("position_kind", str(kind))
+    link.restore("shown_position")
+    link.redraw_everything()
+
+
+def refusal(run: Run) -> bool:
+    """Where the kind does not fit this model: the sentence and the mend. Whether it was so."""
+    found = fault(run)
+    if found is None:
+        return False
+    st.warning(say_fault(found), icon=":material/block:")
+    if "n_heads" in found.mend:
+        st.button(
+            _("Use {mend}").format(mend=f"n_heads = {found.mend['n_heads']}"),
+            on_click=_mend,
+            args=(found.mend["n_heads"],),
+            key="mend_position",
+        )
+    return True
+
+
+def _mend(n_heads: int) -> None:
+    link.change("n_heads", n_heads)
+    link.redraw_everything()
