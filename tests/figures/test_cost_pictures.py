@@ -19,7 +19,7 @@ from pages.panels.cost.flops_picture import crossing, operation_bars
 from pages.panels.cost.memory_picture import memory_bars
 from pages.panels.cost.training_picture import hours_bars, waterfall
 
-UNITS = {"GFLOP", "FLOP", "GB"}
+UNITS = {"GFLOP", "FLOP", "GB", "ms"}
 NAMES = {"weights": "given", "activations": "given"}
 
 

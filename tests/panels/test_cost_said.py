@@ -227,6 +227,9 @@ def test_the_hours(monkeypatch: pytest.MonkeyPatch):
     )
     assert said["en"].endswith("need 2 of them (using 90% of the memory).")
     assert "NVIDIA T4" in said["zh"]
+    alone = replace(PLANNED, plan=PLANNED.plan._replace(n_devices=1))
+    said = in_both(monkeypatch, training.says_hours, alone)
+    assert said["en"].startswith("NVIDIA T4 at 50% of 65 TFLOP/s: 1 hour. Weights")
     few = replace(PLANNED, devices=(OnDevice("t4", 65e12, 1.0, 1.0, 8, is_enough=False),))
     assert ". But weights" in in_both(monkeypatch, training.says_hours, few)["en"]
     none = in_both(monkeypatch, training.says_hours, replace(PLANNED, devices=()))["en"]

@@ -16,7 +16,6 @@ from pages.figures.theme import (
     Translate,
     figure,
 )
-from pages.figures.units import in_bytes
 
 HEIGHT, BOTTOM = 300, 48
 SECOND_LINE = 30  # of the legends
@@ -53,11 +52,11 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
         legend={**above, "x": 0},
         legend2={**above, "x": 1, "xanchor": "right"},
         xaxis={
-            **_sizes([size for size, _rate in products], str, _("matrix size")),
+            **_sizes([size for size, _rate in products], 1, _("matrix size")),
             "domain": [0, 0.41],
         },
         xaxis2={
-            **_sizes(arrays, in_bytes, _("size of an array")),
+            **_sizes(arrays, 10**6, _("size of an array (MB)")),
             "domain": [0.59, 1],
             "anchor": "y2",
         },
@@ -67,12 +66,12 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
     )
 
 
-def _sizes(values: Sequence[int], said: Any, title: str) -> dict[str, Any]:
+def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
     ticks = sorted({*values})
     return {
         "type": "log",
         "tickvals": ticks,
-        "ticktext": [said(tick) for tick in ticks],
+        "ticktext": [f"{tick / unit:g}" for tick in ticks],
         "title": {"text": title},
         "tickangle": 0,
         "fixedrange": True,

@@ -176,11 +176,16 @@ def passes_table(facts: StepFacts) -> None:
     """Each kind of step: what it takes in all, and for each token."""
     rows = {
         _("computation"): [pass_name(each.kind) for each in facts.passes],
-        _("total"): [units.flops(each.flops) for each in facts.passes],
-        _("per token"): [units.flops(each.per_token) for each in facts.passes],
+        _("total"): [_unbroken(units.flops(each.flops)) for each in facts.passes],
+        _("per token"): [_unbroken(units.flops(each.per_token)) for each in facts.passes],
         _("tokens computed"): [f"{each.n_tokens:,}" for each in facts.passes],
     }
     show_whole(pd.DataFrame(rows))
+
+
+def _unbroken(said: str) -> str:
+    """A number and its unit on one line."""
+    return said.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def pass_choice(config: ModelConfig) -> None:

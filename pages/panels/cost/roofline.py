@@ -325,7 +325,8 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
         show(draw_durations, *shown, facts=roofline_facts, key="operation_times")
     if said := says_reach(facts):
         st.info(said, icon=":material/query_stats:")
-    show_table(facts.rows)
+    with st.expander(_("Every operation in numbers"), icon=":material/table_rows:"):
+        show_table(facts.rows)
     note(says_how(case))
     download("roofline.csv", lambda: facts.rows.to_csv(index=False), "text/csv")
     if facts.is_complete and facts.may_measure_layer:

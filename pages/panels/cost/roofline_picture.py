@@ -65,8 +65,8 @@ def roofline(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) ->
         margin=(TITLE, BOTTOM),
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": -0.17, "yanchor": "top"},
-        xaxis=_log(_("arithmetic intensity (FLOPs per byte)"), between),
-        yaxis=_log("FLOP/s", speed),
+        xaxis=_log(_("arithmetic intensity (FLOPs per byte)"), between, "~g"),
+        yaxis=_log("FLOP/s", speed, "~s"),
         shapes=[_ridge_line(peak)],
         annotations=[*_labels(table), _ridge(peak, _)],
     )
@@ -90,7 +90,7 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
         xaxis={
-            **_log(_("time (logarithmic)"), [times.min() / 2, times.max() * 2]),
+            **_log(_("time (logarithmic)"), [times.min() / 2, times.max() * 2], "~s"),
             "ticksuffix": "s",
         },
         yaxis={
@@ -127,13 +127,13 @@ def _hover(row: Row, _: Translate) -> str:
     return "<br>".join([*lines, said])
 
 
-def _log(title: str, between: Sequence[float]) -> dict[str, Any]:
+def _log(title: str, between: Sequence[float], tickformat: str) -> dict[str, Any]:
     return {
         "title": {"text": title},
         "type": "log",
         "range": [math.log10(each) for each in between],
         "dtick": 1,
-        "tickformat": "~s",
+        "tickformat": tickformat,
         "fixedrange": True,
         "zeroline": False,
     }
@@ -300,7 +300,8 @@ def sums(facts: LayerFacts, *, _: Translate) -> Picture:
         title=_("One layer, estimated and measured"),
         height=TITLE_AND_LEGEND + BOTTOM + BAR_ROW * len(rows),
         margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        showlegend=True,
+        legend={**legend()["legend"], "traceorder": "normal"},
         barmode="stack",
         bargap=0.35,
         xaxis={

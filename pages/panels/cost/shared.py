@@ -1,4 +1,4 @@
-"""What the page of costs is about, in a line."""
+"""What the panels of Cost share: what goes through, how it is used, where it is measured."""
 
 import streamlit as st
 
@@ -57,9 +57,7 @@ def setup(*, is_training: bool) -> Setup:
 
 
 LENGTHS = tuple(2**i for i in range(4, 18))
-
 BATCHES = tuple(2**i for i in range(11))
-
 DEVICES = tuple(2**i for i in range(16))
 
 
@@ -155,7 +153,7 @@ def busy(load: float) -> str:
 
 
 def counted_model(config: ModelConfig) -> str:
-    """The model in one line, and how long counting took nothing."""
+    """The model in one line."""
     n, active = fit.n_parameters(config), active_parameters(config)
     if active == n:
         return _("{n:,} parameters. Counted by formula, nothing is built.").format(n=n)

@@ -79,9 +79,11 @@ def says_hours(facts: TrainingFacts) -> str:
     if found is None:
         text = _("{device} does not compute in {dtype}: choose another number format.")
         return text.format(device=title, dtype=facts.setup.weight_format)
-    text = _(
-        "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} on one device."
-    )
+    text = _("{device} at {utilisation:.0%} of {peak}/s: {time}.")
+    if plan.n_devices > 1:
+        text = _(
+            "{count:,} × {device} at {utilisation:.0%} of {peak}/s: {time}, {hours} on one device."
+        )
     said = text.format(
         count=plan.n_devices,
         device=title,

@@ -18,7 +18,7 @@ from pages.figures.theme import (
     figure,
     plain,
 )
-from pages.figures.units import DAY, HOUR, MINUTE, YEAR, flops, long_duration
+from pages.figures.units import DAY, HOUR, MINUTE, YEAR, duration, flops, long_duration
 
 ROW, AXIS = 34, 56
 
@@ -115,7 +115,7 @@ def _time_ticks(_: Translate) -> dict[str, Any]:
     """Round times, in the units in which the bars are said."""
     years = _("{n:,} years")
     ticks = [
-        (1, _("1 s")),
+        *((seconds, duration(seconds)) for seconds in (1e-4, 1e-3, 0.01, 0.1, 1, 10)),
         (MINUTE, _("1 min")),
         (HOUR, _("1 hour")),
         (DAY, _("1 day")),
