@@ -302,7 +302,7 @@ def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
         "0.5 FLOPs per byte; the ridge point is at 10. A batch of 40 would reach it: each "
         "weight read then serves the whole batch."
     )
-    assert "out_proj" in said["zh"] and "4 MB" in said["zh"]
+    assert "；" in said["zh"] and "4 MB" in said["zh"]
     narrow = replace(BELOW, weight_read=READ._replace(batch=None))
     assert "no batch reaches it" in in_both(monkeypatch, roofline.says_bounds, narrow)["en"]
     reading = replace(BELOW.case, tokens=Tokens(Phase.PREFILL, 16))

@@ -18,7 +18,8 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 300, 48
-SECOND_LINE = 30  # of the legends
+LEGEND = 30
+APART = 4  # times
 TRAFFICS = {
     "triad": (N_("triad a = b + s·c"), FEED_FORWARD, "circle"),
     "copy": (N_("copy"), NORM, "square"),
@@ -37,20 +38,19 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
         for name in TRAFFICS
     }
     arrays = [size for pairs in moved.values() for size, _rate in pairs]
-    lines = [_line(products, _("matrix product"), ATTENTION, "circle", "", "FLOP/s")]
+    alone = _line(products, _("matrix product"), ATTENTION, "circle", "", "FLOP/s")
+    lines = [{**alone, "showlegend": False}]
     for name, (said, color, symbol) in TRAFFICS.items():
         if moved[name]:
             lines.append(_line(moved[name], _(said), color, symbol, "2", "B/s"))
     peak = facts.peak
-    above = {"orientation": "h", "y": 1, "yanchor": "bottom"}
     return figure(
         lines,
         title=_("Speed measured on this device"),
         height=HEIGHT,
-        margin=(TITLE + SECOND_LINE, BOTTOM),
+        margin=(TITLE + LEGEND, BOTTOM),
         showlegend=True,
-        legend={**above, "x": 0},
-        legend2={**above, "x": 1, "xanchor": "right"},
+        legend2={"orientation": "h", "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom"},
         xaxis={
             **_sizes([size for size, _rate in products], 1, _("matrix size")),
             "domain": [0, 0.41],
@@ -67,7 +67,7 @@ def rates(facts: DeviceSpeed, *, _: Translate) -> Picture:
 
 
 def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
-    ticks = sorted({*values})
+    ticks = _apart(sorted({*values}))
     return {
         "type": "log",
         "tickvals": ticks,
@@ -77,6 +77,15 @@ def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
         "fixedrange": True,
         "visible": bool(ticks),
     }
+
+
+def _apart(sizes: Sequence[int]) -> list[int]:
+    """The sizes whose labels have room, on a phone too."""
+    found: list[int] = []
+    for size in sizes:
+        if not found or size >= APART * found[-1]:
+            found.append(size)
+    return found
 
 
 def _speed(unit: str) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def _again(facts: StepFacts) -> str:
             _("with activation checkpointing each layer runs forward twice"),
         ),
     )
-    why = "; ".join(reason for is_so, reason in reasons if is_so)
+    why = _("; ").join(reason for is_so, reason in reasons if is_so)
     return text.format(again=units.flops(facts.recomputed), why=why)
 
 

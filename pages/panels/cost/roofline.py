@@ -115,11 +115,12 @@ def says_bounds(facts: RooflineFacts) -> str:
     text = _("Prefill of {n:,} tokens, batch {batch}:")
     if tokens.phase is Phase.DECODE:
         text = _("Decoding one token with {n:,} in the cache, batch {batch}:")
-    waiting = ((text, facts.bound_by(bound)) for bound, text in WAITING.items())
+    waiting = ((each, facts.bound_by(bound)) for bound, each in WAITING.items())
     parts = [
-        _(text).format(names=enumeration(map(operation, found))) for text, found in waiting if found
+        _(each).format(names=enumeration(map(operation, found))) for each, found in waiting if found
     ]
-    said = f"{text.format(n=tokens.n, batch=tokens.batch)} {'; '.join(parts)}."
+    begin, listed = text.format(n=tokens.n, batch=tokens.batch), _("; ").join(parts)
+    said = _("{said}.").format(said=f"{begin} {listed}")
     return f"{said} {_why(facts)}".strip()
 
 
@@ -179,7 +180,7 @@ def says_left_out(facts: RooflineFacts) -> str:
         "Too slow or too large to be measured here, so only estimated: {names}. Set "
         "fewer tokens, a smaller batch or a narrower model."
     )
-    return said.format(names="; ".join(listed))
+    return said.format(names=_("; ").join(listed))
 
 
 def says_layer(facts: LayerFacts) -> str:

@@ -28,7 +28,7 @@ from pages.figures.units import duration, flops, in_bytes, rounded
 
 HEIGHT, ROW, BOTTOM = 540, 26, 48
 BAR_ROW = 52
-TOGETHER = 0.2  # decades of intensity: nearer ones share a label
+TOGETHER = 0.25  # decades of intensity: nearer ones share a label
 NAMES_A_LABEL, SLANT = 2, -60
 DOT = 11
 GROUPS = {
