@@ -9,11 +9,14 @@ from blocks.observe.run import Run
 from pages.panels.parameters import shared
 from pages.panels.parameters.breakdown import draw_pieces, where_they_are
 from pages.panels.parameters.changes import (
+    change_frame,
+    changes_facts,
     draw_changes,
-    draw_growth,
+    growth_facts,
     what_changes_it,
     where_it_goes,
 )
+from pages.panels.parameters.changes_picture import OVER
 from pages.panels.parameters.published_models import draw_published, what_others_have, your_own_file
 from pages.panels.parameters.weight_values import draw_values, how_they_are_spread, those_of_a_file
 from pages.ui import link, panel
@@ -49,7 +52,7 @@ def what_to_take(run: Run) -> None:
     files = {
         "parameters": shared.part_frame(run.config),
         "weights_bytes": shared.size_frame(run.config),
-        "changes": shared.change_frame(run.config),
+        "changes": change_frame(changes_facts(run.config)),
         "published_models": shared.published_frame(),
     }
     if shared.is_shown(run):
@@ -57,9 +60,8 @@ def what_to_take(run: Run) -> None:
         files["weight_bins"] = shared.values(run).bins
     figures = [
         drawn(draw_pieces, run, view, path),
-        drawn(draw_changes, run),
-        drawn(draw_growth, run, "d_model"),
-        drawn(draw_growth, run, "n_layers"),
+        drawn(draw_changes, run.config, facts=changes_facts),
+        *(drawn(draw, run.config, facts=growth_facts) for draw in OVER),
         drawn(draw_published, run),
         *([drawn(draw_values, run)] if shared.is_shown(run) else []),
     ]

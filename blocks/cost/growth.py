@@ -1,6 +1,7 @@
 """Where the size of a model goes as it grows: shares of its parts over width and depth."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 import pandas as pd
@@ -33,6 +34,31 @@ SHARE_OF: Mapping[Kind, Share] = {
     Kind.NORM: Share.REST,
     Kind.POOLER: Share.REST,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class GrowthFacts:
+    """Shares as a model grows: `over` a size, by its name (see `over_width`), and its own size."""
+
+    over: dict[str, pd.DataFrame]
+    own: dict[str, int]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of each at the model's own size."""
+        table = self.over["d_model"].set_index("d_model")
+        return {str(share): float(table[share].loc[self.own["d_model"]]) for share in Share}
+
+    def at_the_end(self, size: str) -> tuple[int, float]:
+        """The largest size, and what embeddings hold there."""
+        last = self.over[size].iloc[-1]
+        return int(last[size]), float(last[Share.EMBEDDINGS])
+
+
+def growth_facts(config: ModelConfig) -> GrowthFacts:
+    """Count a model at other widths, and at other depths."""
+    over = {"d_model": over_width(config), "n_layers": over_depth(config)}
+    return GrowthFacts(over, {size: getattr(config, size) for size in over})
 
 
 def shares(config: ModelConfig) -> dict[Share, int]:

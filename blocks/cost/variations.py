@@ -1,6 +1,7 @@
 """Changes of the parameter count, one setting at a time."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from blocks.cost.parameters import active_parameters, total_parameters
@@ -28,6 +29,47 @@ class Variation(NamedTuple):
     changes: Changes
     total: int
     active: int
+
+
+@dataclass(frozen=True)
+class ChangesFacts:
+    """Every change that a configuration can take, the largest loss first."""
+
+    total: int
+    changes: tuple[Variation, ...]
+
+    @property
+    def deltas(self) -> dict[str, int]:
+        """How many parameters each change adds."""
+        return {change.name: change.total - self.total for change in self.changes}
+
+    @property
+    def heads_are_free(self) -> bool:
+        """Whether more or fewer heads leave the count as it is."""
+        return any(self.deltas.get(name) == 0 for name in ("twice_the_heads", "half_the_heads"))
+
+    @property
+    def has_biases(self) -> bool:
+        """Whether there are biases that could go."""
+        return "no_biases" in self.deltas
+
+    @property
+    def small_share(self) -> float | None:
+        """The share of biases and norms; None where there are neither."""
+        found = [self.deltas[name] for name in ("no_biases", "no_norms") if name in self.deltas]
+        return -sum(found) / self.total if found and self.total else None
+
+    @property
+    def tied_saves(self) -> int | None:
+        """What weight tying saves; None where there is no vocabulary."""
+        found = [abs(self.deltas[name]) for name in ("tied", "untied") if name in self.deltas]
+        return found[0] if found else None
+
+
+def changes_facts(config: ModelConfig) -> ChangesFacts:
+    """Count every change against a configuration."""
+    changes = sorted(variations(config), key=lambda change: change.total)
+    return ChangesFacts(total_parameters(config), tuple(changes))
 
 
 def variations(config: ModelConfig) -> tuple[Variation, ...]:

@@ -67,12 +67,13 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Not marks that only wait for the cursor; nor nameless bands, and lines that lead the eye."""
-    is_nameless = not trace.get("name")
-    is_band = trace.get("fill") == "toself"
-    leads = trace.get("mode") == "lines" and trace.get("hoverinfo") == "skip"
+    """Not marks that wait for the cursor or say themselves what they show, nor what leads the eye."""
+    says_itself = SAID in (trace.get("meta") or {})
     is_waiting = (trace.get("marker") or {}).get("opacity") == 0
-    return not is_waiting and not (is_nameless and (is_band or leads))
+    leads = trace.get("mode") == "lines" and trace.get("hoverinfo") == "skip"
+    is_band = trace.get("fill") == "toself"
+    is_nameless = not trace.get("name") and (leads or is_band)
+    return not (says_itself or is_waiting or is_nameless)
 
 
 def _trace(trace: Part, layout: Part, _: Translate) -> Iterator[str]:

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
+from blocks.cost.growth import GrowthFacts
 from pages.figures import breakdown
 from pages.figures.breakdown import Piece
 from pages.panels.parameters import changes_picture, published_models_picture, weight_values_picture
@@ -48,18 +49,16 @@ def test_every_size_can_be_drawn():
     assert checked(breakdown.rows(nothing, title="", _=same)).data[0].x == (0.0,)
 
 
-CHANGES = pd.DataFrame(
-    {
-        "name": ["a", "b", "c", "d"],
-        "label": ["given <b>", "given", "given", "given"],
-        "delta": pd.Series([-(10**6), 0, 99, 10**24], dtype=object),
-        "said": ["given", "given", "given", "given"],
-    }
-)
+DELTAS = {"a": -(10**6), "b": 0, "c": 99, "d": 10**24}
+CHANGED = {"a": "given <b>", "b": "given", "c": "given", "d": "given"}
+
+
+def differences(_=same):
+    return changes_picture.differences(DELTAS, CHANGED, dict.fromkeys(DELTAS, "given"), _=_)
 
 
 def test_changes_go_to_their_side_of_zero_and_none_is_seen_as_none():
-    picture = checked(changes_picture.differences(CHANGES, _=same))
+    picture = checked(differences())
     bars, nothing = picture.data
     assert bars.x == pytest.approx((-math.log10(1 + 10**6), 0, 2, 24))
     assert list(bars.customdata[0]) == ["a", "given &lt;b&gt;", "given"]
@@ -84,11 +83,10 @@ GROWTH = pd.DataFrame(
         "rest": [0.0, 0.0, 0.0],
     }
 )
-NAMES = dict.fromkeys(("embeddings", "attention", "feed_forward", "rest"), "given")
 
 
 def growth(_=same):
-    return changes_picture.shares(GROWTH, NAMES, size="d_model", own=16, title=_("title"), _=_)
+    return changes_picture.over_width(GrowthFacts({"d_model": GROWTH}, {"d_model": 16}), _=_)
 
 
 def test_shares_are_stacked_and_the_own_size_is_marked():
@@ -169,7 +167,7 @@ def test_each_kind_has_a_panel_with_mean_and_sigma():
         growth,
         published,
         spread,
-        lambda _: changes_picture.differences(CHANGES, _=_),
+        differences,
     ],
 )
 def test_every_word_is_translated(made):

@@ -1,159 +1,149 @@
 """What changes the number of parameters, one change at a time, and where it goes with size."""
 
-import functools
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from blocks import ModelConfig
 from blocks.cost import growth, variations
-from blocks.cost.growth import Share
-from blocks.cost.variations import Variation
+from blocks.cost.growth import GrowthFacts
+from blocks.cost.variations import ChangesFacts, Variation
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.table_rows import row_at
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import changes_picture, shared
 from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration
+from pages.ui.language import _, current_language
 from pages.ui.numbers import percent
 from pages.ui.said import say
 
+LONGEST = len("+999,999,999")  # of a number that has room with every digit
+changes_facts = lru_cache(maxsize=64)(variations.changes_facts)
+growth_facts = lru_cache(maxsize=32)(growth.growth_facts)
+CHANGES = {
+    "twice_the_heads": N_("twice the heads, half as wide"),
+    "half_the_heads": N_("half the heads, twice as wide"),
+    "one_kv_head": N_("multi-query attention (MQA): one head of keys and values"),
+    "kv_as_many": N_("multi-head attention (MHA): keys and values per head"),
+    "tied": N_("weight tying: one table for input and output"),
+    "untied": N_("an output matrix of its own (untied)"),
+    "rope": N_("RoPE instead of a learned position table"),
+    "learned_positions": N_("a learned position table"),
+    "no_biases": N_("no biases"),
+    "biases": N_("biases everywhere"),
+    "layernorm": N_("LayerNorm instead of RMSNorm"),
+    "rmsnorm": N_("RMSNorm, without a shift"),
+    "no_norms": N_("no norms"),
+    "norms": N_("norms (LayerNorm)"),
+    "plain": N_("feed-forward without a gate"),
+    "gated": N_("a gate in the feed-forward layer"),
+    "gated_narrower": N_("a gate, and d_ff two thirds"),
+    "twice_d_ff": N_("twice d_ff"),
+    "experts": N_("8 experts, 2 active"),
+    "dense": N_("one feed-forward layer, no experts"),
+    "one_more_layer": N_("one more layer"),
+    "twice_as_wide": N_("twice d_model, and d_ff with it"),
+}
 
-@lru_cache(maxsize=32)
-def over(config: ModelConfig, size: str) -> pd.DataFrame:
-    """Shares over width or depth."""
-    return growth.over_width(config) if size == "d_model" else growth.over_depth(config)
-
-
-def changes(config: ModelConfig) -> pd.DataFrame:
-    """One row a change: name, label, delta, said."""
-    whole = shared.total(config)
-    found = shared.changes(config)
-    return pd.DataFrame(
-        {
-            "name": [change.name for change in found],
-            "label": [shared.change_name(change.name) for change in found],
-            "delta": pd.Series([change.total - whole for change in found], dtype=object),
-            "said": [_said(change.total - whole) for change in found],
-        }
-    )
-
-
-def _said(delta: int) -> str:
-    """Every digit where there is room, else three with a unit."""
-    exact = shared.signed(delta)
-    short = ("+" if delta > 0 else "−") + shared.short(abs(delta))
-    return exact if len(exact) <= len("+999,999,999") else short
-
-
-def growth_frame(config: ModelConfig, size: str) -> tuple[pd.DataFrame, int]:
-    """Shares over a size, and the reader's own size."""
-    return over(config, size), getattr(config, size)
-
-
-def share_names() -> dict[str, str]:
-    """What each share is called."""
-    return {str(share): share_text(share) for share in Share}
-
-
-SHARES = {
-    Share.EMBEDDINGS: N_("embeddings"),
-    Share.ATTENTION: N_("attention"),
-    Share.FEED_FORWARD: N_("feed-forward"),
-    Share.REST: N_("norms and the rest"),
+WHY = {
+    "twice_the_heads": N_("n_heads · d_head stays: the same matrices are split into more pieces."),
+    "half_the_heads": N_("n_heads · d_head stays: the same matrices are split into fewer pieces."),
+    "one_kv_head": N_("k_proj and v_proj shrink to the width of one head; the KV cache with them."),
+    "kv_as_many": N_("k_proj and v_proj become as large as q_proj; the KV cache with them."),
+    "tied": N_("The output matrix of vocab_size · d_model is gone: the embedding takes its place."),
+    "untied": N_("Another vocab_size · d_model."),
+    "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
+    "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
+    "no_biases": N_("One number fewer per output of each projection: negligible."),
+    "biases": N_("One number more per output of each projection: negligible."),
+    "layernorm": N_("A shift beside each scale: d_model more per norm."),
+    "rmsnorm": N_("No shift, a scale alone: d_model fewer per norm."),
+    "no_norms": N_("All scales and shifts are gone: next to nothing in size, but not in training."),
+    "norms": N_("A scale and a shift of d_model numbers per norm: negligible."),
+    "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
+    "gated": N_("gate_proj is added: the layer's matrices grow by half."),
+    "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
+    "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
+    "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
+    "dense": N_("All experts but one are gone, and the router."),
+    "one_more_layer": N_("As many parameters as any other layer."),
+    "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
 
 
-def share_text(found: Share | str) -> str:
-    """What a share is called."""
-    return _(SHARES[Share(found)])
-
-
-def changes_table(config: ModelConfig) -> None:
-    """Show the changes as a table."""
-    shared._shown(shared.change_frame(config), "change_table")
-
-
-def changes_sentence(config: ModelConfig) -> str:
+def says_changes(facts: ChangesFacts) -> str:
     """What heads change, and what changes most."""
-    whole = shared.total(config)
-    delta = {change.name: change.total - whole for change in shared.changes(config)}
     said = []
-    if delta.get("twice_the_heads") == 0 or delta.get("half_the_heads") == 0:
+    if facts.heads_are_free:
         said.append(_("The number of heads changes nothing: heads share the same matrices."))
-    small = [name for name in ("no_biases", "no_norms") if name in delta]
-    if small and whole:
-        share = -sum(delta[name] for name in small) / whole
-        text = _("Biases and norms together are {share} of the model.")
-        if len(small) == 1:
-            text = _("All norms together are {share} of the model.")
-        said.append(text.format(share=percent(share)))
-    for name in ("tied", "untied"):
-        if name in delta:
-            text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
-            said.append(text.format(n=abs(delta[name])))
+    if facts.small_share is not None:
+        text = _("All norms together are {share} of the model.")
+        if facts.has_biases:
+            text = _("Biases and norms together are {share} of the model.")
+        said.append(text.format(share=percent(facts.small_share)))
+    if facts.tied_saves is not None:
+        text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
+        said.append(text.format(n=facts.tied_saves))
     return " ".join(said)
 
 
-def changes_alt(run: Run) -> str:
-    """Write the alt text of the bars of changes."""
-    whole = shared.total(run.config)
-    rows = "; ".join(
-        f"{shared.change_name(change.name)} {shared.signed(change.total - whole)}"
-        for change in shared.changes(run.config)
-    )
-    return _("Change in parameters: {rows}.").format(rows=rows)
-
-
-def growth_sentence(config: ModelConfig) -> str:
+def says_growth(facts: GrowthFacts) -> str:
     """How the share of embeddings falls, over width and over depth."""
-    own = row_at(over(config, "d_model").set_index("d_model"), config.d_model)
+    shares = {name: percent(share) for name, share in facts.shares.items()}
     text = _(
         "Here embeddings hold {embeddings}, attention {attention}, feed-forward {feed_forward}."
     )
-    shares = {str(name): percent(float(own[name])) for name in Share}
-    said = [text.format(**{name: shares[name] for name in shares if name != "rest"})]
-    if own[Share.EMBEDDINGS] > 0:
-        wide = over(config, "d_model").iloc[-1]
-        deep = over(config, "n_layers").iloc[-1]
-        text = _(
-            "Embeddings grow with d_model, layers with its square: at d_model "
-            "{d_model:,} embeddings hold {wide}, and with {n_layers} layers at today's "
-            "width {deep}."
-        )
-        ends = {"d_model": int(wide["d_model"]), "n_layers": int(deep["n_layers"])}
-        shares = {"wide": percent(wide[Share.EMBEDDINGS]), "deep": percent(deep[Share.EMBEDDINGS])}
-        said.append(text.format(**ends, **shares))
-    return " ".join(said)
-
-
-def growth_alt(run: Run, size: str) -> str:
-    """Write the alt text of the areas."""
-    table = over(run.config, size)
-    first, last = table.iloc[0], table.iloc[-1]
-    text = _("Shares against {size}: from {first} ({before}) to {last} ({after}).")
-    before, after = (
-        enumeration(f"{share_text(name)} {percent(float(row[name]))}" for name in Share)
-        for row in (first, last)
+    said = text.format(**shares)
+    if not facts.shares["embeddings"]:
+        return said
+    text = _(
+        "Embeddings grow with d_model, layers with its square: at d_model "
+        "{d_model:,} embeddings hold {wide}, and with {n_layers} layers at today's "
+        "width {deep}."
     )
-    ends = {"first": f"{int(first[size]):,}", "last": f"{int(last[size]):,}"}
-    return text.format(size=size, before=before, after=after, **ends)
+    (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
+    more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))
+    return f"{said} {more}"
 
 
-def change_choice(run: Run) -> None:
+def draw_changes(facts: ChangesFacts, *, _: Translate) -> Picture:
+    """A bar a change."""
+    names = {name: _(text) for name, text in CHANGES.items()}
+    said = {name: _in_short(delta) for name, delta in facts.deltas.items()}
+    return changes_picture.differences(facts.deltas, names, said, _=_)
+
+
+def _in_short(delta: int) -> str:
+    """Every digit where there is room, else three with a unit."""
+    exact = shared.signed(delta)
+    short = ("+" if delta > 0 else "−") + shared.short(abs(delta))
+    return exact if len(exact) <= LONGEST else short
+
+
+def change_frame(facts: ChangesFacts) -> pd.DataFrame:
+    """What each change does."""
+    found = facts.changes
+    rows = {
+        _("change"): [_(CHANGES[change.name]) for change in found],
+        "Δ": [shared.signed(delta) for delta in facts.deltas.values()],
+        _("after"): [f"{change.total:,}" for change in found],
+    }
+    if any(change.active < change.total for change in found):
+        rows[_("active per token")] = [f"{change.active:,}" for change in found]
+    return pd.DataFrame({**rows, _("why"): [_(WHY[change.name]) for change in found]})
+
+
+def change_choice(found: dict[str, Variation]) -> None:
     """Choose a change, see what it does, take it over."""
-    found = {change.name: change for change in shared.changes(run.config)}
     with st.container(horizontal=True, vertical_alignment="bottom", key="change_choice"):
         chosen = st.selectbox(
             _("Change your configuration"),
             [*found],
-            format_func=lambda name: shared.change_name(name),
+            format_func=lambda name: _(CHANGES[name]),
             key=f"chosen_change_{current_language()}_{'_'.join(found)[:200]}",
         )
         st.button(
@@ -163,12 +153,11 @@ def change_choice(run: Run) -> None:
             args=(found[chosen],),
             key="apply_change",
         )
-    st.caption(shared.why(chosen))
+    st.caption(_(WHY[chosen]))
 
 
-def apply_clicked(run: Run, customdata: list[Any]) -> None:
+def apply_clicked(found: dict[str, Variation], customdata: list[Any]) -> None:
     """The bar of a change was clicked."""
-    found = {change.name: change for change in shared.changes(run.config)}
     if customdata[0] in found:
         _apply(found[customdata[0]])
 
@@ -184,13 +173,16 @@ def _apply(change: Variation) -> None:
 @section
 def what_changes_it(run: Run) -> None:
     """Each change counted against the reader's own configuration; a click takes it over."""
+    config = run.config
+    facts = changes_facts(config)
+    found = {change.name: change for change in facts.changes}
     with explained(("parameter_changes",), (variations.variations,), key="changes_story"):
-        say(changes_sentence, run.config)
-    click = functools.partial(apply_clicked, run)
-    show(draw_changes, run, key="differences", alt=changes_alt, on_click=click)
-    change_choice(run)
+        say(says_changes, config, facts=changes_facts)
+    click = partial(apply_clicked, found)
+    show(draw_changes, config, facts=changes_facts, key="differences", on_click=click)
+    change_choice(found)
     with st.expander(_("All changes, down to the last parameter"), icon=":material/table:"):
-        changes_table(run.config)
+        shared._shown(change_frame(facts), "change_table")
 
 
 @section
@@ -198,23 +190,8 @@ def where_it_goes(run: Run) -> None:
     """Shares of embeddings, attention and feed-forward over width and depth."""
     code = (growth.over_width, growth.over_depth)
     with explained(("parameter_growth",), code, key="growth_story"):
-        say(growth_sentence, run.config)
-    left, right = columns(2)
-    with left:
-        show(draw_growth, run, "d_model", key="over_width", alt=growth_alt)
-    with right:
-        show(draw_growth, run, "n_layers", key="over_depth", alt=growth_alt)
+        say(says_growth, run.config, facts=growth_facts)
+    for column, draw in zip(columns(2), changes_picture.OVER, strict=True):
+        with column:
+            show(draw, run.config, facts=growth_facts, key=draw.__name__)
     note(_("d_ff and separately set head widths grow with d_model; the vocabulary stays."))
-
-
-def draw_changes(run: Run) -> Picture:
-    """A bar a change."""
-    return changes_picture.differences(changes(run.config), _=_)
-
-
-def draw_growth(run: Run, size: str) -> Picture:
-    """Stacked shares against one size."""
-    table, own = growth_frame(run.config, size)
-    title = _("Over width") if size == "d_model" else _("Over depth")
-    names = share_names()
-    return changes_picture.shares(table, names, size=size, own=own, title=title, _=_)

@@ -1,13 +1,13 @@
 """Where the size goes as a model grows: shares of its parts, stacked to 100 %."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
+from blocks.cost.growth import GrowthFacts, Share
+from blocks.model.faults import N_
+from pages.figures.described import SAID
 from pages.figures.size_axis import half_of_last, log_sizes
-from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -31,31 +31,34 @@ LABEL = {"showarrow": False, "font": {"size": 12}}
 LEAST_REACH, TICK = 4.0, 3  # thousand after thousand
 
 
-def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
+def differences(
+    deltas: Mapping[str, int], names: Mapping[str, str], said: Mapping[str, str], *, _: Translate
+) -> Picture:
     """A bar a change, to the left what it saves, to the right what it adds; none is a diamond at 0.
 
-    `table`: name, label, delta, said; label and said stand above the bar. The axis is logarithmic
-    to both sides of 0.
+    `names` and `said` stand above the bar. The axis is logarithmic to both sides of 0.
     """
-    places = [_place(delta) for delta in table["delta"]]
+    places = [_place(delta) for delta in deltas.values()]
     ends = min(0.0, *places, -LEAST_REACH), max(0.0, *places, LEAST_REACH)
-    customdata = [[row.name, plain(row.label), plain(row.said)] for row in each_row(table)]
+    customdata = [[name, plain(names[name]), plain(said[name])] for name in deltas]
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": list(range(len(table))),
+        "y": list(range(len(deltas))),
         "x": places,
         "width": BAR,
         "offset": 0.06,
-        "marker": {"color": [LEARNED if delta < 0 else FEED_FORWARD for delta in table["delta"]]},
+        "marker": {"color": [LEARNED if delta < 0 else FEED_FORWARD for delta in deltas.values()]},
         "customdata": customdata,
         "hovertemplate": HOVER,
+        "meta": {SAID: ["; ".join(f"{name} {change}" for _name, name, change in customdata)]},
     }
+    unchanged = [i for i, delta in enumerate(deltas.values()) if delta == 0]
     ticks = _ticks(*ends)
     return figure(
-        [bars, _unchanged(table, customdata)],
+        [bars, _unchanged(unchanged, customdata)],
         title=_("Change in parameters, one change at a time"),
-        height=TITLE + CHANGES_BOTTOM + ROW * len(table),
+        height=TITLE + CHANGES_BOTTOM + ROW * len(deltas),
         margin=(TITLE, CHANGES_BOTTOM),
         annotations=[
             _label(i, row, place)
@@ -72,15 +75,14 @@ def differences(table: pd.DataFrame, *, _: Translate) -> Picture:
             "zerolinecolor": faint(BEFORE, 0.6),
             "fixedrange": True,
         },
-        yaxis={"visible": False, "range": [len(table) - 0.4, -0.6], "fixedrange": True},
+        yaxis={"visible": False, "range": [len(deltas) - 0.4, -0.6], "fixedrange": True},
     )
 
 
 HOVER = "<b>%{customdata[1]}</b><br>%{customdata[2]}<extra></extra>"
 
 
-def _unchanged(table: pd.DataFrame, customdata: list[list[str]]) -> dict[str, Any]:
-    rows = [i for i, delta in enumerate(table["delta"]) if delta == 0]
+def _unchanged(rows: Sequence[int], customdata: Sequence[list[str]]) -> dict[str, Any]:
     return {
         "type": "scatter",
         "mode": "markers",
@@ -89,6 +91,7 @@ def _unchanged(table: pd.DataFrame, customdata: list[list[str]]) -> dict[str, An
         "marker": {"symbol": "diamond", "size": 12, "color": BEFORE},
         "customdata": [customdata[i] for i in rows],
         "hovertemplate": HOVER,
+        "meta": {SAID: []},
     }
 
 
@@ -116,6 +119,12 @@ def _ticks(least: float, most: float) -> list[tuple[float, str]]:
 
 TALL, BOTTOM, SECOND_LINE = 270, 46, 22
 MOST_TICKS = 7
+SHARES = {
+    Share.EMBEDDINGS: N_("embeddings"),
+    Share.ATTENTION: N_("attention"),
+    Share.FEED_FORWARD: N_("feed-forward"),
+    Share.REST: N_("norms and the rest"),
+}
 COLORS = {
     "embeddings": EMBEDDING,
     "attention": ATTENTION,
@@ -124,19 +133,23 @@ COLORS = {
 }
 
 
-def shares(
-    table: pd.DataFrame,
-    names: Mapping[str, str],
-    *,
-    size: str,
-    own: int,
-    title: str,
-    _: Translate,
-) -> Picture:
-    """Areas of each share against a size, on a logarithmic axis; the reader's own is marked.
+def over_width(facts: GrowthFacts, *, _: Translate) -> Picture:
+    """Shares against d_model."""
+    return _shares(facts, "d_model", title=_("Over width"), _=_)
 
-    `table`: a column named `size`, total, and a column for each of `names`.
-    """
+
+def over_depth(facts: GrowthFacts, *, _: Translate) -> Picture:
+    """Shares against the number of layers."""
+    return _shares(facts, "n_layers", title=_("Over depth"), _=_)
+
+
+OVER = (over_width, over_depth)
+
+
+def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Picture:
+    """Areas of each share against a size, on a logarithmic axis; the reader's own is marked."""
+    table, own = facts.over[size], facts.own[size]
+    names = {str(share): _(text) for share, text in SHARES.items()}
     x = [int(value) for value in table[size]]
     said = [f"{total:,.0f}" for total in table["total"]]
     areas = [

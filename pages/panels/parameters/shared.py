@@ -12,7 +12,6 @@ from blocks.cost.breakdown import Kind, kind_of
 from blocks.cost.fitting import can_build
 from blocks.cost.memory import bytes_text, estimate_memory
 from blocks.cost.parameters import active_parameters, config_sizes, parts, total_parameters
-from blocks.cost.variations import Variation, variations
 from blocks.inspection.weight_values import WeightValues, weight_values
 from blocks.model import devices
 from blocks.model.faults import N_
@@ -85,12 +84,6 @@ def counted_rows(config: ModelConfig) -> tuple[Row, ...]:
         Row(part.name, kind_of(part), part.count(sizes), part.formula(), part.numbers(sizes))
         for part in parts(config)
     )
-
-
-@lru_cache(maxsize=64)
-def changes(config: ModelConfig) -> tuple[Variation, ...]:
-    """What may be changed, the largest loss first."""
-    return tuple(sorted(variations(config), key=lambda change: change.total))
 
 
 def bytes_in(count: int, number_format: str) -> int:
@@ -166,70 +159,10 @@ KINDS = {
     Kind.OUTPUT: N_("output"),
 }
 
-CHANGES = {
-    "twice_the_heads": N_("twice the heads, half as wide"),
-    "half_the_heads": N_("half the heads, twice as wide"),
-    "one_kv_head": N_("multi-query attention (MQA): one head of keys and values"),
-    "kv_as_many": N_("multi-head attention (MHA): keys and values per head"),
-    "tied": N_("weight tying: one table for input and output"),
-    "untied": N_("an output matrix of its own (untied)"),
-    "rope": N_("RoPE instead of a learned position table"),
-    "learned_positions": N_("a learned position table"),
-    "no_biases": N_("no biases"),
-    "biases": N_("biases everywhere"),
-    "layernorm": N_("LayerNorm instead of RMSNorm"),
-    "rmsnorm": N_("RMSNorm, without a shift"),
-    "no_norms": N_("no norms"),
-    "norms": N_("norms (LayerNorm)"),
-    "plain": N_("feed-forward without a gate"),
-    "gated": N_("a gate in the feed-forward layer"),
-    "gated_narrower": N_("a gate, and d_ff two thirds"),
-    "twice_d_ff": N_("twice d_ff"),
-    "experts": N_("8 experts, 2 active"),
-    "dense": N_("one feed-forward layer, no experts"),
-    "one_more_layer": N_("one more layer"),
-    "twice_as_wide": N_("twice d_model, and d_ff with it"),
-}
-
-WHY = {
-    "twice_the_heads": N_("n_heads · d_head stays: the same matrices are split into more pieces."),
-    "half_the_heads": N_("n_heads · d_head stays: the same matrices are split into fewer pieces."),
-    "one_kv_head": N_("k_proj and v_proj shrink to the width of one head; the KV cache with them."),
-    "kv_as_many": N_("k_proj and v_proj become as large as q_proj; the KV cache with them."),
-    "tied": N_("The output matrix of vocab_size · d_model is gone: the embedding takes its place."),
-    "untied": N_("Another vocab_size · d_model."),
-    "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
-    "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
-    "no_biases": N_("One number fewer per output of each projection: negligible."),
-    "biases": N_("One number more per output of each projection: negligible."),
-    "layernorm": N_("A shift beside each scale: d_model more per norm."),
-    "rmsnorm": N_("No shift, a scale alone: d_model fewer per norm."),
-    "no_norms": N_("All scales and shifts are gone: next to nothing in size, but not in training."),
-    "norms": N_("A scale and a shift of d_model numbers per norm: negligible."),
-    "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
-    "gated": N_("gate_proj is added: the layer's matrices grow by half."),
-    "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
-    "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
-    "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
-    "dense": N_("All experts but one are gone, and the router."),
-    "one_more_layer": N_("As many parameters as any other layer."),
-    "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
-}
-
 
 def kind_name(found: Kind | str) -> str:
     """What a kind is called."""
     return _(KINDS[Kind(found)])
-
-
-def change_name(name: str) -> str:
-    """What a change is called."""
-    return _(CHANGES[name])
-
-
-def why(name: str) -> str:
-    """Why a change changes what it does."""
-    return _(WHY[name])
 
 
 MOST_ROWS, MOST_PIECES = 4, 180
@@ -270,21 +203,6 @@ def size_frame(config: ModelConfig) -> pd.DataFrame:
     for label, count in columns.items():
         table[label] = [bytes_text(bytes_in(count, name)) for name in BITS]
     return table
-
-
-def change_frame(config: ModelConfig) -> pd.DataFrame:
-    """What each change does."""
-    found, whole = changes(config), total(config)
-    table = pd.DataFrame(
-        {
-            _("change"): [change_name(change.name) for change in found],
-            "Δ": [signed(change.total - whole) for change in found],
-            _("after"): [f"{change.total:,}" for change in found],
-        }
-    )
-    if any(change.active < change.total for change in found):
-        table[_("active per token")] = [f"{change.active:,}" for change in found]
-    return table.assign(**{_("why"): [why(change.name) for change in found]})
 
 
 def published_frame() -> pd.DataFrame:
