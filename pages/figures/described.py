@@ -67,7 +67,7 @@ def _title(axis: Part) -> str:
 
 
 def _is_seen(trace: Part) -> bool:
-    """Not marks that wait for the cursor or say themselves what they show, nor what leads the eye."""
+    """Not marks that wait for the cursor or say themselves what they show; no lines for the eye."""
     says_itself = SAID in (trace.get("meta") or {})
     is_waiting = (trace.get("marker") or {}).get("opacity") == 0
     leads = trace.get("mode") == "lines" and trace.get("hoverinfo") == "skip"
