@@ -1,21 +1,18 @@
 """A small Transformer learns while one watches: its task, its curves, its attention."""
 
-import pages.ui.entrance  # noqa: F401
-
-import streamlit as st
-
 from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
 from pages.panels.training import shared
 from pages.panels.training.heads import how_heads_come_to_be
 from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
-from pages.panels.training.setup import set_up
-from pages.panels.training.shared import forgotten_note, model_controls, run_choice
-from pages.panels.training.watch import what_it_is_learning
-from pages.ui import starts
+from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
+from pages.panels.training.watch import curves_panel, samples_panel, state
+from pages.ui import panel, starts
+from pages.ui.explain import note
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
+from pages.ui.panel import Panel
 from pages.ui.runs import find
 
 TITLE = N_("Train one yourself")
@@ -23,36 +20,69 @@ EVERY = 3.0  # seconds
 
 
 def main() -> None:
-    """The story of the page, from top to bottom."""
-    draw_frame(TITLE, starts.FAST, model_controls)
-    st.caption(_("Choose a task, press Start training, and watch a real Transformer learn it."))
+    """What is set; or a run, what becomes of it, and the settings of the next one."""
+    draw_frame(TITLE, starts.FAST, shared.model_controls)
     run = shared.watched()
-    forgotten_note(run)
+    shared.forgotten_note(run)
     if run is None:
-        set_up()
+        start_row()
+        panel.show(SETTINGS, None)
     else:
-        what_was_started(run)
+        shared.run_choice()
+        state(run)
+        panel.show((*WATCHED, *SETTINGS), run)
     close_page(TITLE)
 
 
-def what_was_started(run: TrainingRun) -> None:
-    """A run and what becomes of it; the settings of the next one, folded."""
-    with st.expander(_("Set up another training"), icon=":material/tune:", key="setup"):
-        set_up()
-    run_choice()
-    what_it_is_learning(run)
-    live_section(what_is_kept, run.id, every=EVERY if run.state.is_active else None)
+def to_set(run: TrainingRun | None) -> None:
+    """The way to start the next one, where a run is watched."""
+    if run is not None:
+        start_row()
 
 
-def what_is_kept(run_id: str) -> None:
-    """Weights along the way: what attention they make, and where to take them."""
+def attention(run: TrainingRun) -> None:
+    """What attention the weights along the way make."""
+    live_section(attention_so_far, run.id, every=EVERY if run.state.is_active else None)
+
+
+def attention_so_far(run_id: str) -> None:
+    """Of pairs, where the decoder looks; of one text, what each head does."""
+    if (run := kept(run_id)) is None:
+        return
+    draw = how_links_come_to_be if shared.is_of_pairs(run) else how_heads_come_to_be
+    draw(run)
+
+
+def model(run: TrainingRun) -> None:
+    """The weights along the way, to be opened elsewhere and taken away."""
+    live_section(model_so_far, run.id, every=EVERY if run.state.is_active else None)
+
+
+def model_so_far(run_id: str) -> None:
+    """The model at the step that is looked at."""
+    if (run := kept(run_id)) is not None:
+        what_it_became(run)
+
+
+def kept(run_id: str) -> TrainingRun | None:
+    """A run with weights that can be looked at; says so where there are none yet."""
     run = find(run_id)
     if run is None or not run.snapshots.steps:
-        st.caption(_("The first weights will be saved in a moment."))
-        return
-    of_pairs = shared.is_of_pairs(run)
-    step = how_links_come_to_be(run) if of_pairs else how_heads_come_to_be(run)
-    what_it_became(run, step)
+        note(_("The first weights will be saved in a moment."))
+        return None
+    return run
 
+
+WATCHED = (
+    Panel("learning", N_("Is it learning?"), curves_panel),
+    Panel("attention", N_("How attention comes to be"), attention),
+    Panel("samples", N_("What it writes"), samples_panel),
+    Panel("model", N_("The trained model"), model),
+)
+SETTINGS = (
+    Panel("task", N_("What it learns"), lambda _run: what_is_learned(), to_set),
+    Panel("recipe", N_("How it learns"), lambda _run: how_it_is_learned(), to_set),
+)
+PANELS = (*WATCHED, *SETTINGS)
 
 main()

@@ -91,6 +91,11 @@ class Recipe:
             for name, value in dataclasses.asdict(self).items()
         }
 
+    @property
+    def last_rate(self) -> float:
+        """The learning rate at the end of a schedule that decays."""
+        return self.learning_rate * self.final_share
+
     def replace(self, **changes: Any) -> "Recipe":
         """A copy with other values; plain strings stand for enums."""
         if unknown := changes.keys() - DEFAULTS.keys():

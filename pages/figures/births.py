@@ -4,6 +4,8 @@ from typing import Any
 
 import pandas as pd
 
+from blocks.inspection.learning import BirthFacts
+from blocks.model.faults import N_
 from pages.figures.counting import from_one
 from pages.figures.theme import (
     ATTENTION,
@@ -20,20 +22,29 @@ HEIGHT, BOTTOM = 330, 44
 NAMED_ABOVE = 0.5
 
 
-def heads_over_steps(
-    heads: pd.DataFrame, *, selected: int, now: int, title: str, _: Translate
-) -> Picture:
+MEASURES = {
+    "linked": N_("Weight of cross-attention on the right tokens"),
+    "previous_token": N_("Weight on the token before"),
+    "induction": N_("Weight on what followed an earlier copy of the token"),
+    "first_token": N_("Weight on the first token"),
+    "same_token": N_("Weight on the token itself"),
+}
+
+
+def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
     """A line for each head; a click on a point returns its step, layer and head.
 
-    `heads`: step, layer, head, number (through all layers), share; `selected` is a number.
     Steps are drawn as 1 + step on a logarithmic scale: early ones are close together.
     """
-    lines = [_line(of_head, number == selected, _) for number, of_head in heads.groupby("number")]
+    heads = facts.heads
+    lines = [
+        _line(of_head, number == facts.selected, _) for number, of_head in heads.groupby("number")
+    ]
     steps = sorted(heads["step"].unique().tolist())
     ticks = steps if len(steps) < 9 else steps[::2]
     return figure(
         sorted(lines, key=lambda line: line["line"]["width"]),
-        title=title,
+        title=_(MEASURES[facts.measure]),
         height=HEIGHT,
         margin=(TITLE + 8, BOTTOM),
         xaxis={
@@ -50,7 +61,7 @@ def heads_over_steps(
             "tickformat": ".0%",
             "fixedrange": True,
         },
-        shapes=[_now(now), _threshold()],
+        shapes=[_now(facts.now), _threshold()],
         annotations=_names(heads),
     )
 

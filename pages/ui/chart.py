@@ -124,9 +124,10 @@ def _show_two(
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 
-def show_now(figure: Any, *, key: str, alt: str) -> None:
+def show_now(figure: Any, *, key: str, alt: str = "") -> None:
     """Show a picture of something that goes on, so that no two are alike: none is kept."""
-    st.plotly_chart(_look().given_to(figure), key=key, config=_config(key), alt=alt)
+    text = alt or described(figure, _=_)
+    st.plotly_chart(_look().given_to(figure), key=key, config=_config(key), alt=text)
 
 
 def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from drawn import bytes_sent, checked, marked, same, visible, words_that_slipped_by
 
+from blocks.inspection.learning import BirthFacts
 from blocks.training import schedule as schedules
 from blocks.training.recipe import RECIPES
 from pages.figures import births, curves
@@ -56,15 +57,14 @@ def score(*runs: Told, is_share: bool = True, _=same):
 
 def rates(name: str, steps: Steps = LINEAR, now: int | None = None, _=same):
     recipe = RECIPES[name].replace(n_steps=N_STEPS, warmup_steps=5)
-    lines = {"given": schedules.curve(recipe, 64), "given 2": schedules.curve(recipe, 128)}
-    return checked(setup_picture.rates(lines, steps, warmup=5, now=now, _=_))
+    return checked(setup_picture.rates(setup_picture.Plan(recipe, 64, steps, now), _=_))
 
 
 def heads(_=same):
     steps, numbers = [0, 1, 8], range(4)
     rows = [(s, n // 2, n % 2, n, (1 + n) * (1 + s) / 40) for s in steps for n in numbers]
     table = pd.DataFrame(rows, columns=["step", "layer", "head", "number", "share"])
-    return checked(births.heads_over_steps(table, selected=3, now=1, title="given", _=_))
+    return checked(births.heads_over_steps(BirthFacts(table, "induction", 3, 1), _=_))
 
 
 def test_losses_are_drawn_as_they_were_told():

@@ -114,6 +114,23 @@ def test_another_session_sees_nothing_without_the_link():
     assert "loss" not in keys(other)
 
 
+def test_a_start_is_answered_at_once_and_leads_to_the_curves():
+    at = opened(PAGE, **{**SHORT, "panel": "recipe"})
+    press(at, "start_training")
+    assert [toast.value for toast in at.toast] == ["The training begins …"]
+    assert "panel" not in at.query_params and at.session_state["panel"] == "Is it learning?"
+    wait_for(run_of(at), RunState.FINISHED)
+
+
+@pytest.mark.parametrize("panel", ["attention", "samples", "model", "task"])
+def test_a_link_opens_a_panel_of_a_run(panel: str):
+    run_id = run_of(finished()).id
+    at = opened(PAGE, run=run_id, panel=panel)
+    assert_works(at)
+    assert at.query_params["panel"] == panel and "loss" not in keys(at)
+    assert ("start_training" in {button.key for button in at.button}) == (panel == "task")
+
+
 def test_a_page_that_is_closed_does_not_stop_its_run():
     at = started(n_steps=40)
     run_ = run_of(at)

@@ -11,6 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import tiles
+from blocks.inspection.learning import BirthFacts
 from blocks.observe import heads as head_measures
 from blocks.observe.run import Run
 from blocks.training.tasks import TaskConfig
@@ -24,11 +25,12 @@ from pages.panels.training import shared
 from pages.ui import cached, labelled, layers, link, runs, starts, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide
-from pages.ui.explain import heading, note
+from pages.ui.explain import explained, note
 from pages.ui.language import _
 from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT
 
-MOST_LISTED = 6
+MOST_LISTED, MOST_TOKENS = 6, 48
+WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
 
 
 def tiles_alt(run: Run, *_marked: int) -> str:
@@ -59,15 +61,9 @@ def _habit(row: Any) -> str:
     return text.format(layer=from_one(row.layer), head=from_one(row.head), name=name, share=share)
 
 
-MOST_TOKENS = 48
-
-
-WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
-
-
 def looked_at(run: TrainingRun, step: int) -> Run:
     """The trained model at a kept step, reading the task's own row or the reader's text."""
-    return shared._reading(run, step, read_tokens(run.spec.task))
+    return shared.reading(run, step, read_tokens(run.spec.task))
 
 
 def read_tokens(task: TaskConfig) -> tuple[int, ...]:
@@ -75,7 +71,7 @@ def read_tokens(task: TaskConfig) -> tuple[int, ...]:
     text = link.value("text") if link.value("looked_at") == "own" else ""
     found = tuple(starts.task_tokenizer(task).encode(text)) if text else ()
     most = min(MOST_TOKENS, task.seq_len)
-    return found[:most] or shared._own_row(task)[:most]
+    return found[:most] or shared.own_row(task)[:most]
 
 
 @lru_cache(maxsize=16)
@@ -116,26 +112,40 @@ def shares_by_step(
 
 @lru_cache(maxsize=512)
 def _shares(run: TrainingRun, step: int, token_ids: tuple[int, ...], measure: str) -> pd.DataFrame:
-    table = layers.heads(shared._reading(run, step, token_ids))
+    table = layers.heads(shared.reading(run, step, token_ids))
     number = table["layer"] * run.spec.config.n_heads + table["head"]
     return table[["layer", "head"]].assign(step=step, number=number, share=table[measure])
 
 
-def how_heads_come_to_be(run: TrainingRun) -> int:
-    """All heads at a kept step, one of them large, and all of them over all kept steps.
+@lru_cache(maxsize=16)
+def birth_facts(
+    run_id: str,
+    kept: tuple[int, ...],
+    token_ids: tuple[int, ...],
+    measure: str,
+    selected: int,
+    now: int,
+) -> BirthFacts:
+    """One measure of every head at every kept step."""
+    return BirthFacts(shares_by_step(run_id, kept, token_ids, measure), measure, selected, now)
 
-    Returns the step that is looked at.
-    """
-    code = (head_measures.frame,)
-    heading(_("How attention comes to be"), ("heads", "induction"), code, key="births")
-    _input_choice()
+
+def how_heads_come_to_be(run: TrainingRun) -> None:
+    """All heads at a kept step, one of them large, and all of them over all kept steps."""
+    with explained(("heads", "induction"), (head_measures.frame,), key="births"):
+        _input_choice()
     step = step_choice(run)
     seen = looked_at(run, step)
-    shown = seen, labelled.selected_layer(seen), labelled.selected_head(seen)
-    token = labelled.pinned_token(seen)
-    _all_and_one(*shown, token)
-    _over_steps(run, shown[1], shown[2], step)
-    return step
+    layer, head = labelled.selected_layer(seen), labelled.selected_head(seen)
+    st.info(habits_sentence(seen), icon=":material/lightbulb:")
+    _all_and_one(seen, layer, head, labelled.pinned_token(seen))
+    choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
+    row, measure = read_tokens(run.spec.task), link.value("head_measure")
+    selected = layer * run.spec.config.n_heads + head
+    shown = run.id, run.snapshots.steps, row, measure, selected, step
+    draw, on_click = births.heads_over_steps, open_point
+    show(draw, *shown, facts=birth_facts, key="head_births", on_click=on_click)
+    note(shared.says_births(birth_facts(*shown)))
 
 
 def _input_choice() -> None:
@@ -150,38 +160,27 @@ def _input_choice() -> None:
 
 
 def step_choice(run: TrainingRun) -> int:
-    """The kept step that is looked at: the nearest to the link's, or the newest."""
-    steps, asked = run.snapshots.steps, link.value("at_step")
-    step = steps[-1] if asked is None else run.snapshots.at(asked)[0]
+    """Which kept step is looked at."""
+    steps, step = run.snapshots.steps, kept_step(run)
     if len(steps) > 1:
         slide("at_step", _("Step · those with saved weights"), steps, step)
     return step
 
 
+def kept_step(run: TrainingRun) -> int:
+    """The kept step that is looked at: the nearest to the link's, or the newest."""
+    asked = link.value("at_step")
+    return run.snapshots.steps[-1] if asked is None else run.snapshots.at(asked)[0]
+
+
 def _all_and_one(seen: Run, layer: int, head: int, token: int) -> None:
-    st.info(habits_sentence(seen), icon=":material/lightbulb:")
     left, right = st.columns(2)
     shown = seen, layer, head, token
     with left:
-        show(
-            draw_tiles,
-            *shown,
-            key="trained_tiles",
-            alt=tiles_alt,
-            on_click=functools.partial(_open_head, seen.config.n_heads),
-        )
+        open_head = functools.partial(_open_head, seen.config.n_heads)
+        show(draw_tiles, *shown, key="trained_tiles", alt=tiles_alt, on_click=open_head)
     with right:
         one_head(*shown)
-
-
-def _over_steps(run: TrainingRun, layer: int, head: int, step: int) -> None:
-    choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
-    measure = link.value("head_measure")
-    kept = run.snapshots.steps
-    row = read_tokens(run.spec.task)
-    shown = run.id, kept, row, measure, layer, head, step
-    show(draw_births, *shown, key="head_births", alt=births_alt, on_click=open_point)
-    note(births_sentence(*shown))
 
 
 def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
@@ -194,38 +193,6 @@ def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
         pinned=labelled.row_share(run, token),
         _=_,
     )
-
-
-def draw_births(
-    run_id: str,
-    kept: tuple[int, ...],
-    token_ids: tuple[int, ...],
-    measure: str,
-    layer: int,
-    head: int,
-    step: int,
-) -> Picture:
-    """One measure of every head at every kept step."""
-    n_heads = runs.runs().get(run_id).spec.config.n_heads
-    return births.heads_over_steps(
-        shares_by_step(run_id, kept, token_ids, measure),
-        selected=layer * n_heads + head,
-        now=step,
-        title=shared.measure_title(measure),
-        _=_,
-    )
-
-
-def births_sentence(
-    run_id: str, kept: tuple[int, ...], token_ids: tuple[int, ...], measure: str, *_shown: int
-) -> str:
-    """Which head reads so most, and since when."""
-    return shared.births_sentence(shares_by_step(run_id, kept, token_ids, measure), measure)
-
-
-def births_alt(*shown: Any) -> str:
-    """Write the alt text of the picture."""
-    return births_sentence(*shown)
 
 
 def _open_head(n_heads: int, customdata: list[Any]) -> None:

@@ -7,26 +7,26 @@ import numpy as np
 import pandas as pd
 
 from blocks.inspection import linked, two_texts
+from blocks.inspection.learning import BirthFacts
 from blocks.inspection.linked import linked_shares
 from blocks.inspection.two_texts import AttentionKind
 from blocks.observe.run import Run
 from blocks.training.examples import fixed_links
 from blocks.training.training_run import TrainingRun
 from pages.figures import births
-from pages.figures.theme import Picture
 from pages.panels.seq2seq import shared as seq2seq_shared
 from pages.panels.seq2seq.attention import who_reads_whom
 from pages.panels.training import shared
 from pages.panels.training.heads import open_point, step_choice
 from pages.ui import cached, link, runs, starts
 from pages.ui.chart import show
-from pages.ui.explain import heading, note
+from pages.ui.explain import explained, note
 from pages.ui.language import _
 
 
 def own_pair(run: TrainingRun, step: int) -> Run:
     """An encoder–decoder at a kept step, with the row of its task and the right target."""
-    return shared._reading(run, step, shared._own_row(run.spec.task))
+    return shared.reading(run, step, shared.own_row(run.spec.task))
 
 
 @lru_cache(maxsize=32)
@@ -34,11 +34,6 @@ def linked_by_step(run_id: str, steps: tuple[int, ...]) -> pd.DataFrame:
     """One row a cross-attention head and kept step: its weight on the aligned source tokens."""
     run = runs.runs().get(run_id)
     return pd.concat([_linked(run, step) for step in steps], ignore_index=True)
-
-
-def cross_number(run_id: str, layer: int, head: int) -> int:
-    """Where a head of cross-attention stands among all of them."""
-    return layer * runs.runs().get(run_id).spec.config.n_heads + head
 
 
 @lru_cache(maxsize=512)
@@ -53,39 +48,25 @@ def _linked(run: TrainingRun, step: int) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def how_links_come_to_be(run: TrainingRun) -> int:
-    """Cross-attention on the right tokens over all kept steps, and all heads at one of them.
+def link_facts(run_id: str, kept: tuple[int, ...], selected: int, now: int) -> BirthFacts:
+    """The weight of every head of cross-attention on the right tokens, at every kept step."""
+    return BirthFacts(linked_by_step(run_id, kept), "linked", selected, now)
 
-    Returns the step that is looked at.
-    """
+
+def how_links_come_to_be(run: TrainingRun) -> None:
+    """Cross-attention on the right tokens over all kept steps, and all heads at one of them."""
     concepts, code = ("cross_attention", "word_alignment"), (linked.linked_shares,)
-    heading(_("How attention comes to be"), concepts, code, key="births")
-    step = step_choice(run)
+    with explained(concepts, code, key="births"):
+        step = step_choice(run)
     seen = own_pair(run, step)
     which = seq2seq_shared.chosen(seen, AttentionKind.CROSS)
-    shown = run.id, run.snapshots.steps, which.layer, which.head, step
-    alt, on_click = linked_sentence, _open_point
-    show(draw_linked, *shown, key="linked_births", alt=alt, on_click=on_click)
+    selected = which.layer * seen.config.n_heads + which.head
+    shown = run.id, run.snapshots.steps, selected, step
+    draw = births.heads_over_steps
+    show(draw, *shown, facts=link_facts, key="linked_births", on_click=_open_point)
     right_ones = _("The right tokens are the source tokens that determine the answer there.")
-    note(f"{linked_sentence(*shown)} {right_ones}")
+    note(f"{shared.says_births(link_facts(*shown))} {right_ones}")
     who_reads_whom(seen)
-    return step
-
-
-def draw_linked(run_id: str, kept: tuple[int, ...], layer: int, head: int, step: int) -> Picture:
-    """The weight of every head of cross-attention on the right tokens, at every kept step."""
-    return births.heads_over_steps(
-        linked_by_step(run_id, kept),
-        selected=cross_number(run_id, layer, head),
-        now=step,
-        title=shared.measure_title("linked"),
-        _=_,
-    )
-
-
-def linked_sentence(run_id: str, kept: tuple[int, ...], *_shown: int) -> str:
-    """Which head of cross-attention looks at the right tokens, and since when."""
-    return shared.births_sentence(linked_by_step(run_id, kept), "linked")
 
 
 def _open_point(customdata: list[Any]) -> None:

@@ -1,10 +1,12 @@
 """The learning rate from the first step to the last, drawn before it runs."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from blocks.training import schedule
+from blocks.training.recipe import OptimizerKind, Recipe
 from pages.figures.curves import BOTTOM, LOW, Steps, step_axis
 from pages.figures.theme import (
     LEARNED,
@@ -20,15 +22,36 @@ from pages.figures.theme import (
 DASHES = ("solid", "dash")
 
 
-def rates(
-    curves: dict[str, pd.DataFrame], steps: Steps, *, warmup: int, now: int | None, _: Translate
-) -> Picture:
-    """The planned rates by name (step, learning_rate), the warm-up shaded, and the step of now."""
+class Plan(NamedTuple):
+    """A recipe for a model of this width, its steps, and the step that it has come to."""
+
+    recipe: Recipe
+    d_model: int
+    steps: Steps
+    now: int | None = None
+
+    def curves(self, _: Translate) -> dict[str, pd.DataFrame]:
+        """The rates by name (step, learning_rate); with Muon those of the matrices, too."""
+        recipe, found = self.recipe, {_("learning_rate"): schedule.curve(self.recipe, self.d_model)}
+        if recipe.optimizer is OptimizerKind.MUON:
+            of_matrices = recipe.replace(learning_rate=recipe.muon_learning_rate)
+            found[_("muon_learning_rate")] = schedule.curve(of_matrices, self.d_model)
+        return found
+
+
+def plan(recipe: Recipe, d_model: int) -> Plan:
+    """Before it runs."""
+    return Plan(recipe, d_model, Steps(recipe.n_steps, False))
+
+
+def rates(facts: Plan, *, _: Translate) -> Picture:
+    """The planned rates, the warm-up shaded, and the step of now."""
+    steps, warmup = facts.steps, min(facts.recipe.warmup_steps, facts.steps.most)
     lines = [
         _line(name, table, dash, _)
-        for (name, table), dash in zip(curves.items(), DASHES, strict=False)
+        for (name, table), dash in zip(facts.curves(_).items(), DASHES, strict=False)
     ]
-    marks = [_warmup(steps, min(warmup, steps.most))] if warmup else []
+    now = [_now(facts.now)] if facts.now else []
     return figure(
         lines,
         title=_("Learning rate"),
@@ -36,8 +59,8 @@ def rates(
         margin=(TITLE_AND_LEGEND, BOTTOM),
         xaxis=step_axis(steps, _),
         yaxis={"fixedrange": True, "rangemode": "tozero", "exponentformat": "power"},
-        shapes=[*marks, *([_now(now)] if now else [])],
-        annotations=[_warmup_name(steps, min(warmup, steps.most), _)] if warmup else [],
+        shapes=[*([_warmup(steps, warmup)] if warmup else []), *now],
+        annotations=[_warmup_name(steps, warmup, _)] if warmup else [],
         **(legend() if len(lines) > 1 else {}),
     )
 

@@ -3,9 +3,9 @@
 import dataclasses
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
+from blocks.inspection.learning import BirthFacts
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig
@@ -16,42 +16,28 @@ from blocks.training.recipe import Recipe, ScheduleKind
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
+from pages.figures.births import MEASURES
 from pages.figures.counting import from_one
-from pages.ui import cached, controls, link, runs, starts, terms
+from pages.ui import cached, controls, link, panel, runs, starts, terms
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent
 
-MEASURES = {
-    "linked": N_("Weight of cross-attention on the right tokens"),
-    "previous_token": N_("Weight on the token before"),
-    "induction": N_("Weight on what followed an earlier copy of the token"),
-    "first_token": N_("Weight on the first token"),
-    "same_token": N_("Weight on the token itself"),
-}
 
-
-def measure_title(name: str) -> str:
-    """What a measure is of."""
-    return _(MEASURES[name])
-
-
-def births_sentence(heads: pd.DataFrame, measure: str) -> str:
+def says_births(facts: BirthFacts) -> str:
     """Which head has most of a measure at the end, and how it was at the start."""
-    last = heads[heads["step"] == heads["step"].max()]
-    top = last.iloc[last["share"].argmax()]
-    first = heads[(heads["number"] == top["number"]) & (heads["step"] == heads["step"].min())]
     text = _(
         "{measure}: most in layer {layer}, head {head}, from {start} at step {first:,} to {share} "
         "at step {step:,}. Click a point to see that head at that step."
     )
+    found = facts.leading
     return text.format(
-        measure=measure_title(measure),
-        layer=from_one(top["layer"]),
-        head=from_one(top["head"]),
-        start=percent(float(first["share"].iloc[0])),
-        first=int(first["step"].iloc[0]),
-        share=percent(float(top["share"])),
-        step=int(top["step"]),
+        measure=_(MEASURES[facts.measure]),
+        layer=from_one(found.layer),
+        head=from_one(found.head),
+        start=percent(found.first_share),
+        first=found.first_step,
+        share=percent(found.last_share),
+        step=found.last_step,
     )
 
 
@@ -98,14 +84,12 @@ def start_spec(spec: TrainingSpec) -> None:
     except ConfigError as error:
         st.session_state["refused"] = error.faults
         return
-    show_run(run.id)
-
-
-def show_run(run_id: str) -> None:
-    """Look at a run, at its newest weights."""
-    runs.remember(run_id)
+    st.toast(_("The training begins …"), icon=":material/model_training:")
+    runs.remember(run.id)
     link.restore("at_step")
-    link.change("run", run_id)
+    link.change("run", run.id)
+    if not panel.is_all():
+        link.restore("panel")
 
 
 def watched() -> TrainingRun | None:
@@ -124,7 +108,8 @@ def title(run: TrainingRun) -> str:
     return text.format(task=task, optimizer=optimizer, n=recipe.n_steps, name=run.id[:4])
 
 
-def _reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
+def reading(run: TrainingRun, step: int, token_ids: tuple[int, ...]) -> Run:
+    """The model at a kept step with these tokens; of pairs with the right target too."""
     start = starts.start(runs.preset_of(run.id), step)
     written = fixed_target(starts.build_task_once(run.spec.task)) if is_of_pairs(run) else ()
     return Run(
@@ -149,7 +134,8 @@ def is_of_pairs(run: TrainingRun) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _own_row(task: TaskConfig) -> tuple[int, ...]:
+def own_row(task: TaskConfig) -> tuple[int, ...]:
+    """The row of a task at which every model is looked at."""
     return fixed_input(starts.build_task_once(task))
 
 
@@ -162,12 +148,13 @@ def run_choice() -> None:
         st.selectbox(
             _("Training runs of this session"),
             mine,
-            format_func=_title,
+            format_func=title_of,
             **link.view("run", link.value("run"), mine),
         )
 
 
-def _title(run_id: str) -> str:
+def title_of(run_id: str) -> str:
+    """What the run of this name is called."""
     run = runs.find(run_id)
     return title(run) if run is not None else run_id
 
@@ -198,7 +185,7 @@ SCHEDULES = {
 ONE_MINUTE = 60.0  # seconds
 
 
-def seconds_sentence(seconds: float, n_steps: int) -> str:
+def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
     text = _(
         "About {time} here for {n:,} updates: a few of them were just timed. Scores and samples "
@@ -213,11 +200,11 @@ def _duration(seconds: float) -> str:
     return _("{n:.0f} min").format(n=seconds / ONE_MINUTE)
 
 
-def schedule_sentence(recipe: Recipe) -> str:
+def says_schedule(recipe: Recipe) -> str:
     """The schedule in words."""
     return _(SCHEDULES[recipe.schedule]).format(
         warmup=recipe.warmup_steps,
         peak=recipe.learning_rate,
-        last=recipe.learning_rate * recipe.final_share,
+        last=recipe.last_rate,
         share=recipe.decay_share,
     )

@@ -1,28 +1,26 @@
 """A training while it goes on: its state, its curves, what it writes."""
 
 import dataclasses
-import math
 from collections.abc import Callable
 
 import pandas as pd
 import streamlit as st
 
+from blocks.inspection.learning import LearningFacts, learning_facts
 from blocks.model.faults import N_, ConfigError
 from blocks.training import loop, loss
 from blocks.training.comparison import differences
 from blocks.training.events import Answer, Sample
 from blocks.training.smoothing import half_life, smoothed
 from blocks.training.spec import TrainingSpec
-from blocks.training.tasks import TaskKind
 from blocks.training.training_run import RunState, RunView, TrainingRun
 from pages.figures import curves
 from pages.figures.curves import Steps, Told
-from pages.figures.theme import Picture
 from pages.panels.training import shared
-from pages.panels.training.setup import rates_picture
+from pages.panels.training.setup_picture import Plan, rates
 from pages.ui import chips, link, runs, starts
 from pages.ui.chart import show_now
-from pages.ui.explain import heading, note
+from pages.ui.explain import explained, note
 from pages.ui.frame import live_section
 from pages.ui.language import _, enumeration, say_fault
 
@@ -38,7 +36,7 @@ def compare_choice(run: TrainingRun) -> None:
         st.selectbox(
             _("Compare with"),
             options,
-            format_func=lambda name: shared._title(name) if name else _("nothing"),
+            format_func=lambda name: shared.title_of(name) if name else _("nothing"),
             **link.view("compare", shown if shown in options else "", options),
         )
 
@@ -123,64 +121,41 @@ def _waiting(view: RunView, position: int | None, wait: float | None) -> list[st
     return found
 
 
-def run_sentence(view: RunView) -> str:
-    """What the curves of this run say."""
-    guess = guessing(view)
-    if view.evaluations.empty:
+def says_learning(facts: LearningFacts, name: str) -> str:
+    """What the curves of this run say; `name`: what its score counts."""
+    if facts.step is None:
         text = _(
             "A uniform guess over {n:,} tokens costs {nats:.2f} nats: an untrained "
             "model starts near that."
         )
-        return text.format(n=view.spec.config.vocab_size, nats=guess)
-    newest = view.evaluations.iloc[-1]
+        return text.format(n=facts.vocab_size, nats=facts.guess)
     text = _(
         "After {step:,} steps the validation loss is {loss:.2f} nats ({bits:.2f} bits), "
         "perplexity {perplexity:.1f}: as uncertain as choosing among {perplexity:.1f} "
         "equally likely tokens, of {n:,}. {score_name}: {score}."
     )
     said = text.format(
-        step=int(newest.step),
-        loss=newest.held_out_loss,
-        bits=newest.held_out_loss / math.log(2),
-        perplexity=math.exp(min(newest.held_out_loss, 50)),
-        n=view.spec.config.vocab_size,
-        score_name=score_name(view),
-        score=score_text(view, newest.score),
+        step=facts.step,
+        loss=facts.loss,
+        bits=facts.bits,
+        perplexity=facts.perplexity,
+        n=facts.vocab_size,
+        score_name=name,
+        score=f"{facts.score:.1%}" if facts.is_share else f"{facts.score:.2f}",
     )
-    return f"{said} {_learning(view)}".strip()
-
-
-def _learning(view: RunView) -> str:
-    """Whether it has learned the rule, the rows, or not yet anything."""
-    losses = view.evaluations["held_out_loss"]
-    if losses.iloc[-1] > losses.min() + 0.1:
-        return _(
+    if facts.is_overfitting:
+        return f"{said} " + _(
             "The validation loss is rising again: overfitting, the model begins to memorize "
             "its training examples."
         )
-    if losses.iloc[-1] > 0.9 * guessing(view):
-        return _("So far that is hardly better than random guessing.")
-    return ""
-
-
-def guessing(view: RunView) -> float:
-    """The loss of guessing all tokens alike, in nats."""
-    return math.log(view.spec.config.vocab_size)
-
-
-def is_share_text(view: RunView) -> bool:
-    """Whether the score is a share; of a text it is bits."""
-    return view.spec.task.kind is not TaskKind.TEXT
+    if facts.is_guessing:
+        return f"{said} " + _("So far that is hardly better than random guessing.")
+    return said
 
 
 def score_name(view: RunView) -> str:
     """What the score counts."""
     return _(starts.build_task_once(view.spec.task).score_name)
-
-
-def score_text(view: RunView, score: float) -> str:
-    """The score as people say it."""
-    return f"{score:.1%}" if is_share_text(view) else f"{score:.2f}"
 
 
 def sample_sentence(sample: Sample) -> str:
@@ -247,54 +222,24 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def curve_alt(what: str, view: RunView) -> str:
-    """Write the alt text of a curve."""
-    if view.evaluations.empty:
-        return _("{what}: not measured yet.").format(what=what)
-    first, newest = view.evaluations.iloc[0], view.evaluations.iloc[-1]
-    text = _(
-        "{what}. Validation loss {first:.2f} at step {start:,}, {loss:.2f} at step "
-        "{step:,}; {score_name} {score}."
-    )
-    return text.format(
-        what=what,
-        first=first.held_out_loss,
-        start=int(first.step),
-        loss=newest.held_out_loss,
-        step=int(newest.step),
-        score_name=score_name(view),
-        score=score_text(view, newest.score),
-    )
-
-
-def gradient_alt(view: RunView) -> str:
-    """Write the alt text of the size of the gradient."""
-    if view.curves.empty:
-        return _("{what}: not measured yet.").format(what=_("Gradient"))
-    norms = view.curves["gradient_norm"]
-    text = _("Gradient norm: {first:.3g} at the first step, {last:.3g} at the last.")
-    return text.format(first=norms.iloc[0], last=norms.iloc[-1])
-
-
-def speed_alt(view: RunView) -> str:
-    """Write the alt text of the speed."""
-    if view.curves.empty:
-        return _("{what}: not measured yet.").format(what=_("Speed"))
-    text = _("Median speed over the steps: {n:,.0f} tokens per second.")
-    return text.format(n=view.curves["tokens_per_second"].median())
-
-
 STATE_EVERY, CURVES_EVERY = 1.0, 2.0  # seconds: a chart that changes is put up anew, and blinks
 
 
-def what_it_is_learning(run: TrainingRun) -> None:
-    """Live view of a training run; reruns until the run ends."""
-    code = (loss.cross_entropy, loop.Training)
-    heading(_("How it is learning"), ("training", "loss_curve"), code, key="watch")
+def state(run: TrainingRun) -> None:
+    """Where a run is, what it says, and how to stop it; reruns until the run ends."""
     note(shared.title(run))
-    is_active = run.state.is_active
-    live_section(draw_state, run.id, every=STATE_EVERY if is_active else None)
-    live_section(draw_curves, run.id, every=CURVES_EVERY if is_active else None)
+    live_section(draw_state, run.id, every=STATE_EVERY if run.state.is_active else None)
+
+
+def curves_panel(run: TrainingRun) -> None:
+    """Its curves; they rerun until the run ends."""
+    explained(("training", "loss_curve"), (loss.cross_entropy, loop.Training), key="watch")
+    live_section(draw_curves, run.id, every=CURVES_EVERY if run.state.is_active else None)
+
+
+def samples_panel(run: TrainingRun) -> None:
+    """What the model writes along the way."""
+    live_section(draw_samples, run.id, every=CURVES_EVERY if run.state.is_active else None)
 
 
 def draw_state(run_id: str) -> None:
@@ -311,14 +256,13 @@ def draw_state(run_id: str) -> None:
 
 
 def draw_curves(run_id: str) -> None:
-    """What it has told so far, and what it writes."""
+    """What it has told so far."""
     run = runs.find(run_id)
     if run is None:
         return
     view, other = run.view(), compared(run)
     _controls(run)
     _curves(told(run, view, other), view, _steps(run, other))
-    _samples(view)
 
 
 def _state(run: TrainingRun, view: RunView) -> None:
@@ -329,7 +273,8 @@ def _state(run: TrainingRun, view: RunView) -> None:
     st.progress(view.progress, state_sentence(view, position, wait))
     run_buttons(view)
     ended_note(run, view)
-    st.info(run_sentence(view), icon=":material/lightbulb:")
+    said = says_learning(learning_facts(view), score_name(view))
+    st.info(said, icon=":material/lightbulb:")
 
 
 def _controls(run: TrainingRun) -> None:
@@ -353,35 +298,22 @@ def _told(view: RunView, name: str) -> Told:
 def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
     left, right = st.columns(2)
     with left:
-        alt = curve_alt(_("Loss"), view)
-        show_now(loss_picture(pictures, view, steps), key="loss", alt=alt)
+        facts = learning_facts(view)
+        show_now(curves.loss(pictures, steps, guess=facts.guess, _=_), key="loss")
     with right:
-        alt = curve_alt(score_name(view), view)
-        show_now(score_picture(pictures, view, steps), key="score", alt=alt)
+        name, is_share = score_name(view), facts.is_share
+        show_now(curves.score(pictures, steps, name=name, is_share=is_share, _=_), key="score")
     note(smoothing_note(view))
     columns = st.columns(3)
     with columns[0]:
         recipe, d_model = view.spec.recipe, view.spec.config.d_model
-        figure = rates_picture(recipe, d_model, steps, now=_newest_evaluation(view))
-        show_now(figure, key="rates", alt=shared.schedule_sentence(recipe))
+        plan = Plan(recipe, d_model, steps, _newest_evaluation(view))
+        show_now(rates(plan, _=_), key="rates")
     with columns[1]:
-        figure = curves.gradients(pictures[0], steps, _)
-        show_now(figure, key="gradients", alt=gradient_alt(view))
+        show_now(curves.gradients(pictures[0], steps, _), key="gradients")
         note(_("Grey: the whole gradient. The darker the blue, the later the layer."))
     with columns[2]:
-        figure = curves.speed(pictures[0], steps, _)
-        show_now(figure, key="speed", alt=speed_alt(view))
-
-
-def loss_picture(pictures: list[Told], view: RunView, steps: Steps) -> Picture:
-    """Loss over steps."""
-    return curves.loss(pictures, steps, guess=guessing(view), _=_)
-
-
-def score_picture(pictures: list[Told], view: RunView, steps: Steps) -> Picture:
-    """Score over steps."""
-    name, is_share = score_name(view), is_share_text(view)
-    return curves.score(pictures, steps, name=name, is_share=is_share, _=_)
+        show_now(curves.speed(pictures[0], steps, _), key="speed")
 
 
 def _newest_evaluation(view: RunView) -> int | None:
@@ -395,13 +327,15 @@ def _steps(run: TrainingRun, other: TrainingRun | None) -> Steps:
     return Steps(most, link.value("log_steps"))
 
 
-def _samples(view: RunView) -> None:
+def draw_samples(run_id: str) -> None:
     """What the model writes, the newest first."""
-    if not view.samples:
+    run = runs.find(run_id)
+    samples = () if run is None else run.view().samples
+    if not samples:
+        note(_("The first weights will be saved in a moment."))
         return
-    st.subheader(_("What it writes"), anchor="samples")
-    with st.container(height=340, key="samples"):
-        for sample in reversed(view.samples):
+    with st.container(height=560, key="samples"):
+        for sample in reversed(samples):
             note(sample_sentence(sample))
             if sample.answers:
                 st.table(answers_table(sample.answers), hide_index=True)

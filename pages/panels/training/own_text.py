@@ -1,0 +1,66 @@
+"""A text of the reader's own to learn from; it stays in the session."""
+
+import streamlit as st
+
+from blocks.corpora.texts import Corpus, corpus_from_bytes
+from blocks.model.faults import ConfigError
+from pages.ui import settings
+from pages.ui.language import _, say_fault
+
+KINDS = ("txt", "md", "csv", "py", "json", "html", "tex", "log")
+
+
+def text() -> str | None:
+    """The text that this session brought, if it did."""
+    corpus = st.session_state.get("own_text")
+    return corpus.text if corpus else None
+
+
+def choice() -> None:
+    """Paste or upload; what was wrong with it, or how much there is."""
+    with st.container(key="own_text_controls"):
+        st.file_uploader(
+            _("A text file, preferably UTF-8"), KINDS, key="uploaded_text", on_change=_read_uploaded
+        )
+        st.text_area(
+            _("… or paste a text"),
+            key="pasted_text",
+            height=100,
+            max_chars=settings.corpus_characters(),
+            on_change=_read_pasted,
+        )
+    for fault in st.session_state.get("own_text_faults", ()):
+        st.warning(say_fault(fault))
+    _summary()
+
+
+def _summary() -> None:
+    corpus: Corpus | None = st.session_state.get("own_text")
+    if corpus is None:
+        st.caption(_("Your text stays in this session; a link does not carry it."))
+        return
+    said = _("{n:,} characters to train on, of which the last tenth is held out for validation.")
+    st.caption(said.format(n=len(corpus.text)))
+    for each in corpus.notes:
+        st.caption(say_fault(each))
+
+
+def _read_uploaded() -> None:
+    file = st.session_state["uploaded_text"]
+    if file is not None:
+        _read(file.getvalue())
+
+
+def _read_pasted() -> None:
+    if pasted := st.session_state["pasted_text"]:
+        _read(pasted.encode("utf-8", errors="replace"))
+
+
+def _read(raw: bytes) -> None:
+    st.session_state["own_text_faults"] = ()
+    try:
+        corpus = corpus_from_bytes(raw, most_characters=settings.corpus_characters())
+    except ConfigError as error:
+        st.session_state["own_text_faults"] = error.faults
+        return
+    st.session_state["own_text"] = corpus
