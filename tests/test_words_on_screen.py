@@ -33,10 +33,11 @@ NO_SCREEN = (
 
 
 def is_no_screen(node: ast.AST) -> bool:
-    """What was translated, a docstring, an error for programmers, the name of a random stream."""
+    """What was translated, a docstring, an error for programmers, names of streams and types."""
     match node:
         case (
-            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "TypeVar" | "ParamSpec"))
+            ast.Call(func=ast.Name("_" | "N_" | "ngettext" | "generator" | "namedtuple"))
+            | ast.Call(func=ast.Name("TypeVar" | "ParamSpec"))
             | ast.Raise()
         ):
             return True
