@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures import marks
 from pages.figures.theme import PINNED, Picture, Translate, figure
 from pages.figures.weights import codes, weight_map
 
@@ -68,15 +69,11 @@ def _row(i: int, n_columns: int) -> dict[str, Any]:
 
 def _targets(n_columns: int, returns: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """Invisible markers over the cells."""
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(range(n_columns)) * len(returns),
-        "y": [i for i in range(len(returns)) for _column in range(n_columns)],
-        "customdata": [list(head) for head in returns for _column in range(n_columns)],
-        "marker": {"symbol": "square", "size": 18, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-        "hoverinfo": "none",
-    }
+    rows = range(len(returns))
+    return marks.targets(
+        list(range(n_columns)) * len(returns),
+        [i for i in rows for _column in range(n_columns)],
+        [list(head) for head in returns for _column in range(n_columns)],
+        18,
+        hoverinfo="none",
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pages.figures import marks
 from pages.figures.described import SAID
 from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, figure
 from pages.figures.weights import outline, weight_map
@@ -97,20 +98,13 @@ def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame
     Those of many heads are drawn by WebGL, which adds no nodes to the page.
     """
     thirds = [(i, j) for i in (1 / 6, 3 / 6, 5 / 6) for j in (1 / 6, 3 / 6, 5 / 6)]
-    invisible = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter" if len(heads) <= TITLES_UP_TO else "scattergl",
-        "mode": "markers",
-        "x": [x + i * side for x, _y in corner for i, _j in thirds],
-        "y": [y + j * side for _x, y in corner for _i, j in thirds],
-        "customdata": [
-            [head, hover]
-            for head, hover in zip(heads["head"], heads["hover"], strict=True)
-            for _third in thirds
-        ],
-        "marker": {"size": 34, "symbol": "square", "opacity": 0},
-        "selected": invisible,
-        "unselected": invisible,
-        "hovertemplate": "%{customdata[1]}<extra></extra>",
-        "meta": {SAID: heads["hover"].tolist()},
-    }
+    told = zip(heads["head"], heads["hover"], strict=True)
+    return marks.targets(
+        [x + i * side for x, _y in corner for i, _j in thirds],
+        [y + j * side for _x, y in corner for _i, j in thirds],
+        [[head, hover] for head, hover in told for _third in thirds],
+        34,
+        type="scatter" if len(heads) <= TITLES_UP_TO else "scattergl",
+        hovertemplate="%{customdata[1]}<extra></extra>",
+        meta={SAID: heads["hover"].tolist()},
+    )

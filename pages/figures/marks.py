@@ -1,4 +1,4 @@
-"""The marks that pictures of curves share: lines, bands around them, levels and uprights."""
+"""The marks that pictures share: lines, bands around them, levels, and what waits for a click."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -54,3 +54,26 @@ def level_name(y: float, text: str, **more: Any) -> dict[str, Any]:
     """What a level is, at its left end; `y` as the axis has it: of a logarithmic one its power."""
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yanchor": "bottom"}
     return {**place, "text": text, "showarrow": False, **more}
+
+
+def targets(
+    x: Iterable[float], y: Iterable[float], returns: Iterable[Any], size: int, **more: Any
+) -> dict[str, Any]:
+    """Squares that are not seen, to be hovered and clicked; a click gives what one `returns`."""
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": _packed(x),
+        "y": _packed(y),
+        "customdata": _packed(returns),
+        "marker": {"symbol": "square", "size": size, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+        **more,
+    }
+
+
+def told(hovers: Iterable[str]) -> dict[str, Any]:
+    """What marks say under the cursor, each its own text and nothing else."""
+    return {"hovertext": list(hovers), "hoverinfo": "text"}

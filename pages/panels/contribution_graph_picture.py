@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blocks.inspection.contribution_graph import GraphFacts
+from pages.figures import marks
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
 from pages.figures.theme import (
@@ -216,21 +217,8 @@ def _targets(
 ) -> dict[str, Any]:
     """What is hovered and clicked: an unseen square around each dot."""
     level, token = (places.ravel().tolist() for places in np.indices(shares.gathered.shape))
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": token,
-        "y": level,
-        "customdata": [[first + i] for i in token],
-        "hovertext": [
-            _hover(shares, tokens, pinned, at, i, _) for at, i in zip(level, token, strict=True)
-        ],
-        "hoverinfo": "text",
-        "marker": {"symbol": "square", "size": 26, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    hovers = [_hover(shares, tokens, pinned, *place, _) for place in zip(level, token, strict=True)]
+    return marks.targets(token, level, [[first + i] for i in token], 26, **marks.told(hovers))
 
 
 def _hover(

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from blocks.inspection.contribution import ContributionFacts
+from pages.figures import marks
 from pages.figures.counting import head_called, told_apart
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
@@ -153,24 +154,19 @@ def _number(column: str, value: float) -> str:
 
 def _targets(rows: pd.DataFrame) -> dict[str, Any]:
     """What can be clicked and hovered: three places in every row that is a key."""
-    unseen = {"marker": {"opacity": 0}}
     places = [(i, row) for i, row in enumerate(each_row(rows)) if row.kind == "key"]
-    span = _range(rows, "weight")
-    at = [span[0] + share * (span[1] - span[0]) for share in (0.1, 0.5, 0.9)]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [x for _place in places for x in at],
-        "y": [i for i, _row in places for _x in at],
-        "customdata": [[row.number] for _i, row in places for _x in at],
-        "hovertext": [
-            f"{token_label(row.label)}<br>α {row.weight:.3f} · ‖v·W_O‖ {row.value_norm:.3g} · "
-            f"‖α·v·W_O‖ {row.norm:.3g}"
-            for _i, row in places
-            for _x in at
-        ],
-        "hoverinfo": "text",
-        "marker": {"symbol": "square", "size": 22, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    least, most = _range(rows, "weight")
+    at = [least + share * (most - least) for share in (0.1, 0.5, 0.9)]
+    hovers = [
+        f"{token_label(row.label)}<br>α {row.weight:.3f} · ‖v·W_O‖ {row.value_norm:.3g} · "
+        f"‖α·v·W_O‖ {row.norm:.3g}"
+        for _i, row in places
+        for _x in at
+    ]
+    return marks.targets(
+        [x for _place in places for x in at],
+        [i for i, _row in places for _x in at],
+        [[row.number] for _i, row in places for _x in at],
+        22,
+        **marks.told(hovers),
+    )

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from blocks.inspection.head_facts import HeadFacts, steps_taken
+from pages.figures import marks
 from pages.figures.matrix import Matrix, Place, axes, common_scale, heat, outlined, titled
 from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
 from pages.panels.attention.matrices import MADE_BY, MOST_TOKENS, matrix_of
@@ -88,17 +89,12 @@ def _target(step: str, matrix: Matrix, place: Place) -> dict[str, Any]:
     """Nine invisible markers, so that a click anywhere in a frame finds its step."""
     n_rows, n_columns = matrix.values.shape
     thirds = [(i / 6, j / 6) for i in (1, 3, 5) for j in (1, 3, 5)]
-    unseen = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [i * n_columns - 0.5 for i, _j in thirds],
-        "y": [j * n_rows - 0.5 for _i, j in thirds],
-        "xaxis": f"x{place.suffix}",
-        "yaxis": f"y{place.suffix}",
-        "customdata": [[step]] * len(thirds),
-        "marker": {"size": 40, "symbol": "square", "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-        "hovertemplate": f"{matrix.title}<extra></extra>",
-    }
+    return marks.targets(
+        [i * n_columns - 0.5 for i, _j in thirds],
+        [j * n_rows - 0.5 for _i, j in thirds],
+        [[step]] * len(thirds),
+        40,
+        xaxis=f"x{place.suffix}",
+        yaxis=f"y{place.suffix}",
+        hovertemplate=f"{matrix.title}<extra></extra>",
+    )

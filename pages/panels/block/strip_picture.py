@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures import marks
 from pages.figures.described import SAID
 from pages.figures.rows import row_range, stage_rows
 from pages.figures.table_rows import each_row
@@ -148,18 +149,12 @@ def _targets(
     stages: pd.DataFrame, place: dict[str, tuple[float, int]], _: Translate
 ) -> dict[str, Any]:
     """Invisible markers: what can be clicked and hovered."""
-    invisible = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [place[stage][0] for stage in stages["stage"]],
-        "y": [place[stage][1] for stage in stages["stage"]],
-        "customdata": [[row.stage, plain(row.label), row.rms] for row in each_row(stages)],
-        "meta": {SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in each_row(stages)]},
-        "marker": {"size": 42, "symbol": "square", "opacity": 0},
-        "selected": invisible,
-        "unselected": invisible,
-        "hovertemplate": "<b>%{customdata[1]}</b><br>"
-        + _("RMS {rms}; click to open").format(rms="%{customdata[2]:.3f}")
-        + "<extra></extra>",
-    }
+    click = _("RMS {rms}; click to open").format(rms="%{customdata[2]:.3f}")
+    return marks.targets(
+        [place[stage][0] for stage in stages["stage"]],
+        [place[stage][1] for stage in stages["stage"]],
+        [[row.stage, plain(row.label), row.rms] for row in each_row(stages)],
+        42,
+        meta={SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in each_row(stages)]},
+        hovertemplate=f"<b>%{{customdata[1]}}</b><br>{click}<extra></extra>",
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from blocks.inspection.lens import LensFacts
+from pages.figures import marks
 from pages.figures.counting import from_one, told_apart
 from pages.figures.described import SAID
 from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure, small, token_label
@@ -110,16 +111,10 @@ def _row_outline(row: int, n_columns: int) -> dict[str, Any]:
 
 def _targets(hovers: list[str], numbers: range, n_columns: int) -> dict[str, Any]:
     """Invisible markers over the cells: what can be clicked and hovered."""
-    kept = {"marker": {"opacity": 0}}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(range(n_columns)) * len(numbers),
-        "y": [row for row in range(len(numbers)) for _cell in range(n_columns)],
-        "customdata": [[number] for number in numbers for _cell in range(n_columns)],
-        "marker": {"symbol": "square", "opacity": 0, "size": 30},
-        "selected": kept,
-        "unselected": kept,
-        "hovertext": hovers,
-        "hoverinfo": "text",
-    }
+    return marks.targets(
+        list(range(n_columns)) * len(numbers),
+        [row for row in range(len(numbers)) for _cell in range(n_columns)],
+        [[number] for number in numbers for _cell in range(n_columns)],
+        30,
+        **marks.told(hovers),
+    )
