@@ -19,7 +19,7 @@ from pages.figures.theme import (
 
 HEIGHT, BOTTOM = 300, 48
 LEGEND = 30
-APART = 4  # times
+LABEL = 1 / 6  # of the axis
 TRAFFICS = {
     "triad": (N_("triad a = b + s·c"), FEED_FORWARD, "circle"),
     "copy": (N_("copy"), NORM, "square"),
@@ -80,10 +80,10 @@ def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
 
 
 def _apart(sizes: Sequence[int]) -> list[int]:
-    """The sizes whose labels have room, on a phone too."""
+    """The sizes whose labels have room on a logarithmic axis, on a phone too."""
     found: list[int] = []
     for size in sizes:
-        if not found or size >= APART * found[-1]:
+        if not found or size / found[-1] >= (sizes[-1] / sizes[0]) ** LABEL:
             found.append(size)
     return found
 
