@@ -128,5 +128,5 @@ def _memory_fault(need: Memory, budget: int) -> Fault | None:
 
 
 def bytes_text(count: int) -> str:
-    """Bytes as people read them, in units of 1024."""
-    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"
+    """Bytes as people read them, in GB or MB of powers of ten, as on data sheets."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

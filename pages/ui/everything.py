@@ -13,7 +13,7 @@ from pages.ui.language import _
 from pages.ui.seen import Node, noted
 
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
-MIB = 2**20
+MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
     "All panels as they stand here, with settings, input, seed and link: one file that opens "
     "without a network."
@@ -72,8 +72,8 @@ def _offer(panels: Sequence[page_file.Panel]) -> None:
         type="primary",
         key="one_file",
     )
-    text = _("{size:.1f} MiB, made at {time}: what is set later is not in it.")
-    st.caption(text.format(size=len(written) / MIB, time=f"{made:%H:%M}"))
+    text = _("{size:.1f} MB, made at {time}: what is set later is not in it.")
+    st.caption(text.format(size=len(written) / MEGABYTE, time=f"{made:%H:%M}"))
 
 
 def _head(made: datetime) -> page_file.Head:

@@ -136,14 +136,14 @@ def test_a_fault_says_what_is_needed_and_what_to_use():
     fault = memory_fault(config, **run, budget=GIGABYTE)
     weights = bytes_text(estimate_memory(config, **run).weights)
     assert f"({weights} of weights" in str(fault)
-    assert "more than the 1.0 GiB allowed here" in str(fault)
+    assert "more than the 1.1 GB allowed here" in str(fault)
     assert all(f"{name} {size}" in str(fault) for name, size in fault.mend.items())
     assert "{" not in str(fault)
 
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0.0 MiB"), (MEGABYTE, "1.0 MiB"), (GIGABYTE, "1.0 GiB"), (2**41, "2,048.0 GiB")],
+    [(0, "0.0 MB"), (10**6, "1.0 MB"), (10**9, "1.0 GB"), (2**41, "2,199.0 GB")],
 )
-def test_bytes_are_read_in_units_of_1024(count: int, text: str):
+def test_bytes_are_read_in_powers_of_ten(count: int, text: str):
     assert bytes_text(count) == text

@@ -250,7 +250,7 @@ def test_a_run_that_nobody_started_is_not_found(runs: Runs):
     [
         ({"max_steps": 9}, "n_steps (10) exceeds the 9"),
         ({"max_parameters": 1000}, "parameters exceed the 1,000"),
-        ({"max_bytes": 1000}, "more than the 0.0 MiB"),
+        ({"max_bytes": 1000}, "more than the 0.0 MB"),
     ],
 )
 def test_a_spec_beyond_the_limits_is_refused_with_the_number(limits: dict[str, int], said: str):

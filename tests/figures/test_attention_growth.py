@@ -21,7 +21,7 @@ def picture(_, *found: Measured, of: str = "milliseconds"):
 @pytest.mark.parametrize("of", ["milliseconds", "peak_bytes"])
 def test_every_word_is_translated(of: str):
     slipped = words_that_slipped_by(picture(marked, of=of))
-    assert slipped - {"sup", "log", "ms", "MiB"} == set()
+    assert slipped - {"sup", "log", "ms", "MB"} == set()
     checked(picture(same, of=of))
 
 

@@ -47,7 +47,7 @@ def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, lang: 
     assert written.count("<table") == len(at.dataframe) + len(at.table) + 1
     assert f'lang="{lang}"' in written and "<td>seed</td>" in written and "<td>7</td>" in written
     assert written.count(LIBRARY) == 1
-    assert any("MiB" in each.value for each in at.caption)
+    assert any("MB" in each.value for each in at.caption)
 
 
 def test_text_of_a_reader_is_text(monkeypatch: pytest.MonkeyPatch):

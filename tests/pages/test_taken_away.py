@@ -255,7 +255,7 @@ def training(it: Taken, name: str) -> None:
 def weights_bytes(it: Taken, name: str) -> None:
     table = it.table(name)
     n = total_parameters(it.run.config)
-    wanted = [f"{n * bits / 8 / 2**20:.1f} MiB" for bits in table["bits"]]
+    wanted = [f"{n * bits / 8 / 1e6:.1f} MB" for bits in table["bits"]]
     assert table["weights"].tolist() == wanted
 
 

@@ -43,7 +43,7 @@ NAMES = {
 def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
     """Time or memory against the length: a line for each way, its exponent in the legend."""
     is_time = facts.of == "milliseconds"
-    scale, unit = (1, "ms") if is_time else (2**20, "MiB")
+    scale, unit = (1, "ms") if is_time else (1e6, "MB")
     table, exponents = facts.table, facts.exponents(facts.of)
     table = table.assign(value=table[facts.of] / scale)
     lengths = sorted(table["seq_len"].unique().tolist())
