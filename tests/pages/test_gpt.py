@@ -241,8 +241,9 @@ def test_every_mask(kind: MaskKind, side: str):
     assert len(chances(at)) == 3
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-@pytest.mark.parametrize("norm_kind", ["layernorm", "none"])
+@pytest.mark.parametrize(
+    ("dtype", "norm_kind"), [("float16", "none"), ("bfloat16", "none"), ("float64", "layernorm")]
+)
 def test_every_number_format(dtype: str, norm_kind: str):
     gpt(dtype=dtype, norm_kind=norm_kind, n_new_tokens=3)
 
@@ -285,9 +286,3 @@ def test_running_out_of_memory_while_it_writes_is_said(monkeypatch: pytest.Monke
     press(at, "step")
     assert_works(at)
     assert len(chances(at)) == 2
-
-
-def test_the_cache_says_how_it_grows():
-    assert "it grows linearly" in said(gpt(n_new_tokens=3))
-    assert "The window of 4" in said(gpt(n_new_tokens=3, mask_kind="sliding_window"))
-    assert "fills again" in said(gpt(n_new_tokens=30, max_seq_len=32))
