@@ -5,7 +5,10 @@ from pathlib import Path
 
 from tests.bench.report import report_machine
 
-PARTS = ("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "browser")
+PARTS = (
+    *("tensors", "generation", "seq2seq", "training", "depth", "parameters", "text", "reruns"),
+    "browser",
+)
 
 options = argparse.ArgumentParser()
 options.add_argument("parts", nargs="*", choices=PARTS, default=PARTS)
@@ -41,6 +44,10 @@ if "text" in chosen.parts:
     from tests.bench import text
 
     text.measure()
+if "reruns" in chosen.parts:
+    from tests.bench import reruns
+
+    reruns.measure()
 if "browser" in chosen.parts:
     from tests.bench import browser
 
