@@ -233,7 +233,9 @@ def state(run: TrainingRun) -> None:
 
 def curves_panel(run: TrainingRun) -> None:
     """Its curves; they rerun until the run ends."""
-    explained(("training", "loss_curve"), (loss.cross_entropy, loop.Training), key="watch")
+    code = (loss.cross_entropy, loop.Training)
+    with explained(("training", "loss_curve"), code, key="watch"):
+        _controls(run)
     live_section(draw_curves, run.id, every=CURVES_EVERY if run.state.is_active else None)
 
 
@@ -261,7 +263,6 @@ def draw_curves(run_id: str) -> None:
     if run is None:
         return
     view, other = run.view(), compared(run)
-    _controls(run)
     _curves(told(run, view, other), view, _steps(run, other))
 
 
