@@ -30,6 +30,8 @@ OF_NAMES = {
     "relative_bias": Kind.POSITION,
     "router": Kind.ROUTER,
     "unembed": Kind.OUTPUT,
+    "unembed_bias": Kind.OUTPUT,
+    "prediction_head": Kind.OUTPUT,
     "qk_norm": Kind.NORM,
     "cross_qk_norm": Kind.NORM,
 }

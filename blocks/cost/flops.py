@@ -149,6 +149,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
 
 
 def _unembed(config: ModelConfig, tokens: Pass) -> Iterator[Part]:
+    if config.has_prediction_head and tokens.n_logits:
+        yield Part("prediction_head", "embedding", ((2, "n_logits", "d_model", "d_model"),))
     if config.architecture.reads_tokens and tokens.n_logits:
         yield Part("unembed", "embedding", ((2, "n_logits", "d_model", "vocab_size"),))
 

@@ -96,6 +96,7 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "n_experts": config.n_experts,
         "n_segments": config.n_segments,
         "max_seq_len": config.position.max_seq_len,
+        "position_offset": config.position.position_offset,
     }
 
 
@@ -107,11 +108,18 @@ def _embedding(config: ModelConfig) -> Iterator[Part]:
     if config.architecture.reads_tokens:
         yield Part("embed", "embedding", (("vocab_size", "d_model"),))
     if config.position.position_kind is PositionKind.LEARNED:
-        yield Part("position", "embedding", (("max_seq_len", "d_model"),))
+        yield _position_table(config, "position")
     if config.n_segments:
         yield Part("segment_embed", "embedding", (("n_segments", "d_model"),))
     if config.architecture.reads_tokens:
         yield from _embedding_norm(config)
+
+
+def _position_table(config: ModelConfig, name: str) -> Part:
+    """A row for each token, and those before the first one."""
+    rows: tuple[Product, ...] = (("max_seq_len", "d_model"),)
+    unread: tuple[Product, ...] = (("position_offset", "d_model"),)
+    return Part(name, "embedding", (*rows, *(unread if config.position.position_offset else ())))
 
 
 def _embedding_norm(config: ModelConfig) -> Iterator[Part]:
@@ -128,15 +136,14 @@ def _encoder_decoder(config: ModelConfig) -> Iterator[Part]:
     yield from _stack(config, "encoder", "n_layers", _layer(config))
     decoder_layer = [*_layer(config, n_attentions=2), *_cross_attention(config)]
     yield from _stack(config, "decoder", "n_decoder_layers", decoder_layer)
-    if not config.vocabulary.tie_embeddings:
-        yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
+    yield from _unembed(config)
 
 
 def _stack(config: ModelConfig, name: str, n_layers: str, layer: list[Part]) -> Iterator[Part]:
     """One half of an encoder–decoder."""
     extra = config.encoder_decoder
     if config.position.position_kind is PositionKind.LEARNED:
-        yield Part(f"{name}.position", "embedding", (("max_seq_len", "d_model"),))
+        yield _position_table(config, f"{name}.position")
     for part in (*_embedding_norm(config), *_repeated(layer, n_layers, (n_layers,))):
         yield replace(part, name=f"{name}.{part.name}")
     if extra.relative_bias:
@@ -168,8 +175,18 @@ def _head(config: ModelConfig) -> Iterator[Part]:
     yield from _final_norm(config)
     if config.has_pooler:
         yield Part("pooler", "pooler", (("d_model", "d_model"), ("d_model",)))
+    if config.has_prediction_head:
+        yield Part("prediction_head", "embedding", (("d_model", "d_model"), ("d_model",)))
+        if vectors := _vectors_per_norm(config):
+            yield Part("prediction_norm", "norm", ((vectors, "d_model"),))
+    yield from _unembed(config)
+
+
+def _unembed(config: ModelConfig) -> Iterator[Part]:
     if not config.vocabulary.tie_embeddings:
         yield Part("unembed", "embedding", (("d_model", "vocab_size"),))
+    if config.vocabulary.unembed_bias:
+        yield Part("unembed_bias", "embedding", (("vocab_size",),))
 
 
 def _final_norm(config: ModelConfig) -> Iterator[Part]:

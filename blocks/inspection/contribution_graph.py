@@ -302,7 +302,7 @@ def linear(norm: Norm, x: Tensor) -> Split:
 
     Shifts are left out; they come from no part. Kobayashi et al. 2021, section 3.2.
     """
-    weight = 1.0 if norm.weight is None else at_least_float32(norm.weight.detach())
+    weight = 1.0 if norm.scale is None else at_least_float32(norm.scale.detach())
     if isinstance(norm, BatchNorm):
         scale = torch.rsqrt(at_least_float32(norm.running_var) + norm.eps) * weight
         return lambda part: part * scale

@@ -20,7 +20,7 @@ def learned_table(
     (n_rows, d_model); its own has max_seq_len rows at most.
     """
     if config.position.position_kind is PositionKind.LEARNED:
-        return model.state_dict()["position.weight"][:n_rows]
+        return model.state_dict()["position.weight"][config.position.position_offset :][:n_rows]
     like = next(model.parameters())
     return drawn_table(config, seed, n_rows).to(like)
 
@@ -46,6 +46,7 @@ def with_position(
         position_kind=kind,
         n_layers=n_layers or config.n_layers,
         max_seq_len=config.max_seq_len if table is None else len(table),
+        position_offset=0,
     )
     with torch.device("meta"):
         other = ARCHITECTURES[changed.architecture](changed).eval()
@@ -67,6 +68,7 @@ def first_layer(
         n_layers=1,
         position_kind=kind,
         max_seq_len=config.max_seq_len if table is None else len(table),
+        position_offset=0,
     )
     with torch.device("meta"):
         block = ARCHITECTURES[Architecture.BLOCK](alone).eval()

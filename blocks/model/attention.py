@@ -35,6 +35,7 @@ class Attention(nn.Module):
         self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.has_out_bias)
         self.q_norm, self.k_norm = HeadNorm.of(config), HeadNorm.of(config)
+        self.scale = 1.0 if config.attention.scale_scores else config.d_head**0.5
         self.rotate = _rotation(config)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
         self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
@@ -73,8 +74,12 @@ class Attention(nn.Module):
         return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
 
     def queries(self, x: Tensor) -> Tensor:
-        """Queries before position encoding: (batch, n_heads, query, d_head)."""
-        return self.q_norm(split_heads(self.q_proj(x), self.n_heads))
+        """Queries before position encoding: (batch, n_heads, query, d_head).
+
+        Where scores are not scaled, √d_head times larger, so that its division does nothing.
+        """
+        q = self.q_norm(split_heads(self.q_proj(x), self.n_heads))
+        return q if self.scale == 1 else self.scale * q
 
     def keys(self, x: Tensor) -> Tensor:
         """Keys before position encoding: (batch, n_kv_heads, key, d_head)."""

@@ -29,7 +29,8 @@ class AttentionConfig:
     """Heads. `n_kv_heads` of None follows `n_heads`, `d_head` of None is d_model / n_heads.
 
     `attention_bias` is that of q, k and v; `out_bias` of None follows it. `qk_norm` gives queries
-    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3.
+    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3. Without `scale_scores`
+    nothing divides by √d_head, as in T5.
     """
 
     n_heads: int = 8
@@ -39,6 +40,7 @@ class AttentionConfig:
     out_bias: bool | None = None
     qk_norm: bool = False
     qk_norm_scale: bool = False
+    scale_scores: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class FeedForwardConfig:
 class NormConfig:
     """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns.
 
+    `norm_offset`: what is learned is added to 1 before it scales, as in Gemma.
     `parallel_norms`: where both sub-layers read the stream at once, they share one norm (GPT-J,
     Falcon) or have one each (GPT-NeoX, Pythia). `embedding_norm`: a norm after embedding and
     position, as in BERT and BART; a block has none.
@@ -70,6 +73,7 @@ class NormConfig:
     norm_placement: NormPlacement = NormPlacement.PRE
     norm_eps: float = 1e-5
     norm_affine: bool = True
+    norm_offset: bool = False
     parallel_norms: int = 1
     embedding_norm: bool = False
     residual: bool = True
@@ -77,23 +81,33 @@ class NormConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PositionConfig:
-    """Position. `max_seq_len` is the longest context, and the length of the learned table.
+    """Position. `max_seq_len` is the longest context; the learned table has a row for each token.
 
+    Before these rows stand `position_offset` others (BART, OPT, RoBERTa: 2), which nothing reads.
     RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter).
     """
 
     position_kind: PositionKind = PositionKind.SINUSOIDAL
     max_seq_len: int = 512
+    position_offset: int = 0
     rope_base: float = 10_000.0
     rotary_share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularyConfig:
-    """Tokens that a whole model knows; tied, the rows that read them also write them."""
+    """Tokens that a whole model knows; tied, the rows that read them also write them.
+
+    `scale_embeddings`: rows are multiplied by √d_model when read; None follows the architecture,
+    where a GPT does not. `scale_output`: the stream is divided by √d_model before it meets the
+    table again, as in T5. `unembed_bias`: each token has a logit of its own to begin with.
+    """
 
     vocab_size: int = 1024
     tie_embeddings: bool = True
+    scale_embeddings: bool | None = None
+    scale_output: bool = False
+    unembed_bias: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +115,13 @@ class EncoderConfig:
     """What an encoder alone has, as in BERT; other architectures leave it aside.
 
     `n_segments`: rows that say to which text a token belongs, 0 for none. `pooler`: a layer that
-    makes one vector of the first token, to classify the text by.
+    makes one vector of the first token, to classify the text by. `prediction_head`: a layer and a
+    norm before the unembedding, which predict the hidden tokens.
     """
 
     n_segments: int = 0
     pooler: bool = False
+    prediction_head: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +209,8 @@ class ModelConfig:
     @property
     def rotary_width(self) -> int:
         """How many numbers of a head RoPE turns: pairs, so an even number."""
-        return max(2, 2 * int(self.position.rotary_share * self.d_head / 2))
+        pairs = self.position.rotary_share * self.d_head / 2
+        return max(2, 2 * int(round(pairs, 9)))  # a share may be a width divided by d_head
 
     @property
     def has_out_bias(self) -> bool:
@@ -211,6 +228,17 @@ class ModelConfig:
     def has_pooler(self) -> bool:
         """Whether an encoder makes one vector of its first token."""
         return self.architecture is Architecture.ENCODER and self.encoder.pooler
+
+    @property
+    def has_prediction_head(self) -> bool:
+        """Whether an encoder has a layer and a norm between its last layer and the logits."""
+        return self.architecture is Architecture.ENCODER and self.encoder.prediction_head
+
+    @property
+    def scales_embeddings(self) -> bool:
+        """Whether embeddings are multiplied by √d_model when they are read."""
+        own = self.vocabulary.scale_embeddings
+        return self.architecture is not Architecture.GPT if own is None else own
 
     @property
     def d_ff(self) -> int:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, Initialization
+from blocks.model.kinds import Initialization
 from blocks.model.randomness import generator
 
 GPT2_STD = 0.02
@@ -39,20 +39,19 @@ def _draw(
         return values.normal_(0, _embedding_std(config), generator=random)
     if parameter.dim() == 2:  # a table of positions or of distances
         return values.normal_(0, GPT2_STD, generator=random)
-    return values.fill_(1.0 if path.endswith("weight") else 0.0)  # norms
+    is_scale = path.endswith("weight") and not getattr(module, "offset", False)
+    return values.fill_(1.0 if is_scale else 0.0)  # norms
 
 
 def _embedding_std(config: ModelConfig) -> float:
     """So that the stream begins at about 1 where the scheme asks for no size of its own.
 
-    Encoders and encoder–decoders scale their embedding by √d_model; a row that also serves as
-    unembedding stays small.
+    A row that is scaled by √d_model, or that also serves as unembedding, stays small.
     """
     if config.initialization is Initialization.NORMAL:
         return GPT2_STD
-    is_scaled = config.architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
     is_shared = config.vocabulary.tie_embeddings
-    return config.d_model**-0.5 if is_scaled or is_shared else 1.0
+    return config.d_model**-0.5 if config.scales_embeddings or is_shared else 1.0
 
 
 def _draw_linear(

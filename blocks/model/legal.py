@@ -11,7 +11,7 @@ from blocks.model.kinds import Architecture, NormPlacement, PositionKind
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY = 64, 64.0
 MOST_PARALLEL_NORMS = 2
-MAY_BE_NONE = ("n_segments",)
+MAY_BE_NONE = ("n_segments", "position_offset")
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity")
 PAIRS = (
     "architecture",

@@ -1,6 +1,6 @@
 """Whole models, and the one way to build them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -8,6 +8,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.model.attention import Attention, CrossAttention
 from blocks.model.config import ModelConfig
+from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.initialize import initialize
 from blocks.model.kinds import Architecture, NormKind, NormPlacement
 from blocks.model.kv_cache import KVCache
@@ -52,7 +53,7 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.embed = nn.Embedding(config.vocab_size, config.d_model)
-        self.embed_scale = config.d_model**0.5
+        self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
         self.embedding = Stage("embedding")
         self.position = added_position(config)
         n_segments, d_model = config.n_segments, config.d_model
@@ -61,7 +62,9 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
         self.final_norm = _final_norm(config)
         self.pooler = nn.Linear(d_model, d_model) if config.has_pooler else None
-        self.unembed = _unembed(config)
+        self.prediction_head = PredictionHead(config) if config.has_prediction_head else None
+        self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
+        self.output_scale = _output_scale(config)
         self.logits = Probe("logits")
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -96,8 +99,37 @@ class Encoder(nn.Module):
 
     def unembed_logits(self, x: Tensor) -> Tensor:
         """Unembed the final stream: logits (batch, seq, vocab_size)."""
-        weight = self.embed.weight if self.unembed is None else self.unembed.weight
-        return self.logits(F.linear(x, weight))
+        return _logits(self, x if self.prediction_head is None else self.prediction_head(x))
+
+
+class PredictionHead(nn.Module):
+    """norm(activation(W·x + b)): what an encoder predicts hidden tokens from, any shape.
+
+    Devlin et al. 2018 leave it to their code (`get_masked_lm_output`).
+    """
+
+    def __init__(self, config: ModelConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.d_model, config.d_model)
+        self.activation = ACTIVATIONS[config.feed_forward.activation]
+        self.norm = build_norm(config, Probe("prediction"))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, seq, d_model) to the same."""
+        return self.norm(self.activation(self.dense(x)))
+
+
+class UnembedBias(nn.Module):
+    """The logit that each token has to begin with."""
+
+    def __init__(self, vocab_size: int):
+        super().__init__()
+        self.bias = nn.Parameter(torch.empty(vocab_size))
+
+    @classmethod
+    def of(cls, config: ModelConfig) -> "UnembedBias | None":
+        """The one that the configuration asks for, or None."""
+        return cls(config.vocab_size) if config.vocabulary.unembed_bias else None
 
 
 class GPT(Encoder):
@@ -105,10 +137,6 @@ class GPT(Encoder):
 
     Token ids (batch, seq) to logits (batch, seq, vocab_size). Radford et al. 2019.
     """
-
-    def __init__(self, config: ModelConfig):
-        super().__init__(config)
-        self.embed_scale = 1.0
 
     def forward(
         self, token_ids: Tensor, mask: Tensor | None = None, cache: KVCache | None = None
@@ -205,10 +233,11 @@ class EncoderDecoder(nn.Module):
         sizes = config.vocab_size, config.d_model
         self.embed = nn.Embedding(*sizes)
         self.source_embed = None if is_shared else nn.Embedding(*sizes)
-        self.embed_scale = config.d_model**0.5
+        self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
         self.encoder = EncoderStack(config)
         self.decoder = DecoderStack(config)
-        self.unembed = _unembed(config)
+        self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
+        self.output_scale = _output_scale(config)
         self.logits = Probe("logits")
 
     @property
@@ -247,9 +276,7 @@ class EncoderDecoder(nn.Module):
         elif mask is None:
             mask = causal(n_new, target_ids.device)
         x = self.embed_scale * self.embed(target_ids)
-        x = self.decoder(x, memory, mask, memory_mask, cache)
-        weight = self.embed.weight if self.unembed is None else self.unembed.weight
-        return self.logits(F.linear(x, weight))
+        return _logits(self, self.decoder(x, memory, mask, memory_mask, cache))
 
 
 Model = Block | Encoder | EncoderDecoder
@@ -280,6 +307,19 @@ def _unembed(config: ModelConfig) -> nn.Linear | None:
     return nn.Linear(config.d_model, config.vocab_size, bias=False)
 
 
+def _output_scale(config: ModelConfig) -> float:
+    """What the stream is multiplied by before the unembedding."""
+    return config.d_model**-0.5 if config.vocabulary.scale_output else 1.0
+
+
+def _logits(model: Encoder | EncoderDecoder, x: Tensor) -> Tensor:
+    """Unembed the stream: (batch, seq, d_model) to (batch, seq, vocab_size)."""
+    weight = model.embed.weight if model.unembed is None else model.unembed.weight
+    bias = None if model.unembed_bias is None else model.unembed_bias.bias
+    scaled = x if model.output_scale == 1 else model.output_scale * x
+    return model.logits(F.linear(scaled, weight, bias))
+
+
 def build(
     config: ModelConfig,
     *,
@@ -294,6 +334,14 @@ def build(
     """
     model = _unfilled(config).eval().to(dtype).to_empty(device=device)
     initialize(model, config, seed)
+    name_probes(model)
+    return model
+
+
+def assemble(config: ModelConfig, tensors: Mapping[str, Tensor]) -> Model:
+    """The model of a configuration around these weights, by name: they are not copied."""
+    model = _unfilled(config).eval()
+    model.load_state_dict(tensors, assign=True)
     name_probes(model)
     return model
 

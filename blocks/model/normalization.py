@@ -12,13 +12,14 @@ from blocks.model.probe import Probe
 def build_norm(config: ModelConfig, out: Probe) -> nn.Module:
     """The norm that the configuration asks for; what leaves it passes the probe `out`."""
     d_model, eps, affine = config.d_model, config.norm.norm_eps, config.norm.norm_affine
+    offset = config.norm.norm_offset
     match config.norm.norm_kind:
         case NormKind.LAYER_NORM:
-            return LayerNorm(d_model, eps, out, affine=affine)
+            return LayerNorm(d_model, eps, out, affine=affine, offset=offset)
         case NormKind.RMS_NORM:
-            return RMSNorm(d_model, eps, out, affine=affine)
+            return RMSNorm(d_model, eps, out, affine=affine, offset=offset)
         case NormKind.BATCH_NORM:
-            return BatchNorm(d_model, eps, out, affine=affine)
+            return BatchNorm(d_model, eps, out, affine=affine, offset=offset)
         case NormKind.NONE:
             return nn.Identity()
 
@@ -29,25 +30,35 @@ def at_least_float32(x: Tensor) -> Tensor:
 
 
 class Norm(nn.Module):
-    """What all norms share: the scale and shift that they learn, or none where not `affine`."""
+    """What all norms share: the scale and shift that they learn, or none where not `affine`.
+
+    With an `offset` it is 1 + weight that scales.
+    """
 
     weight: nn.Parameter | None
     bias: nn.Parameter | None
 
     shifts = True
 
-    def __init__(self, d_model: int, eps: float, out: Probe, *, affine: bool = True):
+    def __init__(
+        self, d_model: int, eps: float, out: Probe, *, affine: bool = True, offset: bool = False
+    ):
         super().__init__()
-        self.eps, self.out = eps, out
+        self.eps, self.out, self.offset = eps, out, offset
         vectors = {"weight": affine, "bias": affine and self.shifts}
         for name, is_learned in vectors.items():
             vector = nn.Parameter(torch.empty(d_model)) if is_learned else None
             self.register_parameter(name, vector)
 
+    @property
+    def scale(self) -> Tensor | None:
+        """What multiplies each feature, where that is learned."""
+        return 1 + self.weight if self.offset and self.weight is not None else self.weight
+
     def scaled(self, normal: Tensor) -> Tensor:
-        """normal · weight + bias, as far as they are learned."""
-        if self.weight is not None:
-            normal = normal * self.weight
+        """normal · scale + bias, as far as they are learned."""
+        if (scale := self.scale) is not None:
+            normal = normal * scale
         return self.out(normal if self.bias is None else normal + self.bias)
 
 
@@ -95,8 +106,10 @@ class BatchNorm(Norm):
     running_var: Tensor
     MOMENTUM = 0.1
 
-    def __init__(self, d_model: int, eps: float, out: Probe, *, affine: bool = True):
-        super().__init__(d_model, eps, out, affine=affine)
+    def __init__(
+        self, d_model: int, eps: float, out: Probe, *, affine: bool = True, offset: bool = False
+    ):
+        super().__init__(d_model, eps, out, affine=affine, offset=offset)
         self.register_buffer("running_mean", torch.empty(d_model))
         self.register_buffer("running_var", torch.empty(d_model))
 

@@ -25,7 +25,8 @@ def added_position(config: ModelConfig) -> nn.Module:
         case PositionKind.SINUSOIDAL:
             return Sinusoidal(config.d_model)
         case PositionKind.LEARNED:
-            return Learned(config.position.max_seq_len, config.d_model)
+            position = config.position
+            return Learned(position.max_seq_len, config.d_model, position.position_offset)
         case _:
             return NoPosition()
 
@@ -77,20 +78,24 @@ def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "c
 
 
 class Learned(nn.Module):
-    """x + a trainable row for each position, as in BERT and GPT-2."""
+    """x + a trainable row for each position, as in BERT and GPT-2.
 
-    def __init__(self, max_seq_len: int, d_model: int):
+    Of the rows before `offset` nothing is read (BART, OPT: 2).
+    """
+
+    def __init__(self, max_seq_len: int, d_model: int, offset: int = 0):
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(max_seq_len, d_model))
+        self.offset = offset
+        self.weight = nn.Parameter(torch.empty(offset + max_seq_len, d_model))
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add the row of each position from `start` on: (batch, seq, d_model)."""
-        seq_len, max_seq_len = start + x.shape[-2], len(self.weight)
+        seq_len, max_seq_len = start + x.shape[-2], len(self.weight) - self.offset
         if seq_len > max_seq_len:
             text = N_("seq_len ({seq_len}) is longer than max_seq_len ({max_seq_len}): shorten it")
             values = {"seq_len": seq_len, "max_seq_len": max_seq_len}
             raise ConfigError([Fault(text, values, {"seq_len": max_seq_len})])
-        return x + self.weight[start:seq_len]
+        return x + self.weight[self.offset + start : self.offset + seq_len]
 
 
 class Rotary(nn.Module):

@@ -48,8 +48,11 @@ _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
 _MIXTRAL = {**_NO_BIAS, "n_experts": 8, "n_active_experts": 2}
 _QWEN3   = {**_NO_BIAS, "d_head": 128, "qk_norm": True, "qk_norm_scale": True, "norm_eps": 1e-6}
-_BERT_ENDS = {"embedding_norm": True, "n_segments": 2, "pooler": True, "norm_eps": 1e-12}
+_BERT_ENDS = {"embedding_norm": True, "n_segments": 2, "pooler": True, "norm_eps": 1e-12,
+              "scale_embeddings": False}
 _UNTIED  = {"tie_embeddings": False, "rope_base": 500_000.0}
+_T5_MATHS = {"relative_bias": True, "scale_embeddings": False, "scale_scores": False,
+             "scale_output": True, "norm_eps": 1e-6}
 _T5      = ("pre",  "rmsnorm",   "relu",      "none",       "normal")
 _GEMMA   = ("pre",  "rmsnorm",   "geglu_tanh", "rope",      "normal")
 _NEOX    = ("parallel", "layernorm", "gelu",  "rope",       "normal")
@@ -105,12 +108,13 @@ ENCODER_DECODER_TABLE: dict[str, Preset] = {
     "t5-small": Preset(
         "T5-small",
         _model("encoder-decoder", (6, 512, 8, 8, 2048, 32128), _T5,
-               relative_bias=True, norm_eps=1e-6, attention_bias=False, feed_forward_bias=False),
+               attention_bias=False, feed_forward_bias=False, **_T5_MATHS),
         MaskKind.CAUSAL, "Raffel et al. 2019, section 2.1; the model's config.json"),
     "bart-base": Preset(
         "BART-base",
         _model("encoder-decoder", (6, 768, 12, 12, 3072, 50265), _BERT,
-               embedding_norm=True, max_seq_len=1026),
+               embedding_norm=True, max_seq_len=1024, position_offset=2,
+               scale_embeddings=False),
         MaskKind.CAUSAL, N_("Lewis et al. 2019, section 2; the model's config.json: 1,024 "
                             "positions, and two rows of the table that are never used")),
 }
@@ -136,7 +140,7 @@ PUBLISHED_TABLE: dict[str, Preset] = {
     "t5-base": Preset(
         "T5-base",
         _model("encoder-decoder", (12, 768, 12, 12, 3072, 32128), _T5,
-               relative_bias=True, norm_eps=1e-6, attention_bias=False, feed_forward_bias=False),
+               attention_bias=False, feed_forward_bias=False, **_T5_MATHS),
         MaskKind.CAUSAL, "Raffel et al. 2019, section 3.1.1; the model's config.json"),
     "llama-7b": Preset(
         "LLaMA 7B",
@@ -181,7 +185,8 @@ PUBLISHED_TABLE: dict[str, Preset] = {
     "gemma-2b": Preset(
         "Gemma 2B",
         _model("gpt", (18, 2048, 8, 1, 16384, 256000), _GEMMA,
-               d_head=256, max_seq_len=8192, norm_eps=1e-6, **_NO_BIAS),
+               d_head=256, max_seq_len=8192, norm_eps=1e-6, norm_offset=True,
+               scale_embeddings=True, **_NO_BIAS),
         MaskKind.CAUSAL, "Gemma Team 2024, table 1; the model's config.json"),
     "pythia-1.4b": Preset(
         "Pythia 1.4B",
