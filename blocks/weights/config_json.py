@@ -16,7 +16,7 @@ from blocks.model.kinds import Activation
 from blocks.model.legal import LARGEST_SIZE, is_of
 from blocks.model.positions import N_BUCKETS
 
-MOST_CHARACTERS, USUAL_CONTEXT = 200_000, 2048
+MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
 Values = dict[str, Any]
 
 PLAIN = {
@@ -39,6 +39,11 @@ GATED = {
     "silu": Activation.SWIGLU,
     "swish": Activation.SWIGLU,
     "sigmoid": Activation.GLU,
+}
+OF_T5 = {
+    **PLAIN,
+    **{f"gated-{name}": kind for name, kind in GATED.items()},
+    "gated-gelu": Activation.GEGLU_TANH,  # T5 v1.1 means the tanh form
 }
 
 
@@ -179,6 +184,7 @@ def _bert(keys: Keys) -> Values:
         "norm_placement": "post",
         "embedding_norm": True,
         "pooler": True,
+        "scale_embeddings": False,
     }
 
 
@@ -194,39 +200,38 @@ def _bart(keys: Keys) -> Values:
         **_sizes(keys, "encoder_layers", keys.size("d_model"), "encoder_attention_heads"),
         "n_decoder_layers": keys.size("decoder_layers"),
         "d_ff": keys.size("encoder_ffn_dim"),
-        # two rows of the table stand before the first position
-        "max_seq_len": min(LARGEST_SIZE, 2 + keys.size("max_position_embeddings")),
+        "max_seq_len": keys.size("max_position_embeddings"),
+        "position_offset": 2,
         "position_kind": "learned",
         "activation": keys.choice("activation_function", PLAIN, "gelu"),
         "norm_placement": "post",
         "embedding_norm": True,
+        "scale_embeddings": keys.flag("scale_embedding", False),
     }
 
 
 def _t5(keys: Keys) -> Values:
     keys.must_be("is_encoder_decoder", True)
     keys.must_be("relative_attention_num_buckets", N_BUCKETS)
-    n_layers = keys.size("num_layers")
+    n_layers, is_tied = keys.size("num_layers"), keys.flag("tie_word_embeddings", True)
     return {
         "architecture": "encoder-decoder",
         **_sizes(keys, "num_layers", keys.size("d_model"), "num_heads"),
         "n_decoder_layers": keys.size("num_decoder_layers", n_layers),
         "d_head": keys.size("d_kv"),
         "d_ff": keys.size("d_ff"),
-        "activation": _t5_activation(keys),
+        "activation": keys.choice("feed_forward_proj", OF_T5, "relu"),
+        "max_seq_len": keys.optional("n_positions") or USUAL_OF_T5,
         "norm_kind": "rmsnorm",
         "norm_eps": keys.number("layer_norm_epsilon", 1e-6),
         "position_kind": "none",
         "relative_bias": True,
-        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+        "scale_scores": False,
+        "scale_embeddings": False,
+        "scale_output": keys.flag("scale_decoder_outputs", is_tied),
+        "tie_embeddings": is_tied,
         **WITHOUT_BIAS,
     }
-
-
-def _t5_activation(keys: Keys) -> Activation:
-    gated = {f"gated-{name}": kind for name, kind in GATED.items()}
-    as_t5 = {"gated-gelu": Activation.GEGLU_TANH}  # T5 v1.1 means the tanh form
-    return keys.choice("feed_forward_proj", PLAIN | gated | as_t5, "relu")
 
 
 WITHOUT_BIAS = {"attention_bias": False, "feed_forward_bias": False}
@@ -275,6 +280,8 @@ def _gemma(keys: Keys) -> Values:
     return {
         **_of_llama_kind(keys, is_tied=True, activation=(name, "gelu_pytorch_tanh")),
         "attention_bias": keys.flag("attention_bias", False),
+        "scale_embeddings": True,
+        "norm_offset": True,
     }
 
 
@@ -305,7 +312,7 @@ def _gpt_neox(keys: Keys) -> Values:
         "architecture": "gpt",
         **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
         **_rope(keys),
-        "rotary_share": _neox_share(keys),
+        "rotary_share": _rotary_share(keys, keys.number("rotary_pct", 0.25)),
         "d_ff": keys.size("intermediate_size"),
         "activation": keys.choice("hidden_act", PLAIN, "gelu"),
         "norm_eps": keys.number("layer_norm_eps", 1e-5),
@@ -316,8 +323,7 @@ def _gpt_neox(keys: Keys) -> Values:
     }
 
 
-def _neox_share(keys: Keys) -> float:
-    share = keys.number("rotary_pct", 0.25)
+def _rotary_share(keys: Keys, share: float) -> float:
     return keys.part("rope_parameters").number("partial_rotary_factor", share)
 
 
@@ -356,6 +362,108 @@ def _falcon_norms(keys: Keys, is_new: bool) -> int:
     return 1 if keys.values.get("num_ln_in_parallel_attn") == 1 else 2
 
 
+def _roberta(keys: Keys) -> Values:
+    """BERT whose positions begin after the row of the padding token."""
+    offset = 1 + keys.size("pad_token_id", 1, least=0)
+    n_rows = keys.size("max_position_embeddings", least=1 + offset)
+    return {**_bert(keys), "max_seq_len": n_rows - offset, "position_offset": offset}
+
+
+def _distilbert(keys: Keys) -> Values:
+    return {
+        "architecture": "encoder",
+        **_sizes(keys, "n_layers", keys.size("dim"), "n_heads"),
+        "d_ff": keys.size("hidden_dim"),
+        "max_seq_len": keys.size("max_position_embeddings"),
+        "position_kind": "learned",
+        "activation": keys.choice("activation", PLAIN, "gelu"),
+        "norm_eps": 1e-12,
+        "norm_placement": "post",
+        "embedding_norm": True,
+        "scale_embeddings": False,
+    }
+
+
+def _phi(keys: Keys) -> Values:
+    keys.must_be("qk_layernorm", False)
+    n_heads = keys.size("num_attention_heads")
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
+        **_rope(keys),
+        "rotary_share": _rotary_share(keys, keys.number("partial_rotary_factor", 0.5)),
+        "n_kv_heads": keys.size("num_key_value_heads", n_heads),
+        "d_ff": keys.size("intermediate_size"),
+        "activation": keys.choice("hidden_act", PLAIN, "gelu_new"),
+        "norm_eps": keys.number("layer_norm_eps", 1e-5),
+        "norm_placement": "parallel",
+        "tie_embeddings": keys.flag("tie_word_embeddings", False),
+        "unembed_bias": True,
+    }
+
+
+def _gptj(keys: Keys) -> Values:
+    d_model, n_heads = keys.size("n_embd"), keys.size("n_head")
+    width = keys.size("rotary_dim", 64)
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "n_layer", d_model, "n_head"),
+        "d_ff": keys.size("n_inner", 4 * d_model),
+        "max_seq_len": keys.size("n_positions"),
+        "position_kind": "rope",
+        "rotary_share": width * n_heads / d_model,
+        "activation": keys.choice("activation_function", PLAIN, "gelu_new"),
+        "norm_eps": keys.number("layer_norm_epsilon", 1e-5),
+        "norm_placement": "parallel",
+        "attention_bias": False,
+        "tie_embeddings": keys.flag("tie_word_embeddings", False),
+        "unembed_bias": True,
+    }
+
+
+def _opt(keys: Keys) -> Values:
+    keys.must_be("do_layer_norm_before", True)
+    keys.must_be("_remove_final_layer_norm", False)
+    if keys.values.get("word_embed_proj_dim") is not None:
+        keys.equal("word_embed_proj_dim", "hidden_size")
+    bias = keys.flag("enable_bias", True)
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
+        "d_ff": keys.size("ffn_dim"),
+        "max_seq_len": keys.size("max_position_embeddings"),
+        "position_offset": 2,
+        "position_kind": "learned",
+        "activation": keys.choice("activation_function", PLAIN, "relu"),
+        "norm_affine": keys.flag("layer_norm_elementwise_affine", True),
+        "attention_bias": bias,
+        "feed_forward_bias": bias,
+        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+    }
+
+
+def _bloom(keys: Keys) -> Values:
+    keys.must_be("apply_residual_connection_post_layernorm", False)
+    layers, heads, width = (
+        next((name for name in names if name in keys.values), names[0])
+        for names in (
+            ("n_layer", "num_hidden_layers"),
+            ("n_head", "num_attention_heads"),
+            ("hidden_size", "n_embed"),
+        )
+    )
+    return {
+        "architecture": "gpt",
+        **_sizes(keys, layers, keys.size(width), heads),
+        "max_seq_len": keys.size("seq_length", USUAL_CONTEXT),
+        "position_kind": "alibi",
+        "activation": Activation.GELU_TANH,
+        "norm_eps": keys.number("layer_norm_epsilon", 1e-5),
+        "embedding_norm": True,
+        "tie_embeddings": keys.flag("tie_word_embeddings", True),
+    }
+
+
 def _sizes(keys: Keys, n_layers: str, d_model: int, n_heads: str) -> Values:
     return {
         "vocab_size": keys.size("vocab_size"),
@@ -388,6 +496,8 @@ class Family(NamedTuple):
 FAMILIES: dict[str, Family] = {
     "gpt2": Family(_gpt2, "GPT2LMHeadModel"),
     "bert": Family(_bert, "BertModel"),
+    "roberta": Family(_roberta, "RobertaModel"),
+    "distilbert": Family(_distilbert, "DistilBertModel"),
     "t5": Family(_t5, "T5ForConditionalGeneration"),
     "bart": Family(_bart, "BartModel"),
     "llama": Family(_llama, "LlamaForCausalLM"),
@@ -396,7 +506,11 @@ FAMILIES: dict[str, Family] = {
     "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),
     "qwen3": Family(_qwen3, "Qwen3ForCausalLM"),
     "gemma": Family(_gemma, "GemmaForCausalLM"),
+    "phi": Family(_phi, "PhiForCausalLM"),
     "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
+    "gptj": Family(_gptj, "GPTJForCausalLM"),
+    "opt": Family(_opt, "OPTForCausalLM"),
+    "bloom": Family(_bloom, "BloomForCausalLM"),
     "falcon": Family(_falcon, "FalconForCausalLM"),
 }
 
@@ -408,7 +522,7 @@ def read_config_json(text: str) -> ModelConfig:
 
 def read_config_file(text: str) -> ConfigFile:
     """Read a configuration, with what is counted and what was ignored. Raises `ConfigError`."""
-    values = _parsed(text)
+    values = parsed(text)
     name = values.get("model_type")
     if type(name) is not str or name not in FAMILIES:
         raise ConfigError([_unknown_family(name)])
@@ -449,14 +563,15 @@ def _named(found: object) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str))
 
 
-def _parsed(text: str) -> Values:
+def parsed(text: str) -> Values:
+    """The object that a config.json is. Raises `ConfigError`."""
     if len(text) > MOST_CHARACTERS:
         text_ = N_("The text has {n} characters, and a config.json has at most {most}")
         raise _refusal(text_, n=f"{len(text):,}", most=f"{MOST_CHARACTERS:,}")
     try:
         values = json.loads(
             text.removeprefix("\ufeff"),
-            object_pairs_hook=_object,
+            object_pairs_hook=object_of,
             parse_constant=_NoNumber,
             parse_float=_finite,
         )
@@ -475,7 +590,8 @@ def _parsed(text: str) -> Values:
     return values
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Values:
+def object_of(pairs: list[tuple[str, Any]]) -> Values:
+    """A JSON object of these pairs. Raises `ConfigError` where a name comes twice."""
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _value in pairs]

@@ -12,15 +12,21 @@ from transformers import (
     AutoConfig,
     BartConfig,
     BertConfig,
+    BloomConfig,
+    DistilBertConfig,
     FalconConfig,
     GemmaConfig,
     GPT2Config,
+    GPTJConfig,
     GPTNeoXConfig,
     LlamaConfig,
     MistralConfig,
     MixtralConfig,
+    OPTConfig,
+    PhiConfig,
     Qwen2Config,
     Qwen3Config,
+    RobertaConfig,
     T5Config,
 )
 
@@ -34,7 +40,13 @@ from blocks.weights.config_json import (
     read_config_json,
 )
 
-CLASS_OF = {"bert": PLAIN, "bart": PLAIN, "t5": TWO}
+CLASS_OF = {
+    "bert": PLAIN,
+    "roberta": PLAIN,
+    "distilbert": PLAIN,
+    "bart": PLAIN,
+    "t5": TWO,
+}
 
 
 def built(config: Any) -> int:
@@ -82,6 +94,9 @@ FALCON = {
     "num_hidden_layers": 3,
     "num_attention_heads": 6,
 }
+DISTILBERT = {"vocab_size": 37, "dim": 24, "n_layers": 3, "n_heads": 6, "hidden_dim": 29}
+OPT = {**NEOX, "ffn_dim": 29, "word_embed_proj_dim": 24}
+BLOOM = {"vocab_size": 37, "hidden_size": 24, "n_layer": 3, "n_head": 6}
 NEW = {"new_decoder_architecture": True, "num_kv_heads": 2}
 TOYS = [
     GPT2Config(**GPT2),
@@ -108,6 +123,13 @@ TOYS = [
     GemmaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=False),
     GPTNeoXConfig(**NEOX),
     GPTNeoXConfig(**NEOX, attention_bias=False, use_parallel_residual=False),
+    RobertaConfig(**NEOX, pad_token_id=1),
+    DistilBertConfig(**DISTILBERT, max_position_embeddings=17),
+    PhiConfig(**LLAMA),
+    GPTJConfig(**GPT2, rotary_dim=2),
+    OPTConfig(**OPT),
+    OPTConfig(**OPT, enable_bias=False, layer_norm_elementwise_affine=False),
+    BloomConfig(**BLOOM),
     FalconConfig(**FALCON),
     FalconConfig(**FALCON, bias=True, multi_query=False, parallel_attn=False, alibi=True),
     FalconConfig(**FALCON, **NEW, ffn_hidden_size=50),
