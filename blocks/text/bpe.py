@@ -113,7 +113,7 @@ def train_bpe(texts: Iterable[str], *, vocab_size: int) -> BytePairTokenizer:
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[f" {name}" for name in SPECIAL],
-        initial_alphabet=list(_BYTE_NAMES),
+        initial_alphabet=list(BYTE_NAMES),
         show_progress=False,
     )
     model = _splitting(models.BPE())
@@ -123,7 +123,7 @@ def train_bpe(texts: Iterable[str], *, vocab_size: int) -> BytePairTokenizer:
 
 def _numbered(merges: Iterable[tuple[str, str]]) -> tuple[tuple[int, int], ...]:
     """Merges of names as merges of ids."""
-    ids = {name: len(SPECIAL) + byte for byte, name in enumerate(_BYTE_NAMES)}
+    ids = {name: len(SPECIAL) + byte for byte, name in enumerate(BYTE_NAMES)}
     pairs = []
     for left, right in merges:
         pairs.append((ids[left], ids[right]))
@@ -150,11 +150,11 @@ def _byte_names() -> tuple[str, ...]:
     return tuple(chr(byte if byte in printable else next(free)) for byte in range(256))
 
 
-_BYTE_NAMES = _byte_names()
+BYTE_NAMES = _byte_names()
 
 
 def _name(token: bytes) -> str:
-    return "".join(_BYTE_NAMES[byte] for byte in token)
+    return "".join(BYTE_NAMES[byte] for byte in token)
 
 
 def _written(text: str) -> bytes:

@@ -10,6 +10,7 @@ from blocks.model.shipped import shipped
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from blocks.text.bpe import N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
+from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.vocabulary import WordTokenizer
 
@@ -91,9 +92,17 @@ def _damaged(name: str) -> ConfigError:
     return ConfigError([Fault(text, {"name": name})])
 
 
+def _published(read: Mapping[str, Any]) -> PublishedTokenizer:
+    text = read.get("tokenizer")
+    if not isinstance(text, str):
+        raise _damaged("tokenizer")
+    return published_tokenizer(text)
+
+
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Tokenizer]] = {
     "bpe": _byte_pairs,
     "characters": _alphabet,
     "words": _vocabulary,
     "sentences": _sentences,
+    "published": _published,
 }

@@ -12,7 +12,7 @@ Weights = Mapping[str, Tensor]
 
 def read_weights(model: nn.Module) -> dict[str, Tensor]:
     """A copy on the CPU of every parameter and lasting buffer; what is shared comes once."""
-    return {name: copied(tensor) for name, tensor in _stored(model)}
+    return {name: copied(tensor) for name, tensor in stored_by_name(model)}
 
 
 def copied(tensor: Tensor) -> Tensor:
@@ -22,7 +22,7 @@ def copied(tensor: Tensor) -> Tensor:
 
 def load_weights(model: nn.Module, weights: Weights) -> None:
     """Write `weights` into a model of the same shape, whatever its device and number format."""
-    stored = dict(_stored(model))
+    stored = dict(stored_by_name(model))
     check_shapes({name: tuple(tensor.shape) for name, tensor in stored.items()}, weights)
     with torch.no_grad():
         for name, tensor in stored.items():
@@ -56,7 +56,8 @@ def check_finite(weights: Weights) -> None:
             raise ConfigError([Fault(text, {"name": name})])
 
 
-def _stored(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def stored_by_name(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Every parameter and lasting buffer; what is shared comes once."""
     met: set[int] = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
         if id(tensor) not in met:  # tied weights have two names

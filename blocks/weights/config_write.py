@@ -1,0 +1,293 @@
+"""A configuration as the config.json of a family that can say it: `config_json` read backwards."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.in_use import settings_in_use
+from blocks.model.kinds import Activation, Architecture, NormPlacement
+from blocks.weights.config_json import FAMILIES, GATED, OF_T5, PLAIN, read_config_file
+from blocks.weights.families import LAYOUTS
+
+Values = dict[str, Any]
+ONLY_TRAINED_WITH = ("dropout", "initialization")
+
+
+def _word(config: ModelConfig, words: Mapping[str, Activation]) -> str:
+    """Raises `StopIteration` where the family has no such activation."""
+    wanted = config.feed_forward.activation
+    return next(word for word, activation in words.items() if activation is wanted)
+
+
+def _common(config: ModelConfig) -> Values:
+    return {
+        "vocab_size": config.vocab_size,
+        "tie_word_embeddings": config.vocabulary.tie_embeddings,
+    }
+
+
+def _gpt2(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "n_layer": config.n_layers,
+        "n_embd": config.d_model,
+        "n_head": config.n_heads,
+        "n_inner": config.d_ff,
+        "n_positions": config.max_seq_len,
+        "activation_function": _word(config, PLAIN),
+        "layer_norm_epsilon": config.norm.norm_eps,
+    }
+
+
+def _gptj(config: ModelConfig) -> Values:
+    return {**_gpt2(config), "rotary_dim": config.rotary_width}
+
+
+def _sizes(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "num_hidden_layers": config.n_layers,
+        "hidden_size": config.d_model,
+        "num_attention_heads": config.n_heads,
+        "max_position_embeddings": config.max_seq_len,
+    }
+
+
+def _bert(config: ModelConfig) -> Values:
+    return {
+        **_sizes(config),
+        "intermediate_size": config.d_ff,
+        "type_vocab_size": config.n_segments,
+        "hidden_act": _word(config, PLAIN),
+        "layer_norm_eps": config.norm.norm_eps,
+    }
+
+
+def _roberta(config: ModelConfig) -> Values:
+    offset = config.position.position_offset
+    rows = {"max_position_embeddings": offset + config.max_seq_len, "pad_token_id": offset - 1}
+    return {**_bert(config), **rows}
+
+
+def _distilbert(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "n_layers": config.n_layers,
+        "dim": config.d_model,
+        "n_heads": config.n_heads,
+        "hidden_dim": config.d_ff,
+        "max_position_embeddings": config.max_seq_len,
+        "activation": _word(config, PLAIN),
+    }
+
+
+def _rope(config: ModelConfig, **more: Any) -> Values:
+    base = {"rope_type": "default", "rope_theta": config.position.rope_base}
+    return {"rope_parameters": {**base, **more}}
+
+
+def _llama(config: ModelConfig) -> Values:
+    return {
+        **_sizes(config),
+        **_rope(config),
+        "num_key_value_heads": config.n_kv_heads,
+        "head_dim": config.d_head,
+        "intermediate_size": config.d_ff,
+        "hidden_act": _word(config, GATED),
+        "rms_norm_eps": config.norm.norm_eps,
+        "attention_bias": config.attention.attention_bias,
+        "mlp_bias": config.feed_forward.feed_forward_bias,
+    }
+
+
+def _of_full_attention(config: ModelConfig) -> Values:
+    return {**_llama(config), "use_sliding_window": False, "sliding_window": None}
+
+
+def _mistral(config: ModelConfig) -> Values:
+    return {**_llama(config), "sliding_window": None}
+
+
+def _mixtral(config: ModelConfig) -> Values:
+    n_experts, n_active = config.n_experts, config.n_active_experts
+    return {**_mistral(config), "num_local_experts": n_experts, "num_experts_per_tok": n_active}
+
+
+def _gemma(config: ModelConfig) -> Values:
+    return {**_llama(config), "hidden_activation": _word(config, GATED)}
+
+
+def _neox(config: ModelConfig) -> Values:
+    share = config.position.rotary_share
+    return {
+        **_sizes(config),
+        **_rope(config, partial_rotary_factor=share),
+        "rotary_pct": share,
+        "intermediate_size": config.d_ff,
+        "hidden_act": _word(config, PLAIN),
+        "layer_norm_eps": config.norm.norm_eps,
+        "attention_bias": config.attention.attention_bias,
+        "use_parallel_residual": config.norm.norm_placement is NormPlacement.PARALLEL,
+    }
+
+
+def _phi(config: ModelConfig) -> Values:
+    share = config.position.rotary_share
+    heads = {"num_key_value_heads": config.n_kv_heads, "partial_rotary_factor": share}
+    return {**_neox(config), **heads}
+
+
+def _opt(config: ModelConfig) -> Values:
+    return {
+        **_sizes(config),
+        "ffn_dim": config.d_ff,
+        "word_embed_proj_dim": config.d_model,
+        "activation_function": _word(config, PLAIN),
+        "enable_bias": config.attention.attention_bias,
+        "layer_norm_elementwise_affine": config.norm.norm_affine,
+    }
+
+
+def _bloom(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "n_layer": config.n_layers,
+        "hidden_size": config.d_model,
+        "n_head": config.n_heads,
+        "seq_length": config.max_seq_len,
+        "layer_norm_epsilon": config.norm.norm_eps,
+    }
+
+
+def _falcon(config: ModelConfig) -> Values:
+    n_norms = config.norm.parallel_norms
+    is_new = n_norms > 1 or 1 < config.n_kv_heads < config.n_heads
+    return {
+        **_sizes(config),
+        **_rope(config),
+        "ffn_hidden_size": config.d_ff,
+        "activation": _word(config, PLAIN),
+        "layer_norm_epsilon": config.norm.norm_eps,
+        "bias": config.attention.attention_bias,
+        "alibi": False,
+        "new_decoder_architecture": is_new,
+        "num_kv_heads": config.n_kv_heads,
+        "multi_query": config.n_kv_heads == 1,
+        "num_ln_in_parallel_attn": n_norms if is_new else None,
+        "parallel_attn": config.norm.norm_placement is NormPlacement.PARALLEL,
+    }
+
+
+def _t5(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "num_layers": config.n_layers,
+        "num_decoder_layers": config.n_decoder_layers,
+        "d_model": config.d_model,
+        "num_heads": config.n_heads,
+        "d_kv": config.d_head,
+        "d_ff": config.d_ff,
+        "feed_forward_proj": _word(config, OF_T5),
+        "layer_norm_epsilon": config.norm.norm_eps,
+        "n_positions": config.max_seq_len,
+        "scale_decoder_outputs": config.vocabulary.scale_output,
+        "is_encoder_decoder": True,
+    }
+
+
+def _bart(config: ModelConfig) -> Values:
+    return {
+        **_common(config),
+        "encoder_layers": config.n_layers,
+        "decoder_layers": config.n_decoder_layers,
+        "d_model": config.d_model,
+        "encoder_attention_heads": config.n_heads,
+        "decoder_attention_heads": config.n_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "max_position_embeddings": config.max_seq_len,
+        "activation_function": _word(config, PLAIN),
+        "scale_embedding": config.scales_embeddings,
+        "is_encoder_decoder": True,
+    }
+
+
+class Writer(NamedTuple):
+    """What writes the keys of a family, and its class with a head, as the file names it."""
+
+    write: Callable[[ModelConfig], Values]
+    whole: str
+
+
+WRITERS = {
+    "gpt2": Writer(_gpt2, "GPT2LMHeadModel"),
+    "bert": Writer(_bert, "BertForMaskedLM"),
+    "roberta": Writer(_roberta, "RobertaForMaskedLM"),
+    "distilbert": Writer(_distilbert, "DistilBertForMaskedLM"),
+    "t5": Writer(_t5, "T5ForConditionalGeneration"),
+    "bart": Writer(_bart, "BartForConditionalGeneration"),
+    "llama": Writer(_llama, "LlamaForCausalLM"),
+    "mistral": Writer(_mistral, "MistralForCausalLM"),
+    "mixtral": Writer(_mixtral, "MixtralForCausalLM"),
+    "qwen2": Writer(_of_full_attention, "Qwen2ForCausalLM"),
+    "qwen3": Writer(_of_full_attention, "Qwen3ForCausalLM"),
+    "gemma": Writer(_gemma, "GemmaForCausalLM"),
+    "phi": Writer(_phi, "PhiForCausalLM"),
+    "gpt_neox": Writer(_neox, "GPTNeoXForCausalLM"),
+    "gptj": Writer(_gptj, "GPTJForCausalLM"),
+    "opt": Writer(_opt, "OPTForCausalLM"),
+    "bloom": Writer(_bloom, "BloomForCausalLM"),
+    "falcon": Writer(_falcon, "FalconForCausalLM"),
+}
+
+
+def family_of(config: ModelConfig) -> str:
+    """The first family whose config.json can say all that does something in this configuration.
+
+    Raises `ConfigError` where there is none.
+    """
+    for family in WRITERS:
+        if written(family, config) is not None:
+            return family
+    text = N_("No known family has a model like this; families that can be saved: {known}")
+    raise ConfigError([Fault(text, {"known": ", ".join(WRITERS)})])
+
+
+def config_json(family: str, config: ModelConfig) -> str:
+    """The config.json of this configuration. Raises `ConfigError` where the family cannot say it.
+
+    What is written is read again, so nothing is lost on the way.
+    """
+    text = written(family, config) if family in WRITERS else None
+    if text is None:
+        said = N_("{family} has no config.json for this configuration; known families: {known}")
+        raise ConfigError([Fault(said, {"family": family, "known": ", ".join(WRITERS)})])
+    return text
+
+
+def written(family: str, config: ModelConfig) -> str | None:
+    """The config.json, or None where reading it does not give the same configuration again."""
+    writer = WRITERS[family]
+    try:
+        keys = writer.write(config)
+        named = FAMILIES[family].counted_as if _is_without_head(config) else writer.whole
+        text = json.dumps({"model_type": family, "architectures": [named], **keys}, indent=2)
+        found = read_config_file(text).config
+        known = {name: config.flat()[name] for name in LAYOUTS[family].optional}
+        found = found.replace(**known)
+    except (StopIteration, ConfigError):
+        return None
+    return text if _counting(found) == _counting(config) else None
+
+
+def _is_without_head(config: ModelConfig) -> bool:
+    is_encoder = config.architecture is Architecture.ENCODER
+    return is_encoder and not config.has_prediction_head
+
+
+def _counting(config: ModelConfig) -> Values:
+    """What counts when the model is run."""
+    settings = settings_in_use(config)
+    return {name: value for name, value in settings.items() if name not in ONLY_TRAINED_WITH}

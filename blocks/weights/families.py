@@ -1,0 +1,523 @@
+"""How the files of each family of models name and lay out their weights: tables to read down.
+
+A row is a key of the file, the parameters here that it holds, and the operation between them; it
+is read both ways. {layer} and {expert} are numbers, {kind} is weight or bias.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
+
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_
+from blocks.weights.operations import (
+    AS_A_ROW,
+    BY_GROUPS,
+    SAME,
+    SIDE_BY_SIDE,
+    TRANSPOSED,
+    UNPAIRED,
+    Operation,
+)
+
+MASK = N_("a buffer that is computed anew")
+OTHER_TASK = N_("the head of another task")
+
+
+class Row(NamedTuple):
+    """A pattern of keys, and what it holds."""
+
+    theirs: str
+    ours: tuple[str, ...]
+    operation: Operation = SAME
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """The rows of a family, and what else its files may hold.
+
+    `prefix`: what the keys of a model without its head lack. `aside`: regular expressions of keys
+    that nothing here needs, with the reason; `repeats`: keys that hold another tensor once more.
+    `older`: endings that older files write otherwise. `optional`: fields that a configuration
+    has where the file has a key; the config.json does not say.
+    """
+
+    rows: tuple[Row, ...]
+    prefix: str = ""
+    aside: Mapping[str, str] = field(default_factory=dict)
+    repeats: Mapping[str, str] = field(default_factory=dict)
+    older: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+
+class Place(NamedTuple):
+    """Where a tensor of a file goes."""
+
+    ours: tuple[str, ...]
+    operation: Operation
+
+
+def places(layout: Layout, names: Iterable[str]) -> dict[str, Place]:
+    """The keys that a file must have so that a model has parameters of these names.
+
+    Raises `KeyError` with the name of a parameter that the family cannot have.
+    """
+    patterns = [(_pattern(row.ours[0]), row) for row in layout.rows]
+    others = {name for row in layout.rows for name in row.ours[1:]}
+    rest = [_pattern(name) for name in others]
+    found = {}
+    for name in names:
+        for pattern, row in patterns:
+            if match := pattern.fullmatch(name):
+                numbers = match.groupdict()
+                ours = tuple(each.format(**numbers) for each in row.ours)
+                found[row.theirs.format(**numbers)] = Place(ours, row.operation)
+                break
+        else:
+            if not any(pattern.fullmatch(name) for pattern in rest):
+                raise KeyError(name)
+    return found
+
+
+NUMBER = r"(?P<{}>\d+)"
+NAMED = {
+    "layer": NUMBER.format("layer"),
+    "expert": NUMBER.format("expert"),
+    "kind": r"(?P<kind>weight|bias)",
+}
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"\\\{(\w+)\\\}", lambda match: NAMED[match[1]], re.escape(name)))
+
+
+def _rows(
+    theirs: str, ours: str, *pairs: tuple[str, str] | tuple[str, str, Operation]
+) -> list[Row]:
+    """Rows of modules whose weight and bias have the same names."""
+    return [
+        Row(f"{theirs}{pair[0]}.{{kind}}", (f"{ours}{pair[1]}.{{kind}}",), *pair[2:])
+        for pair in pairs
+    ]
+
+
+def _fused(theirs: str, ours: str, operation: Operation) -> Row:
+    """Queries, keys and values in one."""
+    return Row(
+        f"{theirs}.{{kind}}", tuple(f"{ours}.{letter}_proj.{{kind}}" for letter in "qkv"), operation
+    )
+
+
+def _separate(theirs: str, q: str, k: str, v: str, out: str, ours: str = "attention") -> list[Row]:
+    names = ("q_proj", "k_proj", "v_proj", "out_proj")
+    pairs = [(their, f"{ours}.{our}") for their, our in zip((q, k, v, out), names, strict=True)]
+    return _rows(theirs, OUR_LAYER, *pairs)
+
+
+OUR_LAYER = "layers.{layer}."
+NORM_1, NORM_2 = "attention_residual.norm", "feed_forward_residual.norm"
+UP, DOWN = "feed_forward.up_proj", "feed_forward.down_proj"
+EMBED, UNEMBED, POSITION = "embed.weight", "unembed.weight", "position.weight"
+
+GPT2_LAYER = "transformer.h.{layer}."
+GPT2 = Layout(
+    prefix="transformer.",
+    rows=(
+        Row("transformer.wte.weight", (EMBED,)),
+        Row("transformer.wpe.weight", (POSITION,)),
+        _fused(f"{GPT2_LAYER}attn.c_attn", f"{OUR_LAYER}attention", SIDE_BY_SIDE),
+        *_rows(
+            GPT2_LAYER,
+            OUR_LAYER,
+            ("attn.c_proj", "attention.out_proj", TRANSPOSED),
+            ("mlp.c_fc", UP, TRANSPOSED),
+            ("mlp.c_proj", DOWN, TRANSPOSED),
+            ("ln_1", NORM_1),
+            ("ln_2", NORM_2),
+        ),
+        *_rows("transformer.", "", ("ln_f", "final_norm")),
+        Row("lm_head.weight", (UNEMBED,)),
+    ),
+    aside={r"transformer\.h\.\d+\.attn\.(bias|masked_bias)": MASK},
+    repeats={"lm_head.weight": "transformer.wte.weight"},
+)
+
+LLAMA_LAYER = "model.layers.{layer}."
+LLAMA_ATTENTION = (
+    *_separate(
+        LLAMA_LAYER, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"
+    ),
+    *_rows(
+        LLAMA_LAYER,
+        OUR_LAYER,
+        ("self_attn.q_norm", "attention.q_norm"),
+        ("self_attn.k_norm", "attention.k_norm"),
+        ("input_layernorm", NORM_1),
+        ("post_attention_layernorm", NORM_2),
+    ),
+    Row("model.embed_tokens.weight", (EMBED,)),
+    *_rows("model.", "", ("norm", "final_norm")),
+    Row("lm_head.weight", (UNEMBED,)),
+)
+LLAMA = Layout(
+    prefix="model.",
+    rows=(
+        *LLAMA_ATTENTION,
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("mlp.gate_proj", "feed_forward.gate_proj"),
+            ("mlp.up_proj", UP),
+            ("mlp.down_proj", DOWN),
+        ),
+    ),
+    aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
+    repeats={"lm_head.weight": "model.embed_tokens.weight"},
+)
+MIXTRAL = replace(
+    LLAMA,
+    rows=(
+        *LLAMA_ATTENTION,
+        *_rows(LLAMA_LAYER, OUR_LAYER, ("block_sparse_moe.gate", "feed_forward.router")),
+        *_rows(
+            f"{LLAMA_LAYER}block_sparse_moe.experts.{{expert}}.",
+            f"{OUR_LAYER}feed_forward.experts.{{expert}}.",
+            ("w1", "gate_proj"),
+            ("w2", "down_proj"),
+            ("w3", "up_proj"),
+        ),
+    ),
+)
+
+WIDE_4H = (("mlp.dense_h_to_4h", UP), ("mlp.dense_4h_to_h", DOWN))
+NEOX_LAYER = "gpt_neox.layers.{layer}."
+GPT_NEOX = Layout(
+    prefix="gpt_neox.",
+    rows=(
+        Row("gpt_neox.embed_in.weight", (EMBED,)),
+        _fused(f"{NEOX_LAYER}attention.query_key_value", f"{OUR_LAYER}attention", BY_GROUPS),
+        *_rows(NEOX_LAYER, OUR_LAYER, ("attention.dense", "attention.out_proj"), *WIDE_4H),
+        # one after the other, or both at once
+        *_rows(NEOX_LAYER, OUR_LAYER, ("input_layernorm", NORM_1), ("input_layernorm", "norm")),
+        *_rows(
+            NEOX_LAYER,
+            OUR_LAYER,
+            ("post_attention_layernorm", NORM_2),
+            ("post_attention_layernorm", "feed_forward_norm"),
+        ),
+        *_rows("gpt_neox.", "", ("final_layer_norm", "final_norm")),
+        Row("embed_out.weight", (UNEMBED,)),
+    ),
+    aside={r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)": MASK},
+    repeats={"embed_out.weight": "gpt_neox.embed_in.weight"},
+)
+
+BLOOM_LAYER = "transformer.h.{layer}."
+BLOOM_ROWS = (
+    Row("transformer.word_embeddings.weight", (EMBED,)),
+    _fused(f"{BLOOM_LAYER}self_attention.query_key_value", f"{OUR_LAYER}attention", BY_GROUPS),
+    *_rows(BLOOM_LAYER, OUR_LAYER, ("self_attention.dense", "attention.out_proj"), *WIDE_4H),
+    *_rows(BLOOM_LAYER, OUR_LAYER, ("input_layernorm", NORM_1)),
+    *_rows(BLOOM_LAYER, OUR_LAYER, ("post_attention_layernorm", NORM_2)),
+    *_rows("transformer.", "", ("ln_f", "final_norm")),
+    Row("lm_head.weight", (UNEMBED,)),
+)
+BLOOM = Layout(
+    prefix="transformer.",
+    rows=(
+        *BLOOM_ROWS,
+        *_rows("transformer.", "", ("word_embeddings_layernorm", "embedding_norm")),
+    ),
+    repeats={"lm_head.weight": "transformer.word_embeddings.weight"},
+)
+FALCON = replace(
+    BLOOM,
+    rows=(*BLOOM_ROWS, *_rows(BLOOM_LAYER, OUR_LAYER, ("input_layernorm", "norm"))),
+    aside={r"transformer\.h\.\d+\.self_attention\.rotary_emb\.inv_freq": MASK},
+)
+FALCON_OF_TWO_NORMS = replace(
+    FALCON,
+    rows=(
+        *BLOOM_ROWS,
+        *_rows(BLOOM_LAYER, OUR_LAYER, ("ln_attn", "norm"), ("ln_mlp", "feed_forward_norm")),
+    ),
+)
+
+GPTJ_LAYER = "transformer.h.{layer}."
+GPTJ = Layout(
+    prefix="transformer.",
+    rows=(
+        Row("transformer.wte.weight", (EMBED,)),
+        *_rows(
+            GPTJ_LAYER,
+            OUR_LAYER,
+            ("attn.q_proj", "attention.q_proj", UNPAIRED),
+            ("attn.k_proj", "attention.k_proj", UNPAIRED),
+            ("attn.v_proj", "attention.v_proj"),
+            ("attn.out_proj", "attention.out_proj"),
+            ("mlp.fc_in", UP),
+            ("mlp.fc_out", DOWN),
+            ("ln_1", "norm"),
+        ),
+        *_rows("transformer.", "", ("ln_f", "final_norm")),
+        Row("lm_head.weight", (UNEMBED,)),
+        Row("lm_head.bias", ("unembed_bias.bias",)),
+    ),
+    aside={r"transformer\.h\.\d+\.attn\.(bias|masked_bias|embed_positions)": MASK},
+)
+
+PHI = Layout(
+    prefix="model.",
+    rows=(
+        Row("model.embed_tokens.weight", (EMBED,)),
+        *_separate(
+            LLAMA_LAYER,
+            "self_attn.q_proj",
+            "self_attn.k_proj",
+            "self_attn.v_proj",
+            "self_attn.dense",
+        ),
+        *_rows(
+            LLAMA_LAYER, OUR_LAYER, ("mlp.fc1", UP), ("mlp.fc2", DOWN), ("input_layernorm", "norm")
+        ),
+        *_rows("model.", "", ("final_layernorm", "final_norm")),
+        Row("lm_head.weight", (UNEMBED,)),
+        Row("lm_head.bias", ("unembed_bias.bias",)),
+    ),
+    aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
+)
+
+OPT_LAYER = "model.decoder.layers.{layer}."
+OPT = Layout(
+    prefix="model.",
+    rows=(
+        Row("model.decoder.embed_tokens.weight", (EMBED,)),
+        Row("model.decoder.embed_positions.weight", (POSITION,)),
+        *_separate(
+            OPT_LAYER,
+            "self_attn.q_proj",
+            "self_attn.k_proj",
+            "self_attn.v_proj",
+            "self_attn.out_proj",
+        ),
+        *_rows(
+            OPT_LAYER,
+            OUR_LAYER,
+            ("fc1", UP),
+            ("fc2", DOWN),
+            ("self_attn_layer_norm", NORM_1),
+            ("final_layer_norm", NORM_2),
+        ),
+        *_rows("model.decoder.", "", ("final_layer_norm", "final_norm")),
+        Row("lm_head.weight", (UNEMBED,)),
+    ),
+    repeats={"lm_head.weight": "model.decoder.embed_tokens.weight"},
+)
+
+
+def _bert_body(name: str) -> tuple[Row, ...]:
+    layer = f"{name}.encoder.layer.{{layer}}."
+    return (
+        Row(f"{name}.embeddings.word_embeddings.weight", (EMBED,)),
+        Row(f"{name}.embeddings.position_embeddings.weight", (POSITION,)),
+        Row(f"{name}.embeddings.token_type_embeddings.weight", ("segment_embed.weight",)),
+        *_rows(f"{name}.", "", ("embeddings.LayerNorm", "embedding_norm")),
+        *_separate(
+            layer,
+            "attention.self.query",
+            "attention.self.key",
+            "attention.self.value",
+            "attention.output.dense",
+        ),
+        *_rows(
+            layer,
+            OUR_LAYER,
+            ("attention.output.LayerNorm", NORM_1),
+            ("intermediate.dense", UP),
+            ("output.dense", DOWN),
+            ("output.LayerNorm", NORM_2),
+        ),
+        *_rows(f"{name}.", "", ("pooler.dense", "pooler")),
+    )
+
+
+BERT = Layout(
+    prefix="bert.",
+    rows=(
+        *_bert_body("bert"),
+        *_rows("cls.predictions.transform.", "prediction_head.", ("dense", "dense")),
+        *_rows("cls.predictions.transform.", "prediction_head.", ("LayerNorm", "norm")),
+        Row("cls.predictions.bias", ("unembed_bias.bias",)),
+    ),
+    aside={
+        r"bert\.embeddings\.position_ids": MASK,
+        r"cls\.seq_relationship\.(weight|bias)": OTHER_TASK,
+    },
+    repeats={
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    },
+    older={".gamma": ".weight", ".beta": ".bias"},
+    optional={
+        "pooler": "bert.pooler.dense.weight",
+        "prediction_head": "cls.predictions.transform.dense.weight",
+        "unembed_bias": "cls.predictions.bias",
+    },
+)
+ROBERTA = Layout(
+    prefix="roberta.",
+    rows=(
+        *_bert_body("roberta"),
+        *_rows("lm_head.", "prediction_head.", ("dense", "dense"), ("layer_norm", "norm")),
+        Row("lm_head.bias", ("unembed_bias.bias",)),
+    ),
+    aside={r"roberta\.embeddings\.(position_ids|token_type_ids)": MASK},
+    repeats={
+        "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
+        "lm_head.decoder.bias": "lm_head.bias",
+    },
+    optional={
+        "pooler": "roberta.pooler.dense.weight",
+        "prediction_head": "lm_head.dense.weight",
+        "unembed_bias": "lm_head.bias",
+    },
+)
+
+DISTILBERT_LAYER = "distilbert.transformer.layer.{layer}."
+DISTILBERT = Layout(
+    prefix="distilbert.",
+    rows=(
+        Row("distilbert.embeddings.word_embeddings.weight", (EMBED,)),
+        Row("distilbert.embeddings.position_embeddings.weight", (POSITION,)),
+        *_rows("distilbert.", "", ("embeddings.LayerNorm", "embedding_norm")),
+        *_separate(
+            DISTILBERT_LAYER,
+            "attention.q_lin",
+            "attention.k_lin",
+            "attention.v_lin",
+            "attention.out_lin",
+        ),
+        *_rows(
+            DISTILBERT_LAYER,
+            OUR_LAYER,
+            ("sa_layer_norm", NORM_1),
+            ("ffn.lin1", UP),
+            ("ffn.lin2", DOWN),
+            ("output_layer_norm", NORM_2),
+        ),
+        *_rows("", "prediction_head.", ("vocab_transform", "dense"), ("vocab_layer_norm", "norm")),
+        Row("vocab_projector.bias", ("unembed_bias.bias",)),
+    ),
+    aside={r"distilbert\.embeddings\.position_ids": MASK},
+    repeats={"vocab_projector.weight": "distilbert.embeddings.word_embeddings.weight"},
+    optional={
+        "prediction_head": "vocab_transform.weight",
+        "unembed_bias": "vocab_projector.bias",
+    },
+)
+
+
+def _t5_stack(name: str) -> Iterator[Row]:
+    theirs, ours = f"{name}.block.{{layer}}.layer.", f"{name}.{OUR_LAYER}"
+    sublayers = [("SelfAttention", "attention")]
+    if name == "decoder":
+        sublayers.append(("EncDecAttention", "cross_attention"))
+    for i, (their, our) in enumerate(sublayers):
+        pairs = [(f"{their}.{letter}", f"{our}.{letter}_proj") for letter in "qkv"]
+        norm = ("layer_norm", f"{our}_residual.norm")
+        yield from _rows(f"{theirs}{i}.", ours, *pairs, (f"{their}.o", f"{our}.out_proj"), norm)
+    last = f"{theirs}{len(sublayers)}."
+    wide = "DenseReluDense."
+    yield from _rows(last, ours, (f"{wide}wi", UP), (f"{wide}wo", DOWN), ("layer_norm", NORM_2))
+    bias = f"{name}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+    yield Row(bias, (f"{name}.relative_bias.weight",))
+    yield from _rows(f"{name}.", f"{name}.", ("final_layer_norm", "final_norm"))
+
+
+def _gated(row: Row) -> list[Row]:
+    """T5 v1.1 has two products where T5 has one: the first is the gate."""
+    if not row.theirs.endswith("DenseReluDense.wi.{kind}"):
+        return [row]
+    gate, up = (row.theirs.replace(".wi.", name) for name in (".wi_0.", ".wi_1."))
+    return [Row(gate, (row.ours[0].replace("up_proj", "gate_proj"),)), Row(up, row.ours)]
+
+
+UNREAD_BIAS = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"
+T5 = Layout(
+    rows=(
+        Row("shared.weight", (EMBED,)),
+        *_t5_stack("encoder"),
+        *_t5_stack("decoder"),
+        Row("lm_head.weight", (UNEMBED,)),
+    ),
+    aside={re.escape(UNREAD_BIAS): N_("a table that no version of the model reads")},
+    repeats={
+        "lm_head.weight": "shared.weight",
+        "encoder.embed_tokens.weight": "shared.weight",
+        "decoder.embed_tokens.weight": "shared.weight",
+    },
+)
+T5_GATED = replace(T5, rows=tuple(chain.from_iterable(map(_gated, T5.rows))))
+
+
+def _bart_stack(name: str) -> Iterator[Row]:
+    theirs, ours = f"model.{name}.layers.{{layer}}.", f"{name}.{OUR_LAYER}"
+    kinds = [("self_attn", "attention")]
+    if name == "decoder":
+        kinds.append(("encoder_attn", "cross_attention"))
+    for their, our in kinds:
+        names = (*(f"{letter}_proj" for letter in "qkv"), "out_proj")
+        yield from _rows(theirs, ours, *((f"{their}.{each}", f"{our}.{each}") for each in names))
+        yield from _rows(theirs, ours, (f"{their}_layer_norm", f"{our}_residual.norm"))
+    yield from _rows(theirs, ours, ("fc1", UP), ("fc2", DOWN), ("final_layer_norm", NORM_2))
+    yield Row(f"model.{name}.embed_positions.weight", (f"{name}.{POSITION}",))
+    yield from _rows(f"model.{name}.", f"{name}.", ("layernorm_embedding", "embedding_norm"))
+
+
+BART = Layout(
+    prefix="model.",
+    rows=(
+        Row("model.shared.weight", (EMBED,)),
+        *_bart_stack("encoder"),
+        *_bart_stack("decoder"),
+        Row("final_logits_bias", ("unembed_bias.bias",), AS_A_ROW),
+    ),
+    repeats={
+        "lm_head.weight": "model.shared.weight",
+        "model.encoder.embed_tokens.weight": "model.shared.weight",
+        "model.decoder.embed_tokens.weight": "model.shared.weight",
+    },
+    optional={"unembed_bias": "final_logits_bias"},
+)
+
+LAYOUTS: dict[str, Layout] = {
+    "gpt2": GPT2,
+    "bert": BERT,
+    "roberta": ROBERTA,
+    "distilbert": DISTILBERT,
+    "t5": T5,
+    "bart": BART,
+    "llama": LLAMA,
+    "mistral": LLAMA,
+    "mixtral": MIXTRAL,
+    "qwen2": LLAMA,
+    "qwen3": LLAMA,
+    "gemma": LLAMA,
+    "phi": PHI,
+    "gpt_neox": GPT_NEOX,
+    "gptj": GPTJ,
+    "opt": OPT,
+    "bloom": BLOOM,
+    "falcon": FALCON,
+}
+
+
+def layout_of(family: str, config: ModelConfig) -> Layout:
+    """The table of a family, or of its variant that this configuration is."""
+    if family == "falcon" and config.norm.parallel_norms > 1:
+        return FALCON_OF_TWO_NORMS
+    if family == "t5" and config.feed_forward.activation.is_gated:
+        return T5_GATED
+    return LAYOUTS[family]

@@ -1,0 +1,174 @@
+"""A folder in the published format as it lies on disk; nothing outside of it is read."""
+
+import json
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.weights.config_json import object_of
+
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
+MOST_BYTES = {CONFIG: 2**20, INDEX: 2**24, TOKENIZER: 2**26}
+MOST_SHARDS, MOST_TENSORS = 1000, 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A tensor in a file: nothing of it is read before `tensor` asks."""
+
+    key: str
+    file: str
+    dtype: str
+    shape: tuple[int, ...]
+    opened: Any
+
+    def tensor(self) -> Tensor:
+        """The tensor in the memory that the file is mapped to; nothing is copied."""
+        return self.opened.get_tensor(self.key)
+
+
+def refusal(text: str, **values: object) -> ConfigError:
+    """What to raise where one thing is wrong."""
+    return ConfigError([Fault(text, values)])
+
+
+def has(folder: Path, name: str) -> bool:
+    """Whether something of this name lies in the folder, a link to nowhere included."""
+    return (folder / name).is_symlink() or (folder / name).exists()
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A plain file of the folder. Raises `ConfigError` for any other name."""
+    is_plain = name == Path(name).name and name not in ("", ".", "..") and "\\" not in name
+    if not is_plain or not name.isprintable():
+        text = N_("{name} is not the plain name of a file in the folder, so it is not opened")
+        raise refusal(text, name=ascii(name[:80]))
+    path = folder / name
+    try:
+        if not path.resolve(strict=True).is_relative_to(folder.resolve(strict=True)):
+            text = N_("{name} is a link that leads out of the folder: put the file itself there")
+            raise refusal(text, name=name)
+        if stat.S_ISREG(path.stat().st_mode):
+            return path
+    except FileNotFoundError:
+        raise refusal(N_("{name} is not in the folder: put it there"), name=name) from None
+    except (OSError, RuntimeError, ValueError):  # no right to read it, a link to itself
+        pass
+    raise refusal(N_("{name} cannot be read: give a plain file"), name=name)
+
+
+def read_text(folder: Path, name: str) -> str:
+    """A small text file of the folder. Raises `ConfigError`."""
+    path, most = inside(folder, name), MOST_BYTES[name]
+    try:
+        with path.open("rb") as file:
+            raw = file.read(most + 1)
+    except OSError:
+        raise refusal(N_("{name} cannot be read: give a plain file"), name=name) from None
+    if len(raw) > most:
+        text = N_("{name} is larger than {most} MiB, which no such file is")
+        raise refusal(text, name=name, most=most // 2**20)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise refusal(N_("{name} is not text in UTF-8"), name=name) from None
+
+
+def stored(folder: Path) -> dict[str, Stored]:
+    """Every tensor of the folder by its key. Raises `ConfigError`; no tensor is read."""
+    promised = _index(folder) if not has(folder, WHOLE) and has(folder, INDEX) else {}
+    names = sorted({*promised.values()}) or [_only_file(folder)]
+    if len(names) > MOST_SHARDS:
+        text = N_("The index names {n} files; at most {most} are opened")
+        raise refusal(text, n=len(names), most=MOST_SHARDS)
+    found: dict[str, Stored] = {}
+    for name in names:
+        for key, each in _tensors(inside(folder, name)).items():
+            if key in found:
+                text = N_("{key} stands in {one} and in {other}: which one is meant?")
+                raise refusal(text, key=key, one=found[key].file, other=name)
+            found[key] = each
+        if len(found) > MOST_TENSORS:
+            raise refusal(N_("The files hold more than {most} tensors"), most=MOST_TENSORS)
+    for key, name in promised.items():
+        if key not in found or found[key].file != name:
+            text = N_("The index says that {key} is in {name}, but it is not there")
+            raise refusal(text, key=_cut(key), name=name)
+    return found
+
+
+def _only_file(folder: Path) -> str:
+    if has(folder, WHOLE):
+        return WHOLE
+    names = sorted(path.name for path in folder.glob("*.safetensors"))
+    if len(names) == 1:
+        return names[0]
+    if names:
+        text = N_("There are {n} safetensors files and no {index} that says what is in each")
+        raise refusal(text, n=len(names), index=INDEX)
+    if pickled := sorted(path.name for path in folder.glob("*.bin")):
+        text = N_(
+            "{name} is a pickle, which can run any code and is never opened: convert it where you "
+            "trust it, with save_pretrained of transformers or save_file of safetensors"
+        )
+        raise refusal(text, name=pickled[0])
+    text = N_("There is no {name} in the folder: save the weights as safetensors")
+    raise refusal(text, name=WHOLE)
+
+
+def _index(folder: Path) -> dict[str, str]:
+    """Which key is in which file."""
+    values = _object(read_text(folder, INDEX), INDEX)
+    found = values.get("weight_map")
+    if not isinstance(found, dict) or not found:
+        raise refusal(N_("{name} has no weight_map, which says what is in each file"), name=INDEX)
+    for key, name in found.items():
+        if not isinstance(name, str) or not name.endswith(".safetensors"):
+            text = N_("{name} says that {key} is in {value}, which is no safetensors file")
+            raise refusal(text, name=INDEX, key=_cut(key), value=ascii(name)[:80])
+    return found
+
+
+def _object(text: str, name: str) -> Mapping[str, Any]:
+    try:
+        values = json.loads(text, object_pairs_hook=object_of)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise refusal(N_("{name} is damaged: it is not JSON"), name=name) from None
+    if not isinstance(values, dict):
+        raise refusal(N_("{name} is damaged: it is not a JSON object"), name=name)
+    return values
+
+
+def _tensors(path: Path) -> dict[str, Stored]:
+    try:
+        opened: Any = safe_open(path, framework="pt")
+        keys = opened.keys()
+        _check_header(path)
+        slices = {key: opened.get_slice(key) for key in keys}
+    except (SafetensorError, OSError, UnicodeError, OverflowError, RuntimeError):
+        text = N_("{name} is damaged or not finished: fetch or save it again")
+        raise refusal(text, name=path.name) from None
+    return {
+        key: Stored(key, path.name, each.get_dtype(), tuple(each.get_shape()), opened)
+        for key, each in slices.items()
+    }
+
+
+def _check_header(path: Path) -> None:
+    """Refuse a name that stands twice; safetensors has found everything else to be sound."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        _object(file.read(length).decode(), path.name)
+
+
+def _cut(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else text[:most] + "…"

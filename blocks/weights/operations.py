@@ -1,0 +1,88 @@
+"""What happens to a tensor between a published file and a model here, each way.
+
+Every operation only moves numbers, so what is read and written again is the same bit for bit.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blocks.model.config import ModelConfig
+
+Take = Callable[[Tensor, ModelConfig], tuple[Tensor, ...]]
+Give = Callable[[Sequence[Tensor], ModelConfig], Tensor]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """`take` makes our parameters of a tensor of the file, `give` the tensor of them."""
+
+    name: str
+    take: Take
+    give: Give
+
+
+def _turned(tensor: Tensor) -> Tensor:
+    return tensor.T if tensor.dim() == 2 else tensor
+
+
+def _sizes(config: ModelConfig) -> tuple[int, int, int]:
+    """Rows of q, k and v."""
+    n_keys = config.n_kv_heads * config.d_head
+    return config.width_of_heads, n_keys, n_keys
+
+
+def _grouped(whole: Tensor, config: ModelConfig) -> tuple[Tensor, ...]:
+    n_queries = config.n_heads // config.n_kv_heads
+    groups = whole.unflatten(0, (config.n_kv_heads, n_queries + 2, config.d_head))
+    parts = groups.split((n_queries, 1, 1), dim=1)
+    return tuple(part.flatten(0, 2) for part in parts)
+
+
+def _regrouped(parts: Sequence[Tensor], config: ModelConfig) -> Tensor:
+    groups = (part.unflatten(0, (config.n_kv_heads, -1, config.d_head)) for part in parts)
+    return torch.cat(tuple(groups), dim=1).flatten(0, 2)
+
+
+def _halved(rows: Tensor, config: ModelConfig) -> Tensor:
+    """In the turned part of each head, first the even rows, then the odd ones."""
+    heads = rows.unflatten(0, (-1, config.d_head))
+    turned, rest = heads.split((config.rotary_width, config.d_head - config.rotary_width), dim=1)
+    return torch.cat((turned[:, 0::2], turned[:, 1::2], rest), dim=1).flatten(0, 1)
+
+
+def _interleaved(rows: Tensor, config: ModelConfig) -> Tensor:
+    heads = rows.unflatten(0, (-1, config.d_head))
+    turned, rest = heads.split((config.rotary_width, config.d_head - config.rotary_width), dim=1)
+    pairs = turned.unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    return torch.cat((pairs, rest), dim=1).flatten(0, 1)
+
+
+SAME = Operation("as it is", lambda tensor, _config: (tensor,), lambda parts, _config: parts[0])
+TRANSPOSED = Operation(
+    "transpose",
+    lambda tensor, _config: (_turned(tensor),),
+    lambda parts, _config: _turned(parts[0]),
+)
+AS_A_ROW = Operation(
+    "one row as a vector",
+    lambda tensor, _config: (tensor.flatten(),),
+    lambda parts, _config: parts[0][None],
+)
+# q, k and v as three blocks of columns (GPT-2, whose layers lie as (in, out))
+SIDE_BY_SIDE = Operation(
+    "transpose, split q k v",
+    lambda tensor, config: _turned(tensor).split(_sizes(config)),
+    lambda parts, _config: _turned(torch.cat(tuple(parts))),
+)
+# The queries of a group, then its key, then its value: of a head alone (GPT-NeoX, BLOOM), of
+# some that share one (Falcon 40B), of all (Falcon 7B)
+BY_GROUPS = Operation("split q k v by groups", _grouped, _regrouped)
+# RoPE that turns (2i, 2i + 1) instead of (i, i + width/2)
+UNPAIRED = Operation(
+    "permute rotary pairs",
+    lambda tensor, config: (_halved(tensor, config),),
+    lambda parts, config: _interleaved(parts[0], config),
+)

@@ -1,0 +1,188 @@
+"""Published checkpoints: a folder with config.json and safetensors, opened as it lies on disk.
+
+Built without memory of its own; the weights are those of the mapped file. Nothing is guessed: what
+is not understood is refused by name.
+"""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from blocks.cost.memory import bytes_text
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError
+from blocks.model.models import Model, assemble, expected_shapes
+from blocks.text.published import PublishedTokenizer, published_tokenizer
+from blocks.text.tokenizer import Tokenizer
+from blocks.weights import folder as files
+from blocks.weights.config_json import Keys, parsed, read_config_file
+from blocks.weights.config_write import config_json, family_of
+from blocks.weights.families import LAYOUTS, layout_of, places
+from blocks.weights.folder import Stored, refusal
+from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
+from blocks.weights.maths import check_maths
+from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_by_name
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What a folder holds. `tensors` are by our names; unconverted, they are the mapped file."""
+
+    family: str
+    config: ModelConfig
+    ledger: Ledger
+    tensors: Weights
+    tokenizer: PublishedTokenizer | None
+
+    def build(self) -> Model:
+        """The model around these weights, which are not copied."""
+        return assemble(self.config, self.tensors)
+
+
+def open_published(
+    folder: str | Path, *, dtype: torch.dtype | None = None, budget: int | None = None
+) -> Published:
+    """Open a folder in the published format. Raises `ConfigError`.
+
+    `dtype` converts the weights; unconverted they keep the number format of the file. `budget` is
+    the memory that they may take, in bytes.
+    """
+    family, config, found = _described(Path(folder))
+    rows = ledger(family, config, found)
+    if rows.faults:
+        raise ConfigError(rows.faults)
+    kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
+    _check_budget(rows, kept, budget)
+    tensors = _read(family, config, found, rows, kept)
+    return Published(family, config, rows, tensors, _tokenizer(Path(folder), config))
+
+
+def read_ledger(folder: str | Path) -> Ledger:
+    """Where every tensor of the folder would go, faults included; no weight is read."""
+    return ledger(*_described(Path(folder)))
+
+
+def save_published(
+    folder: str | Path,
+    config: ModelConfig,
+    model: nn.Module,
+    *,
+    family: str | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> str:
+    """Save a model under the names of a family; returns which. Raises `ConfigError`.
+
+    The first family that has such models, unless one is given. What `open_published` read is
+    written again bit for bit. A `tokenizer` that came from a folder is put beside it.
+    """
+    family = family or family_of(config)
+    text, target = config_json(family, config), Path(folder)
+    named = dict(stored_by_name(model))
+    check_shapes(expected_shapes(config), named)
+    target.mkdir(parents=True, exist_ok=True)
+    if any(target.iterdir()):
+        said = N_("{name} is not empty: give a new folder")
+        raise refusal(said, name=ascii(str(target))[:200])
+    tensors = {}
+    for key, place in places(layout_of(family, config), named).items():
+        parts = [named[name].detach() for name in place.ours]
+        tensors[key] = place.operation.give(parts, config).cpu().contiguous()
+    save_file(tensors, target / files.WHOLE, metadata={"format": "pt"})
+    (target / files.CONFIG).write_text(text + "\n", encoding="utf-8")
+    if isinstance(tokenizer, PublishedTokenizer):
+        (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")
+    return family
+
+
+def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
+    """Family and configuration of a folder, and its tensors, unread."""
+    if not folder.is_dir():
+        text = N_("{name} is not a folder: give one with config.json and safetensors files")
+        raise refusal(text, name=ascii(str(folder))[:200])
+    text = files.read_text(folder, files.CONFIG)
+    read = read_config_file(text)
+    keys = Keys(parsed(text))
+    changes = check_maths(read.family, keys)
+    if keys.faults:
+        raise ConfigError(keys.faults.values())
+    found = files.stored(folder)
+    config = _fitted(read.family, read.config.replace(**changes), found)
+    n_modules = (config.n_layers + config.n_decoder_layers) * config.n_experts
+    if n_modules > len(found):
+        said = N_("config.json asks for {n} layers, but the files hold {tensors} tensors in all")
+        raise refusal(said, n=config.n_layers + config.n_decoder_layers, tensors=len(found))
+    return read.family, config, found
+
+
+def _fitted(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> ModelConfig:
+    """With the parts that a file has or has not, and its config.json does not tell."""
+    layout = LAYOUTS[family]
+    if not layout.optional:
+        return config
+    there = {known_as(key, layout, layout.optional.values()) for key in found}
+    return config.replace(**{name: key in there for name, key in layout.optional.items()})
+
+
+def _formats(rows: Ledger) -> list[torch.dtype]:
+    return [NUMBERS[row.dtype] for row in rows.rows if row.state is State.USED]
+
+
+def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:
+    used = [row for row in rows.rows if row.state is State.USED]
+    need = sum(torch.Size(row.shape or ()).numel() for row in used) * dtype.itemsize
+    if budget is not None and need > budget:
+        text = N_(
+            "The weights take {need} as {dtype}, more than the {budget} allowed here: use a "
+            "smaller model, or a number format of fewer bytes"
+        )
+        name = str(dtype).removeprefix("torch.")
+        raise refusal(text, need=bytes_text(need), dtype=name, budget=bytes_text(budget))
+
+
+def _read(
+    family: str,
+    config: ModelConfig,
+    found: Mapping[str, Stored],
+    rows: Ledger,
+    dtype: torch.dtype,
+) -> dict[str, Tensor]:
+    layout = layout_of(family, config)
+    plan = places(layout, expected_shapes(config))
+    tensors: dict[str, Tensor] = {}
+    theirs: dict[str, str] = {}
+    for row in rows.rows:
+        name = known_as(row.key, layout, plan)
+        if row.state is State.USED:
+            theirs[name] = row.key
+            parts = plan[name].operation.take(found[row.key].tensor(), config)
+            tensors |= {our: part.to(dtype) for our, part in zip(row.ours, parts, strict=True)}
+    for row in rows.rows:
+        if row.state is State.REPEATED:
+            _check_repeated(found[row.key], found.get(theirs.get(row.note, "")))
+    check_finite(tensors)
+    return tensors
+
+
+def _check_repeated(each: Stored, other: Stored | None) -> None:
+    """Refuse a tensor that should be another's twin, and is not."""
+    if other is None or each.shape != other.shape or not each.tensor().equal(other.tensor()):
+        text = N_(
+            "{key} is not {other}, though config.json says that they are one: correct "
+            "tie_word_embeddings, or remove the one that is wrong"
+        )
+        raise refusal(text, key=each.key, other=other.key if other else "there")
+
+
+def _tokenizer(folder: Path, config: ModelConfig) -> PublishedTokenizer | None:
+    if not files.has(folder, files.TOKENIZER):
+        return None
+    found = published_tokenizer(files.read_text(folder, files.TOKENIZER))
+    if found.vocab_size > config.vocab_size:
+        text = N_("tokenizer.json has {n} tokens, but the model knows {vocab_size}")
+        raise refusal(text, n=f"{found.vocab_size:,}", vocab_size=f"{config.vocab_size:,}")
+    return found

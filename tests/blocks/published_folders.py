@@ -1,0 +1,140 @@
+"""Folders as `transformers` saves them: each family at two odd sizes, every weight drawn anew."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+from torch import nn
+
+SIZES = {
+    "vocab_size": 37,
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "intermediate_size": 29,
+    "max_position_embeddings": 17,
+}
+OTHER = {
+    "vocab_size": 53,
+    "hidden_size": 20,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 5,
+    "intermediate_size": 31,
+    "max_position_embeddings": 23,
+}
+GROUPED = {**SIZES, "num_key_value_heads": 2}
+OTHER_GROUPED = {**OTHER, "num_key_value_heads": 1}
+GPT2 = {"vocab_size": 37, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 17}
+OTHER_GPT2 = {"vocab_size": 53, "n_embd": 20, "n_layer": 3, "n_head": 5, "n_positions": 23}
+FALCON = {"vocab_size": 37, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
+NEW_FALCON = {"new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 50}
+T5 = {"vocab_size": 37, "d_model": 24, "d_kv": 5, "d_ff": 29, "num_layers": 2, "num_heads": 6}
+BART = {
+    "vocab_size": 37,
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 6,
+    "decoder_attention_heads": 6,
+    "encoder_ffn_dim": 29,
+    "decoder_ffn_dim": 29,
+    "max_position_embeddings": 17,
+}
+DISTIL = {"vocab_size": 37, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 29}
+OPT = {"ffn_dim": 29, "word_embed_proj_dim": 24}
+OTHER_OPT = {"ffn_dim": 31, "word_embed_proj_dim": 20, "enable_bias": False}
+
+# the grouped product of torch wants widths of whole 16 bytes
+EXPERTS = {"intermediate_size": 28, "num_local_experts": 5, "num_experts_per_tok": 3}
+OTHER_EXPERTS = {"intermediate_size": 36, "num_local_experts": 3, "num_experts_per_tok": 1}
+
+
+def rope(base: float, **more: Any) -> dict[str, Any]:
+    return {"rope_parameters": {"rope_type": "default", "rope_theta": base, **more}}
+
+
+# family, class of transformers, its configuration; two sizes of each and the variants
+# fmt: off
+FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2":         ("GPT2LMHeadModel", GPT2),
+    "gpt2-odd":     ("GPT2LMHeadModel", {**OTHER_GPT2, "n_inner": 31,
+                                         "tie_word_embeddings": False}),
+    "bert":         ("BertForMaskedLM", SIZES),
+    "bert-odd":     ("BertForMaskedLM", {**OTHER, "type_vocab_size": 3, "hidden_act": "relu"}),
+    "bert-base":    ("BertModel", SIZES),
+    "roberta":      ("RobertaForMaskedLM", SIZES),
+    "roberta-odd":  ("RobertaForMaskedLM", {**OTHER, "type_vocab_size": 1, "pad_token_id": 0}),
+    "distilbert":   ("DistilBertForMaskedLM", {**DISTIL, "max_position_embeddings": 17}),
+    "distil-odd":   ("DistilBertForMaskedLM", {**DISTIL, "n_layers": 3, "n_heads": 3,
+                                               "max_position_embeddings": 23}),
+    "llama":        ("LlamaForCausalLM", GROUPED),
+    "llama-odd":    ("LlamaForCausalLM", {**OTHER_GROUPED, "head_dim": 10, "mlp_bias": True,
+                                          "attention_bias": True, "tie_word_embeddings": True,
+                                          **rope(5e5)}),
+    "mistral":      ("MistralForCausalLM", {**GROUPED, "sliding_window": None}),
+    "mistral-odd":  ("MistralForCausalLM", {**OTHER_GROUPED, "sliding_window": 9}),
+    "mixtral":      ("MixtralForCausalLM", {**GROUPED, **EXPERTS}),
+    "mixtral-odd":  ("MixtralForCausalLM", {**OTHER_GROUPED, **OTHER_EXPERTS, **rope(1e6)}),
+    "qwen2":        ("Qwen2ForCausalLM", GROUPED),
+    "qwen2-odd":    ("Qwen2ForCausalLM", {**OTHER_GROUPED, "tie_word_embeddings": True}),
+    "qwen3":        ("Qwen3ForCausalLM", {**GROUPED, "head_dim": 10}),
+    "qwen3-odd":    ("Qwen3ForCausalLM", {**OTHER_GROUPED, "head_dim": 6, "attention_bias": True,
+                                          "tie_word_embeddings": True}),
+    "gemma":        ("GemmaForCausalLM", {**GROUPED, "head_dim": 10}),
+    "gemma-odd":    ("GemmaForCausalLM", {**OTHER_GROUPED, "head_dim": 6,
+                                          "tie_word_embeddings": False}),
+    "phi":          ("PhiForCausalLM", GROUPED),
+    "phi-odd":      ("PhiForCausalLM", {**OTHER, **rope(1e4, partial_rotary_factor=1.0)}),
+    "gpt_neox":     ("GPTNeoXForCausalLM", {**SIZES, **rope(1e4, partial_rotary_factor=0.5)}),
+    "neox-odd":     ("GPTNeoXForCausalLM", {**OTHER, "use_parallel_residual": False,
+                                            "attention_bias": False,
+                                            **rope(1e3, partial_rotary_factor=0.5)}),
+    "gptj":         ("GPTJForCausalLM", {**GPT2, "rotary_dim": 2}),
+    "gptj-odd":     ("GPTJForCausalLM", {**OTHER_GPT2, "n_inner": 31, "rotary_dim": 4}),
+    "opt":          ("OPTForCausalLM", {**SIZES, **OPT}),
+    "opt-odd":      ("OPTForCausalLM", {**OTHER, **OTHER_OPT}),
+    "bloom":        ("BloomForCausalLM", {**FALCON, "n_layer": 2, "n_head": 6}),
+    "bloom-odd":    ("BloomForCausalLM", {"vocab_size": 53, "hidden_size": 20, "n_layer": 3,
+                                          "n_head": 5}),
+    "falcon":       ("FalconForCausalLM", FALCON),
+    "falcon-heads": ("FalconForCausalLM", {**FALCON, "bias": True, "multi_query": False,
+                                           "parallel_attn": False}),
+    "falcon-new":   ("FalconForCausalLM", {**FALCON, **NEW_FALCON}),
+    "falcon-one":   ("FalconForCausalLM", {**FALCON, **NEW_FALCON, "num_ln_in_parallel_attn": 1,
+                                           "tie_word_embeddings": False}),
+    "t5":           ("T5ForConditionalGeneration", T5),
+    "t5-gated":     ("T5ForConditionalGeneration", {**T5, "num_decoder_layers": 3,
+                                                    "feed_forward_proj": "gated-gelu",
+                                                    "tie_word_embeddings": False}),
+    "bart":         ("BartForConditionalGeneration", BART),
+    "bart-odd":     ("BartForConditionalGeneration", {**BART, "scale_embedding": True,
+                                                      "encoder_layers": 1, "vocab_size": 53}),
+}
+# fmt: on
+
+
+class Folder(NamedTuple):
+    path: Path
+    theirs: nn.Module
+
+
+def model_of(name: str) -> nn.Module:
+    """The model of `transformers`, every weight and every saved buffer drawn anew."""
+    kind, sizes = FOLDERS[name]
+    cls = getattr(transformers, kind)
+    model = cls._from_config(cls.config_class(**sizes), attn_implementation="eager")
+    random = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for each in model.parameters():
+            each.normal_(0, 0.3, generator=random)
+        if (bias := getattr(model, "final_logits_bias", None)) is not None:
+            bias.normal_(0, 0.3, generator=random)
+    return model.eval()
+
+
+def saved(name: str, path: Path, **more: Any) -> Folder:
+    """A model in a folder, as its users find it."""
+    theirs = model_of(name)
+    theirs.save_pretrained(path, **more)
+    return Folder(path, theirs)

@@ -1,0 +1,113 @@
+"""A published folder computes here what it computes in `transformers`, and goes back as it came."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from published_folders import FOLDERS, Folder, saved
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from toy import assert_near
+
+from blocks.model.masks import causal, padding
+from blocks.model.models import Encoder, EncoderDecoder, Model
+from blocks.model.source_target import SourceTarget, source_target_mask
+from blocks.text.generation import Generation
+from blocks.text.sampling import SamplingConfig
+from blocks.weights.config_json import FAMILIES
+from blocks.weights.published import open_published, save_published
+
+N = 7
+IS_TOKEN = torch.tensor([[True] * N, [True] * 4 + [False] * 3])
+SOURCE_IS_TOKEN = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+
+
+@pytest.fixture(scope="module", params=FOLDERS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Folder:
+    return saved(request.param, tmp_path_factory.mktemp("published"))
+
+
+def ids(n: int = N, seed: int = 0) -> Tensor:
+    """Two rows of token ids; 0 to 2 stand for padding and the like."""
+    return torch.randint(3, 37, (2, n), generator=torch.Generator().manual_seed(seed))
+
+
+def ours_of(model: Model, is_token: Tensor | None) -> Tensor:
+    """What our model makes of two texts; without a head, the stream that leaves it."""
+    if isinstance(model, EncoderDecoder):
+        mask = None if is_token is None else source_target_mask(SOURCE_IS_TOKEN, is_token)
+        return model(SourceTarget(ids(5, seed=1), ids()), mask)
+    if type(model) is not Encoder:
+        return model(ids(), None if is_token is None else padding(is_token) & causal(N))
+    run = model.encode if model.pooler is not None else model
+    return run(ids(), None if is_token is None else padding(is_token))
+
+
+def theirs_of(model: nn.Module, is_token: Tensor | None) -> Tensor:
+    """What `transformers` makes of the same texts."""
+    if not model.config.is_encoder_decoder:
+        return model(ids(), attention_mask=None if is_token is None else is_token.long())[0]
+    masks = {"attention_mask": SOURCE_IS_TOKEN, "decoder_attention_mask": is_token}
+    texts = {"input_ids": ids(5, seed=1), "decoder_input_ids": ids()}
+    return model(**texts, **({} if is_token is None else masks)).logits
+
+
+def test_every_family_has_two_folders():
+    kinds = [kind for kind, _sizes in FOLDERS.values()]
+    assert {kind for kind in kinds if kinds.count(kind) > 1} == set(kinds) - {"BertModel"}
+    assert len({*kinds}) == len(FAMILIES) + 1
+
+
+@pytest.mark.parametrize("is_padded", [False, True])
+@torch.no_grad()
+def test_the_output_is_that_of_transformers(folder: Folder, is_padded: bool):
+    found = open_published(folder.path)
+    assert found.family == folder.theirs.config.model_type
+    is_token = IS_TOKEN if is_padded else torch.ones_like(IS_TOKEN)
+    ours = ours_of(found.build(), IS_TOKEN if is_padded else None)
+    theirs = theirs_of(folder.theirs, IS_TOKEN if is_padded else None)
+    assert_near(ours[is_token], theirs[is_token])
+
+
+def bits(path: Path) -> dict[str, bytes]:
+    """Every tensor of a folder, to the last bit."""
+    tensors = load_file(path / "model.safetensors")
+    return {key: tensor.numpy().tobytes() for key, tensor in tensors.items()}
+
+
+def test_what_is_saved_again_is_the_same_bit_for_bit(folder: Folder, tmp_path: Path):
+    found = open_published(folder.path)
+    save_published(tmp_path, found.config, found.build(), family=found.family)
+    ours, theirs = bits(tmp_path), bits(folder.path)
+    if found.config.has_pooler:  # a model without a head has shorter keys
+        ours = {key.removeprefix("bert."): raw for key, raw in ours.items()}
+    assert ours == theirs
+    assert open_published(tmp_path).config == found.config
+
+
+@torch.no_grad()
+def test_transformers_reads_what_is_saved_here(folder: Folder, tmp_path: Path):
+    found = open_published(folder.path)
+    save_published(tmp_path, found.config, found.build(), family=found.family)
+    again = type(folder.theirs).from_pretrained(tmp_path, attn_implementation="eager")
+    assert_near(theirs_of(again, None), theirs_of(folder.theirs, None))
+    weights = again.state_dict()
+    for key, tensor in folder.theirs.state_dict().items():
+        assert torch.equal(weights[key], tensor), key
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "mixtral", "gpt_neox", "bloom", "opt"])
+def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, tmp_path: Path):
+    folder = saved(name, tmp_path)
+    found = open_published(folder.path)
+    prompt = ids(4)[0].tolist()
+    text = Generation(found.build(), found.config, prompt, SamplingConfig(temperature=0))
+    text.advance(10)
+    theirs = folder.theirs.generate(
+        torch.tensor([prompt]),
+        do_sample=False,
+        max_new_tokens=10,
+        pad_token_id=0,
+        eos_token_id=None,
+    )
+    assert text.token_ids == theirs[0].tolist()
