@@ -28,6 +28,8 @@ from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
 from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_by_name
 
+LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
+
 
 @dataclass(frozen=True, eq=False)
 class Published:
@@ -112,10 +114,10 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
         raise ConfigError(keys.faults.values())
     found = files.stored(folder)
     config = _fitted(read.family, read.config.replace(**changes), found)
-    n_modules = (config.n_layers + config.n_decoder_layers) * config.n_experts
-    if n_modules > len(found):
+    n_layers = config.n_layers + config.n_decoder_layers
+    if LEAST_OF_A_LAYER * n_layers * config.n_experts > len(found):
         said = N_("config.json asks for {n} layers, but the files hold {tensors} tensors in all")
-        raise refusal(said, n=config.n_layers + config.n_decoder_layers, tensors=len(found))
+        raise refusal(said, n=n_layers, tensors=len(found))
     return read.family, config, found
 
 
