@@ -52,12 +52,12 @@ class Encoder(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.embed = nn.Embedding(config.vocab_size, config.d_model)
+        self.embed = _table(config.vocab_size, config.d_model)
         self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
         self.embedding = Stage("embedding")
         self.position = added_position(config)
         n_segments, d_model = config.n_segments, config.d_model
-        self.segment_embed = nn.Embedding(n_segments, d_model) if n_segments else None
+        self.segment_embed = _table(n_segments, d_model) if n_segments else None
         self.embedding_norm = _embedding_norm(config)
         self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
         self.final_norm = _final_norm(config)
@@ -231,8 +231,8 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         is_shared = config.encoder_decoder.share_embeddings
         sizes = config.vocab_size, config.d_model
-        self.embed = nn.Embedding(*sizes)
-        self.source_embed = None if is_shared else nn.Embedding(*sizes)
+        self.embed = _table(*sizes)
+        self.source_embed = None if is_shared else _table(*sizes)
         self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
         self.encoder = EncoderStack(config)
         self.decoder = DecoderStack(config)
@@ -286,6 +286,11 @@ ARCHITECTURES: dict[Architecture, type[Model]] = {
     Architecture.GPT: GPT,
     Architecture.ENCODER_DECODER: EncoderDecoder,
 }
+
+
+def _table(n: int, d_model: int) -> nn.Embedding:
+    """Rows that nobody draws yet; to draw them without memory torch loads modules for seconds."""
+    return nn.Embedding.from_pretrained(torch.empty(n, d_model), freeze=False)
 
 
 def _embedding_norm(config: ModelConfig) -> nn.Module:

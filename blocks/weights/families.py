@@ -11,7 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from blocks.model.config import ModelConfig
-from blocks.model.faults import N_
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.models import expected_shapes
 from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
@@ -57,6 +58,27 @@ class Place(NamedTuple):
 
     ours: tuple[str, ...]
     operation: Operation
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a model of a configuration needs of a file: its layout, places, and our shapes."""
+
+    family: str
+    config: ModelConfig
+    layout: Layout
+    places: Mapping[str, Place]
+    shapes: Mapping[str, tuple[int, ...]]
+
+
+def plan_of(family: str, config: ModelConfig) -> Plan:
+    """What the files of this model hold; nothing is allocated. Raises `ConfigError`."""
+    layout, shapes = layout_of(family, config), expected_shapes(config)
+    try:
+        return Plan(family, config, layout, places(layout, shapes), shapes)
+    except KeyError as error:
+        text = N_("{name} has no name in the files of the family {family}")
+        raise ConfigError([Fault(text, {"name": error.args[0], "family": family})]) from None
 
 
 def places(layout: Layout, names: Iterable[str]) -> dict[str, Place]:

@@ -9,10 +9,8 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 
-from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault
-from blocks.model.models import expected_shapes
-from blocks.weights.families import Layout, Place, layout_of, places
+from blocks.weights.families import Layout, Plan
 from blocks.weights.folder import Stored
 
 NUMBERS = {
@@ -91,29 +89,30 @@ class Ledger:
         return {**row._asdict(), "key": key, "ours": ", ".join(row.ours), "family": self.family}
 
 
-def ledger(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> Ledger:
+def ledger(plan: Plan, found: Mapping[str, Stored]) -> Ledger:
     """Hold the tensors of some files against what a model of this family needs."""
-    layout, shapes = layout_of(family, config), expected_shapes(config)
-    plan = places(layout, shapes)
-    by_name: dict[str, Stored] = {}
+    met: set[str] = set()
     rows = []
     for key, each in found.items():
-        name = known_as(key, layout, plan)
-        rows.append(_entry(each, name, layout, plan, by_name, config, shapes))
-        if name in plan:
-            by_name.setdefault(name, each)
-    missing = (Entry(name, State.MISSING, plan[name].ours) for name in plan if name not in by_name)
-    return Ledger(family, (*rows, *missing))
+        name = known_as(key, plan.layout, plan.places)
+        rows.append(_entry(each, name, plan, is_met=name in met))
+        met.add(name)
+    missing = (
+        Entry(name, State.MISSING, place.ours)
+        for name, place in plan.places.items()
+        if name not in met
+    )
+    return Ledger(plan.family, (*rows, *missing))
 
 
-def known_as(key: str, layout: Layout, plan: Collection[str]) -> str:
+def known_as(key: str, layout: Layout, places: Collection[str]) -> str:
     """The key as newer files of whole models write it, where it is known at all."""
     names = [key]
     for old, new in layout.older.items():
         if key.endswith(old):
             names = [key.removesuffix(old) + new]
     names += [layout.prefix + name for name in names]
-    known = (n for n in names if n in plan or n in layout.repeats or _aside(n, layout))
+    known = (n for n in names if n in places or n in layout.repeats or _aside(n, layout))
     return next(known, key)
 
 
@@ -126,21 +125,19 @@ def _aside(name: str, layout: Layout) -> str:
 def _entry(
     each: Stored,
     name: str,
-    layout: Layout,
-    plan: Mapping[str, Place],
-    met: Mapping[str, Stored],
-    config: ModelConfig,
-    shapes: Mapping[str, Shape],
+    plan: Plan,
+    *,
+    is_met: bool,
 ) -> Entry:
     row = Entry(each.key, State.LEFT_OVER, (), "", each.shape, None, each.dtype, each.file)
-    if name in plan:
-        place = plan[name]
-        expected = shape_in_file(place, config, shapes)
+    if name in plan.places:
+        place = plan.places[name]
+        expected = place.operation.shape([plan.shapes[our] for our in place.ours])
         row = row._replace(ours=place.ours, operation=place.operation.name, expected=expected)
-        return row._replace(state=_state(each, name in met, expected))
-    if name in layout.repeats:
-        return row._replace(state=State.REPEATED, note=layout.repeats[name])
-    why = _aside(name, layout)
+        return row._replace(state=_state(each, is_met, expected))
+    if name in plan.layout.repeats:
+        return row._replace(state=State.REPEATED, note=plan.layout.repeats[name])
+    why = _aside(name, plan.layout)
     return row._replace(state=State.ASIDE, note=why) if why else row
 
 
@@ -150,9 +147,3 @@ def _state(each: Stored, is_met: bool, expected: Shape) -> State:
     if each.dtype not in NUMBERS:
         return State.NO_NUMBERS
     return State.USED if each.shape == expected else State.WRONG_SHAPE
-
-
-def shape_in_file(place: Place, config: ModelConfig, shapes: Mapping[str, Shape]) -> Shape:
-    """The shape that a tensor of the file has; nothing is allocated."""
-    parts = [torch.empty(shapes[name], device="meta") for name in place.ours]
-    return tuple(place.operation.give(parts, config).shape)

@@ -12,16 +12,29 @@ from torch import Tensor
 from blocks.model.config import ModelConfig
 
 Take = Callable[[Tensor, ModelConfig], tuple[Tensor, ...]]
+Shape = tuple[int, ...]
 Give = Callable[[Sequence[Tensor], ModelConfig], Tensor]
+
+
+def _stacked(shapes: Sequence[Shape]) -> Shape:
+    return (sum(shape[0] for shape in shapes), *shapes[0][1:])
+
+
+def _stacked_turned(shapes: Sequence[Shape]) -> Shape:
+    return _stacked(shapes)[::-1]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """`take` makes our parameters of a tensor of the file, `give` the tensor of them."""
+    """`take` makes our parameters of a tensor of the file, `give` the tensor of them.
+
+    `shape`: that of the tensor of the file, where theirs are known.
+    """
 
     name: str
     take: Take
     give: Give
+    shape: Callable[[Sequence[Shape]], Shape] = _stacked
 
 
 def _turned(tensor: Tensor) -> Tensor:
@@ -65,17 +78,20 @@ TRANSPOSED = Operation(
     "transpose",
     lambda tensor, _config: (_turned(tensor),),
     lambda parts, _config: _turned(parts[0]),
+    _stacked_turned,
 )
 AS_A_ROW = Operation(
     "one row as a vector",
     lambda tensor, _config: (tensor.flatten(),),
     lambda parts, _config: parts[0][None],
+    lambda shapes: (1, *shapes[0]),
 )
 # q, k and v as three blocks of columns (GPT-2, whose layers lie as (in, out))
 SIDE_BY_SIDE = Operation(
     "transpose, split q k v",
     lambda tensor, config: _turned(tensor).split(_sizes(config)),
     lambda parts, _config: _turned(torch.cat(tuple(parts))),
+    _stacked_turned,
 )
 # The queries of a group, then its key, then its value: of a head alone (GPT-NeoX, BLOOM), of
 # some that share one (Falcon 40B), of all (Falcon 7B)

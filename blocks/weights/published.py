@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from blocks.cost.memory import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
-from blocks.model.models import Model, assemble, expected_shapes
+from blocks.model.models import Model, assemble
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
 from blocks.weights.config_json import Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
-from blocks.weights.families import LAYOUTS, layout_of, places
+from blocks.weights.families import LAYOUTS, Plan, plan_of
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
@@ -55,18 +55,20 @@ def open_published(
     the memory that they may take, in bytes.
     """
     family, config, found = _described(Path(folder))
-    rows = ledger(family, config, found)
+    plan = plan_of(family, config)
+    rows = ledger(plan, found)
     if rows.faults:
         raise ConfigError(rows.faults)
     kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
     _check_budget(rows, kept, budget)
-    tensors = _read(family, config, found, rows, kept)
+    tensors = _read(plan, found, rows, kept)
     return Published(family, config, rows, tensors, _tokenizer(Path(folder), config))
 
 
 def read_ledger(folder: str | Path) -> Ledger:
     """Where every tensor of the folder would go, faults included; no weight is read."""
-    return ledger(*_described(Path(folder)))
+    family, config, found = _described(Path(folder))
+    return ledger(plan_of(family, config), found)
 
 
 def save_published(
@@ -85,13 +87,14 @@ def save_published(
     family = family or family_of(config)
     text, target = config_json(family, config), Path(folder)
     named = dict(stored_by_name(model))
-    check_shapes(expected_shapes(config), named)
+    plan = plan_of(family, config)
+    check_shapes(plan.shapes, named)
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
         said = N_("{name} is not empty: give a new folder")
         raise refusal(said, name=ascii(str(target))[:200])
     tensors = {}
-    for key, place in places(layout_of(family, config), named).items():
+    for key, place in plan.places.items():
         parts = [named[name].detach() for name in place.ours]
         tensors[key] = place.operation.give(parts, config).cpu().contiguous()
     save_file(tensors, target / files.WHOLE, metadata={"format": "pt"})
@@ -147,26 +150,21 @@ def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:
 
 
 def _read(
-    family: str,
-    config: ModelConfig,
-    found: Mapping[str, Stored],
-    rows: Ledger,
-    dtype: torch.dtype,
+    plan: Plan, found: Mapping[str, Stored], rows: Ledger, dtype: torch.dtype
 ) -> dict[str, Tensor]:
-    layout = layout_of(family, config)
-    plan = places(layout, expected_shapes(config))
     tensors: dict[str, Tensor] = {}
     theirs: dict[str, str] = {}
     for row in rows.rows:
-        name = known_as(row.key, layout, plan)
+        name = known_as(row.key, plan.layout, plan.places)
         if row.state is State.USED:
             theirs[name] = row.key
-            parts = plan[name].operation.take(found[row.key].tensor(), config)
+            whole = found[row.key].tensor()
+            check_finite({row.key: whole})
+            parts = plan.places[name].operation.take(whole, plan.config)
             tensors |= {our: part.to(dtype) for our, part in zip(row.ours, parts, strict=True)}
     for row in rows.rows:
         if row.state is State.REPEATED:
             _check_repeated(found[row.key], found.get(theirs.get(row.note, "")))
-    check_finite(tensors)
     return tensors
 
 

@@ -125,7 +125,7 @@ def test_the_ledger_says_where_everything_went(folder: Path):
         ),
         (
             lambda t: t["transformer.wpe.weight"].fill_(torch.nan),
-            r"position\.weight holds numbers that are not finite",
+            r"wpe\.weight holds numbers that are not finite",
         ),
         (
             lambda t: t.update({"lm_head.weight": torch.zeros(37, 24)}),
@@ -180,6 +180,12 @@ def test_positions_that_cannot_be_computed_are_refused(
 ):
     with_config(shards, **changes)
     refused(shards, words)
+
+
+def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
+    folder = saved("mixtral", tmp_path).path
+    with_config(folder, num_local_experts=1, num_experts_per_tok=1)
+    refused(folder, "has no name in the files of the family mixtral")
 
 
 def test_a_window_shortens_the_context_that_is_exact(tmp_path: Path):
