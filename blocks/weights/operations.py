@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_
 
 Take = Callable[[Tensor, ModelConfig], tuple[Tensor, ...]]
 Shape = tuple[int, ...]
@@ -73,22 +74,22 @@ def _interleaved(rows: Tensor, config: ModelConfig) -> Tensor:
     return torch.cat((pairs, rest), dim=1).flatten(0, 1)
 
 
-SAME = Operation("as it is", lambda tensor, _config: (tensor,), lambda parts, _config: parts[0])
+SAME = Operation(N_("as it is"), lambda tensor, _config: (tensor,), lambda parts, _config: parts[0])
 TRANSPOSED = Operation(
-    "transpose",
+    N_("transpose"),
     lambda tensor, _config: (_turned(tensor),),
     lambda parts, _config: _turned(parts[0]),
     _stacked_turned,
 )
 AS_A_ROW = Operation(
-    "one row as a vector",
+    N_("one row as a vector"),
     lambda tensor, _config: (tensor.flatten(),),
     lambda parts, _config: parts[0][None],
     lambda shapes: (1, *shapes[0]),
 )
 # q, k and v as three blocks of columns (GPT-2, whose layers lie as (in, out))
 SIDE_BY_SIDE = Operation(
-    "transpose, split q k v",
+    N_("transpose, split q k v"),
     lambda tensor, config: _turned(tensor).split(_sizes(config)),
     lambda parts, _config: _turned(torch.cat(tuple(parts))),
     _stacked_turned,
@@ -98,7 +99,7 @@ SIDE_BY_SIDE = Operation(
 BY_GROUPS = Operation("split q k v by groups", _grouped, _regrouped)
 # RoPE that turns (2i, 2i + 1) instead of (i, i + width/2)
 UNPAIRED = Operation(
-    "permute rotary pairs",
+    N_("permute rotary pairs"),
     lambda tensor, config: (_halved(tensor, config),),
     lambda parts, config: _interleaved(parts[0], config),
 )
