@@ -280,6 +280,10 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
         yield Part("embedding_norm", "norm", norms)
     if config.norm.norm_placement is not NormPlacement.POST and norms:
         yield Part("final_norm", "norm", norms)
+    if config.has_prediction_head:
+        yield Part("prediction_head", "embedding", (ROW, ROW))
+        if norms:
+            yield Part("prediction_norm", "norm", norms)
     yield Part("unembed_in", "embedding", (ROW,) * n_texts)
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
 

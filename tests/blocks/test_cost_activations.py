@@ -104,6 +104,8 @@ SHAPES = [
     {"tie_embeddings": False, "vocab_size": 4000},
     {"vocab_size": 20_000, "n_layers": 1},
     {"architecture": "encoder"},
+    {"architecture": "encoder", "prediction_head": True, "unembed_bias": True},
+    {"norm_kind": "rmsnorm", "norm_offset": True, "scale_scores": False, "scale_output": True},
     {"architecture": "encoder-decoder"},
     {"architecture": "encoder-decoder", "relative_bias": True, "n_decoder_layers": 1},
 ]

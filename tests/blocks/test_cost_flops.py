@@ -28,6 +28,7 @@ SHAPES = [
     {"attention_only": True},
     {"norm_placement": "post", "tie_embeddings": False},
     {"n_experts": 3, "n_active_experts": 2},
+    {"prediction_head": True, "unembed_bias": True},
 ]
 ids = partial(torch.zeros, dtype=torch.long)
 

@@ -63,6 +63,8 @@ KEPT = {
     "token_ids": N_("token ids"),
     "embedding_norm": N_("embedding norm"),
     "final_norm": N_("final norm"),
+    "prediction_head": N_("prediction head"),
+    "prediction_norm": N_("norm of the prediction head"),
     "unembed_in": N_("input of the output matrix"),
     "log_probs": N_("log-probabilities"),
     "working": N_("temporary, in the backward pass"),

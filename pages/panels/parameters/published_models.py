@@ -167,6 +167,7 @@ def _differences(base: ModelConfig, config: ModelConfig) -> dict[str, Any]:
         "d_ff": config.d_ff,
         "n_decoder_layers": config.n_decoder_layers,
         "out_bias": config.has_out_bias,
+        "scale_embeddings": config.scales_embeddings,
     }
     found = {}
     for name, value in want.items():
