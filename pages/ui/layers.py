@@ -102,7 +102,7 @@ def guesses(run: Run) -> pd.DataFrame:
 def written(run: Run) -> str:
     """The likeliest tokens of all positions, as a text."""
     token_ids = predictions.guesses(cached.recording(run).output[0])["token_id"]
-    return tokens.tokenizer_of(run.input.vocabulary).decode(token_ids.tolist())
+    return tokens.text_of(tokens.tokenizer_of(run.input.vocabulary), token_ids.tolist())
 
 
 @lru_cache(maxsize=64)

@@ -1,6 +1,8 @@
 """The reader's text as the tokens of a whole model."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from blocks.corpora.translation import with_mark
@@ -49,6 +51,15 @@ def label(run: Run, token_id: int) -> str:
 def label_of(reader: Tokenizer, token_id: int) -> str:
     """What a tokenizer calls a token id, beyond its vocabulary too."""
     return reader.label(token_id) if token_id < reader.vocab_size else f"⟨{token_id}⟩"
+
+
+def text_of(reader: Tokenizer, token_ids: Sequence[int]) -> str:
+    """The text of some token ids, those beyond the vocabulary of the tokenizer too."""
+    runs = groupby(token_ids, lambda token_id: token_id < reader.vocab_size)
+    return "".join(
+        reader.decode(list(ids)) if is_known else "".join(label_of(reader, each) for each in ids)
+        for is_known, ids in runs
+    )
 
 
 def most_tokens() -> int:

@@ -34,6 +34,12 @@ def test_the_first_view_guesses_a_hidden_word():
     assert "on unseen data" in said(at)
 
 
+def test_a_model_may_guess_tokens_that_the_tokenizer_does_not_know():
+    at = opened(ENCODER, preset="bert-base", d_model=32, n_heads=4, n_layers=2, vocab_size=2000)
+    assert_works(at)
+    assert any(guess.startswith("⟨") for guess in guesses(at))
+
+
 def test_a_trained_model_copies_what_it_reads_and_a_random_one_does_not():
     at = opened(ENCODER, preset=None, text=SENTENCE, hide_token=False)
     tokens = column(at, "token it read")
