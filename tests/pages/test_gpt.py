@@ -25,9 +25,9 @@ GPT = "pages/gpt.py"
 SMALL = {"preset": "gpt2-small", "n_layers": 2, "d_model": 64, "n_heads": 4, "vocab_size": 1100}
 
 
-def gpt(**query: object) -> AppTest:
-    """A small GPT with random weights."""
-    at = opened(GPT, **{**SMALL, **query})
+def gpt(panel: str, **query: object) -> AppTest:
+    """A small GPT with random weights, seen in one panel or in all."""
+    at = opened(GPT, panel=panel, **{**SMALL, **query})
     assert_works(at)
     return at
 
@@ -52,7 +52,7 @@ def written(at: AppTest) -> list[str]:
 
 
 def test_moving_the_sampling_runs_no_model(monkeypatch: pytest.MonkeyPatch):
-    at = gpt(n_new_tokens=0)
+    at = gpt("all", n_new_tokens=0)
 
     def runs(*_args, **_more):
         raise AssertionError("the model ran again")
@@ -66,7 +66,7 @@ def test_moving_the_sampling_runs_no_model(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_model_s_own_probabilities_stay_and_the_others_follow_the_temperature():
-    at = gpt(n_new_tokens=0)
+    at = gpt("next", n_new_tokens=0)
     own, drawn = bars(at)["the model's own"]["x"], bars(at)["sampling probability"]["x"]
     assert drawn == pytest.approx(own)
     move(at, "temperature", 0.5)
@@ -75,7 +75,7 @@ def test_the_model_s_own_probabilities_stay_and_the_others_follow_the_temperatur
 
 
 def test_top_k_drops_all_but_k():
-    at = gpt(n_new_tokens=0, top_k=3)
+    at = gpt("next", n_new_tokens=0, top_k=3)
     assert len(bars(at)["sampling probability"]["x"]) == 3
     assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
     assert set(bars(at)["the model's own, excluded"]["text"]) == {"excluded"}
@@ -83,14 +83,14 @@ def test_top_k_drops_all_but_k():
 
 
 def test_greedy_leaves_one():
-    at = gpt(n_new_tokens=3, temperature=0)
+    at = gpt("all", n_new_tokens=3, temperature=0)
     assert bars(at)["sampling probability"]["x"] == [1]
     assert chances(at) == [1, 1, 1]
     assert "greedy" in said(at)
 
 
 def test_the_whole_vocabulary_is_sent_only_when_it_is_opened():
-    at = gpt(top_k=7)
+    at = gpt("next", top_k=7)
     assert not [table for table in at.dataframe if len(table.value) == 1100]
     box = next(box for box in at.expander if "whole vocabulary" in box.label)
     assert "1,100" in box.label
@@ -98,14 +98,15 @@ def test_the_whole_vocabulary_is_sent_only_when_it_is_opened():
 
 def test_a_link_brings_the_same_text():
     query = {"n_new_tokens": 9, "sampling_seed": 4, "temperature": 0.7}
-    first = gpt(**query)
+    first = gpt("writing", **query)
     assert len(written(first)) == 9
-    assert written(gpt(**query)) == written(first) != written(gpt(**query, seed=1))
-    assert written(gpt(**{**query, "sampling_seed": 5})) != written(first)
+    assert written(gpt("writing", **query)) == written(first)
+    for other in ({"seed": 1}, {"sampling_seed": 5}):
+        assert written(gpt("writing", **query | other)) != written(first)
 
 
 def test_step_play_and_start_again_count_in_the_link():
-    at = gpt(n_new_tokens=2)
+    at = gpt("writing", n_new_tokens=2)
     before = written(at)
     press(at, "step")
     assert at.query_params["n_new_tokens"] == "3"
@@ -120,7 +121,7 @@ def test_step_play_and_start_again_count_in_the_link():
 
 
 def test_stop_keeps_what_is_there():
-    at = gpt(n_new_tokens=5)
+    at = gpt("writing", n_new_tokens=5)
     press(at, "stop")
     assert_works(at)
     assert len(chances(at)) == 5
@@ -129,22 +130,22 @@ def test_stop_keeps_what_is_there():
 def test_what_is_slow_is_written_in_sight(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("pages.panels.gpt.writing.AT_ONCE", 0)
     monkeypatch.setattr("pages.panels.gpt.writing.A_MOMENT", 0.001)
-    at = gpt(n_new_tokens=8, sampling_seed=77)
+    at = gpt("writing", n_new_tokens=8, sampling_seed=77)
     assert len(chances(at)) == 8
 
 
 def test_a_new_token_is_opened():
-    at = gpt(n_new_tokens=4)
+    at = gpt("writing", n_new_tokens=4)
     assert "New token 4" in said(at)
     move(at, "new_token", 2)
     assert "New token 2" in said(at)
     assert at.query_params["new_token"] == "2"
-    visit(at, **SMALL, new_token=99, n_new_tokens=4)
+    visit(at, **SMALL, panel="writing", new_token=99, n_new_tokens=4)
     assert "New token 4" in said(at)
 
 
 def test_what_heads_read_sums_to_one():
-    at = gpt(n_new_tokens=4)
+    at = gpt("all", n_new_tokens=4)
     cells = figure(at, "reads")["data"][1]
     rows = cells["z"]["shape"] if isinstance(cells["z"], dict) else np.shape(cells["z"])
     n_tokens = len(tokens_read(at))
@@ -157,7 +158,7 @@ def tokens_read(at: AppTest) -> list[str]:
 
 
 def test_the_context_moves_and_it_is_said():
-    at = gpt(max_seq_len=32, n_new_tokens=30)
+    at = gpt("all", max_seq_len=32, n_new_tokens=30)
     assert "The context is full (max_seq_len 32)" in said(at)
     measured = figure(at, "growth")["data"][-1]["y"]
     assert max(measured) == 32 * 1024 and measured[-1] < max(measured)
@@ -165,7 +166,7 @@ def test_the_context_moves_and_it_is_said():
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_the_cache_measures_what_the_formula_says(dtype: str):
-    at = gpt(n_new_tokens=4, n_kv_heads=2, dtype=dtype)
+    at = gpt("all", n_new_tokens=4, n_kv_heads=2, dtype=dtype)
     line, ghost, measured = figure(at, "growth")["data"]
     assert line["y"] == measured["y"] == [value / 2 for value in ghost["y"]]
     itemsize = 4 if dtype == "float32" else 2
@@ -173,7 +174,7 @@ def test_the_cache_measures_what_the_formula_says(dtype: str):
 
 
 def test_the_cache_is_timed_when_it_is_asked_for():
-    at = gpt(n_new_tokens=0)
+    at = gpt("all", n_new_tokens=0)
     assert "ms without" not in said(at)
     press(at, "measure")
     assert_works(at)
@@ -184,7 +185,7 @@ def test_the_cache_is_timed_when_it_is_asked_for():
 
 
 def test_the_lens_ends_with_the_model_s_answer():
-    at = gpt(token=3)
+    at = gpt("logit-lens", token=3)
     assert "pinned token `" in said(at)
     cells = figure(at, "lens_grid")["data"][0]["text"]
     assert all(cell[-1].endswith("#1") for cell in cells)
@@ -192,14 +193,14 @@ def test_the_lens_ends_with_the_model_s_answer():
 
 
 def test_surprise_reads_the_loss():
-    at = gpt()
+    at = gpt("all")
     assert "nats = " in said(at) and "perplexity" in said(at)
     assert len(figure(at, "surprise_bars")["data"][0]["y"]) == len(tokens_read(at)) - 1
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 def test_any_text_is_read(text: str):
-    at = gpt(text=text, n_new_tokens=3)
+    at = gpt("all", text=text, n_new_tokens=3)
     assert at.query_params["text"] == text
     assert len(chances(at)) == 3
 
@@ -219,13 +220,13 @@ def test_what_a_link_had_wrong_is_said_although_the_page_goes_on_by_itself(monke
 
 
 def test_a_text_longer_than_the_context_is_cut_and_said():
-    at = gpt(max_seq_len=8)
+    at = gpt("all", max_seq_len=8)
     assert len(tokens_read(at)) == 8
     assert "the first 8 are used" in said(at)
 
 
 def test_markup_is_text():
-    at = gpt(text=TEXTS["markup"])
+    at = gpt("all", text=TEXTS["markup"])
     assert "<script" not in words_in_pictures(at)
     chips = next(m.value for m in at.markdown if m.value.startswith(":gray-badge"))
     outside = re.sub(r"\\.", "", chips)
@@ -235,7 +236,7 @@ def test_markup_is_text():
 @pytest.mark.parametrize("kind", MaskKind)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_every_mask(kind: MaskKind, side: str):
-    at = gpt(mask_kind=kind, n_padding=2, padding_side=side, n_new_tokens=3)
+    at = gpt("all", mask_kind=kind, n_padding=2, padding_side=side, n_new_tokens=3)
     is_causal = kind in (MaskKind.CAUSAL, MaskKind.CAUSAL_PADDING, MaskKind.SLIDING_WINDOW)
     assert ("generation is autoregressive" in said(at)) != is_causal
     assert len(chances(at)) == 3
@@ -245,7 +246,7 @@ def test_every_mask(kind: MaskKind, side: str):
     ("dtype", "norm_kind"), [("float16", "none"), ("bfloat16", "none"), ("float64", "layernorm")]
 )
 def test_every_number_format(dtype: str, norm_kind: str):
-    gpt(dtype=dtype, norm_kind=norm_kind, n_new_tokens=3)
+    gpt("all", dtype=dtype, norm_kind=norm_kind, n_new_tokens=3)
 
 
 def test_a_vocabulary_that_is_too_small_has_a_way_out():
@@ -255,7 +256,7 @@ def test_a_vocabulary_that_is_too_small_has_a_way_out():
 
 
 def test_a_whole_vocabulary_that_has_no_text_is_said():
-    assert "⟨1024⟩" in said(gpt())
+    assert "⟨1024⟩" in said(gpt("all"))
 
 
 def test_in_chinese():
@@ -273,7 +274,7 @@ def test_links_out_of_bounds_are_mended(name: str):
 
 
 def test_running_out_of_memory_while_it_writes_is_said(monkeypatch: pytest.MonkeyPatch):
-    at = gpt(n_new_tokens=0, seed=1003)
+    at = gpt("writing", n_new_tokens=0, seed=1003)
 
     def no_memory(*_args):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
