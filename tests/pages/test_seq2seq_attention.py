@@ -30,7 +30,7 @@ def tokens_of(at, key: str) -> tuple[list[str], list[str]]:
 def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
     (pair,) = held_out_pairs(1)
     text = tokenizer().decode(tokenizer().ids(pair.english))
-    at = opened(PAGE, preset=None, text=text)
+    at = opened(PAGE, preset=None, panel="alignment", text=text)
     assert_works(at)
     assert f"of {len(pair.links)} true links" in told(at)
     assert "validation sentences" in said(at)
@@ -41,14 +41,14 @@ def test_the_trained_translator_aligns_a_sentence_of_the_grammar():
 
 
 def test_one_row_later_the_same_page_says_so():
-    at = opened(PAGE, preset=None, aligned_row="reads")
+    at = opened(PAGE, preset=None, panel="alignment", aligned_row="reads")
     assert_works(at)
     assert "the decoder has read it" in said(at)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_attention_has_its_tokens_at_both_axes(kind: str):
-    at = opened(PAGE, **OWN, attention_of=kind, layer=9, head=9)
+    at = opened(PAGE, **OWN, panel="attention", attention_of=kind, layer=9, head=9)
     assert_works(at)
     rows, columns = tokens_of(at, "two_text_map")
     assert ("[BEGIN]" in rows) == (kind != "encoder")
@@ -63,7 +63,7 @@ def test_each_attention_has_its_tokens_at_both_axes(kind: str):
 
 
 def test_the_sharpest_head_is_a_click_away():
-    at = opened(PAGE, preset=None)
+    at = opened(PAGE, preset=None, panel="attention")
     press(at, "sharpest_of_kind")
     assert_works(at)
     assert {"layer", "head"} & settings(at).keys()
@@ -71,7 +71,7 @@ def test_the_sharpest_head_is_a_click_away():
 
 
 def test_a_source_token_is_followed_as_well_as_a_target_token():
-    at = opened(PAGE, preset=None, token=0)
+    at = opened(PAGE, preset=None, panel="attention", token=0)
     assert "attends in the source to" in said(at)
     move(at, "pinned_in", "source")
     assert "gets most attention from" in said(at)
@@ -81,11 +81,11 @@ def test_a_source_token_is_followed_as_well_as_a_target_token():
 
 
 def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known():
-    at = opened(PAGE, preset=None, text="dog the the reads.")
+    at = opened(PAGE, preset=None, panel="alignment", text="dog the the reads.")
     assert_works(at)
     assert "the grammar cannot produce this source" in told(at)
     assert "error, here" not in alignment_table(at)
-    own = opened(PAGE, **OWN)
+    own = opened(PAGE, **OWN, panel="alignment")
     assert "not words of the translation grammar" in told(own)
     assert [option for option in control(own, "aligned_head").options] == [
         "the chosen head",
@@ -94,7 +94,8 @@ def test_what_the_grammar_cannot_say_has_no_truth_and_the_heads_are_still_known(
 
 
 def test_random_weights_say_that_they_are_chance():
-    at = opened(PAGE, preset=None, weights="random", forced_ids="70.80.90", max_new_tokens=4)
+    random = {"weights": "random", "forced_ids": "70.80.90", "max_new_tokens": 4}
+    at = opened(PAGE, preset=None, panel="alignment", **random)
     assert_works(at)
     assert "The weights are random (seed 0)" in told(at)
     assert alignment_table(at)["error, validation"].min() > 0.5
@@ -104,7 +105,8 @@ def test_random_weights_say_that_they_are_chance():
     ("choice", "sort"), [("best_head", "recall"), ("one_head", "held_out"), ("layer_mean", "layer")]
 )
 def test_every_choice_of_the_alignment_works(choice: str, sort: str):
-    at = opened(PAGE, preset=None, aligned_head=choice, sort_aligned_by=sort, text="She sleeps.")
+    link = {"panel": "alignment", "aligned_head": choice, "sort_aligned_by": sort}
+    at = opened(PAGE, preset=None, text="She sleeps.", **link)
     assert_works(at, warnings=None)
 
 
@@ -125,7 +127,7 @@ def test_extremes_work(settings_of: dict):
 
 
 def test_a_long_source_is_cut_around_the_pinned_token():
-    at = opened(PAGE, **{**OWN, "text": "word " * 100, "token": 80})
+    at = opened(PAGE, **{**OWN, "text": "word " * 100, "token": 80, "panel": "attention"})
     assert_works(at, warnings=None)
     assert "around the pinned tokens" in said(at)
     cells = figure(at, "two_text_map")["data"]
@@ -133,7 +135,7 @@ def test_a_long_source_is_cut_around_the_pinned_token():
 
 
 def test_vectors_of_the_encoder_are_counted_for_every_source_token():
-    at = opened(PAGE, **OWN)
+    at = opened(PAGE, **OWN, panel="encoder-output")
     table = next(t.value for t in at.dataframe if "length before" in t.value)
     assert len(table) == len(tokens_of(at, "cosines_after")[0])
     assert np.isfinite(table["length"]).all()
@@ -142,15 +144,16 @@ def test_vectors_of_the_encoder_are_counted_for_every_source_token():
 
 
 def test_both_directions_are_told_apart():
-    at = opened(PAGE, preset=None, locale="zh", text="那只猫喜欢牛奶。")
+    at = opened(PAGE, preset=None, panel="alignment", locale="zh", text="那只猫喜欢牛奶。")
     assert_works(at)
     rows, _columns = tokens_of(at, "alignment_map")
     assert "cat" in rows
 
 
 def test_whether_both_languages_meet_is_said_of_a_translator_only():
-    assert "Do the two languages share meaning here?" in said(opened(PAGE, preset=None))
-    assert "Do the two languages share meaning here?" not in said(opened(PAGE, **OWN))
+    for link, is_said in (({"preset": None}, True), (OWN, False)):
+        at = opened(PAGE, panel="encoder-output", **link)
+        assert ("Do the two languages share meaning here?" in said(at)) is is_said
 
 
 def test_padding_enters_no_average_over_source_tokens():
@@ -169,7 +172,7 @@ def _averages(at) -> list[str]:
 
 
 def test_what_padding_changes_is_measured_and_said():
-    text = {"preset": "translator", "text": "I like cats."}
+    text = {"preset": "translator", "text": "I like cats.", "panel": "attention"}
     at = opened(PAGE, **text, n_padding=4)
     assert_works(at)
     assert "The mask hides [PAD]" in said(at) and "same with and without padding" in said(at)

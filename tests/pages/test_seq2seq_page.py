@@ -12,7 +12,9 @@ from pages.ui.settings import MAX_TOKENS
 
 PAGE = "pages/seq2seq.py"
 SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "text": "one two three"}
-translated = partial(opened, PAGE, preset="translator")
+TRANSLATOR = {"preset": "translator", "panel": "decoding"}
+translated = partial(opened, PAGE, **TRANSLATOR)
+everything = {**TRANSLATOR, "panel": "all"}
 
 
 def target(at) -> str:
@@ -23,7 +25,7 @@ def target(at) -> str:
 
 
 def test_the_first_view_translates_as_the_grammar_does():
-    at = opened(PAGE, preset=None)
+    at = opened(PAGE, preset=None, panel=None)
     assert_works(at)
     assert control(at, "preset").value == "translator"
     assert "Identical to the grammar's own translation." in said(at)
@@ -34,14 +36,14 @@ def test_held_out_sentences_are_translated_both_ways():
     for i, pair in enumerate(held_out_pairs(4)):
         source, wanted = (pair.english, pair.chinese)[:: 1 if i % 2 else -1]
         text, expected = (tokenizer().decode(tokenizer().ids(w)) for w in (source, wanted))
-        visit(at, preset="translator", text=text)
+        visit(at, **TRANSLATOR, text=text)
         right += target(at) == expected
     assert_works(at)
     assert right >= 3
 
 
 def test_a_sentence_needs_no_full_stop():
-    at = translated(text="I like cats", target_step=0)
+    at = translated(text="I like cats", target_step=0, panel="attention")
     labels = control(at, "token").options
     assert [label.partition(" · ")[2] for label in labels] == ["I", "like", "cats", "."]
 
@@ -54,7 +56,7 @@ def test_unknown_words_are_named_and_the_rest_is_translated():
 
 
 def test_what_cannot_be_seen_is_named_by_its_code():
-    at = translated(text="I like 👨\u200d👩 milk \ufe0f.")
+    at = translated(text="I like 👨\u200d👩 milk \ufe0f.", panel="all")
     assert_works(at)
     assert "not `👨`, `U+200D`, `👩`, `U+FE0F`: these" in said(at)
     assert "The token it writes next is “`" in said(at)
@@ -63,7 +65,7 @@ def test_what_cannot_be_seen_is_named_by_its_code():
 
 @pytest.mark.parametrize("text", ["", "milk " * 400, "🤖 <b>"])
 def test_any_source_is_read(text: str):
-    at = translated(text=text)
+    at = translated(text=text, panel="all")
     assert_works(at)
     n_tokens = len(control(at, "token").options)
     assert n_tokens == min(32, max(1, text.count("milk")))
@@ -88,14 +90,14 @@ def test_a_target_longer_than_the_limit_is_cut_and_said():
     assert_works(at)
     assert "It did not end: max_new_tokens limits it to 3 tokens." in said(at)
     forced = ".".join(["40"] * 40)
-    visit(at, preset="translator", max_new_tokens=40, forced_ids=forced)
+    visit(at, **everything, max_new_tokens=40, forced_ids=forced)
     assert_works(at)
     assert "max_seq_len limits it to 32 tokens" in said(at)
     assert len(control(at, "target_token").options) == 32
 
 
 def test_steps_go_on_and_back():
-    at = translated(target_step=2)
+    at = translated(target_step=2, panel="all")
     assert len(control(at, "target_token").options) == 3
     press(at, "target_on")
     assert settings(at)["target_step"] == "3"
@@ -115,7 +117,7 @@ def test_a_beam_keeps_several_and_the_link_keeps_where_one_looks():
     nodes = {trace["name"]: trace for trace in figure(at, "beam_tree")["data"] if "name" in trace}
     assert max(nodes["kept"]["x"]) >= 2
     assert len(nodes["finished"]["x"]) >= 3
-    visit(at, preset="translator", beam_width=3, beam_node=7)
+    visit(at, **TRANSLATOR, beam_width=3, beam_node=7)
     assert_works(at)
     assert figure(at, "beam_tree")["layout"]["shapes"]
     dropped = at.session_state["values"]["beam_node"]
@@ -128,7 +130,7 @@ def test_what_is_forced_is_written_and_can_be_taken_back():
     at = translated()
     first, id_of = target(at), tokenizer().ids
     forced = ".".join(map(str, id_of(["他们"])))
-    visit(at, preset="translator", forced_ids=forced)
+    visit(at, **TRANSLATOR, forced_ids=forced)
     assert_works(at)
     assert target(at).startswith("他们") and target(at) != first
     press(at, "unforce")
@@ -138,7 +140,7 @@ def test_what_is_forced_is_written_and_can_be_taken_back():
 def test_what_is_forced_has_its_own_rank_and_is_no_choice_of_the_model():
     at = translated(target_step=0)
     (fourth,) = figure(at, "next_choices")["data"][1]["customdata"][3]
-    visit(at, preset="translator", forced_ids=fourth, target_step=1)
+    visit(at, **TRANSLATOR, forced_ids=fourth, target_step=1)
     assert_works(at)
     tree = figure(at, "beam_tree")
     assert "#4 " in str(tree["data"])
@@ -154,7 +156,7 @@ def test_nonsense_in_the_link_of_a_target_is_mended():
 
 
 def test_another_text_begins_a_target_anew():
-    at = translated(forced_ids="300", target_step=1)
+    at = translated(forced_ids="300", target_step=1, panel="all")
     at.text_area(key="text").set_value("I like milk.")
     at.run()
     assert_works(at)
@@ -186,7 +188,7 @@ def test_every_choice_runs(changes: dict):
 
 
 def test_what_is_switched_off_holds_for_what_is_written():
-    at = translated()
+    at = translated(panel="all")
     first = target(at)
     press(at, "cross_off")
     assert_works(at)
@@ -199,7 +201,7 @@ def test_what_is_switched_off_holds_for_what_is_written():
 def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
     at = translated(target_step=4)
     first = figure(at, "beam_tree")["data"]
-    visit(at, preset="translator", mask_kind="none", target_step=4)
+    visit(at, **everything, mask_kind="none", target_step=4)
     assert_works(at)
     assert figure(at, "beam_tree")["data"] == first
     assert "later ones do not exist yet" in said(at)
@@ -207,7 +209,7 @@ def test_a_mask_changes_nothing_that_is_written_and_the_page_says_why():
 
 
 def test_without_its_source_the_target_is_another_one():
-    at = translated()
+    at = translated(panel="all")
     blind = next(t.value for t in at.dataframe if "its output" in t.value)
     assert target(at) not in set(blind["its output"])
     ways = figure(at, "missing_ways")
@@ -223,11 +225,12 @@ def spoilt(at) -> tuple[str, str]:
 
 def test_each_architecture_has_its_numbers_and_its_example():
     spans = {"corrupted_share": 0.3, "mean_span_len": 1.0, "corruption_seed": 3}
-    at = translated(**spans, text="We like cats and milk, and they like two small dogs.")
+    text = "We like cats and milk, and they like two small dogs."
+    at = translated(panel="architectures", text=text)
+    assert "times the parameters of the decoder-only model" in said(at)
+    visit(at, **TRANSLATOR | {"panel": "pretraining"}, **spans, text=text)
     assert_works(at)
-    words = said(at)
-    assert "times the parameters of the decoder-only model" in words
-    assert "extra\\_id\\_0" in words and "MASK" in words
+    assert "extra\\_id\\_0" in said(at) and "MASK" in said(at)
     drawn = [spoilt(at)]
     for seed in (4, 5):
         move(at, "corruption_seed", seed)
@@ -245,21 +248,21 @@ def test_halves_are_not_called_equal_where_they_are_not():
 
 
 def test_cross_attention_takes_half_of_a_decoder_layer():
-    at = translated()
+    at = translated(panel="parameters")
     assert "attention holds 33% in an encoder layer and 50% in a decoder layer" in said(at)
-    visit(at, **SMALL, attention_only=True, max_new_tokens=2)
+    visit(at, **SMALL, panel="parameters", attention_only=True, max_new_tokens=2)
     assert "in a decoder layer, which also has" not in said(at)
 
 
 def test_nothing_is_spoilt_in_an_empty_source():
-    at = translated(text="")
+    at = translated(text="", panel="pretraining")
     assert_works(at)
     assert "The source is empty: there is no token to corrupt." in said(at)
     assert "Targets:" not in said(at)
 
 
 def test_an_empty_sequence_is_seen_as_one():
-    at = translated(text="milk")
+    at = translated(text="milk", panel="all")
     assert_works(at)
     cards = [str(each.value) for each in at.markdown if "∅" in str(each.value)]
     assert len(cards) == 2
@@ -282,5 +285,5 @@ def test_other_pages_show_such_a_preset_in_their_way(page: str):
 
 
 def test_in_chinese_it_works_too():
-    at = translated(locale="zh", lang="zh")
+    at = translated(locale="zh", lang="zh", panel="all")
     assert_works(at)
