@@ -82,7 +82,7 @@ def test_the_page_runs_at_every_choice_and_both_ends(links: list[dict[str, objec
 
 
 def test_a_gated_layer_shows_gate_value_and_product():
-    at = page(**SMALL)
+    at = page(panel="gate", **SMALL)
     assert len(figure(at, "factors")["data"]) == 2
     press(at, "with_gate")
     assert settings(at)["activation"] == "swiglu"
@@ -95,14 +95,14 @@ def test_a_gated_layer_shows_gate_value_and_product():
 
 
 def test_relu_has_dead_units_and_says_how_many():
-    at = page(activation="relu", text="a", **SMALL)
+    at = page(panel="dead-units", activation="relu", text="a", **SMALL)
     assert_works(at)
     assert "φ(z) = 0" in said(at)
     assert " 0 of 128 units are dead" not in said(at)  # of one token, about half
 
 
 def test_a_unit_is_chosen_by_number_and_given_back():
-    at = page(**SMALL)
+    at = page(panel="unit", **SMALL)
     first = control(at, "unit").value
     move(at, "unit", 7)
     assert "Unit 7 is active" in said(at) and settings(at)["unit"] == "6"
@@ -111,7 +111,7 @@ def test_a_unit_is_chosen_by_number_and_given_back():
 
 
 def test_the_width_sweep_is_exact():
-    at = page(**SMALL)
+    at = page(panel="width", **SMALL)
     rows = table(at, "d_ff / d_model")
     d = 32
     assert rows["d_ff / d_model"].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -121,16 +121,16 @@ def test_the_width_sweep_is_exact():
 
 
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch):
-    at = page(**SMALL)
+    at = page(panel="width", **SMALL)
     monkeypatch.setattr("pages.panels.feed_forward.width.memory_budget", lambda: 60_000)
-    visit(at, seed=5, **SMALL)
+    visit(at, seed=5, panel="width", **SMALL)
     assert_works(at)
     assert "need more memory" in said(at)
     assert len(table(at, "d_ff / d_model")) < 8
 
 
 def test_experts_are_tried_limited_and_left_again():
-    at = page(**SMALL)
+    at = page(panel="experts", **SMALL)
     press(at, "try_experts")
     assert_works(at)
     assert settings(at)["n_experts"] == "8"
@@ -148,7 +148,7 @@ def test_experts_are_tried_limited_and_left_again():
 
 
 def test_the_sidebar_has_the_controls_of_experts_only_where_there_are_some():
-    at = page(**SMALL)
+    at = page(panel="experts", **SMALL)
     assert control(at, "n_experts").value == 1
     move(at, "n_experts", 4)
     move(at, "n_active_experts", 4)
@@ -165,9 +165,10 @@ def test_too_many_active_experts_are_mended():
 
 
 def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
-    at = page(n_experts=16, n_active_experts=1, text="a", expert=0, **SMALL)
+    link = {"n_experts": 16, "n_active_experts": 1, "text": "a", "panel": "activation", **SMALL}
+    at = page(**link, expert=0)
     for expert in range(16):
-        visit(at, n_experts=16, n_active_experts=1, text="a", expert=expert, **SMALL)
+        visit(at, **link, expert=expert)
         if "No token of this input was routed" in said(at):
             break
     assert_works(at)
@@ -177,17 +178,17 @@ def test_an_expert_without_tokens_says_so_and_leads_to_a_busy_one():
 
 
 def test_position_by_position_is_measured():
-    at = page(position_kind="none", **SMALL)
+    at = page(panel="positions", position_kind="none", **SMALL)
     rows = table(at, "tokens shuffled")["tokens shuffled"].tolist()
     assert rows == ["same outputs", "same outputs", "changes"]
     assert "it treats tokens as a set" in said(at)
     assert "Feed-forward outputs that changed: 1 of 12" in said(at)
-    visit(at, mask_kind="none", position_kind="rope", **SMALL)
+    visit(at, panel="positions", mask_kind="none", position_kind="rope", **SMALL)
     assert "since RoPE gives it positions" in said(at)
 
 
 def test_one_token_has_no_other_order():
-    assert "A single token has no other order" in said(page(text="a", **SMALL))
+    assert "A single token has no other order" in said(page(panel="positions", text="a", **SMALL))
 
 
 def test_the_text_with_its_experts_is_text():
