@@ -34,6 +34,8 @@ SHORT = {**SMALL, "task": "sort", "task_seq_len": 8, "n_steps": 3, "warmup_steps
 
 LONG = {**SHORT, "n_steps": 20_000}
 
+START = {"panel": "task"}  # which has the button
+
 
 @pytest.fixture(autouse=True)
 def no_thread_stays() -> Iterator[None]:
@@ -44,7 +46,7 @@ def no_thread_stays() -> Iterator[None]:
 
 def started(**query: object) -> AppTest:
     """A reader who has pressed Start."""
-    return press(opened(PAGE, **{**SHORT, **query}), "start_training")
+    return press(opened(PAGE, **{**SHORT, **START, **query}), "start_training")
 
 
 def run_of(at: AppTest) -> TrainingRun:
@@ -84,7 +86,7 @@ def test_every_task_shows_a_row_of_it(task: str):
 
 
 def test_a_training_runs_to_its_end_and_all_is_shown():
-    at = finished()
+    at = finished(panel="all")
     assert_works(at)
     assert "finished · step 3 of 3" in at.get("progress")[0].proto.text
     assert [len(t["x"]) for t in figure(at, "loss")["data"][:2]] == [3, 3]
@@ -140,7 +142,7 @@ def test_a_page_that_is_closed_does_not_stop_its_run():
 
 
 def test_pause_go_on_and_stop():
-    at = started(**LONG)
+    at = started(**LONG, panel="all")
     wait_for(run_of(at), step=1)
     press(at, "pause_run")
     wait_for(run_of(at), RunState.PAUSED)
@@ -203,10 +205,10 @@ def test_a_run_that_is_forgotten_is_said(monkeypatch: pytest.MonkeyPatch):
 def test_two_runs_are_laid_over_each_other_by_what_differs():
     at = finished()
     first = run_of(at).id
-    visit(at, **SHORT, learning_rate=0.01)
+    visit(at, **SHORT, **START, learning_rate=0.01)
     press(at, "start_training")
     wait_for(run_of(at), RunState.FINISHED)
-    visit(at, **SHORT, run=run_of(at).id, compare=first)
+    visit(at, **SHORT, panel="learning", run=run_of(at).id, compare=first)
     assert_works(at)
     names = [trace["name"] for trace in figure(at, "loss")["data"]]
     assert any("learning_rate 0.01" in name for name in names)
@@ -215,8 +217,9 @@ def test_two_runs_are_laid_over_each_other_by_what_differs():
 
 def test_the_step_that_is_looked_at_changes_the_heads():
     at = finished(n_steps=8, learning_rate=0.05, muon_learning_rate=0.3)
-    newest = figure(at, "trained_tiles")["data"][0]["z"]
-    visit(at, **SHORT, run=run_of(at).id, at_step=0)
+    link = {**SHORT, "run": run_of(at).id, "panel": "attention"}
+    newest = figure(visit(at, **link), "trained_tiles")["data"][0]["z"]
+    visit(at, **link, at_step=0)
     assert_works(at)
     assert control(at, "at_step").value == 0
     assert figure(at, "trained_tiles")["data"][0]["z"] != newest
@@ -224,6 +227,7 @@ def test_the_step_that_is_looked_at_changes_the_heads():
 
 def test_heads_with_a_habit_are_named_and_none_without():
     at = finished(n_steps=1, learning_rate=0.0, muon_learning_rate=0.0)
+    visit(at, **SHORT, run=run_of(at).id, panel="attention")
     seen = layers.heads(heads.looked_at(run_of(at), 0))
     habits = seen[seen["name"] != ""]
     if habits.empty:
@@ -233,7 +237,7 @@ def test_heads_with_a_habit_are_named_and_none_without():
 
 
 def test_a_text_of_the_readers_stays_in_the_session():
-    at = opened(PAGE, **{**SHORT, "task": "text", "corpus": "own"})
+    at = opened(PAGE, **{**SHORT, "task": "text", "corpus": "own", **START})
     assert any("There is no text yet" in info.value for info in at.info)
     assert at.button(key="start_training").disabled
     at.text_area(key="pasted_text").set_value("the cat sat on the mat. " * 60)
@@ -276,7 +280,7 @@ def test_a_text_of_50_megabytes_is_cut_and_said():
 
 def uploaded(raw: bytes) -> AppTest:
     """A reader who has brought a file."""
-    at = opened(PAGE, **{**SHORT, "task": "text", "corpus": "own"})
+    at = opened(PAGE, **{**SHORT, "task": "text", "corpus": "own", **START})
     at.file_uploader(key="uploaded_text").set_value(("text.txt", raw, "text/plain"))
     return run(at)
 
@@ -327,7 +331,7 @@ def test_how_long_it_takes_is_said_before_start():
 
 def test_as_many_updates_as_a_minute_holds_are_one_press_away(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(setup, "expected_pace", lambda _spec: Pace(0.25))
-    at = press(opened(PAGE, **LONG), "one_minute")
+    at = press(opened(PAGE, **LONG, **START), "one_minute")
     assert_works(at)
     assert at.query_params["n_steps"] == "200"
     assert any("About 55 s here for 200 updates" in caption.value for caption in at.caption)
