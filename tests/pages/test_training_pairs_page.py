@@ -28,7 +28,7 @@ def no_thread_stays() -> Iterator[None]:
 
 def finished(**query: object) -> AppTest:
     """A reader who has seen a training end."""
-    at = press(opened(PAGE, **{**SHORT, **query}), "start_training")
+    at = press(opened(PAGE, **{**SHORT, "panel": "task", **query}), "start_training")
     wait_for(run_of(at), RunState.FINISHED)
     return run(at)
 
@@ -55,7 +55,7 @@ def test_questions_are_learned_by_an_encoder_decoder_too(task: str):
 
 
 def test_the_learner_brings_its_own_rows_and_updates():
-    at = opened(PAGE, task="sort", preset=None)
+    at = opened(PAGE, task="sort", preset=None, panel="task")
     assert control(at, "batch_size").value == 12
     move(at, "learner", "encoder-decoder")
     assert control(at, "batch_size").value == 64
@@ -68,7 +68,7 @@ def test_the_learner_brings_its_own_rows_and_updates():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_translations_stand_beside_the_right_ones_and_all_is_shown(lang: str):
-    at = finished(lang=lang)
+    at = finished(lang=lang, panel="all")
     assert_works(at)
     assert {"loss", "score", "linked_births", "tiles_cross", "two_text_map"} <= keys(at)
     tables = [table.value for table in at.table]
@@ -88,8 +88,9 @@ def test_the_link_of_the_model_leads_to_the_page_of_two_texts():
 
 def test_the_kept_step_changes_where_the_decoder_looks():
     at = finished(n_steps=8, learning_rate=0.05, muon_learning_rate=0.3)
-    newest = figure(at, "tiles_cross")["data"][0]["z"]
-    visit(at, **SHORT, run=run_of(at).id, at_step=0)
+    link = {**SHORT, "run": run_of(at).id, "panel": "attention"}
+    newest = figure(visit(at, **link), "tiles_cross")["data"][0]["z"]
+    visit(at, **link, at_step=0)
     assert_works(at)
     assert figure(at, "tiles_cross")["data"][0]["z"] != newest
     births = figure(at, "linked_births")["data"]
