@@ -11,10 +11,16 @@ Uses = dict[Function, set[Function]]
 
 
 @functools.cache
+def tree_of(path: Path) -> ast.Module:
+    """A source, read once by a process; the tests that read sources run in one."""
+    return ast.parse(path.read_text("utf-8"))
+
+
+@functools.cache
 def sources() -> dict[str, ast.Module]:
     """The code of the app, by path; read only where a test needs it."""
     paths = (ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")))
-    return {p.relative_to(ROOT).as_posix(): ast.parse(p.read_text("utf-8")) for p in paths}
+    return {path.relative_to(ROOT).as_posix(): tree_of(path) for path in paths}
 
 
 def modules(trees: dict[str, ast.Module]) -> dict[str, ast.Module]:
@@ -55,8 +61,9 @@ def resolved(node: ast.AST, module: str, names: dict[str, Function]) -> Function
     if isinstance(node, ast.Name) and node.id in names:
         home, name = names[node.id]
         return home or module, name
-    if isinstance(node, ast.Attribute) and ast.unparse(node.value) in names:
-        return ".".join(names[ast.unparse(node.value)]), node.attr
+    match node:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in names:
+            return ".".join(names[owner]), name
     return None
 
 
@@ -89,6 +96,14 @@ def is_kept(function: ast.FunctionDef) -> bool:
 def parameters(function: ast.FunctionDef) -> set[str]:
     """What it is given by position."""
     return {argument.arg for argument in function.args.args}
+
+
+def name_called(call: ast.Call) -> str:
+    """The last name of what is called."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def calls(trees: dict[str, ast.Module]) -> Iterator[tuple[str, ast.Call]]:

@@ -10,6 +10,9 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from source_walk import tree_of
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 ROOT = Path(__file__).parent.parent
 
@@ -64,8 +67,7 @@ def imported(node: ast.AST, package: str, *, at_runtime: bool) -> Iterator[str]:
                 yield from imported(child, package, at_runtime=at_runtime)
 
 
-def violations(source: str, room: Room, package: str) -> list[str]:
-    tree = ast.parse(source)
+def violations(tree: ast.Module, room: Room, package: str) -> list[str]:
     rules = ((room.never, False), (room.for_types_only, True))
     return [
         name
@@ -78,7 +80,7 @@ def violations(source: str, room: Room, package: str) -> list[str]:
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.files)
 def test_a_room_imports_only_what_it_knows(room: Room):
-    files = {path.relative_to(ROOT): path.read_text("utf-8") for path in ROOT.glob(room.files)}
+    files = {path.relative_to(ROOT): tree_of(path) for path in ROOT.glob(room.files)}
     packages = {path: ".".join(path.parent.parts) for path in files}
     found = {path: violations(files[path], room, packages[path]) for path in files}
     assert files and not any(found.values()), found
@@ -127,7 +129,7 @@ BLOCKS, FIGURES, UI, PICTURES, PANELS, PAGES, APP = ROOMS[len(BLOCKS_ROOMS) :]
 )
 def test_a_planted_violation_is_caught(room: Room, source: str):
     package = ".".join(Path(room.files.split("/*")[0]).parts)
-    assert violations(source, room, package)
+    assert violations(ast.parse(source), room, package)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +152,7 @@ def test_a_planted_violation_is_caught(room: Room, source: str):
 )
 def test_what_a_room_knows_is_no_violation(room: Room, source: str):
     package = ".".join(Path(room.files.split("/*")[0]).parts)
-    assert violations(source, room, package) == []
+    assert violations(ast.parse(source), room, package) == []
 
 
 def modules(*folders: str) -> dict[str, Path]:
@@ -165,7 +167,7 @@ def imports() -> dict[str, set[str]]:
     """What each module of the app imports."""
     everyone = {**modules("pages"), "app": ROOT / "app.py"}
     return {
-        name: set(imported(ast.parse(path.read_text()), name.rpartition(".")[0], at_runtime=False))
+        name: set(imported(tree_of(path), name.rpartition(".")[0], at_runtime=False))
         for name, path in everyone.items()
     }
 

@@ -1,6 +1,7 @@
 """Every string on the screen exists in every language."""
 
 import ast
+import functools
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +9,16 @@ from pathlib import Path
 import pytest
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.pofile import read_po
+from source_walk import tree_of
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 ROOT = Path(__file__).parents[1]
 CATALOGUES = sorted((ROOT / "assets/locale").glob("*/LC_MESSAGES/blockscope.po"))
 METHODS = [("app.py", "python"), ("pages/**.py", "python"), ("blocks/**.py", "python")]
 
 
+@functools.cache
 def source_texts() -> set[str | tuple[str, ...]]:
     """What is translated; what is counted is a pair, for one and for many."""
     keywords = {**DEFAULT_KEYWORDS, "N_": None}
@@ -32,7 +37,7 @@ def fields(text: str) -> set[str]:
 
 def texts_in_f_strings(path: Path) -> Iterator[str]:
     """Texts inside an f-string, where the extraction does not find them on every Python."""
-    for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for outer in ast.walk(tree_of(path)):
         for inner in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
             match inner:
                 case ast.Call(

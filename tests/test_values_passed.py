@@ -10,12 +10,15 @@ from source_walk import (
     functions,
     is_kept,
     modules,
+    name_called,
     named,
     reaching,
     resolved,
     sources,
     uses,
 )
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 ASKED = ("session_state", "query_params")
 SHOWING = ("show", "drawn", "say")
@@ -47,7 +50,7 @@ def given_to_be_shown(trees: dict[str, ast.Module]) -> Iterator[Function]:
     """The functions that draw, say, describe or measure for `show`, `drawn` and `say`."""
     names = {module: named(tree) for module, tree in modules(trees).items()}
     for module, call in calls(trees):
-        if ast.unparse(call.func).rpartition(".")[2] not in SHOWING:
+        if name_called(call) not in SHOWING:
             continue
         given = [*call.args[:1], *(k.value for k in call.keywords if k.arg in DRAWN_BY_NAME)]
         yield from filter(None, (resolved(node, module, names[module]) for node in given))

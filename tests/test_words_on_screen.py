@@ -5,7 +5,18 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from source_walk import Function, functions, is_kept, parameters, reaching, sources, uses
+from source_walk import (
+    Function,
+    functions,
+    is_kept,
+    name_called,
+    parameters,
+    reaching,
+    sources,
+    uses,
+)
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 PROSE = re.compile(r"[A-Za-z][a-z]+ [A-Za-z]*[a-z]{2}|^[A-Z][a-z]{2,}$")
 MARKUP = re.compile(r":material/\w+:|:[a-z]+(-badge)?\[|<[^>]*>|%\{[^}]*\}|\$[^$]*\$")
@@ -76,7 +87,7 @@ def answers(node: ast.AST) -> Iterator[str]:
 def shown(tree: ast.AST) -> Iterator[str]:
     """What is handed to be shown: the first argument of such a function, or by such a name."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = ast.unparse(call.func).rpartition(".")[2]
+        name = name_called(call)
         given = [*(call.args[:1] if name in SHOWING else ())]
         given += [keyword.value for keyword in call.keywords if keyword.arg in SHOWN]
         for node in given:
