@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from opened import assert_works, control, figure, move, opened, said, settings, visit
+from opened import assert_works, control, figure, move, opened, said, visit
 
 from pages.ui import starts
 
@@ -65,7 +65,7 @@ def test_a_limit_of_experts_is_said_not_to_be_counted():
 
 
 def test_what_goes_through_changes_the_bars():
-    at = opened(PAGE, preset="gpt2-small")
+    at = opened(PAGE, preset="gpt2-small", panel="flops")
     move(at, "counted_pass", "training")
     assert "875 GFLOP in total" in info(at, "the estimate 6")
     move(at, "counted_pass", "forward")
@@ -82,25 +82,33 @@ def test_a_mixture_says_which_parameters_the_rule_counts():
     assert "could do 591 FLOP" in said(at)
 
 
-def test_both_ends_of_each_control():
-    at = opened(PAGE, preset="gpt2-small")
-    for name, values in {
-        "context_len": (16, 2**17),
-        "n_texts": (1024, 1),
-        "checkpointing": (True, False),
-        "fused_attention": (False, True),
-        "master_weights": (False, True),
-        "optimizer_states": ("muon", "sgd", "momentum"),
-        "weight_format": ("float16", "float32"),
-        "usable_memory": (0.1, 1.0),
+OF_MEMORY = {
+    "checkpointing": (True, False),
+    "fused_attention": (False, True),
+    "master_weights": (False, True),
+    "optimizer_states": ("muon", "sgd", "momentum"),
+    "weight_format": ("float16", "float32"),
+}
+CONTROLS = {
+    "all": {"context_len": (16, 2**17), "n_texts": (1024, 1)},
+    "memory": OF_MEMORY,
+    "fits": {**OF_MEMORY, "usable_memory": (0.1, 1.0)},
+    "training": {
         "n_training_tokens": (10**6, 7 * 10**12),
         "utilisation": (0.05, 1.0),
         "n_training_devices": (1, 2**15),
         "training_device": ("t4", "mi300x"),
-    }.items():
+    },
+}
+
+
+@pytest.mark.parametrize("panel", CONTROLS)
+def test_both_ends_of_each_control(panel: str):
+    at = opened(PAGE, preset="gpt2-small", panel=panel)
+    for name, values in CONTROLS[panel].items():
         for value in values:
             move(at, name, value)
-    assert settings(at)["training_device"] == "mi300x"
+        assert control(at, name).value == values[-1]
 
 
 def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
@@ -166,7 +174,7 @@ def test_what_the_link_cannot_have_is_mended_with_a_sentence():
 
 
 def test_a_device_without_the_format_is_said_to_have_none():
-    at = opened(PAGE, preset="gpt2-small", training_device="t4")
+    at = opened(PAGE, preset="gpt2-small", panel="training", training_device="t4")
     assert "does not compute in bfloat16" in info(at, "does not compute")
 
 
@@ -211,7 +219,7 @@ def fewest(at, column: str) -> int:
 
 
 def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
-    at = opened(PAGE, preset="gpt2-small", n_training_tokens=123_456_789)
+    at = opened(PAGE, preset="gpt2-small", panel="training", n_training_tokens=123_456_789)
     slider = control(at, "n_training_tokens")
     assert {"15 T", "123 M"} <= set(slider.options)
     move(at, "n_training_tokens", 15 * 10**12)
@@ -220,6 +228,6 @@ def test_tokens_may_be_any_number_and_fifteen_trillion_is_a_stop():
 
 
 def test_the_moment_on_the_way_back_has_its_formula():
-    at = opened(PAGE, checkpointing=True, **LLAMA)
+    at = opened(PAGE, panel="memory", checkpointing=True, **LLAMA)
     terms = frame(at, "saved for backward").set_index("saved for backward")["formula"]
     assert "2 · batch · n · vocab_size · exact_bytes" in terms["temporary, in the backward pass"]
