@@ -71,7 +71,7 @@ def test_the_weights_of_a_small_model_are_looked_at_unasked(at: AppTest):
     ],
 )
 def test_a_piece_is_opened_by_the_link(at: AppTest, view: str, path: str, top: int, below: int):
-    visit(at, preset="gpt2-small", breakdown=view, opened_piece=path)
+    visit(at, preset="gpt2-small", panel="breakdown", breakdown=view, opened_piece=path)
     assert_works(at)
     rows = figure(at, "pieces")["data"]
     assert rows[0]["customdata"][0][2] == f"{top:,}"
@@ -80,7 +80,7 @@ def test_a_piece_is_opened_by_the_link(at: AppTest, view: str, path: str, top: i
 
 
 def test_opening_and_going_back(at: AppTest):
-    visit(at, preset="gpt2-small")
+    visit(at, preset="gpt2-small", panel="breakdown")
     move(at, "opened_piece", "attention")
     assert settings(at)["opened_piece"] == "attention"
     assert len(table_with(at, "formula")) == 5
@@ -162,14 +162,14 @@ HALVES = [
 
 @pytest.mark.parametrize("text", HALVES)
 def test_half_a_character_in_a_file_is_said_as_its_number(at: AppTest, text: str):
-    visit(at)
+    visit(at, panel="config-json")
     paste(at, text)
     assert at.error
     assert "\\ud800" in said(at)
 
 
 def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
-    visit(at)
+    visit(at, panel="config-json")
     paste(at, json.dumps(QWEN))
     assert "Cost counts the cache and the scores without a window" in said(at)
 
@@ -184,7 +184,7 @@ def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
     ],
 )
 def test_what_cannot_be_counted_gets_a_sentence(at: AppTest, text: str, says: str):
-    visit(at)
+    visit(at, panel="config-json")
     paste(at, text)
     assert says in at.error[0].value
     paste(at, "")
@@ -237,7 +237,7 @@ def test_extremes_are_counted_too(at: AppTest, query: dict[str, Any]):
 
 def brought(raw: bytes) -> AppTest:
     """A reader who has brought a model file."""
-    at = opened(PAGE)
+    at = opened(PAGE, panel="values")
     name = "step-<b>30</b>.safetensors"
     at.file_uploader(key="uploaded_weights").set_value((name, raw, "application/octet-stream"))
     return run(at)
