@@ -65,11 +65,11 @@ def test_a_ready_pair_sets_a_and_b(name: str):
 
 
 def test_both_are_measured_in_turn():
-    at = opened(PAGE, **SMALL, kept=kept_text(SMALL | {"n_layers": "4"}))
+    at = opened(PAGE, **SMALL, panel="time", kept=kept_text(SMALL | {"n_layers": "4"}))
     press(at, "measure_pair_button")
     assert_works(at)
     assert "7 alternating rounds" in said(at)
-    assert "fastest round" in at.table[2].value.to_string()
+    assert "fastest round" in at.table[0].value.to_string()
 
 
 @pytest.mark.parametrize("preset", ["fast", "llama-7b"])
@@ -98,7 +98,8 @@ def test_a_and_b_alike_lie_nowhere_apart():
 
 
 def test_the_difference_column_is_b_minus_a():
-    at = opened(PAGE, preset="gpt2-xl", kept=kept_text({"preset": "gpt2-large"}))
+    large = kept_text({"preset": "gpt2-large"})
+    at = opened(PAGE, preset="gpt2-xl", panel="differences", kept=large)
     assert_works(at)
     numbers = at.table[1].value.set_index("quantity")
     assert numbers.loc["parameters", "B − A"] == f"+{1_557_611_200 - 774_030_080:,}"
@@ -187,6 +188,7 @@ def test_every_control_moves():
     at = opened(PAGE, **SMALL, kept=kept_text(SMALL | {"norm_placement": "post"}))
     move(at, "compared_stage", "feed_forward_out")
     move(at, "compared_moment", "outlier_share")
+    visit(at, **settings(at) | {"panel": "trade-off"})
     move(at, "tradeoff_x", "active_parameters")
     move(at, "tradeoff_y_better", "less")
     move(at, "with_presets", False)
@@ -196,7 +198,7 @@ def test_every_control_moves():
         "parameters against active parameters"
     )
     for x, y in zip(MEASURES[::2], MEASURES[1::2], strict=True):
-        visit(at, **SMALL, kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
+        visit(at, **SMALL, panel="trade-off", kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
         assert_works(at)
 
 
@@ -209,7 +211,8 @@ def test_axes_on_which_nothing_stands():
 
 
 def test_the_list_is_renamed_and_chosen_from_and_shortened():
-    at = opened(PAGE, **SMALL, kept=kept_text(SMALL, SMALL | {"n_layers": "5"}))
+    two = kept_text(SMALL, SMALL | {"n_layers": "5"})
+    at = opened(PAGE, **SMALL, panel="kept", kept=two)
     at.text_input(key="kept_name_1").set_value("five <layers>").run()
     assert_works(at)
     press(at, "kept_a_1")
@@ -385,7 +388,7 @@ def test_csv_has_every_setting_and_every_count():
 
 @pytest.mark.parametrize("text", ["[mine]\npreset = 'fast'\nn_layers = 3\n", "[mine]\nd_ff = 1"])
 def test_a_list_is_brought_back_or_refused(text: str):
-    at = opened(PAGE, **SMALL)
+    at = opened(PAGE, **SMALL, panel="kept")
     at.file_uploader(key="kept_file").set_value(("list.toml", text.encode(), "application/toml"))
     at.run()
     if "preset" in text:
