@@ -241,13 +241,10 @@ def test_the_gradient_is_the_slope(norm_placement: str, path: AttentionPath):
     run = toy_run(norm_placement=norm_placement, dtype="float64")
     test, model = LeakTest(run=run, path=path), run.build()
     mask, x, step = open_mask(run), run.values(), 1e-5
-    slopes = torch.zeros(N, N, x.shape[-1], x.shape[-1], dtype=torch.float64)
+    nudges = step * torch.eye(x[0].numel(), dtype=x.dtype).view(-1, *x[0].shape)
     with torch.no_grad():
-        for token, feature in product(range(N), range(x.shape[-1])):
-            nudge = torch.zeros_like(x)
-            nudge[0, token, feature] = step
-            change = (model(x + nudge, mask) - model(x - nudge, mask))[0] / (2 * step)
-            slopes[:, token, :, feature] = change
+        changes = (model(x + nudges, mask) - model(x - nudges, mask)) / (2 * step)
+    slopes = changes.view(*x[0].shape, *x[0].shape).permute(2, 0, 3, 1)
     directions = projections(test, x.shape[-1]).double()
     projected = torch.einsum("rf,ijfd->rijd", directions, slopes)
     expected = projected.square().sum(dim=-1).mean(dim=0).sqrt()
