@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, plot, press, query, settle
+from told import at, click_mark, expect_query, open_panel, plot, press, query, settle
 
 DOT = """(() => {
     const isIt = key => key[0] === 'preset:gemma-2b';
@@ -26,18 +26,20 @@ def test_keep_change_compare_swap_and_drop(reader: Reader):
 
     at(page, "keeping").get_by_role("button").first.click()
     page.get_by_role("link", name="Compare A and B").click()
-    at(page, "to_all").get_by_role("button").click()
-    expect(page.get_by_role("heading", name="One head: B − A")).to_be_visible()
+    expect(page.get_by_role("tab", name="One head: B − A")).to_be_visible()
     settle(page)
     assert query(page)["n_heads"] == "4" and "kept" in query(page)
     expect(page.get_by_text("Settings that differ (3): n_heads")).to_be_visible()
 
+    open_panel(page, "One head: B − A", "head")
     click_mark(page, "pair_difference", 0, 1)
     expect_query(page, token="1")
+    open_panel(page, "All heads", "heads")
     x, y = plot(page, "pair_distances", "[3, 0]")
     click_mark(page, "pair_distances", x, y)
     expect_query(page, head="3")
 
+    open_panel(page, "What is kept?", "kept")
     at(page, "swap_here").get_by_role("button").click()
     expect(page).not_to_have_url(re.compile("[?&]n_heads="))
     settle(page)
@@ -46,6 +48,7 @@ def test_keep_change_compare_swap_and_drop(reader: Reader):
     settle(page)
     assert "kept" not in query(page)
 
+    open_panel(page, "Is it worth it?", "trade-off")
     x, y = plot(page, "trade_off_dots", DOT)
     click_mark(page, "trade_off_dots", x, y)
     expect_query(page, preset="gemma-2b")

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, plot, press, settle
+from told import at, click_mark, expect_query, open_panel, plot, press, settle
 
 
 def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
@@ -16,13 +16,14 @@ def test_a_click_on_a_tile_opens_that_head_of_that_layer(reader: Reader):
 def test_a_step_writes_a_token_that_the_link_keeps_and_sampling_counts_choices(
     reader: Reader,
 ):
-    page = reader.open("/gpt?n_new_tokens=2&panel=all")
+    page = reader.open("/gpt?n_new_tokens=2&panel=writing")
     at(page, "step").get_by_role("button").click()
     expect_query(page, n_new_tokens="3")
     written = at(page, "text_so_far").inner_text()
     page.reload()
     settle(page)
     assert at(page, "text_so_far").inner_text() == written
+    open_panel(page, "What comes next?", "next")
     press(page, "top_k", "ArrowRight")
     expect_query(page, top_k="1")
     expect(page.get_by_text("1 of 1,024 tokens")).to_be_visible()

@@ -2,9 +2,9 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, plot
+from told import at, click_mark, expect_query, open_panel, plot
 
-SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16&panel=all"
+SMALL = "/positions?preset=course&d_model=16&n_heads=2&trained_len=8&n_positions=16&panel=kinds"
 
 
 def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: Reader):
@@ -16,9 +16,12 @@ def test_clicks_pin_a_position_choose_its_pair_and_look_at_another_kind(reader: 
     assert plot(page, "position_table", "chart.layout.shapes[0].y0") == 2.5
     expect(page.get_by_text("At position 3 it has made")).to_be_visible()
 
+    open_panel(page, "Are the claims true?", "claims")
     click_mark(page, "claim_grid", 4, 1)
     expect_query(page, shown_position="alibi")
+    open_panel(page, "How does order get in?", "kinds")
     expect(page.get_by_text("Bias added to the scores of query")).to_be_visible()
     at(page, "use_position").get_by_role("button").click()
     expect_query(page, position_kind="alibi")
+    open_panel(page, "Are the claims true?", "claims")
     assert plot(page, "claim_grid", "chart.layout.shapes[0].x0") == 3.5

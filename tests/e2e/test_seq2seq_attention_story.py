@@ -2,13 +2,13 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, plot
+from told import at, click_mark, expect_query, open_panel, plot
 
 TARGET_ROW, SOURCE_COLUMN = 2, 1
 
 
 def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader):
-    page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer&panel=all")
+    page = reader.open("/seq2seq?preset=translator&sort_aligned_by=layer&panel=attention")
     tile = 9 * 6 + 4  # the middle of layer 2, head 3
     x, y = plot(page, "tiles_decoder", f"[chart.data[1].x[{tile}], chart.data[1].y[{tile}]]")
     click_mark(page, "tiles_decoder", x, y)
@@ -23,6 +23,7 @@ def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader)
     expect_query(page, token="0", pinned_in="source")
     expect(page.get_by_text("gets most attention from")).to_be_visible()
 
+    open_panel(page, "Which word from which?", "alignment")
     click_mark(page, "aligned_heads", 0, 3)
     expect_query(page, aligned_head="one_head", head="3")
     expect(at(page, "alignment_map").get_by_text("Layer 1, head 4")).to_be_visible()

@@ -65,6 +65,12 @@ def choose(page: Page, key: str, label: str) -> None:
     at(page, key).get_by_role("radio", name=label, exact=True).click()
 
 
+def open_panel(page: Page, title: str, name: str) -> None:
+    """Go to another panel of the page by its tab."""
+    page.get_by_role("tab", name=title, exact=True).click()
+    expect_query(page, panel=name)
+
+
 def query(page: Page) -> dict[str, str]:
     """The settings in the address bar, beyond the preset and panels from which a story starts."""
     start = (("preset", "course"), ("panel", "all"))
