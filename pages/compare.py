@@ -8,25 +8,24 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.compare import listed, shared, trade_offs
-from pages.panels.compare.inputs import counted_with, what_both_read
-from pages.panels.compare.kept import draw_front, what_is_kept, what_one_pays
-from pages.panels.compare.numbers import (
-    draw_operations,
-    draw_parameters,
-    how_fast_here,
-    what_differs,
-    where_it_goes,
+from pages.panels.compare import (
+    differences,
+    flow,
+    head,
+    heads,
+    pairs,
+    prediction,
+    runs,
+    shared,
+    speed,
+    trade_off,
+    where,
 )
-from pages.panels.compare.runs import (
-    both_ran,
-    one_head_of_each,
-    what_passes,
-    what_they_expect,
-    who_reads_whom,
+from pages.panels.compare import (
+    kept as kept_list,
 )
+from pages.panels.compare.inputs import counting_controls, what_both_read
 from pages.panels.compare.shared import Pair
-from pages.panels.cost.shared import shape
 from pages.ui import panel
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, kept
@@ -59,41 +58,41 @@ def main() -> None:
 def of_all(run: Run) -> tuple[Panel, ...]:
     """About all that are kept."""
     return (
-        Panel("trade-off", N_("Is it worth it?"), lambda _pair: what_one_pays(run, shape().n)),
-        Panel("kept", N_("What is kept?"), lambda _pair: what_is_kept(shape().n)),
+        Panel("trade-off", N_("Is it worth it?"), lambda _pair: trade_off.what_one_pays(run)),
+        Panel("kept", N_("What is kept?"), lambda _pair: kept_list.what_is_kept()),
     )
 
 
 def of_two(pair: Pair) -> tuple[Panel, ...]:
     """About A and B: counted always, run where both can."""
     counted = (
-        Panel("differences", N_("What differs?"), differences),
-        Panel("where", N_("Where do they differ?"), lambda pair: where_it_goes(pair, shape().n)),
+        Panel("differences", N_("What differs?"), what_differs),
+        Panel("where", N_("Where do they differ?"), where.where_it_goes),
     )
     if shared.faults(pair):
         return counted
-    expected = (Panel("prediction", N_("What do they expect?"), of_runs(what_they_expect)),)
+    expected = Panel("prediction", N_("What do they expect?"), of_runs(prediction.what_they_expect))
     return (
         *counted,
-        Panel("time", N_("Which is faster?"), of_runs(how_fast_here)),
-        Panel("flow", N_("What passes?"), of_runs(what_passes)),
-        Panel("heads", N_("All heads"), of_runs(who_reads_whom)),
-        Panel("head", N_("One head: B − A"), of_runs(one_head_of_each)),
-        *(expected if shared.predicts_alike(pair) else ()),
+        Panel("time", N_("Which is faster?"), of_runs(speed.how_fast_here)),
+        Panel("flow", N_("What passes?"), of_runs(flow.what_passes)),
+        Panel("heads", N_("All heads"), of_runs(heads.who_reads_whom)),
+        Panel("head", N_("One head: B − A"), of_runs(head.one_head_of_each)),
+        *((expected,) if prediction.predicts_alike(pair) else ()),
     )
 
 
-def differences(pair: Pair) -> None:
-    """The settings, and the numbers that follow from them."""
-    what_differs(pair, shape().n, trade_offs.weight_format())
-    both_ran(pair)
+def what_differs(pair: Pair) -> None:
+    """The settings, and the numbers that follow from them; and whether both can run."""
+    differences.what_differs(pair)
+    runs.both_ran(pair)
 
 
 def of_runs(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
     """A panel that needs a run of both."""
 
     def drawn(pair: Pair) -> None:
-        if both_ran(pair):
+        if runs.both_ran(pair):
             section(draw)(pair)
 
     return drawn
@@ -108,32 +107,36 @@ def mend_what_is_kept() -> None:
 
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
-    st.info(shared.how_to_begin(), icon=":material/bookmark_add:")
+    text = _(
+        "Nothing is kept yet. Set a model in the sidebar, press “Compare” at the top "
+        "and “Keep as A”, then change something: the new setting is B. On every page "
+        "with pictures A stands beside B; the differences are listed here."
+    )
+    st.info(text, icon=":material/bookmark_add:")
     st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))
-    listed.ready_pairs()
-    counted_with()
+    pairs.ready_pairs()
+    counting_controls()
 
 
 def two_of_them(pair: Pair) -> None:
     """A beside B, and what both read."""
-    st.markdown(shared.who_is_who(pair))
+    st.markdown(shared.says_who_is_who(pair))
     with st.expander(_("Other pairs to begin with"), icon=":material/compare_arrows:"):
-        listed.ready_pairs()
+        pairs.ready_pairs()
     what_both_read(pair)
 
 
 def what_to_take(pair: Pair) -> None:
     """Tables, pictures and configuration, to keep."""
-    n = shape().n
-    rows = shared.counted_rows(pair, n, trade_offs.weight_format())
+    shown = pair, *shared.counted_with()
     found = {
-        "differences": shared.settings_frame(pair),
-        "numbers": shared.numbers_frame(rows),
+        "differences": differences.settings_table(pair),
+        "numbers": differences.numbers(shared.pair_counts(*shown)),
     }
-    figures = [drawn(draw_parameters, pair), drawn(draw_operations, pair, n)]
-    shown = trade_offs.candidates(pair.b), trade_offs.axes(), n
-    if not trade_offs.points(*shown).empty:
-        figures.append(drawn(draw_front, *shown))
+    figures = [drawn(draw, *shown) for draw in (where.draw_parameters, where.draw_operations)]
+    front = trade_off.candidates(pair.b), trade_off.axes()
+    if not trade_off.front_facts(*front).points.empty:
+        figures.append(drawn(trade_off.draw_front, *front))
     take_away(pair.b.config, found, figures, shared.caption(pair))
 
 

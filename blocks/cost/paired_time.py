@@ -1,16 +1,64 @@
 """Two models timed in turn, so that whatever else the machine does falls on both alike."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
 
 import torch
 from torch import Tensor
 
-from blocks.cost.timing import measure_times
+from blocks.cost.timing import Times, measure_times
+from blocks.cost.two_models import operations_of_both
 from blocks.model.models import Model
 from blocks.observe.run import Run
 
 SAMPLES = 3
+MOST_SPREAD = 0.3  # between quartiles, of the median
 Forward = Callable[[], Tensor]
+
+
+@dataclass(frozen=True)
+class PairTimes:
+    """Forward passes of both, taken in turn: seconds of A and of B, a pair a round.
+
+    `flops_ratio`: how long B would take for one of A if FLOPs were all.
+    """
+
+    device: str
+    rounds: tuple[tuple[float, float], ...]
+    flops_ratio: float
+
+    @property
+    def a(self) -> Times:
+        """Those of A."""
+        return Times(tuple(a for a, _b in self.rounds))
+
+    @property
+    def b(self) -> Times:
+        """Those of B."""
+        return Times(tuple(b for _a, b in self.rounds))
+
+    @property
+    def ratios(self) -> list[float]:
+        """What B took for one of A, the least first."""
+        return sorted(b / a for a, b in self.rounds)
+
+    @property
+    def ratio(self) -> float:
+        """The median over all rounds, steadier than the ratio of the medians."""
+        return median(self.ratios)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the rounds of B lie so far apart that others compute here too."""
+        low, high = self.b.quartiles
+        return high - low > MOST_SPREAD * self.b.median
+
+
+def pair_times(a: Run, b: Run, rounds: tuple[tuple[float, float], ...]) -> PairTimes:
+    """What the rounds tell, and what FLOPs alone would have."""
+    table = operations_of_both(a.config, b.config, b.input.shape[1])
+    return PairTimes(b.device, rounds, float(table["b"].sum() / table["a"].sum()))
 
 
 def measure_round(a: Run, model_a: Model, b: Run, model_b: Model) -> tuple[float, float]:

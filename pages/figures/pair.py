@@ -1,11 +1,12 @@
 """A beside B: the colours of both, bars two by two, and lines over the layers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pages.figures.described import SAID
 from pages.figures.theme import (
     PINNED,
     RESIDUAL,
@@ -24,12 +25,21 @@ ROW, AXIS = 42, 52
 LINES, LINES_BOTTOM = 430, 48
 LOG_ABOVE = 30
 DASHES = {"a": "dot", "b": "solid"}
+LOOKS = {"a": (A_COLOR, "/"), "b": (B_COLOR, "")}  # color and pattern of bars
+NOTHING = "–"
 
 
 def bars(
-    table: pd.DataFrame, names: tuple[str, str], *, title: str, unit: str, is_share: bool = False
+    table: pd.DataFrame,
+    names: tuple[str, str],
+    *,
+    title: str,
+    unit: str,
+    said: Callable[[float], str],
+    is_share: bool = False,
+    _: Translate,
 ) -> Picture:
-    """Two bars a row: A hatched above, B below. `table`: label, a, b, said_a, said_b.
+    """Two bars a row: A hatched above, B below. `table`: label, a, b; `said` writes a number.
 
     `is_share`: the numbers are shares of 1, written in percent.
     """
@@ -37,8 +47,8 @@ def bars(
     labels = [token_label(label, most=28) for label in table["label"]]
     return figure(
         [
-            _bars(table, "a", labels, names[0], A_COLOR, "/"),
-            _bars(table, "b", labels, names[1], B_COLOR, ""),
+            _bars(table[side], labels, name, LOOKS[side], said, _)
+            for side, name in zip("ab", names, strict=True)
         ],
         title=title,
         height=TITLE_AND_LEGEND + AXIS + ROW * len(table),
@@ -63,26 +73,35 @@ def bars(
 
 
 def _bars(
-    table: pd.DataFrame, side: str, labels: Sequence[str], name: str, color: str, shape: str
+    values: pd.Series,
+    labels: Sequence[str],
+    name: str,
+    look: tuple[str, str],
+    said: Callable[[float], str],
+    _: Translate,
 ) -> dict[str, Any]:
+    color, shape = look
+    numbers = [said(value) if value else NOTHING for value in values]
+    rows = "; ".join(f"{label} {number}" for label, number in zip(labels, numbers, strict=True))
     return {
         "type": "bar",
         "orientation": "h",
         "name": plain(name),
-        "offsetgroup": side,
-        "x": table[side].astype(float).tolist(),  # whole numbers may be beyond 64 bits
+        "offsetgroup": str(values.name),
+        "x": values.astype(float).tolist(),  # whole numbers may be beyond 64 bits
         "y": list(range(len(labels))),
-        "text": [f" {said}" for said in table[f"said_{side}"]],
+        "text": [f" {number}" for number in numbers],
         "textposition": "outside",
         "textfont": {"size": 11},
         "constraintext": "none",
         "cliponaxis": False,
         "marker": {"color": color, "pattern": {"shape": shape, "solidity": 0.3}},
         "hovertext": [
-            f"{plain(name)} · {label}: {said}"
-            for label, said in zip(labels, table[f"said_{side}"], strict=True)
+            f"{plain(name)} · {label}: {number}"
+            for label, number in zip(labels, numbers, strict=True)
         ],
         "hoverinfo": "text",
+        "meta": {SAID: [_("{name}: {said}").format(name=plain(name), said=rows)]},
     }
 
 

@@ -6,9 +6,10 @@ import pytest
 from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slipped_by
 
 from pages.figures import pair
+from pages.figures.described import described
 from pages.figures.signed import MOST, ZERO
 from pages.figures.weights import MASKED_CODE
-from pages.panels.compare import kept_picture, runs_picture
+from pages.panels.compare import runs_picture, trade_off_picture
 
 NAMES = ("A · given <b>", "B · given")
 
@@ -19,8 +20,6 @@ def two_bars() -> pd.DataFrame:
             "label": ["given <b>", "given & given"],
             "a": [1.0, 0.0],
             "b": [3.0, 2.0],
-            "said_a": ["1", "–"],
-            "said_b": ["3", "2"],
         }
     )
 
@@ -34,9 +33,14 @@ def lines(a: pd.DataFrame, b: pd.DataFrame, _=same):
 
 
 def test_bars_stand_two_by_two():
-    picture = pair.bars(two_bars(), NAMES, title="given", unit="given")
+    picture = pair.bars(
+        two_bars(), NAMES, title="given", unit="given", said="{:.0f}".format, _=same
+    )
     a, b = checked(picture).data
     assert list(a.x) == [1, 0] and list(b.x) == [3, 2]
+    assert list(a.text) == [" 1", " –"]
+    alt = "given. Horizontal: given. A · given <b>: given <b> 1; given & given –."
+    assert described(picture, _=same).startswith(alt)
     assert a.marker.pattern.shape == "/" and a.name == "A · given &lt;b&gt;"
     assert "given &lt;b&gt;" in picture.layout.yaxis.ticktext
     assert words_that_slipped_by(picture) == set()
@@ -101,8 +105,6 @@ def test_distances_return_row_and_column():
     found = np.array([[0.0, 0.5, 1.0], [0.25, 0.25, 0.25]])
     picture = runs_picture.distances(
         found,
-        rows=["1", "2"],
-        columns=["0", "1", "2"],
         titles=("given", "given"),
         selected=(1, 2),
         title="given",
@@ -117,11 +119,8 @@ def test_distances_return_row_and_column():
 
 def test_many_heads_are_not_written_into_each_other():
     numbers = np.zeros((40, 64))
-    names = [str(i) for i in range(64)]
     titles = ("given", "given")
-    picture = runs_picture.distances(
-        numbers, rows=names[:40], columns=names, titles=titles, selected=None, title="", _=same
-    )
+    picture = runs_picture.distances(numbers, titles=titles, title="", _=same)
     assert "text" not in raw(picture)["data"][0]
     assert len(picture.layout.xaxis.tickvals) <= 16
 
@@ -143,7 +142,7 @@ def points() -> pd.DataFrame:
 @pytest.mark.parametrize(("x_more", "shape"), [(False, "hv"), (True, "vh")])
 def test_the_front_is_stairs_and_dots_are_clicked_by_their_key(x_more: bool, shape: str):
     more = (x_more, x_more)
-    picture = kept_picture.scatter(
+    picture = trade_off_picture.scatter(
         points(), titles=("given", "given"), more_is_better=more, _=marked
     )
     front, *dots, labels = checked(picture).data

@@ -24,7 +24,7 @@ from opened import (
 )
 
 from blocks import ModelConfig
-from pages.panels.compare import kept as compare_kept
+from pages.panels.compare import files
 from pages.panels.compare.pairs import PAIRS
 from pages.ui import link, starts
 from pages.ui.compare import kept
@@ -268,11 +268,11 @@ def config_of(entry: Kept) -> ModelConfig:
 @pytest.mark.usefixtures("state")
 def test_toml_brings_back_what_was_kept():
     entries = some_kept()
-    tables = tomllib.loads(compare_kept.as_toml(entries))
+    tables = tomllib.loads(files.as_toml(entries))
     for entry, table in zip(entries, tables.values(), strict=True):
         fields = {k: v for k, v in table.items() if k in CONFIG or k == "architecture"}
         assert ModelConfig.from_flat(fields) == config_of(entry)
-    back = compare_kept.from_toml(compare_kept.as_toml(entries).encode())
+    back = files.from_toml(files.as_toml(entries).encode())
     assert [entry.name for entry in back] == [entry.name for entry in entries]
     for entry, again in zip(entries, back, strict=True):
         assert config_of(again) == config_of(entry)
@@ -282,8 +282,8 @@ def test_toml_brings_back_what_was_kept():
 @pytest.mark.usefixtures("state")
 def test_a_preset_that_is_gone_leaves_its_shape():
     entry = Kept("x", (("preset", "fast"), ("n_heads", "4")))
-    text = compare_kept.as_toml([entry]).replace('preset = "fast"', 'preset = "run-gone"')
-    assert config_of(compare_kept.from_toml(text.encode())[0]) == config_of(entry)
+    text = files.as_toml([entry]).replace('preset = "fast"', 'preset = "run-gone"')
+    assert config_of(files.from_toml(text.encode())[0]) == config_of(entry)
 
 
 @pytest.mark.usefixtures("state")
@@ -312,22 +312,20 @@ def test_a_preset_that_is_gone_leaves_its_shape():
         f"[{'a' * 41}]\npreset = 'course'",
         f"[{'a' * 5000}]\npreset = 'course'",
         "\n".join(f"[a{i}]\npreset = 'course'" for i in range(13)),
-        "[a]\npreset = 'course' #" + "x" * compare_kept.LARGEST_FILE,
+        "[a]\npreset = 'course' #" + "x" * files.LARGEST_FILE,
     ],
     ids=range(23),
 )
 def test_a_file_that_cannot_be_is_refused_with_a_sentence(text: str):
-    with pytest.raises(compare_kept.UnreadableFileError) as caught:
-        compare_kept.from_toml(text.encode())
+    with pytest.raises(files.UnreadableFileError) as caught:
+        files.from_toml(text.encode())
     fault = caught.value.fault
     assert len(fault.text.format(**fault.values)) < 300
 
 
 NAMES = st_.text(max_size=45) | st_.sampled_from(["a", "b"])
 
-KEYS = st_.sampled_from(["preset", "architecture", *CONFIG, *compare_kept.BESIDE]) | st_.text(
-    max_size=5
-)
+KEYS = st_.sampled_from(["preset", "architecture", *CONFIG, *files.BESIDE]) | st_.text(max_size=5)
 
 SCALARS = st_.booleans() | st_.integers() | st_.floats() | st_.text(max_size=9)
 
@@ -354,14 +352,14 @@ def test_any_list_is_read_or_refused(tables: dict[str, object]):
 @few
 @given(st_.binary(max_size=60), st_.integers(0, 999))
 def test_any_bytes_in_a_list_are_read_or_refused(raw: bytes, place: int):
-    whole = compare_kept.as_toml(some_kept()[:2]).encode()
+    whole = files.as_toml(some_kept()[:2]).encode()
     assert_read_or_refused(whole[:place] + raw + whole[place + len(raw) :])
 
 
 def assert_read_or_refused(raw: bytes) -> None:
     try:
-        entries = compare_kept.from_toml(raw)
-    except compare_kept.UnreadableFileError as error:
+        entries = files.from_toml(raw)
+    except files.UnreadableFileError as error:
         assert error.fault.text.format(**error.fault.values)
     else:
         assert all(config_of(entry) for entry in entries)
@@ -369,14 +367,14 @@ def assert_read_or_refused(raw: bytes) -> None:
 
 @pytest.mark.parametrize("text", ["[me\nx = 1", "[me]\npreset = 'course' x", "a = = 3"])
 def test_where_a_file_breaks_off_is_said_to_the_column(text: str):
-    with pytest.raises(compare_kept.UnreadableFileError) as caught:
-        compare_kept.from_toml(text.encode())
+    with pytest.raises(files.UnreadableFileError) as caught:
+        files.from_toml(text.encode())
     assert re.search(r"\(at line \d, column \d+\)$", caught.value.fault.values["why"])
 
 
 @pytest.mark.usefixtures("state")
 def test_csv_has_every_setting_and_every_count():
-    table = pd.read_csv(pd.io.common.StringIO(compare_kept.as_csv(some_kept(), 256, "bfloat16")))
+    table = pd.read_csv(pd.io.common.StringIO(files.as_csv(some_kept(), 256, "bfloat16")))
     assert list(table["name"])[2] == "'=1+1"
     assert table["parameters"][1] == 46_702_792_704
     assert table["cache_bytes"][1] == 2 * 32 * 1024 * 2  # 8 heads of 128 for keys, and values

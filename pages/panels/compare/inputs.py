@@ -23,10 +23,10 @@ def what_both_read(pair: Pair) -> None:
         if pair.a.mask != pair.b.mask:
             st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
-    counted_with()
+    counting_controls()
 
 
-def counted_with() -> None:
+def counting_controls() -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:

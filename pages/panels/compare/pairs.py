@@ -2,9 +2,12 @@
 
 from typing import NamedTuple
 
+import streamlit as st
+
 from blocks.model.faults import N_
 from pages.ui import link
 from pages.ui.compare import kept
+from pages.ui.language import _
 from pages.ui.link_fields.compare import Kept
 
 Query = dict[str, str]
@@ -56,3 +59,18 @@ def set_pair(name: str) -> None:
     a, b = (Kept("", tuple(query.items())) for query in (pair.a, pair.b))
     kept.add([kept.as_it_is(a)], becomes_a=True)
     link.become(kept.values_with(b))
+
+
+def ready_pairs() -> None:
+    """A and B at once, by one button each."""
+    for column, (name, pair) in zip(st.columns(len(PAIRS)), PAIRS.items(), strict=True):
+        with column:
+            st.button(
+                _(pair.title),
+                icon=":material/compare_arrows:",
+                key=f"pair_{name}",
+                on_click=set_pair,
+                args=(name,),
+                width="stretch",
+            )
+            st.caption(_(pair.why))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures.counting import from_one
 from pages.figures.pattern import cell_markers
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import TITLE, Picture, Translate, figure
@@ -31,7 +32,7 @@ def one_pattern(
 
     A click returns the query; `first`: which token of the text the picture begins with.
     """
-    bar = _flat({"tickvals": _code_ticks(), "ticktext": [f"{x:g}" for x in TICKS]}, _("weight"))
+    bar = _flat(_bar(), _("weight"))
     heat = weight_map(cells, _, colorbar=bar)
     hover = _("weight {weight}").format(weight="%{customdata[1]:.3f}")
     return _map(heat, weights, tokens, title, pinned, first, hover, _)
@@ -61,8 +62,9 @@ def _flat(bar: dict[str, Any], title: str) -> dict[str, Any]:
     return {**bar, **place, **look, "title": {"text": title, "side": "bottom"}}
 
 
-def _code_ticks() -> list[float]:
-    return [float(code) for code in codes(np.asarray(TICKS))]
+def _bar() -> dict[str, Any]:
+    ticks = codes(np.asarray(TICKS)).astype(float).tolist()
+    return {"tickvals": ticks, "ticktext": [f"{x:g}" for x in TICKS]}
 
 
 def _map(
@@ -121,31 +123,26 @@ def _markers(
 def distances(
     values: np.ndarray,
     *,
-    rows: Sequence[str],
-    columns: Sequence[str],
     titles: tuple[str, str],
-    selected: tuple[int, int] | None,
+    selected: tuple[int, int] | None = None,
     title: str,
     _: Translate,
 ) -> Picture:
     """Distances 0 to 1 as colour, a row and a column each; a click returns row and column.
 
-    `titles`: what rows and columns are.
+    `titles`: what rows and columns are, which are counted from 1.
     """
     n_rows, n_columns = values.shape
-    bar = _flat({"tickvals": _code_ticks(), "ticktext": [f"{x:g}" for x in TICKS]}, "")
-    heat = {**weight_map(codes(values), _, colorbar=bar, xgap=1, ygap=1), **_numbers(values)}
+    bar = _flat(_bar(), "")
+    name = _("distance")
+    heat = weight_map(codes(values), _, name=name, colorbar=bar, xgap=1, ygap=1)
     return figure(
-        [heat, _targets(values, rows, columns, titles, _)],
+        [heat | _numbers(values), _targets(values, titles, _)],
         title=title,
         height=TOP + BOTTOM + max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_rows)),
         margin=(TOP, BOTTOM),
-        xaxis={
-            **_axis(columns, titles[1]),
-            "side": "top",
-            "range": [-0.5, n_columns - 0.5],
-        },
-        yaxis={**_axis(rows, titles[0]), "range": [n_rows - 0.5, -0.5]},
+        xaxis={**_axis(n_columns, titles[1]), "side": "top", "range": [-0.5, n_columns - 0.5]},
+        yaxis={**_axis(n_rows, titles[0]), "range": [n_rows - 0.5, -0.5]},
         shapes=[] if selected is None else [outline(selected[1] - 0.5, selected[0] - 0.5, 1, 1)],
     )
 
@@ -158,25 +155,19 @@ def _numbers(values: np.ndarray) -> dict[str, Any]:
     return {"text": text, "texttemplate": "%{text}", "textfont": {"size": 11}}
 
 
-def _axis(names: Sequence[str], title: str) -> dict[str, Any]:
-    shown = range(0, len(names), -(-len(names) // NAMES))
+def _axis(n: int, title: str) -> dict[str, Any]:
+    shown = list(range(0, n, -(-n // NAMES)))
     return {
         "title": {"text": title},
-        "tickvals": list(shown),
-        "ticktext": [names[i] for i in shown],
+        "tickvals": shown,
+        "ticktext": [str(from_one(i)) for i in shown],
         "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }
 
 
-def _targets(
-    values: np.ndarray,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    titles: tuple[str, str],
-    _: Translate,
-) -> dict[str, Any]:
+def _targets(values: np.ndarray, titles: tuple[str, str], _: Translate) -> dict[str, Any]:
     row, column = np.indices(values.shape).reshape(2, -1)
     unseen = {"marker": {"opacity": 0}}
     distance = _("distance {distance:.3f}")
@@ -187,7 +178,7 @@ def _targets(
         "y": row.astype(np.uint16),
         "customdata": np.stack((row, column), axis=1).astype(np.float32),
         "hovertext": [
-            f"{titles[0]} {rows[i]} · {titles[1]} {columns[j]}: "
+            f"{titles[0]} {from_one(i)} · {titles[1]} {from_one(j)}: "
             + distance.format(distance=values[i, j])
             for i, j in zip(row, column, strict=True)
         ],

@@ -1,29 +1,40 @@
-"""Sentences of the page that compares, computed from both models."""
+"""What the panels of Compare share: A and B, what is looked at in both, and numbers of both."""
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import pandas as pd
 
-from blocks import ModelConfig
+from blocks.cost import two_models
 from blocks.cost.fit import n_parameters
 from blocks.cost.memory import run_fault
-from blocks.inspection.settings import differing
+from blocks.cost.two_models import PairCounts
+from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.panels.compare import trade_offs
-from pages.ui import starts, terms
+from pages.ui import labelled, link, terms
 from pages.ui.compare import beside, kept
-from pages.ui.labelled import pinned_token
-from pages.ui.language import _, literal, say_fault
-from pages.ui.link_fields.compare import COUNTED
+from pages.ui.labelled import Selection
+from pages.ui.language import _, enumeration, literal, say_fault
 from pages.ui.numbers import readable
 from pages.ui.settings import memory_budget
-from pages.ui.tables import show_whole
 from pages.ui.terms import NOTHING
 from pages.ui.words import parameter_count
+
+MOST_NAMED = 8
+KINDS = {
+    "embedding": N_("token embedding"),
+    "position": N_("positional encoding"),
+    "attention": N_("attention"),
+    "cross_attention": N_("cross-attention"),
+    "feed_forward": N_("feed-forward"),
+    "router": N_("router"),
+    "norm": N_("norms"),
+    "pooler": N_("pooler"),
+    "output": N_("output"),
+}
 
 
 class Pair(NamedTuple):
@@ -74,24 +85,44 @@ def faults(found: Pair) -> tuple[tuple[str, str], ...]:
 
 def pinned(found: Pair) -> int:
     """The token that is outlined: the reader's or the last of the text, where both have it."""
-    return min(pinned_token(run) for run in found.both)
+    return min(labelled.pinned_token(run) for run in found.both)
 
 
-N_ROUNDS, N_LIKELIEST = 7, 6
+def selection(found: Pair) -> Selection:
+    """What is looked at, of what both have."""
+    layer = min(link.value("layer"), found.n_layers - 1)
+    return Selection(layer, min(link.value("head"), found.n_heads - 1), pinned(found))
 
 
-def predicts_alike(pair: Pair) -> bool:
-    """Whether what both expect can be compared: one architecture, one vocabulary, one text."""
-    a, b = pair.both
-    is_one_kind = a.config.architecture is b.config.architecture
-    predicts = b.config.architecture in (Architecture.GPT, Architecture.ENCODER)
-    return (
-        is_one_kind
-        and predicts
-        and pair.reads_the_same
-        and a.input.vocabulary == b.input.vocabulary
-        and a.input.padded_ids == b.input.padded_ids
-    )
+def counted_with() -> tuple[int, str]:
+    """For texts of how many tokens is counted, and in what number format of the weights."""
+    return link.value("context_len"), link.value("weight_format")
+
+
+@lru_cache(maxsize=64)
+def pair_counts(pair: Pair, n: int, weight_format: str) -> PairCounts:
+    """What both are counted to be."""
+    return two_models.pair_counts(pair.a.config, pair.b.config, n=n, weight_format=weight_format)
+
+
+def kind(name: str) -> str:
+    """What a parameter is there for."""
+    return _(KINDS[name])
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first of many names."""
+    return enumeration(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
+
+
+def signed(change: float, said: Callable[[float], str]) -> str:
+    """A change with its sign, as long as any other."""
+    return ("+" if change > 0 else "−") + said(abs(change)) if change else "0"
+
+
+def times(ratio: float) -> str:
+    """How many times as much."""
+    return f"{readable(ratio)}\N{NO-BREAK SPACE}×"
 
 
 class Row(NamedTuple):
@@ -107,114 +138,37 @@ class Row(NamedTuple):
     is_between: bool = False
 
 
-def settings_frame(pair: Pair) -> pd.DataFrame:
-    """Only the settings that differ."""
-    found = {**_of_runs(pair), **differing(pair.a.config, pair.b.config)}
-    rows = [(name, terms.value(a), terms.value(b)) for name, (a, b) in found.items()]
-    return pd.DataFrame(rows, columns=[_("setting"), "A", "B"])
-
-
-def _of_runs(pair: Pair) -> dict[str, tuple[Any, Any]]:
-    """What differs in how they are used: weights, mask, number format."""
-    ours, theirs = (_used(run) for run in pair.both)
-    return {
-        name: (ours.get(name), theirs.get(name))
-        for name in dict.fromkeys((*ours, *theirs))
-        if ours.get(name) != theirs.get(name)
-    }
-
-
-def _used(run: Run) -> dict[str, Any]:
-    mask = run.mask
-    title = starts.POCKET_TITLES.get(run.weights, run.weights)
-    found = {
-        "weights": _(title) if run.weights else _("random (from the seed)"),
-        "dtype": run.dtype,
-        "mask_kind": str(mask.mask_kind),
-    }
-    sizes = {"sliding_window": "window_size", "prefix": "prefix_len"}
-    if name := sizes.get(str(mask.mask_kind)):
-        found[name] = getattr(mask, name)
-    return found
-
-
-def counted_rows(pair: Pair, n: int, weight_format: str) -> list[Row]:
-    """What is counted of both, where either has it; nothing is built."""
-    a, b = (trade_offs.summary(run.config, n, weight_format) for run in pair.both)
-    return [
-        Row(
-            trade_offs.title(name, n, weight_format),
-            float(getattr(a, name)),
-            float(getattr(b, name)),
-            partial(trade_offs.said, name),
-        )
-        for name in COUNTED
-        if getattr(a, name) or getattr(b, name)
-    ]
-
-
-def numbers_frame(rows: list[Row]) -> pd.DataFrame:
+def table(rows: Iterable[Row]) -> pd.DataFrame:
     """Both, their ratio, and their difference, which is as long as they are."""
-    return pd.DataFrame(
-        {
-            _("quantity"): [row.label for row in rows],
-            "A": [_said_table(row, row.a) for row in rows],
-            "B": [NOTHING if row.is_between else _said_table(row, row.b) for row in rows],
-            _("B ÷ A"): [_ratio(row) for row in rows],
-            _("B − A"): [_change(row) for row in rows],
-        }
-    )
-
-
-def _said_table(row: Row, value: float) -> str:
-    return row.said(value) if value else NOTHING
-
-
-def _change(row: Row) -> str:
-    return signed(row.b - row.a, row.said)
-
-
-def signed(change: float, said: Callable[[float], str]) -> str:
-    """A change with its sign, as long as any other."""
-    return ("+" if change > 0 else "−") + said(abs(change)) if change else "0"
+    found = [
+        (
+            row.label,
+            row.said(row.a) if row.a else NOTHING,
+            row.said(row.b) if row.b and not row.is_between else NOTHING,
+            _ratio(row),
+            signed(row.b - row.a, row.said),
+        )
+        for row in rows
+    ]
+    return pd.DataFrame(found, columns=[_("quantity"), "A", "B", _("B ÷ A"), _("B − A")])
 
 
 def _ratio(row: Row) -> str:
     if not row.a or not row.b or not math.isfinite(row.b / row.a):
         return NOTHING
-    return _times(row.b / row.a)
+    return times(row.b / row.a)
 
 
-def _times(ratio: float) -> str:
-    return f"{readable(ratio)}\N{NO-BREAK SPACE}×"
-
-
-def numbers(rows: list[Row]) -> None:
-    """Show the numbers as a table."""
-    show_whole(numbers_frame(rows))
-
-
-def _said(table: pd.DataFrame, said: Callable[[float], str]) -> pd.DataFrame:
-    return table.assign(
-        said_a=[said(value) if value else NOTHING for value in table["a"]],
-        said_b=[said(value) if value else NOTHING for value in table["b"]],
-    )
-
-
-MOST_NAMED = 8
-
-
-def who_is_who(pair: Pair) -> str:
-    """Both in one line each."""
-    said = (
-        f"**{literal(name)}** — {_model(run)}"
-        for name, run in zip(names(pair), pair.both, strict=True)
-    )
-    return "  \n".join(said)
+def both_described(pair: Pair) -> list[tuple[str, str]]:
+    """What both are called, and what they are, in a line each."""
+    return [(name, _model(run)) for name, run in zip(names(pair), pair.both, strict=True)]
 
 
 def _model(run: Run) -> str:
-    config = run.config
+    config, parameters = run.config, parameter_count(run.config)
+    if config.architecture in (Architecture.ENCODER, Architecture.GPT):  # all blocks are alike
+        text = _("{whole}, {n:,} in each block")
+        parameters = text.format(whole=parameters, n=n_parameters(config.one_block()))
     text = _("{kind}, {n_layers} × {d_model}, {heads}, {weights} · {parameters}")
     return text.format(
         kind=terms.option(str(config.architecture)),
@@ -222,35 +176,15 @@ def _model(run: Run) -> str:
         d_model=config.d_model,
         heads=terms.attention_kind(config),
         weights=_("trained weights") if run.weights else _("random weights"),
-        parameters=_parameter_counts(config),
+        parameters=parameters,
     )
 
 
-def _parameter_counts(config: ModelConfig) -> str:
-    """Of the whole, and of each block where all of them are alike."""
-    whole = parameter_count(config)
-    if config.architecture not in (Architecture.ENCODER, Architecture.GPT):
-        return whole
-    text = _("{whole}, {n:,} in each block")
-    return text.format(whole=whole, n=n_parameters(config.one_block()))
-
-
-def in_rows(table: pd.DataFrame) -> str:
-    """Write the alt text of paired bars."""
-    return "; ".join(f"{row.label}: A {row.said_a}, B {row.said_b}" for row in table.itertuples())
+def says_who_is_who(pair: Pair) -> str:
+    """Both in one line each."""
+    return "  \n".join(f"**{literal(name)}** — {model}" for name, model in both_described(pair))
 
 
 def caption(pair: Pair) -> str:
     """What was compared, for the page that is taken along."""
-    return " | ".join(
-        f"{name}: {_model(run)}" for name, run in zip(names(pair), pair.both, strict=True)
-    )
-
-
-def how_to_begin() -> str:
-    """What to do where nothing is kept."""
-    return _(
-        "Nothing is kept yet. Set a model in the sidebar, press “Compare” at the top "
-        "and “Keep as A”, then change something: the new setting is B. On every page "
-        "with pictures A stands beside B; the differences are listed here."
-    )
+    return " | ".join(f"{name}: {model}" for name, model in both_described(pair))

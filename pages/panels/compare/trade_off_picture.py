@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from pages.figures.described import SAID
 from pages.figures.pair import A_COLOR, B_COLOR
 from pages.figures.theme import (
     BEFORE,
@@ -135,6 +136,8 @@ def _axis(values: pd.Series, more_is_better: bool, room: float) -> dict[str, Any
 def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate) -> dict[str, Any]:
     """Step line along the Pareto front: the best y of all that are as good in x."""
     steps = front.sort_values(["x", "y"])
+    names = _(", ").join(token_label(name, most=24) for name in steps["name"])
+    said = _("{name}: {said}").format(name=_("Pareto front"), said=names)
     return {
         "type": "scatter",
         "mode": "lines",
@@ -148,6 +151,7 @@ def _front(front: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate)
             "shape": "vh" if more_is_better[0] else "hv",
         },
         "hoverinfo": "skip",
+        "meta": {SAID: [said]},
     }
 
 
@@ -161,6 +165,7 @@ def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
         "x": points["x"].tolist(),
         "y": points["y"].tolist(),
         "customdata": [[key] for key in points["key"]],
+        "text": [token_label(name, most=24) for name in points["name"]],
         "hovertext": points["said"].tolist(),
         "hoverinfo": "text",
         "marker": {

@@ -1,0 +1,86 @@
+"""Two models counted side by side: what each costs, and which part makes the difference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from blocks.cost.breakdown import count_kinds
+from blocks.cost.passes import Operation, PassKind, operations, pass_kinds
+from blocks.cost.summary import Summary, summarise
+from blocks.model.config import ModelConfig
+
+SAME_WITHIN = 0.005
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """The numbers of A and B for texts of `n` tokens; bytes in `weight_format`.
+
+    `kinds`: parameters of each kind that either has, `operations`: FLOPs of each operation per
+    token read; a row each: name, a, b.
+    """
+
+    n: int
+    weight_format: str
+    a: Summary
+    b: Summary
+    kinds: pd.DataFrame
+    operations: pd.DataFrame
+
+    @property
+    def parameter_change(self) -> tuple[str, float]:
+        """The kind that does most towards the change of all parameters, and its own change."""
+        return _largest_change(self.kinds)
+
+    @property
+    def flops_change(self) -> tuple[str, float]:
+        """The operation that does most towards the change of all FLOPs, and its own change."""
+        return _largest_change(self.operations)
+
+    @property
+    def flops_ratio(self) -> float:
+        """FLOPs of B per token read, for one of A."""
+        return float(self.operations["b"].sum() / self.operations["a"].sum())
+
+    @property
+    def same_flops(self) -> bool:
+        """Whether both need about as many FLOPs per token read."""
+        return abs(self.flops_ratio - 1) < SAME_WITHIN
+
+
+def pair_counts(a: ModelConfig, b: ModelConfig, *, n: int, weight_format: str) -> PairCounts:
+    """Count both; nothing is built."""
+    kinds = ({str(kind): size for kind, size in count_kinds(each).items()} for each in (a, b))
+    return PairCounts(
+        n,
+        weight_format,
+        a=summarise(a, n=n, dtype=weight_format),
+        b=summarise(b, n=n, dtype=weight_format),
+        kinds=_joined(*kinds),
+        operations=operations_of_both(a, b, n),
+    )
+
+
+def operations_of_both(a: ModelConfig, b: ModelConfig, n: int) -> pd.DataFrame:
+    """FLOPs of each operation, for one token of a text of n that is read: name, a, b."""
+    return _joined(*({each.name: each.flops / n for each in _reading(c, n)} for c in (a, b)))
+
+
+def _reading(config: ModelConfig, n: int) -> tuple[Operation, ...]:
+    writes = PassKind.DECODE in pass_kinds(config)
+    return operations(config, PassKind.PREFILL if writes else PassKind.FORWARD, n=n)
+
+
+def _joined(a: Mapping[str, float], b: Mapping[str, float]) -> pd.DataFrame:
+    """Everything that either has, in the order of the one that has more; what one lacks is 0."""
+    order = [*dict.fromkeys((*b, *a) if len(b) > len(a) else (*a, *b))]
+    rows = [(name, a.get(name, 0), b.get(name, 0)) for name in order]
+    return pd.DataFrame(rows, columns=["name", "a", "b"])
+
+
+def _largest_change(table: pd.DataFrame) -> tuple[str, float]:
+    """The row that does most towards the change of the total."""
+    change = table["b"] - table["a"]
+    i = (change if change.sum() > 0 else -change).argmax()
+    return str(table["name"].iloc[i]), float(change.iloc[i])

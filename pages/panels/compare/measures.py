@@ -1,0 +1,54 @@
+"""The numbers by which models are chosen: what they are called, and how they are written."""
+
+from functools import lru_cache
+
+from blocks import ModelConfig
+from blocks.cost.summary import Summary, summarise
+from blocks.model.faults import N_
+from pages.figures.units import flops, in_bytes
+from pages.ui.language import _
+
+MEASURES = {
+    "parameters": N_("parameters"),
+    "active_parameters": N_("active parameters"),
+    "read_flops": N_("FLOPs per token read"),
+    "decode_flops": N_("FLOPs per token generated"),
+    "weight_bytes": N_("bytes of the weights"),
+    "cache_bytes": N_("KV cache, bytes per token"),
+    "memory": N_("memory for inference, bytes"),
+    "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
+    "d_model": "d_model",
+    "n_layers": "n_layers",
+}
+OF_TEXT = ("read_flops", "decode_flops", "memory", "training_flops")
+BYTES = ("weight_bytes", "cache_bytes", "memory")
+FLOPS = ("read_flops", "decode_flops", "training_flops")
+# Numbers that pass are 16 bits where weights are fewer.
+CACHED_FORMATS = ("float32", "bfloat16", "float16")
+
+
+@lru_cache(maxsize=256)
+def summary(config: ModelConfig, n: int, weight_format: str) -> Summary:
+    """The numbers by which one is chosen, bytes in this number format."""
+    return summarise(config, n=n, dtype=weight_format)
+
+
+def title(measure: str, n: int, weight_format: str) -> str:
+    """What a number is; some depend on the text's length or the number format."""
+    said = _(MEASURES[measure])
+    if measure in BYTES:
+        is_cache = measure == "cache_bytes"
+        said = f"{said}, {cache_format(weight_format) if is_cache else weight_format}"
+    return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
+
+
+def cache_format(weight_format: str) -> str:
+    """In what keys and values are kept where weights have this format."""
+    return weight_format if weight_format in CACHED_FORMATS else _("16 bits")
+
+
+def written(measure: str, value: float) -> str:
+    """A number with its unit."""
+    if measure in BYTES:
+        return in_bytes(value)
+    return flops(value) if measure in FLOPS else f"{value:,.0f}"

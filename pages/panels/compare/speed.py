@@ -1,0 +1,109 @@
+"""Which of A and B is faster here: forward passes of both, measured in turn."""
+
+from functools import lru_cache, partial
+
+import streamlit as st
+
+from blocks.cost import paired_time
+from blocks.cost.paired_time import PairTimes
+from blocks.observe.run import Run
+from pages.figures.units import duration
+from pages.panels.compare import shared
+from pages.panels.compare.shared import Pair, Row
+from pages.panels.cost.shared import measure_button
+from pages.ui import cached, link
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.numbers import readable
+from pages.ui.steps import in_steps
+from pages.ui.tables import show_whole
+
+N_ROUNDS = 7
+
+
+@lru_cache(maxsize=256)
+def one_round(a: Run, b: Run, attempt: int, i: int) -> tuple[float, float]:
+    """Seconds of A, then of B, where nothing else runs on the device."""
+    models = cached.model(a), cached.model(b)
+    with cached.turn(b.device):
+        return paired_time.measure_round(a, models[0], b, models[1])
+
+
+def says_time(facts: PairTimes) -> str:
+    """Which is faster here, and whether the spread allows to say so."""
+    (a_low, a_high), (b_low, b_high) = facts.a.quartiles, facts.b.quartiles
+    text = _(
+        "Measured here on {device}, {rounds} alternating rounds, medians (quartiles): A "
+        "{a} ({a_low} to {a_high}), B {b} ({b_low} to {b_high})."
+    )
+    said = text.format(
+        device=facts.device,
+        rounds=len(facts.rounds),
+        a=duration(facts.a.median),
+        a_low=duration(a_low),
+        a_high=duration(a_high),
+        b=duration(facts.b.median),
+        b_low=duration(b_low),
+        b_high=duration(b_high),
+    )
+    expected = _("FLOPs alone would give {expected} times.")
+    return f"{said} {_verdict(facts)} {expected.format(expected=readable(facts.flops_ratio))}"
+
+
+def _verdict(facts: PairTimes) -> str:
+    """Who is faster, where the rounds agree; and what to make of it where they do not."""
+    low, high = facts.ratios[0], facts.ratios[-1]
+    if low > 1:
+        text = _("B was slower in every round: median {ratio} times A.")
+    elif high < 1:
+        text = _("B was faster in every round: median {ratio} times A.")
+    else:
+        text = _(
+            "Round by round B took a median of {ratio} times A ({low} to {high}): no clear winner."
+        )
+    said = text.format(ratio=readable(facts.ratio), low=readable(low), high=readable(high))
+    if not facts.is_busy:
+        return said
+    busy = _("Other work keeps this device busy: the fastest rounds are the most reliable.")
+    return f"{said} {busy}"
+
+
+def says_what_is_timed(n_a: int, n_b: int) -> str:
+    """A pass over so many tokens of A and of B."""
+    text = _(
+        "One forward pass over your text ({tokens} tokens), no gradient, nothing "
+        "recorded; A and B alternate, each warmed up first."
+    )
+    return text.format(tokens=n_b if n_a == n_b else f"{n_a} / {n_b}")
+
+
+def rows(facts: PairTimes) -> list[Row]:
+    """The middle of all rounds, and the fastest: whatever else runs here only adds time."""
+    a, b = facts.a, facts.b
+    label = _("forward pass here, fastest round")
+    return [
+        Row(_("forward pass here, median"), a.median, b.median, duration),
+        Row(label, min(a.seconds), min(b.seconds), duration),
+    ]
+
+
+@section
+def how_fast_here(pair: Pair) -> None:
+    """One forward pass of each, measured in turn."""
+    again = _("Measure again")
+    with explained(("comparing",), (paired_time.measure_round,), key="pair_time"):
+        is_asked = measure_button("measure_pair", _("Measure both here"), again=again)
+    if is_asked:
+        measured(pair, link.value("measure_pair"))
+    note(says_what_is_timed(*(run.input.shape[1] for run in pair.both)))
+
+
+def measured(pair: Pair, attempt: int) -> None:
+    """Measure, and say what was found."""
+    steps = [partial(one_round, pair.a, pair.b, attempt, i) for i in range(N_ROUNDS)]
+    done = in_steps(steps, what=(pair, attempt), key="pair_rounds", is_asked=True)
+    if done.found:
+        facts = paired_time.pair_times(pair.a, pair.b, tuple(done.found))
+        st.info(says_time(facts), icon=":material/timer:")
+        show_whole(shared.table(rows(facts)))

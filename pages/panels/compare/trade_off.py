@@ -1,0 +1,170 @@
+"""Models on two axes of what they cost and can: what is kept, B, and what was published."""
+
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.cost import pareto
+from blocks.cost.pareto import FrontFacts
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import Picture, token_label
+from pages.panels.compare import measures, shared, trade_off_picture
+from pages.panels.compare.measures import MEASURES
+from pages.ui import link, starts
+from pages.ui.chart import show
+from pages.ui.compare import beside, kept
+from pages.ui.controls import choose, pick, switch
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, literal
+from pages.ui.said import say
+
+DIRECTIONS = {"less": N_("less is better"), "more": N_("more is better")}
+
+
+class Candidate(NamedTuple):
+    """A configuration that takes part; `key` says what a click on it sets."""
+
+    key: str
+    name: str
+    kind: str
+    config: ModelConfig
+
+
+class Axes(NamedTuple):
+    """What stands on which axis, where on it is better; texts of n tokens, in a number format."""
+
+    x: str
+    y: str
+    x_more: bool
+    y_more: bool
+    n: int
+    weight_format: str
+
+
+def axes() -> Axes:
+    """As the reader has set them."""
+    n, weight_format = shared.counted_with()
+    return Axes(
+        link.value("tradeoff_x"),
+        link.value("tradeoff_y"),
+        link.value("tradeoff_x_better") == "more",
+        link.value("tradeoff_y_better") == "more",
+        n,
+        weight_format,
+    )
+
+
+def candidates(run: Run) -> tuple[Candidate, ...]:
+    """B, all that are kept, and the published ones that are neither."""
+    found = [Candidate("b", _("B · now"), "b", run.config)]
+    for i, entry in enumerate(kept.all_kept()):
+        is_a = entry == kept.a()
+        name = f"A · {entry.name}" if is_a else entry.name
+        config = beside.run_as_it_is(entry).config
+        found.append(Candidate(f"kept:{i}", name, "a" if is_a else "kept", config))
+    if link.value("with_presets"):
+        there = {each.config for each in found}
+        known = ((name, starts.start(name)) for name in starts.names_to_count())
+        found += [
+            Candidate(f"preset:{name}", _(start.title), "preset", start.config)
+            for name, start in known
+            if start.config not in there
+        ]
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def front_facts(found: tuple[Candidate, ...], axes: Axes) -> FrontFacts:
+    """Both numbers of each, and which none of the others beats."""
+    counted = (measures.summary(each.config, axes.n, axes.weight_format) for each in found)
+    rows = [
+        (*each[:3], float(getattr(its, axes.x)), float(getattr(its, axes.y)))
+        for each, its in zip(found, counted, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["key", "name", "kind", "x", "y"])
+    return pareto.front_facts(table, (axes.x_more, axes.y_more))
+
+
+def says_front(facts: FrontFacts) -> str:
+    """Which lie on the front, what beats B, and how many have no such number."""
+    if facts.points.empty:
+        return _("No configuration has both numbers.")
+    text = _("{n} of {all} lie on the front: {names}.")
+    names = shared.some_of([literal(name) for name in facts.front])
+    said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
+    if name := facts.better_than("b"):
+        text = _("B is dominated: {name} is no worse on either axis and better on one.")
+        said.append(text.format(name=literal(name)))
+    if n := facts.n_left_out:
+        text = _("{n} are not drawn: the number does not apply to them (an encoder has no cache).")
+        said.append(text.format(n=n))
+    return " ".join(said)
+
+
+@section
+def what_one_pays(run: Run) -> None:
+    """Every configuration on two axes, and the front."""
+    place = explained(("pareto_front",), (pareto.pareto_front,), key="trade_off")
+    left, right = st.columns(2)
+    with left:
+        axis_choice("x", _("x axis"))
+    with right:
+        axis_choice("y", _("y axis"))
+    switch("with_presets", _("Published and trained models too"))
+    shown = candidates(run), axes()
+    with place:
+        say(says_front, *shown, facts=front_facts)
+    if front_facts(*shown).points.empty:
+        return
+    show(draw_front, *shown, key="trade_off_dots", on_click=take)
+    note(
+        _(
+            "Filled: on the Pareto front, where no other is as good on both axes and better "
+            "on one. Hollow: dominated. Both axes are logarithmic. Names are shown where "
+            "there is room, under the cursor always. Click a dot to set it as B."
+        )
+    )
+
+
+def axis_choice(axis: str, label: str) -> None:
+    """What stands on an axis, and where on it is better."""
+    pick(f"tradeoff_{axis}", label, MEASURES, label_of=lambda name: _(MEASURES[name]))
+    better = f"tradeoff_{axis}_better"
+    choose(better, _("This axis"), DIRECTIONS, label_of=lambda name: _(DIRECTIONS[name]))
+
+
+def take(customdata: list[Any]) -> None:
+    """A dot was clicked: set it as B, on the whole page."""
+    kind, _colon, place = str(customdata[0]).partition(":")
+    if kind == "kept":
+        kept.take(int(place))
+    elif kind == "preset":
+        link.change("preset", place)
+    link.redraw_everything()
+
+
+def draw_front(found: tuple[Candidate, ...], axes: Axes) -> Picture:
+    """The dots and the stairs."""
+    facts = front_facts(found, axes)
+    said = [_hover(row, axes) for row in each_row(facts.points)]
+    title = partial(measures.title, n=axes.n, weight_format=axes.weight_format)
+    return trade_off_picture.scatter(
+        facts.points.assign(said=said),
+        titles=(title(axes.x), title(axes.y)),
+        more_is_better=facts.more_is_better,
+        _=_,
+    )
+
+
+def _hover(row: Row, axes: Axes) -> str:
+    numbers = (
+        f"{_(MEASURES[measure])}: {measures.written(measure, value)}"
+        for measure, value in ((axes.x, row.x), (axes.y, row.y))
+    )
+    return "<br>".join((f"<b>{token_label(row.name, most=40)}</b>", *numbers))
