@@ -1,6 +1,7 @@
 """Two models beside each other: distances, settings, predictions, fronts, time, in known cases."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from blocks import ModelConfig, build
 from blocks.cost.paired_time import measure_round
 from blocks.cost.pareto import pareto_front
 from blocks.cost.summary import summarise
+from blocks.cost.two_models import pair_counts
 from blocks.inspection.pattern_distance import (
     all_distances,
     comparable_queries,
@@ -19,6 +21,7 @@ from blocks.inspection.pattern_distance import (
 )
 from blocks.inspection.settings import differing, moved_along, settings_in_use
 from blocks.inspection.two_predictions import two_predictions
+from blocks.inspection.two_runs import over_layers
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, causal
 from blocks.model.models import count_built
@@ -180,3 +183,24 @@ def test_both_are_timed():
     models = build(a.config, seed=0), build(b.config, seed=0)
     seconds = measure_round(a, models[0], b, models[1])
     assert len(seconds) == 2 and min(seconds) > 0
+
+
+def test_both_are_counted_and_what_does_most_is_named():
+    a = toy(architecture="gpt", vocab_size=8)
+    facts = pair_counts(a, a.replace(n_experts=4, n_active_experts=2), n=8, weight_format="float32")
+    for side, summary in (("a", facts.a), ("b", facts.b)):
+        assert facts.kinds[side].sum() == summary.parameters
+        assert facts.operations[side].sum() == pytest.approx(summary.read_flops)
+    assert facts.parameter_change[0] == "feed_forward"
+    assert facts.flops_ratio > 1 and not facts.same_flops
+    back = pair_counts(a.replace(n_experts=4), a, n=8, weight_format="float32")
+    assert back.parameter_change[1] < 0 and list(back.kinds["b"][back.kinds["name"] == "router"])
+
+
+def test_a_statistic_is_followed_through_the_layers_of_one_half():
+    rows = [("decoder", 0, "resid_post", 9.0), ("encoder", 0, "resid_post", 2.0)]
+    rows += [("encoder", 0, "resid_pre", 1.0), ("encoder", 1, "resid_post", 4.0)]
+    flow = pd.DataFrame(rows, columns=["stack", "layer", "stage", "rms"])
+    found = over_layers(flow, "resid_post", "rms", "encoder")
+    assert found.to_numpy().tolist() == [[0, 1], [1, 2], [2, 4]]
+    assert over_layers(flow, "resid_pre", "rms", "encoder")["layer"].tolist() == [1]

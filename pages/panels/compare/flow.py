@@ -141,7 +141,7 @@ def what_passes(pair: Pair) -> None:
         return
     for side, column in enumerate(st.columns(2)):
         with column:
-            note(literal(shared.names(pair)[side]))
+            st.caption(literal(shared.names(pair)[side]))
             show(draw_stages, pair, layer, side, key=f"pair_bands_{side}")
     with st.expander(_("Stages that both models have, in numbers"), icon=":material/table:"):
         show_whole(stages_table(pair, layer))

@@ -1,0 +1,139 @@
+"""What the panels of Compare say: facts filled in by hand, each case read."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from said_in import in_both
+
+from blocks.cost.paired_time import PairTimes
+from blocks.cost.pareto import front_facts
+from blocks.cost.summary import Summary
+from blocks.cost.two_models import PairCounts
+from blocks.inspection.two_predictions import TwoPredictions
+from blocks.inspection.two_runs import HeadDistances, OneHead, TwoFlows, TwoHeads
+from pages.panels.compare import differences, flow, head, heads, prediction, speed, trade_off
+
+
+def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
+    return in_both(monkeypatch, says, *facts)["en"]
+
+
+def both(name: str, a: float, b: float) -> pd.DataFrame:
+    return pd.DataFrame([(name, a, b), ("norm", 1, 1)], columns=["name", "a", "b"])
+
+
+A = Summary(100, 100, 2e6, 3, 200, 4096, 5, 6, d_model=7, n_layers=8)
+B = replace(A, parameters=150, read_flops=4e6, cache_bytes=1024)
+COUNTS = PairCounts(16, "int4", A, B, both("attention", 99, 149), both("scores", 2e6, 4e6))
+
+
+def test_what_b_costs_more(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, differences.says_counts, COUNTS)
+    assert said["en"] == (
+        "B has 1.5 times the parameters of A (+50), mostly in attention (+50). Per token read "
+        "(text of 16 tokens), B needs 2 times the FLOPs of A, mostly in scores Q·Kᵀ (+2 MFLOP). "
+        "In the KV cache (16 bits) each token takes 1.02 kB instead of 4.1 kB: 0.25 times as much."
+    )
+    assert "1.5" in said["zh"]
+    alike = replace(COUNTS, b=A, operations=both("scores", 2e6, 2e6))
+    assert in_english(monkeypatch, differences.says_counts, alike) == (
+        "Both have 100 parameters. Per token read (text of 16 tokens), both need about 2 MFLOP. "
+        "Each token takes 4.1 kB of KV cache in both (16 bits)."
+    )
+    no_cache = replace(alike, a=replace(A, cache_bytes=0))
+    assert "cache" not in in_english(monkeypatch, differences.says_counts, no_cache)
+
+
+def test_which_settings_differ(monkeypatch: pytest.MonkeyPatch):
+    def said(*names: list[str]) -> str:
+        return in_english(monkeypatch, differences.says_settings, *names)
+
+    assert said([], []).startswith("A and B are the same")
+    assert said(["d_ff"], []) == "Settings that differ (1): d_ff"
+    assert said(["d_model"] * 9, ["d_ff"]).endswith(" …  \nNot set, but changed along: d_ff.")
+
+
+def test_who_is_faster(monkeypatch: pytest.MonkeyPatch):
+    slower = PairTimes("cpu", ((1.0, 2.0), (1.0, 2.0), (1.0, 4.0)), flops_ratio=3)
+    assert in_english(monkeypatch, speed.says_time, slower) == (
+        "Measured here on cpu, 3 alternating rounds, medians (quartiles): A 1 s (1 s to 1 s), "
+        "B 2 s (2 s to 3 s). B was slower in every round: median 2 times A. Other work keeps this "
+        "device busy: the fastest rounds are the most reliable. FLOPs alone would give 3 times."
+    )
+    faster = replace(slower, rounds=((2.0, 1.0), (4.0, 1.0)))
+    said = in_english(monkeypatch, speed.says_time, faster)
+    assert "faster in every round: median 0.375" in said and "Other work" not in said
+    open_ = replace(slower, rounds=((1.0, 2.0), (2.0, 1.0)))
+    assert "(0.5 to 2): no clear winner" in in_english(monkeypatch, speed.says_time, open_)
+    assert "(3 / 4 tokens)" in in_english(monkeypatch, speed.says_what_is_timed, 3, 4)
+
+
+def line(*values: float) -> pd.DataFrame:
+    return pd.DataFrame({"layer": range(len(values)), "value": values})
+
+
+def test_where_the_streams_part(monkeypatch: pytest.MonkeyPatch):
+    facts = TwoFlows("resid_post", "rms", line(1, 2, 3), line(1, 5, 2, 9))
+    assert in_english(monkeypatch, flow.says_flow, facts) == (
+        "The stream after the layer, RMS: A goes from 1 to 3, B from 1 to 2 (layers 0 to 2). They "
+        "are furthest apart at layer 1. A has 2 layers, B 3."
+    )
+
+
+def test_how_far_heads_lie_apart(monkeypatch: pytest.MonkeyPatch):
+    alike, each = np.array([[0.1, 0.5], [0.2, 0.0]]), np.array([[0.1, 0.3], [0.2, 0.5]])
+    facts = HeadDistances(0, 9, alike, each)
+    assert in_english(monkeypatch, heads.says_heads, facts) == (
+        "Heads of A and B with the same number are 0.200 apart on average (0: identical, 1: "
+        "disjoint; 9 queries). Furthest apart: layer 1, head 2, 0.500. In layer 1 the nearest head "
+        "of B has the same number for 1 of 2 heads."
+    )
+
+
+def one_head(weights: list[list[float]], labels: tuple[str, ...] = ("a", "b")) -> OneHead:
+    return OneHead(labels, np.zeros((2, 2), dtype=np.uint8), np.array(weights))
+
+
+def test_where_one_head_reads(monkeypatch: pytest.MonkeyPatch):
+    first = one_head([[1, np.nan], [0.75, 0.25]])
+    facts = TwoHeads(first, one_head([[1, np.nan], [0.25, 0.75]]), 1, 0.4)
+    assert np.isnan(facts.difference[0, 1]) and facts.difference[1].tolist() == [-0.5, 0.5]
+    assert in_english(monkeypatch, head.says_head, facts) == (
+        "`b` (token 2) attends most to `a` in A (0.75) and to `b` in B (0.75). 50% of its weight "
+        "lies on other keys; 40% on average over the head's queries."
+    )
+    other = replace(facts, b=one_head([[1, np.nan], [0.25, 0.75]], ("a", "c")))
+    assert in_english(monkeypatch, head.says_head, other) == (
+        "Token 2 is `b` in A and attends most to `a` (0.75); in B it is `c` and attends most to "
+        "`c` (0.75)."
+    )
+    blind = replace(facts, b=one_head([[1, np.nan], [np.nan, np.nan]]))
+    assert "cannot attend to any key" in in_english(monkeypatch, head.says_head, blind)
+
+
+def test_what_both_expect(monkeypatch: pytest.MonkeyPatch):
+    table = pd.DataFrame({"a": [0.5, 0.25], "b": [1e-6, 0.75], "label": ["owl", "fox"]})
+    facts = TwoPredictions(table, distance=0.5, agreement=0.1)
+    assert in_english(monkeypatch, prediction.says_prediction, facts) == (
+        "A's top prediction is `owl` (50%), B's is `fox` (75%). The two distributions differ in "
+        "50% of their probability; over the whole text the top predictions agree at 10% of "
+        "positions."
+    )
+    assert prediction.share(1e-6) == "< 0.001%"
+    assert "(seed 3): A, B" in in_english(monkeypatch, prediction.says_how, "AB", 3)
+
+
+def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
+    rows = [("b", "B", 2, 1), ("kept:0", "mine", 1, 2), ("preset:x", "Falcon", 3, 3)]
+    table = pd.DataFrame([*rows, ("preset:y", "BERT", 0, 9)], columns=["key", "name", "x", "y"])
+    facts = front_facts(table, (False, True))
+    assert in_english(monkeypatch, trade_off.says_front, facts) == (
+        "2 of 3 lie on the front: `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
+        "axis and better on one. 1 are not drawn: the number does not apply to them (an encoder "
+        "has no cache)."
+    )
+    assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
+    nobody = front_facts(table[3:], (False, True))
+    assert in_english(monkeypatch, trade_off.says_front, nobody).startswith("No configuration")
