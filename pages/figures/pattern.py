@@ -31,7 +31,7 @@ def head_map(
     `first`: which token of the text the picture begins with.
     """
     n = len(tokens)
-    traces = [weight_map(codes, _), *_cells(weights, first, _)]
+    traces = [weight_map(codes, _), *cells(weights, first, weight_hover(_), _)]
     if n <= SUMS_UP_TO:
         traces.append(_row_sums(weights))
     width = [-0.5, n - 0.5 + (0.09 * n if n <= SUMS_UP_TO else 0)]
@@ -66,36 +66,31 @@ def _key_title(_: Translate) -> dict[str, Any]:
     return {**place, "text": _("key: attended to"), "showarrow": False}
 
 
-def _cells(weights: np.ndarray, first: int, _: Translate) -> list[dict[str, Any]]:
-    """Invisible markers over the cells: what can be clicked and hovered."""
-    query, key = np.nonzero(~np.isnan(weights))
-    masked_query, masked_key = np.nonzero(np.isnan(weights))
-    seen = {
-        "customdata": np.stack((query + first, weights[query, key]), axis=1).astype(np.float32),
-        "hovertemplate": "%{y} → %{x}<br>"
-        + _("weight {weight}").format(weight="%{customdata[1]:.3f}")
-        + "<extra></extra>",
-    }
-    masked = {
-        "customdata": (masked_query + first)[:, None].astype(np.float32),
-        "hovertemplate": "%{y} → %{x}<br>" + _("masked") + "<extra></extra>",
-    }
-    crosses = 0.5 if len(weights) <= CROSSES_UP_TO else 0
+def cells(values: np.ndarray, first: int, hover: str, _: Translate) -> list[dict[str, Any]]:
+    """Unseen markers over the cells, to be clicked and hovered; crosses over the masked ones.
+
+    `values`: (query, key), NaN where masked; `hover` says one, which is `customdata[1]`.
+    """
+    crosses = 0.5 if len(values) <= CROSSES_UP_TO else 0
+    masked = np.isnan(values)
     return [
-        cell_markers(key, query, seen),
-        cell_markers(masked_key, masked_query, masked, symbol="x-thin", opacity=crosses),
+        _over(values, ~masked, first, hover),
+        _over(values, masked, first, _("masked"), symbol="x-thin", opacity=crosses),
     ]
 
 
-def cell_markers(
-    x: np.ndarray,
-    y: np.ndarray,
-    more: dict[str, Any],
+def _over(
+    values: np.ndarray,
+    where: np.ndarray,
+    first: int,
+    hover: str,
     *,
     symbol: str = "square",
     opacity: float = 0,
 ) -> dict[str, Any]:
     """Markers over cells, on the axes that name every token; unseen where opacity is 0."""
+    query, key = np.nonzero(where)
+    numbers = np.nan_to_num(values[query, key])
     kept = {"marker": {"opacity": opacity}}
     look = {"symbol": symbol, "opacity": opacity, "size": 5 if opacity else 12}
     return {
@@ -103,13 +98,19 @@ def cell_markers(
         "mode": "markers",
         "xaxis": "x2",
         "yaxis": "y2",
-        "x": x.astype(np.uint16),
-        "y": y.astype(np.uint16),
+        "x": key.astype(np.uint16),
+        "y": query.astype(np.uint16),
+        "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
+        "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
         "marker": {**look, "line": {"width": 1, "color": RESIDUAL}},
         "selected": kept,
         "unselected": kept,
-        **more,
     }
+
+
+def weight_hover(_: Translate) -> str:
+    """What the cursor says of a weight."""
+    return _("weight {weight}").format(weight="%{customdata[1]:.3f}")
 
 
 def _row_sums(weights: np.ndarray) -> dict[str, Any]:

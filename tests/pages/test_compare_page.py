@@ -203,7 +203,7 @@ def test_every_control_moves():
 
 
 def test_axes_on_which_nothing_stands():
-    alone = {"with_presets": False, "tradeoff_x": "cache_bytes"}
+    alone = {"with_presets": False, "tradeoff_x": "cache_bytes", "panel": "trade-off"}
     at = opened(PAGE, preset="bert-base", n_layers=1, kept=kept_text({"preset": "course"}), **alone)
     assert_works(at)
     assert "No configuration has both numbers" in said(at)

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from pages.figures import pattern
 from pages.figures.counting import from_one
-from pages.figures.pattern import cell_markers
 from pages.figures.signed import largest, signed_bar, signed_map
 from pages.figures.theme import TITLE, Picture, Translate, figure
-from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
-from pages.figures.weights import TICKS, codes, outline, weight_map
+from pages.figures.token_axis import hover_names, label_room, token_ticks
+from pages.figures.weights import codes, outline, weight_map
 
 SIDE, BAR, NAMES = 300, 52, 16
 LEAST_SCALE = 0.1  # what differs less is not drawn as if it were much
@@ -32,10 +32,8 @@ def one_pattern(
 
     A click returns the query; `first`: which token of the text the picture begins with.
     """
-    bar = _flat(_bar(), _("weight"))
-    heat = weight_map(cells, _, colorbar=bar)
-    hover = _("weight {weight}").format(weight="%{customdata[1]:.3f}")
-    return _map(heat, weights, tokens, title, pinned, first, hover, _)
+    heat = _scale_below(weight_map(cells, _), _("weight"))
+    return _map(heat, weights, tokens, title, pinned, first, pattern.weight_hover(_), _)
 
 
 def difference(
@@ -49,22 +47,19 @@ def difference(
 ) -> Picture:
     """B − A, blue where B reads more, orange where A does; NaN where either is masked."""
     most = max(LEAST_SCALE, largest(values))
-    bar = _flat(signed_bar(values, "", most), _("B − A"))
+    bar = signed_bar(values, "", most)
     heat = signed_map(values, most, showscale=True, colorbar=bar)
     hover = _("B − A: {difference}").format(difference="%{customdata[1]:+.3f}")
+    heat = _scale_below(heat, _("B − A"))
     return _map(heat, values, tokens, title, pinned, first, hover, _)
 
 
-def _flat(bar: dict[str, Any], title: str) -> dict[str, Any]:
-    """A scale below the picture, where it takes no width."""
+def _scale_below(heat: dict[str, Any], title: str) -> dict[str, Any]:
+    """The map with its scale below it, where it takes no width."""
     place = {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top"}
     look = {"thickness": 8, "outlinewidth": 0, "len": 0.9, "ypad": 8}
-    return {**bar, **place, **look, "title": {"text": title, "side": "bottom"}}
-
-
-def _bar() -> dict[str, Any]:
-    ticks = codes(np.asarray(TICKS)).astype(float).tolist()
-    return {"tickvals": ticks, "ticktext": [f"{x:g}" for x in TICKS]}
+    named = {"title": {"text": title, "side": "bottom"}}
+    return {**heat, "colorbar": {**heat["colorbar"], **place, **look, **named}}
 
 
 def _map(
@@ -80,7 +75,7 @@ def _map(
     n, room = len(tokens), label_room(tokens)
     across, down = [-0.5, n - 0.5], [n - 0.5, -0.5]
     return figure(
-        [heat, *_cells(values, first, hover, _)],
+        [heat, *pattern.cells(values, first, hover, _)],
         title=title,
         height=TITLE + room + SIDE + BAR,
         margin=(TITLE + room, BAR),
@@ -98,28 +93,6 @@ def _map(
     )
 
 
-def _cells(values: np.ndarray, first: int, hover: str, _: Translate) -> list[dict[str, Any]]:
-    """Invisible markers over the cells, crosses over those that are masked."""
-    crosses = 0.5 if len(values) <= CROWDED else 0
-    masked = np.isnan(values)
-    return [
-        _markers(values, ~masked, first, hover, "square", 0),
-        _markers(values, masked, first, _("masked"), "x-thin", crosses),
-    ]
-
-
-def _markers(
-    values: np.ndarray, where: np.ndarray, first: int, hover: str, symbol: str, opacity: float
-) -> dict[str, Any]:
-    query, key = np.nonzero(where)
-    numbers = np.nan_to_num(values[query, key])
-    said = {
-        "customdata": np.stack((query + first, numbers), axis=1).astype(np.float32),
-        "hovertemplate": f"%{{y}} → %{{x}}<br>{hover}<extra></extra>",
-    }
-    return cell_markers(key, query, said, symbol=symbol, opacity=opacity)
-
-
 def distances(
     values: np.ndarray,
     *,
@@ -133,11 +106,9 @@ def distances(
     `titles`: what rows and columns are, which are counted from 1.
     """
     n_rows, n_columns = values.shape
-    bar = _flat(_bar(), "")
-    name = _("distance")
-    heat = weight_map(codes(values), _, name=name, colorbar=bar, xgap=1, ygap=1)
+    heat = weight_map(codes(values), _, name=_("distance"), xgap=1, ygap=1)
     return figure(
-        [heat | _numbers(values), _targets(values, titles, _)],
+        [_scale_below(heat, "") | _numbers(values), _targets(values, titles, _)],
         title=title,
         height=TOP + BOTTOM + max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_rows)),
         margin=(TOP, BOTTOM),
