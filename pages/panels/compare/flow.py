@@ -90,7 +90,8 @@ def says_flow(facts: TwoFlows) -> str:
     n_a, n_b = facts.n_layers
     if n_a == n_b:
         return said
-    return f"{said} {_('A has {n_a} layers, B {n_b}.').format(n_a=n_a, n_b=n_b)}"
+    text = _("A has {n_a} layers, B {n_b}.")
+    return f"{said} {text.format(n_a=n_a, n_b=n_b)}"
 
 
 def _capital(text: str) -> str:
