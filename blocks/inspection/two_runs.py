@@ -85,6 +85,11 @@ class HeadDistances:
         return int(layer), int(head)
 
     @property
+    def largest(self) -> float:
+        """How far apart those two lie."""
+        return float(self.alike.max())
+
+    @property
     def n_nearest_alike(self) -> int:
         """Heads of A in the layer whose nearest head of B has the same number."""
         nearest = self.each.argmin(axis=1)

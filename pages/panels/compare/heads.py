@@ -42,8 +42,9 @@ def says_heads(facts: HeadDistances) -> str:
         "{head}, {most:.3f}."
     )
     layer, head = map(from_one, facts.furthest)
-    most = facts.alike.max()
-    said = text.format(mean=facts.mean, n=facts.n_queries, layer=layer, head=head, most=most)
+    said = text.format(
+        mean=facts.mean, n=facts.n_queries, layer=layer, head=head, most=facts.largest
+    )
     text = _("In layer {layer} the nearest head of B has the same number for {n} of {all} heads.")
     nearest = {"n": facts.n_nearest_alike, "all": len(facts.each)}
     return f"{said} {text.format(layer=from_one(facts.layer), **nearest)}"

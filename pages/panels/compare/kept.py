@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from blocks.cost.summary import Summary
 from pages.figures.units import in_bytes
 from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
@@ -17,9 +18,8 @@ from pages.ui.link_fields.compare import LONGEST_NAME, MOST_KEPT, Kept
 UPLOAD = "kept_file"
 
 
-def says_counts(entry: Kept, n: int, weight_format: str) -> str:
+def says_counts(found: Summary, weight_format: str) -> str:
     """How large a configuration is."""
-    found = measures.summary(beside.run_as_it_is(entry).config, n, weight_format)
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
     memory = in_bytes(found.weight_bytes)
     return text.format(total=found.parameters, memory=memory, weight_format=weight_format)
@@ -33,7 +33,8 @@ def what_is_kept() -> None:
         place.caption(text.format(n=len(entries), most=MOST_KEPT))
         counted = link.value("context_len"), link.value("weight_format")
         for i, entry in enumerate(entries):
-            row(i, entry, says_counts(entry, *counted))
+            found = measures.summary(beside.run_as_it_is(entry).config, *counted)
+            row(i, entry, says_counts(found, counted[1]))
         keep_and_swap(is_full=len(entries) >= MOST_KEPT)
         with st.container(horizontal=True):
             download("kept.csv", lambda: as_csv(entries, *counted), "text/csv")
