@@ -73,9 +73,14 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def at():
+    """One reader, who opens link after link."""
+    return page(**SMALL)
+
+
 @pytest.mark.parametrize("links", CASES.values(), ids=CASES)
-def test_the_page_runs_at_every_choice_and_both_ends(links: list[dict[str, object]]):
-    at = page(**SMALL)
+def test_the_page_runs_at_every_choice_and_both_ends(at, links: list[dict[str, object]]):
     for link in links:
         visit(at, **{**SMALL, **link})
         assert_works(at)

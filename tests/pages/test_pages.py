@@ -25,8 +25,8 @@ from pages.ui.language import LANGUAGES
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes long asks at once before it goes on."""
-    monkeypatch.setattr(steps, "A_WHILE", 0.2)
+    """What takes long asks after its first step before it goes on."""
+    monkeypatch.setattr(steps, "A_WHILE", 0.0)
 
 
 WIDE = 512
@@ -79,26 +79,22 @@ def test_published_architectures_are_shown_whole(preset: str):
     assert_shows(opened(page, preset=preset), preset)
 
 
-@pytest.mark.usefixtures("brief")
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_is_there_in_every_language(page: str):
-    """With the same text, so that what one language leaves behind would be seen in the next."""
-    at = opened(page, preset=None)
-    text = {area.key: area.value for area in at.text_area}.get("text")
-    for lang in LANGUAGES:
-        visit(at, preset=None, lang=lang, text=text)
-        assert_works(at)
-        assert at.title[0].value.isascii() == (lang == "en")
-
-
 BEGINS_UNTRAINED = {f"pages/{name}.py" for name in ("training", "cost", "parameters")}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in BEGINS_UNTRAINED])
-def test_every_page_that_runs_a_model_begins_with_something_trained(page: str):
-    at = opened(page, preset=None)
-    assert_works(at)
-    assert control(at, "preset").value in pocket_names()
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_begins_with_something_trained_and_is_there_in_every_language(page: str):
+    """With the same text, so that what one language leaves behind would be seen in the next."""
+    at, text = opened(page, preset=None), None
+    for lang in LANGUAGES:
+        if lang != at.session_state["language"]:
+            visit(at, preset=None, lang=lang, text=text)
+        assert_works(at)
+        assert at.title[0].value.isascii() == (lang == "en")
+        if page not in BEGINS_UNTRAINED:
+            assert control(at, "preset").value in pocket_names()
+        text = {area.key: area.value for area in at.text_area}.get("text")
 
 
 def every(**choices) -> list[dict[str, object]]:
@@ -162,11 +158,16 @@ EXTREMES = {
 }
 
 
+@pytest.fixture(scope="module")
+def at() -> AppTest:
+    """One reader of the block, who opens link after link."""
+    return opened()
+
+
 @pytest.mark.parametrize(
     "links", [*CHOICES.values(), *EXTREMES.values()], ids=[*CHOICES, *EXTREMES]
 )
-def test_the_block_runs_at_every_choice_and_both_ends(links: list[dict[str, object]]):
-    at = opened()
+def test_the_block_runs_at_every_choice_and_both_ends(at: AppTest, links: list[dict[str, object]]):
     for link in links:
         visit(at, **link)
         assert_works(at)
