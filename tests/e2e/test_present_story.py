@@ -2,10 +2,10 @@
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from served import Reader
+from served import DESK, Reader
 from told import at, expect_query, plot, settle
 
-SCREEN = {"viewport": {"width": 1280, "height": 720}, "locale": "en-GB"}
+SCREEN = {**DESK, "viewport": {"width": 1280, "height": 720}}
 LEAST = 16  # pixels
 SIZES = """[...chart.querySelectorAll('text')]
     .filter(text => text.textContent.trim() && text.getBoundingClientRect().width)
