@@ -1,11 +1,12 @@
 """A published folder computes here what it computes in `transformers`, and goes back as it came."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from published_folders import FOLDERS, Folder, saved
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from toy import assert_near
 
@@ -111,3 +112,39 @@ def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, 
         eos_token_id=None,
     )
     assert text.token_ids == theirs[0].tolist()
+
+
+def older_gpt2(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Without a prefix, with the causal mask of each layer."""
+    masks = {f"h.{i}.attn.bias": torch.ones(1, 1, 17, 17) for i in range(2)}
+    return {key.removeprefix("transformer."): each for key, each in tensors.items()} | masks
+
+
+def older_bert(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """gamma and beta, the twins of tied weights, a head for pairs of sentences."""
+    table, bias = "bert.embeddings.word_embeddings.weight", "cls.predictions.bias"
+    return {
+        **{
+            key.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+                "LayerNorm.bias", "LayerNorm.beta"
+            ): each
+            for key, each in tensors.items()
+        },
+        "cls.predictions.decoder.weight": tensors[table].clone(),
+        "cls.predictions.decoder.bias": tensors[bias].clone(),
+        "cls.seq_relationship.weight": torch.ones(2, 24),
+        "bert.embeddings.position_ids": torch.arange(17)[None],
+    }
+
+
+@pytest.mark.parametrize(("name", "older"), [("gpt2", older_gpt2), ("bert", older_bert)])
+def test_files_of_older_versions_are_the_same(
+    name: str, older: Callable[[dict[str, Tensor]], dict[str, Tensor]], tmp_path: Path
+):
+    path = saved(name, tmp_path).path
+    new = {key: tensor.clone() for key, tensor in open_published(path).tensors.items()}
+    tensors = {key: t.clone() for key, t in load_file(path / "model.safetensors").items()}
+    save_file(older(tensors), path / "model.safetensors")
+    old = open_published(path).tensors
+    assert old.keys() == new.keys()
+    assert all(torch.equal(old[key], tensor) for key, tensor in new.items())
