@@ -14,6 +14,7 @@ class Reason(StrEnum):
     DIVERGED = "diverged"
     OUT_OF_MEMORY = "out_of_memory"
     FAILED = "failed"
+    LOST = "lost"
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,14 @@ class Thinned(Generic[Told]):
             self._kept = self._kept[::2]
             self.stride *= 2
 
+    def go_back(self, step: int) -> None:
+        """Forget what was told of later steps."""
+        if self._newest is None or self._newest.step <= step:
+            return
+        kept = [item for item in self._kept if item.step <= step]
+        self._kept, self._n_added = kept, len(kept) * self.stride
+        self._newest = kept[-1] if kept else None
+
     def items(self) -> list[Told]:
         """Those kept, and the newest."""
         newest, kept = self._newest, self._kept.copy()
@@ -81,6 +89,12 @@ class Log:
                 self.samples = (*self.samples, event)[-self._most_samples :]
             case _:
                 pass
+
+    def go_back(self, step: int) -> None:
+        """Forget what was told of later steps."""
+        self.steps.go_back(step)
+        self.evaluations.go_back(step)
+        self.samples = tuple(sample for sample in self.samples if sample.step <= step)
 
     def curves(self) -> pd.DataFrame:
         """One row a step: the fields of `Step`."""

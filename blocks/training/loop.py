@@ -24,7 +24,7 @@ from blocks.training.optimizer_state import load_optimizers, read_optimizers
 from blocks.training.optimizers import build_optimizers, set_rate_factor, weight_dtype
 from blocks.training.reading import Reading
 from blocks.training.schedule import learning_rate, rate_factor
-from blocks.training.snapshots import Snapshots, is_snapshot_step
+from blocks.training.snapshots import Keeper, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
 from blocks.training.tasks import build_task
 from blocks.weights.tensors import load_weights, read_weights
@@ -64,7 +64,7 @@ class Training:
         spec: TrainingSpec,
         *,
         start: Checkpoint | None = None,
-        snapshots: Snapshots | None = None,
+        snapshots: Keeper | None = None,
         budget: int | None = None,
     ):
         if budget is not None and (fault := training_memory_fault(spec, budget)):

@@ -1,26 +1,43 @@
 """Many trainings on few devices: first come, first served, one at a time on each."""
 
+import logging
 import threading
 import time
 from collections import defaultdict, deque
+from contextlib import suppress
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.training.checkpoint import Checkpoint
 from blocks.training.events import Ended
 from blocks.training.failures import ended_by
 from blocks.training.limits import Limits, limit_faults, queue_fault
+from blocks.training.loop import Training
+from blocks.training.snapshots import Snapshots
 from blocks.training.spec import TrainingSpec
-from blocks.training.training_run import Clock, RunState, Status, TrainingRun, Wish
+from blocks.training.training_run import Clock, RunState, Status, Trainer, TrainingRun, Wish
+from blocks.training.worker_process import RemoteTraining, WorkerProcess
+
+logger = logging.getLogger(__name__)
 
 
 class Runs:
     """The registry of all runs; whoever serves readers holds one.
 
-    Each device has a worker thread while there is something to do. Changes go through one lock;
-    looking at a run needs none. Who does not look any more gives way to who waits.
+    Each device has a worker thread while there is something to do; with `in_processes` the thread
+    listens to a process that trains, and takes no time of other threads. Changes go through one
+    lock; looking at a run needs none. Who does not look any more gives way to who waits.
     """
 
-    def __init__(self, limits: Limits | None = None, *, clock: Clock = time.monotonic):
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        *,
+        clock: Clock = time.monotonic,
+        in_processes: bool = False,
+    ):
         self.limits, self._clock = limits or Limits(), clock
+        self._in_processes = in_processes
+        self._processes: dict[str, WorkerProcess] = {}
         self._lock = threading.Lock()
         self._runs: dict[str, TrainingRun] = {}
         self._queues: defaultdict[str, deque[TrainingRun]] = defaultdict(deque)
@@ -109,6 +126,15 @@ class Runs:
         known = [seconds for seconds in times if seconds is not None]
         return sum(known) if len(known) == len(times) else None
 
+    def warm(self, device: str) -> None:
+        """Have a process ready on the device before a run asks for it."""
+        if not self._in_processes:
+            return
+        with self._lock:
+            if device not in self._running:
+                with suppress(OSError):  # the run will say so
+                    self._process(device)
+
     def close(self) -> None:
         """Stop everything and wait for the workers."""
         with self._lock:
@@ -117,6 +143,10 @@ class Runs:
             self.stop(run_id)
         for worker in workers:
             worker.join()
+        with self._lock:
+            for process in self._processes.values():
+                process.close()
+            self._processes.clear()
 
     def _expected_seconds(self, run: TrainingRun) -> float | None:
         if run.seconds_left is not None:
@@ -153,9 +183,30 @@ class Runs:
     def _work(self, device: str) -> None:
         """Run what waits for the device, one after the other, until nothing waits."""
         while (run := self._next(device)) is not None:
-            ended = run.train(lambda: bool(self._queues[device]))
+            ended = run.train(self._begin, lambda: bool(self._queues[device]))
             with self._lock:
                 self._put_back(run, _settled(run, ended))
+
+    def _begin(
+        self, spec: TrainingSpec, *, start: Checkpoint | None, snapshots: Snapshots
+    ) -> Trainer:
+        """In the device's process; in this one where that is not wanted or cannot be."""
+        if self._in_processes:
+            try:
+                with self._lock:
+                    process = self._process(spec.device)
+                return RemoteTraining(process, spec, start=start, snapshots=snapshots)
+            except OSError as error:
+                logger.warning("training in this process: %s", error)
+        return Training(spec, start=start, snapshots=snapshots)
+
+    def _process(self, device: str) -> WorkerProcess:
+        process = self._processes.get(device)
+        if process is None or not process.is_alive:
+            if process is not None:
+                process.close()
+            process = self._processes[device] = WorkerProcess()
+        return process
 
     def _next(self, device: str) -> TrainingRun | None:
         with self._lock:

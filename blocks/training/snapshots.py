@@ -1,6 +1,7 @@
 """Weights as they were at some steps, close together at the start and far apart later."""
 
 from math import log
+from typing import Protocol
 
 from torch import Tensor, nn
 
@@ -13,6 +14,14 @@ def is_snapshot_step(step: int, n_steps: int) -> bool:
     What a model learns comes in the beginning: the loss falls with the logarithm of the step.
     """
     return step & (step - 1) == 0 or step == n_steps
+
+
+class Keeper(Protocol):
+    """Something that keeps weights by step."""
+
+    def take(self, step: int, model: nn.Module) -> bool:
+        """Copy the weights of now, unless one is no number."""
+        ...
 
 
 class Snapshots:
@@ -41,11 +50,19 @@ class Snapshots:
         weights = read_weights(model)
         if not are_finite(weights):
             return False
+        self.keep(step, weights)
+        return True
+
+    def keep(self, step: int, weights: dict[str, Tensor]) -> None:
+        """Keep weights that nothing else writes to."""
         kept = self._kept | {step: weights}
         while len(kept) > 1 and sum(map(bytes_of, kept.values())) > self.most_bytes:
             del kept[_least_missed([*kept])]
         self._kept = kept  # one assignment: a reader sees the old ones or the new ones
-        return True
+
+    def go_back(self, step: int) -> None:
+        """Forget what is later."""
+        self._kept = {each: kept for each, kept in self._kept.items() if each <= step}
 
     def at(self, step: int) -> tuple[int, dict[str, Tensor]]:
         """The kept step nearest to `step`, and its weights; KeyError where none is kept."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 import pandas as pd
 from torch import Tensor
@@ -16,12 +17,37 @@ from blocks.training.events import Ended, Event, Reason, Sample
 from blocks.training.failures import guarded
 from blocks.training.limits import Limits, time_fault, unwatched_fault
 from blocks.training.log import Log
-from blocks.training.loop import Training
 from blocks.training.snapshots import Snapshots
 from blocks.training.spec import TrainingSpec
 
 Clock = Callable[[], float]
 """Seconds that pass, from whenever."""
+
+
+class Trainer(Protocol):
+    """A training that can be left off: in this process, or in another one."""
+
+    def events(self) -> Iterator[Event]:
+        """Train until the last step, a stop or an error; the last event is `Ended`."""
+        ...
+
+    def stop(self) -> None:
+        """Ask for the end after the current step."""
+        ...
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Where it left off; None where that is lost."""
+        ...
+
+
+class Begin(Protocol):
+    """Makes the trainer of a spec, or of the rest of it."""
+
+    def __call__(
+        self, spec: TrainingSpec, *, start: Checkpoint | None, snapshots: Snapshots
+    ) -> Trainer:
+        """Where it goes on, and where the weights along the way are kept."""
+        ...
 
 
 class RunState(StrEnum):
@@ -120,7 +146,7 @@ class TrainingRun:
         self.work_per_step = total_parameters(spec.config) * tokens
         self._clock, self._seen_at, self._gives_way = clock, clock(), False
         self._wish = Wish.GO_ON
-        self._training: Training | None = None
+        self._training: Trainer | None = None
         self._paused_at: Checkpoint | None = None
 
     @property
@@ -207,27 +233,26 @@ class TrainingRun:
         """Whether it was asked to stop and is still in a step."""
         return self.state is RunState.RUNNING and self._wish is Wish.STOP
 
-    def train(self, others_wait: Callable[[], bool]) -> Ended:
+    def train(self, begin: Begin, others_wait: Callable[[], bool]) -> Ended:
         """Train until the end, a wish, or until nobody watches while others wait.
 
         The worker calls this, and `settled` then.
         """
         ended, self._gives_way = Ended(Reason.FAILED), False
-        for event in guarded(lambda: self._events(others_wait)):
+        for event in guarded(lambda: self._events(begin, others_wait)):
             self.log.note(event)
             if isinstance(event, Ended):
                 ended = event
         return ended
 
-    def _events(self, others_wait: Callable[[], bool]) -> Iterator[Event]:
-        self._training = training = Training(
-            self.spec, start=self._paused_at, snapshots=self.snapshots
-        )
+    def _events(self, begin: Begin, others_wait: Callable[[], bool]) -> Iterator[Event]:
+        training = begin(self.spec, start=self._paused_at, snapshots=self.snapshots)
+        self._training = training
         if self._wish is not Wish.GO_ON:
             training.stop()
         for event in training.events():
             yield event
-            if training.seconds > self.limits.max_seconds:
+            if self.seconds > self.limits.max_seconds:
                 training.stop()
             elif not self.is_watched and others_wait():
                 self._gives_way = True
@@ -238,14 +263,25 @@ class TrainingRun:
         training, self._training, self._paused_at = self._training, None, None
         if ended.reason is Reason.FINISHED:
             return Status(RunState.FINISHED)
-        if ended.reason is not Reason.STOPPED or training is None:
+        can_go_on = training is not None and ended.reason in (Reason.STOPPED, Reason.LOST)
+        checkpoint = training.checkpoint() if training is not None and can_go_on else None
+        if checkpoint is None:
             return Status(RunState.FAILED, ended.fault)
+        return self._left_off(checkpoint, ended)
+
+    def _left_off(self, checkpoint: Checkpoint, ended: Ended) -> Status:
+        """Here it would go on; what comes then depends on why it left off."""
+        self.log.go_back(checkpoint.step)
+        self.snapshots.go_back(checkpoint.step)
+        if ended.reason is Reason.LOST and self._wish is not Wish.STOP:
+            self._wish, self._paused_at = Wish.GO_ON, checkpoint
+            return Status(RunState.PAUSED, ended.fault)
         if self._gives_way and self._wish is Wish.GO_ON:
-            self._paused_at = training.checkpoint()
+            self._paused_at = checkpoint
             return Status(RunState.PAUSED, unwatched_fault(self.limits))
         state = STATE_AFTER_WISH[self._wish]
         if state is RunState.STOPPED:
-            self.snapshots.take(training.step, training.model)
+            self.snapshots.keep(checkpoint.step, dict(checkpoint.weights))
             return Status(state, None if self._wish is Wish.STOP else time_fault(self.limits))
-        self._wish, self._paused_at = Wish.GO_ON, training.checkpoint()
+        self._wish, self._paused_at = Wish.GO_ON, checkpoint
         return Status(state)
