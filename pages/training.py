@@ -8,12 +8,12 @@ from pages.panels.training.links import how_links_come_to_be
 from pages.panels.training.model import what_it_became
 from pages.panels.training.setup import how_it_is_learned, start_row, what_is_learned
 from pages.panels.training.watch import curves_panel, samples_panel, state
-from pages.ui import panel, starts
+from pages.ui import link, panel, starts
 from pages.ui.explain import note
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
 from pages.ui.panel import Panel
-from pages.ui.runs import find
+from pages.ui.runs import find, runs
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
@@ -31,6 +31,7 @@ def main() -> None:
         shared.run_choice()
         state(run)
         panel.show((*WATCHED, *SETTINGS), run)
+    runs().warm(link.value("device"))
     close_page(TITLE)
 
 

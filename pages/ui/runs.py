@@ -20,7 +20,8 @@ def runs() -> Runs:
             max_seconds=settings.training_seconds(),
             max_steps=settings.training_steps(),
             max_parameters=settings.training_parameters(),
-        )
+        ),
+        in_processes=settings.training_in_processes(),
     )
 
 

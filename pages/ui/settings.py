@@ -28,6 +28,11 @@ def training_steps() -> int:
     return int(os.environ.get("BLOCKSCOPE_TRAINING_STEPS", "20000"))
 
 
+def training_in_processes() -> bool:
+    """Whether trainings have a process of their own: unless `BLOCKSCOPE_TRAINING_PROCESS=0`."""
+    return os.environ.get("BLOCKSCOPE_TRAINING_PROCESS", "1") != "0"
+
+
 def training_parameters() -> int:
     """Largest model that is trained: `BLOCKSCOPE_TRAINING_PARAMETERS`, 5 million by default."""
     return int(os.environ.get("BLOCKSCOPE_TRAINING_PARAMETERS", "5000000"))

@@ -25,6 +25,14 @@ def no_components() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_processes() -> Iterator[None]:
+    """Trainings in threads: each process would load torch once more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BLOCKSCOPE_TRAINING_PROCESS", "0")
+        yield
+
+
 @pytest.fixture(autouse=True)
 def whole_errors() -> Iterator[None]:
     """Errors with all details; and AppTest keeps functions of its own in the session state."""
