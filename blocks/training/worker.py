@@ -41,6 +41,7 @@ def main() -> None:
     jobs: SimpleQueue[Asked] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin, jobs), daemon=True).start()
     torch.optim.SGD([torch.zeros(1)])  # the first optimizer loads some 800 modules
+    devices.settle_process()
     print(READY, file=lines, flush=True)
     for asked in _each(jobs):
         _tell(job(asked.job, asked.leaves_off.is_set), lines)
