@@ -70,7 +70,7 @@ def test_markup_in_a_token_is_text_in_every_picture():
     at = opened(text=MARKUP, token=0)
     shown = words_in_pictures(at)
     ticks = figure(at, "head_map")["layout"]["yaxis"]["ticktext"]
-    assert ticks[:3] == ["&lt;", "script", "&gt;"]
+    assert ticks[:3] == ["&lt;₁", "script₁", "&gt;₁"]
     assert "<script" not in shown and "<b>c" not in shown
 
 
