@@ -108,9 +108,8 @@ def mend_what_is_kept() -> None:
 def how_to_begin() -> None:
     """Nothing is kept: what to do, and pairs to begin with."""
     text = _(
-        "Nothing is kept yet. Set a model in the sidebar, press “Compare” at the top "
-        "and “Keep as A”, then change something: the new setting is B. On every page "
-        "with pictures A stands beside B; the differences are listed here."
+        "Nothing is kept yet: press “Compare” and “Keep as A”, then change something; "
+        "the new setting is B."
     )
     st.info(text, icon=":material/bookmark_add:")
     st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))

@@ -111,6 +111,7 @@ def says_front(facts: FrontFacts) -> str:
 def what_one_pays(run: Run) -> None:
     """Every configuration on two axes, and the front."""
     place = explained(("pareto_front",), (pareto.pareto_front,), key="trade_off")
+    picture = st.container()
     left, right = st.columns(2)
     with left:
         axis_choice("x", _("x axis"))
@@ -122,14 +123,15 @@ def what_one_pays(run: Run) -> None:
         say(says_front, *shown, facts=front_facts)
     if front_facts(*shown).points.empty:
         return
-    show(draw_front, *shown, key="trade_off_dots", on_click=take)
-    note(
-        _(
-            "Filled: on the Pareto front, where no other is as good on both axes and better "
-            "on one. Hollow: dominated. Both axes are logarithmic. Names are shown where "
-            "there is room, under the cursor always. Click a dot to set it as B."
+    with picture:
+        show(draw_front, *shown, key="trade_off_dots", on_click=take)
+        note(
+            _(
+                "Filled: on the Pareto front, where no other is as good on both axes and better "
+                "on one. Hollow: dominated. Both axes are logarithmic. Names are shown where "
+                "there is room, under the cursor always. Click a dot to set it as B."
+            )
         )
-    )
 
 
 def axis_choice(axis: str, label: str) -> None:
