@@ -19,7 +19,7 @@ REACH = {
     "anywhere": "",
 }
 LONGEST = 1273  # bytes in a code of 117 × 117 squares: beyond, a camera at the back sees none
-SIDE = 340  # pixels: a popover fits a screen of 900
+SIDE = 380  # pixels: large enough for the back row, and a popover fits a screen of 900
 
 
 def note_panel(name: str) -> None:
