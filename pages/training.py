@@ -1,5 +1,7 @@
 """A small Transformer learns while one watches: its task, its curves, its attention."""
 
+import pages.ui.entrance  # noqa: F401
+
 from blocks.model.faults import N_
 from blocks.training.training_run import TrainingRun
 from pages.panels.training import shared

@@ -1,8 +1,10 @@
 """A class opens the link of a server that has just started: all import at once."""
 
+import ast
 import subprocess
 import sys
 
+import pytest
 from opened import PAGES, ROOT
 
 AT_ONCE = """
@@ -35,3 +37,9 @@ def test_all_pages_are_opened_at_once_on_a_cold_server():
     command = [sys.executable, "-c", AT_ONCE, *PAGES]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_imports_first_what_readers_wait_for(page: str):
+    _docstring, first, *_rest = ast.parse((ROOT / page).read_text()).body
+    assert ast.unparse(first) == "import pages.ui.entrance"
