@@ -166,6 +166,8 @@ def test_half_a_character_in_a_file_is_said_as_its_number(at: AppTest, text: str
     paste(at, text)
     assert at.error
     assert "\\ud800" in said(at)
+    paste(at, "")
+    assert_works(at)
 
 
 def test_a_window_is_said_to_change_cache_and_scores_elsewhere(at: AppTest):
