@@ -1,23 +1,19 @@
 """What a reader waits for, measured in a real browser against an empty Streamlit page."""
 
-import contextlib
 import json
 import os
 import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from tests.bench.report import report
+from tests.bench.served import server
 
 ROUNDS = 12
 SENTENCE = " ".join(f"word{i}" for i in range(64))
@@ -58,34 +54,6 @@ def measure() -> None:
     )
     for name, spent in cached.items():
         report(f"(e) CPU of a rerun, recording cached: {name}", f"{spent:.1f} ms", "≤ 15 ms")
-
-
-@contextlib.contextmanager
-def server(script: str, *arguments: str) -> Iterator[tuple[str, int]]:
-    """Serve a script on a free port; its address and process."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = [
-        "--server.port",
-        str(port),
-        "--server.headless",
-        "true",
-        "--server.address",
-        "127.0.0.1",
-    ]
-    command = [sys.executable, "-m", "streamlit", "run", script, *options, "--", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1)
-                break
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}", process.pid
-    finally:
-        process.terminate()
-        process.wait(15)
 
 
 def opened(page: Page, address: str) -> None:

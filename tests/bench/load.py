@@ -20,7 +20,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
-from tests.bench.served import Served, serve
+from tests.bench.served import Served, server
 
 WORDS = ("owl", "fox", "bear", "tree", "lamp", "bell", "boat", "cake", "night", "river", "moon")
 OF_THE_MODEL = ("d_model", "n_heads", "d_ff")
@@ -167,8 +167,8 @@ def somewhere(url: str | None) -> Iterator[Served]:
     if url:
         yield Served(f"ws://{urlsplit(url).netloc}", ())
     else:
-        with serve() as served:
-            yield served
+        with server("app.py") as (address, pid):
+            yield Served(f"ws://{urlsplit(address).netloc}", (pid,))
 
 
 def report(n: int, seen: Seen, served: Served, cpu: float, before: float) -> str:

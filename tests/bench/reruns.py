@@ -10,8 +10,8 @@ from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from tests.bench.browser import server
 from tests.bench.report import report
+from tests.bench.served import server
 
 N_TIMES, N_MOVES = 24, 6
 SENTENCE = "Once there was a little owl who lived in an old tree"

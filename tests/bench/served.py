@@ -40,19 +40,20 @@ def _of_its_own(rollup: Path) -> float:
 
 
 @contextmanager
-def serve() -> Iterator[Served]:
-    """Start the app on a free port of this machine, and stop it."""
+def server(script: str, *arguments: str) -> Iterator[tuple[str, int]]:
+    """Serve a script on a free port of this machine; its address and process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    flags = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *flags]
+    options = {"port": str(port), "headless": "true", "address": "127.0.0.1"}
+    flags = [part for name, value in options.items() for part in (f"--server.{name}", value)]
+    command = [sys.executable, "-m", "streamlit", "run", script, *flags, "--", *arguments]
     process = subprocess.Popen(
-        [*command, "--server.address", "127.0.0.1"], cwd=ROOT, stdout=subprocess.DEVNULL
+        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         _wait_until_healthy(port, process)
-        yield Served(f"ws://127.0.0.1:{port}", (process.pid,))
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait(20)
