@@ -15,10 +15,6 @@ from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.units import duration as duration
-from pages.figures.units import flops as flops
-from pages.figures.units import in_bytes as in_bytes
-from pages.figures.units import rounded as rounded
 from pages.ui import link, terms
 from pages.ui.controls import slide
 from pages.ui.language import _
