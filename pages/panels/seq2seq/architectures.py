@@ -19,6 +19,7 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from blocks.text.corruption import Example, masked_tokens, next_token, span_corruption
 from blocks.text.words import words
+from pages.figures.units import flops
 from pages.panels.seq2seq import architectures_picture
 from pages.panels.seq2seq.architectures_picture import NAMES
 from pages.ui import chips, link
@@ -32,7 +33,6 @@ from pages.ui.said import say
 from pages.ui.tokens import EMPTY
 
 MOST_WORDS = 48
-UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class About(NamedTuple):
@@ -96,20 +96,12 @@ def says_task(facts: TaskFacts) -> str:
     )
 
 
-def flops_text(count: float) -> str:
-    """FLOPs as people read them."""
-    for size, unit in UNITS:
-        if count >= size:
-            return f"{count / size:.3g} {unit}FLOP"
-    return f"{count:.0f} FLOP"
-
-
 def says_architecture(facts: ArchitectureFacts) -> str:
     """How large it is and who sees whom, in a short list."""
     return _list(
         (_("Who attends to whom"), _(ABOUT[facts.kind].reads)),
         (_("Parameters"), f"{facts.parameters:,}"),
-        (_("FLOPs per output token"), flops_text(facts.flops_per_token)),
+        (_("FLOPs per output token"), flops(facts.flops_per_token)),
     )
 
 
