@@ -8,7 +8,7 @@ or, as "the" and "to", to nothing.
 
 import hashlib
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
@@ -100,11 +100,6 @@ def _drawn(source: random.Random, *, held_out: bool) -> Tree:
         tree = grammar().draw(source)
         if is_held_out(tree.core()) == held_out:
             return tree
-
-
-def training_pairs(seed: int) -> Iterator[Pair]:
-    """Pairs to learn from, without end."""
-    return (pair(seed, index) for index in count())
 
 
 def held_out_pairs(n: int, seed: int = 0) -> tuple[Pair, ...]:

@@ -13,7 +13,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.embedding import embed_words, random_tensor
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Architecture
-from blocks.model.masks import MaskConfig, build_mask, cross_padding, everyone, padding
+from blocks.model.masks import MaskConfig, build_mask, cross_padding, everyone, padding, within
 from blocks.model.model_input import PADDING
 from blocks.model.models import Model, build
 from blocks.model.probe import Replacement
@@ -132,8 +132,23 @@ class Run:
         """Whether two texts go in."""
         return self.config.architecture is Architecture.ENCODER_DECODER
 
-    def build_mask(self) -> Any:
-        """The mask of this run, on its device: a tensor or None; of two texts three of them."""
+    def build_mask(self, layer: int | None = None) -> Any:
+        """The mask of this run, on its device: a tensor or None; of two texts three of them.
+
+        With a `layer`, what is left of it there: a local layer sees a window only.
+        """
+        window = 0 if layer is None else self.config.window_of(layer)
+        found = self._whole_mask()
+        if not self.has_target:
+            return within(found, self.input.shape[1], window, self.device)
+        n_target = self.target_or_start.shape[1]
+        return SourceTargetMask(
+            source=within(found.source, self.input.shape[1], window, self.device),
+            target=within(found.target, n_target, window, self.device),
+            cross=found.cross,
+        )
+
+    def _whole_mask(self) -> Any:
         if self.has_target:
             return self._source_target_mask()
         mask = build_mask(self.mask, self.input.is_token().to(self.device))

@@ -94,11 +94,11 @@ class _Wiring:
         """One sub-layer, its norms, and its addition to the stream."""
         placement, write, read = self.config.norm.norm_placement, f"{name}_out", x
         is_post = placement is NormPlacement.POST
-        if self.has_norm and not is_post:
+        if self.has_norm and placement in (NormPlacement.PRE, NormPlacement.SANDWICH):
             read = f"{name}_norm"
             yield Step(read, PartKind.NORM, (x,))
         yield Step(write, PartKind(name), (read,))
-        if self.has_norm and placement is NormPlacement.SANDWICH:
+        if self.has_norm and placement in (NormPlacement.SANDWICH, NormPlacement.RES_POST):
             yield Step(f"{write}_norm", PartKind.NORM, (write,))
             write = f"{write}_norm"
         if self.has_norm and is_post:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
 
 from blocks.model import devices
 from blocks.model.config import ModelConfig
@@ -22,8 +23,9 @@ from blocks.text.sampling import SamplingConfig, choose
 class NewToken:
     """A token at the moment it was made.
 
-    `logits`: (vocab_size,); `pattern`: what each head read then, (n_layers, n_heads, key), or None
-    where nobody looked; keys count from `context_start`. `cache_bytes`: measured.
+    `logits`: (vocab_size,); `pattern`: what each head read then, (n_layers, n_heads, key), 0 for
+    what a local layer cannot see, or None where nobody looked; keys count from `context_start`.
+    `cache_bytes`: measured.
     """
 
     token_id: int
@@ -104,7 +106,9 @@ class Generation:
                 return self._forward(ids)[0, -1], None
         seen = record(self._forward, ids, keep={"pattern"}, replace=self.replace)
         patterns = [seen.pattern(layer)[0, :, -1] for layer in range(self.config.n_layers)]
-        return seen.output[0, -1], torch.stack(patterns)
+        n_keys = max(pattern.shape[-1] for pattern in patterns)
+        whole = [F.pad(pattern, (n_keys - pattern.shape[-1], 0)) for pattern in patterns]
+        return seen.output[0, -1], torch.stack(whole)
 
     def _forward(self, ids: Tensor, _mask: Tensor | None = None) -> Tensor:
         if self.use_cache:

@@ -10,6 +10,7 @@ from blocks.model.shipped import shipped
 from blocks.text.bilingual import SPECIAL, SentenceTokenizer
 from blocks.text.bpe import N_BASE, BytePairTokenizer
 from blocks.text.characters import CharacterTokenizer
+from blocks.text.numbers import LARGEST_VOCABULARY, NumberTokenizer
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.vocabulary import WordTokenizer
@@ -99,10 +100,18 @@ def _published(read: Mapping[str, Any]) -> PublishedTokenizer:
     return published_tokenizer(text)
 
 
+def _numbers(read: Mapping[str, Any]) -> NumberTokenizer:
+    vocab_size = read.get("vocab_size")
+    if type(vocab_size) is not int or not 0 < vocab_size <= LARGEST_VOCABULARY:
+        raise _damaged("vocab_size")
+    return NumberTokenizer(vocab_size)
+
+
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Tokenizer]] = {
     "bpe": _byte_pairs,
     "characters": _alphabet,
     "words": _vocabulary,
     "sentences": _sentences,
     "published": _published,
+    "numbers": _numbers,
 }

@@ -29,14 +29,18 @@ class Examiner:
             for _ in range(spec.recipe.n_eval_batches)
         ]
 
-    def held_out_loss(self, model: nn.Module) -> float:
-        """Mean cross entropy over all tokens asked for, in nats, without label smoothing."""
+    def held_out_loss(self, model: nn.Module, n_batches: int | None = None) -> float:
+        """Mean cross entropy over all tokens asked for, in nats, without label smoothing.
+
+        Over the first `n_batches`, or all.
+        """
+        batches = self.batches[:n_batches]
         with torch.no_grad():
             sums = [
                 cross_entropy(model(*batch.read), batch.targets, reduction="sum")
-                for batch in self.batches
+                for batch in batches
             ]
-            asked = [(batch.targets != IGNORED).sum() for batch in self.batches]
+            asked = [(batch.targets != IGNORED).sum() for batch in batches]
         return float(torch.stack(sums).sum() / torch.stack(asked).sum())
 
     def score(self, model: nn.Module) -> float:

@@ -1,10 +1,11 @@
 """A training as a job for another process: plain data in, events out, weights as files."""
 
+import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from safetensors import torch as safetensors
 from torch import Tensor, nn
@@ -17,12 +18,11 @@ from blocks.training.loop import Training
 from blocks.training.spec import TrainingSpec
 from blocks.weights.tensors import are_finite, read_weights
 
-READY, LEAVE_OFF = "ready", "leave off"  # what is said besides jobs and events
 SHARE_OF_SAVING = 0.05
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainingJob:
     """What is trained, and the folder for its weights.
 
     Where `resumes`, it goes on with the checkpoint in the folder. A job that left off, or whose
@@ -33,15 +33,20 @@ class Job:
     folder: Path
     resumes: bool = False
 
-    def plain(self) -> dict[str, Any]:
-        """Numbers and strings only, for a line of JSON."""
-        return {"spec": self.spec.plain(), "folder": str(self.folder), "resumes": self.resumes}
+    is_timed: ClassVar[bool] = False
 
-    @classmethod
-    def from_plain(cls, values: Mapping[str, Any]) -> "Job":
-        """What `plain` has written."""
-        spec = TrainingSpec.from_plain(values["spec"])
-        return cls(spec, Path(values["folder"]), values["resumes"])
+    @property
+    def device(self) -> str:
+        """Where it trains."""
+        return self.spec.device
+
+    def events(self, leaves_off: Callable[[], bool]) -> Iterator[Event]:
+        """Train until the end, or until it is to leave off; a checkpoint then and on the way."""
+        return guarded(lambda: _events(self, leaves_off))
+
+    def abandon(self) -> None:
+        """Its files go."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def checkpoint_folder(self) -> Path:
@@ -74,12 +79,7 @@ class Job:
         return self.folder / f"{step}.safetensors"
 
 
-def job(asked: Job, leaves_off: Callable[[], bool]) -> Iterator[Event]:
-    """Train until the end, or until it is to leave off, with a checkpoint then and on the way."""
-    return guarded(lambda: _events(asked, leaves_off))
-
-
-def _events(asked: Job, leaves_off: Callable[[], bool]) -> Iterator[Event]:
+def _events(asked: TrainingJob, leaves_off: Callable[[], bool]) -> Iterator[Event]:
     start = load(asked.checkpoint_folder) if asked.resumes else None
     training = Training(asked.spec, start=start, snapshots=asked)
     saving = _Saving(asked.checkpoint_folder)

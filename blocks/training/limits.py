@@ -29,7 +29,7 @@ class Limits:
     max_seconds: float = 900.0
     max_seconds_unwatched: float = 120.0
     max_queued: int = 20
-    max_queued_per_owner: int = 2
+    max_queued_per_owner: int = 1
     max_kept: int = 20
     max_bytes: int = 1024 * MEBIBYTE
     max_snapshot_bytes: int = 32 * MEBIBYTE
@@ -59,17 +59,6 @@ def _parameter_fault(n_parameters: int, most: int) -> Fault | None:
         return None
     text = N_("{value} parameters exceed the {most} allowed here: use {choice}")
     return _fault(text, n_parameters, most, {})
-
-
-def queue_fault(n_queued: int, n_of_owner: int, limits: Limits) -> Fault | None:
-    """Why no further run may wait."""
-    if n_of_owner >= limits.max_queued_per_owner:
-        text = N_("You have {value} runs waiting, {most} are allowed: wait or stop one")
-        return _fault(text, n_of_owner, limits.max_queued_per_owner, {})
-    if n_queued >= limits.max_queued:
-        text = N_("{value} runs are waiting, {most} are allowed: try again in a few minutes")
-        return _fault(text, n_queued, limits.max_queued, {})
-    return None
 
 
 def time_fault(limits: Limits) -> Fault:

@@ -72,7 +72,7 @@ def _numbers_across(config: ModelConfig, seq_len: int) -> int:
 
 def _numbers_of_heads(config: ModelConfig, seq_len: int) -> int:
     """What one attention keeps for each token: four matrices a head, and its patterns."""
-    heads = config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    heads = config.d_qk * (4 * config.n_heads + 4 * config.n_kv_heads)
     return heads + (8 if config.dropout else 2) * config.n_heads * seq_len
 
 
@@ -83,7 +83,7 @@ def _numbers_a_token(config: ModelConfig, seq_len: int) -> int:
     the activation; with dropout the pattern and what was drawn for it; with experts the hidden
     values of each that a token passes, what they read and wrote, and the router's choices.
     """
-    hidden = 8 * config.n_active_experts * config.d_ff
+    hidden = 8 * config.n_hidden
     routed = 4 * config.n_experts + 4 * config.n_active_experts * config.d_model
     return (
         16 * config.d_model

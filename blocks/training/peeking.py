@@ -23,7 +23,7 @@ from blocks.training.events import Evaluation
 from blocks.training.loop import Training
 from blocks.training.next_token import StoryTask
 from blocks.training.pace import measured_pace
-from blocks.training.racer import Racer
+from blocks.training.racer import Race, Racer
 from blocks.training.recipe import RECIPES
 from blocks.training.recorded import Learned, Look
 from blocks.training.sample import continued
@@ -90,6 +90,18 @@ def peeking_spec(
 def learner(spec: TrainingSpec, *, budget: int | None = None) -> Racer[Look]:
     """The training of a spec, looked at where it must write."""
     return Racer(spec, look, budget=budget)
+
+
+class PeekingRace(Race):
+    """Both trainings side by side, each looked at where it must write."""
+
+    def racer(self, spec: TrainingSpec) -> Racer[Look]:
+        """One of them. Raises `ConfigError` beyond the budget."""
+        return learner(spec, budget=self.budget)
+
+    def looks(self, racer: Racer[Look], n_updates: int) -> tuple[Look, ...]:
+        """What was seen so far."""
+        return racer.looks(n_updates)
 
 
 def learned(racer: Racer[Look], n_updates: int) -> Learned:

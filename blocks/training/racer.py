@@ -1,13 +1,16 @@
 """A training that goes as far as anyone has asked, and what is seen of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from blocks.model.faults import ConfigError
 from blocks.training.events import Ended, Evaluation, Reason, Step
 from blocks.training.loop import Training
+from blocks.training.recorded import Learned
+from blocks.training.recorded import Look as Seen
 from blocks.training.spec import TrainingSpec
 
 T = TypeVar("T")
@@ -62,3 +65,60 @@ class Racer(Generic[T]):
                 self.is_over = True
                 if fault is not None and reason is not Reason.DIVERGED:
                     raise ConfigError([fault])
+
+
+@dataclass(frozen=True)
+class Race:
+    """Trainings side by side, each a few updates at a time, so that they grow together.
+
+    Its values are pieces of `Learned`: what a few updates of one training showed. Where some are
+    known, they are made again on the way to the others.
+    """
+
+    specs: tuple[TrainingSpec, ...]
+    n_updates: int
+    at_once: int
+    budget: int | None = None
+    is_timed: ClassVar[bool] = False
+
+    @property
+    def device(self) -> str:
+        """Where they are trained."""
+        return self.specs[0].device
+
+    @property
+    def n_steps(self) -> int:
+        """As many pieces as all have together."""
+        return len(self.specs) * (self.n_updates // self.at_once)
+
+    def results(self, done: Sequence[Learned]) -> Iterator[Learned]:
+        """In turn; all are built first, so that what does not fit is refused at once."""
+        racers = [self.racer(spec) for spec in self.specs]
+        looks = [0] * len(racers)
+        for i in range(self.n_steps):
+            each, end = i % len(racers), (i // len(racers) + 1) * self.at_once
+            losses, seen = racers[each].losses(end), self.looks(racers[each], end)
+            piece = Learned(losses[end - self.at_once :], seen[looks[each] :])
+            looks[each] = len(seen)
+            if i >= len(done):
+                yield piece
+
+    def racer(self, spec: TrainingSpec) -> Racer[Any]:
+        """One of them, as it goes."""
+        return Racer(spec, evaluation, budget=self.budget)
+
+    def looks(self, _racer: Racer[Any], _n_updates: int) -> tuple[Seen, ...]:
+        """What is wanted of it besides its losses: nothing."""
+        return ()
+
+    def learned(self, found: Sequence[Learned]) -> tuple[Learned, ...]:
+        """Each training as far as all have come."""
+        n = len(found) // len(self.specs) * len(self.specs)
+        of_each = (found[i : n : len(self.specs)] for i in range(len(self.specs)))
+        return tuple(
+            Learned(
+                tuple(loss for piece in pieces for loss in piece.losses),
+                tuple(look for piece in pieces for look in piece.looks),
+            )
+            for pieces in of_each
+        )

@@ -1,31 +1,39 @@
-"""Many trainings on few devices: first come, first served, one at a time on each."""
+"""Many trainings on few devices: first come, first served, one at a time on each.
+
+The queue is that of the machine, so trainings of other processes come first where they were first.
+"""
 
 import logging
 import threading
 import time
 from collections import defaultdict, deque
 from contextlib import suppress
+from pathlib import Path
 
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.events import Ended
 from blocks.training.failures import ended_by
-from blocks.training.limits import Limits, limit_faults, queue_fault
+from blocks.training.limits import Limits, limit_faults
 from blocks.training.loop import Training
+from blocks.training.remote import RemoteTraining
 from blocks.training.snapshots import Snapshots
 from blocks.training.spec import TrainingSpec
 from blocks.training.training_run import Clock, RunState, Status, Trainer, TrainingRun, Wish
-from blocks.training.worker_process import RemoteTraining, WorkerProcess
+from blocks.work.queue import Lane, Place, Queue, Room, Ticket
+from blocks.work.worker_process import Processes
 
+SECONDS_BETWEEN_LOOKS = 0.25
 logger = logging.getLogger(__name__)
 
 
 class Runs:
     """The registry of all runs; whoever serves readers holds one.
 
-    Each device has a worker thread while there is something to do; with `in_processes` the thread
-    listens to a process that trains, and takes no time of other threads. Changes go through one
-    lock; looking at a run needs none. Who does not look any more gives way to who waits.
+    Each device has a worker thread while there is something to do; with a `folder` (of its turns)
+    the thread listens to a process that trains, and takes no time of other threads. Changes go
+    through one lock; looking at a run needs none. Who does not look any more gives way to who
+    waits.
     """
 
     def __init__(
@@ -33,14 +41,16 @@ class Runs:
         limits: Limits | None = None,
         *,
         clock: Clock = time.monotonic,
-        in_processes: bool = False,
+        folder: Path | None = None,
+        queue: Queue | None = None,
     ):
         self.limits, self._clock = limits or Limits(), clock
-        self._in_processes = in_processes
-        self._processes: dict[str, WorkerProcess] = {}
+        self._queue, self._owns_queue = queue or Queue(), queue is None
+        self._processes = None if folder is None else Processes(folder)
         self._lock = threading.Lock()
         self._runs: dict[str, TrainingRun] = {}
         self._queues: defaultdict[str, deque[TrainingRun]] = defaultdict(deque)
+        self._tickets: dict[str, Ticket] = {}
         self._running: dict[str, TrainingRun] = {}
         self._workers: dict[str, threading.Thread] = {}
         self._seconds_per_work: dict[str, float] = {}
@@ -54,9 +64,8 @@ class Runs:
             raise ConfigError(faults)
         run = TrainingRun(spec, self.limits, owner=owner, clock=self._clock)
         with self._lock:
-            self._check_queue(run)
-            self._runs[run.id] = run
             self._enqueue(run)
+            self._runs[run.id] = run
         return run
 
     def get(self, run_id: str) -> TrainingRun:
@@ -89,7 +98,6 @@ class Runs:
             if run.is_pausing:
                 run.ask(Wish.REQUEUE)
             elif run.state is RunState.PAUSED:
-                self._check_queue(run)
                 self._enqueue(run)
 
     def stop(self, run_id: str) -> None:
@@ -101,39 +109,20 @@ class Runs:
             elif not run.state.has_ended:
                 self._leave_queue(run, RunState.STOPPED)
 
-    def position(self, run_id: str) -> int | None:
-        """0 where it runs, 1 where it is next, …; None where it neither runs nor waits."""
-        run = self.get(run_id)
-        with self._lock:
-            if run.state is RunState.RUNNING:
-                return 0
-            queue = self._queues[run.spec.device]
-            return queue.index(run) + 1 if run in queue else None
+    def place(self, run_id: str) -> Place | None:
+        """Its place in the queue, and the seconds until its turn by the pace measured so far.
 
-    def expected_wait(self, run_id: str) -> float | None:
-        """Seconds until its turn, by the pace measured on the device; None where unknown.
-
-        A step takes time in proportion to parameters · tokens (Kaplan et al. 2020, section 2.1).
+        None where it neither runs nor waits. A step takes time in proportion to parameters ·
+        tokens (Kaplan et al. 2020, section 2.1).
         """
-        run = self.get(run_id)
-        with self._lock:
-            queue = self._queues[run.spec.device]
-            before = [*queue][: queue.index(run)] if run in queue else []
-            running = self._running.get(run.spec.device)
-            if running is not None and running is not run:
-                before.append(running)
-            times = [self._expected_seconds(each) for each in before]
-        known = [seconds for seconds in times if seconds is not None]
-        return sum(known) if len(known) == len(times) else None
+        ticket = self._tickets.get(self.get(run_id).id)
+        return None if ticket is None else self._queue.place(ticket)
 
     def warm(self, device: str) -> None:
         """Have a process ready on the device before a run asks for it."""
-        if not self._in_processes:
-            return
-        with self._lock:
-            if device not in self._running:
-                with suppress(OSError):  # the run will say so
-                    self._process(device)
+        if self._processes is not None:
+            with suppress(OSError):  # the run will say so
+                self._processes.of(device)
 
     def close(self) -> None:
         """Stop everything and wait for the workers."""
@@ -143,10 +132,10 @@ class Runs:
             self.stop(run_id)
         for worker in workers:
             worker.join()
-        with self._lock:
-            for process in self._processes.values():
-                process.close()
-            self._processes.clear()
+        if self._processes is not None:
+            self._processes.close()
+        if self._owns_queue:
+            self._queue.close()
 
     def _expected_seconds(self, run: TrainingRun) -> float | None:
         if run.seconds_left is not None:
@@ -158,21 +147,22 @@ class Runs:
             return None
         return min(pace * run.work_per_step * run.spec.recipe.n_steps, self.limits.max_seconds)
 
-    def _check_queue(self, run: TrainingRun) -> None:
-        queued = [each for queue in self._queues.values() for each in queue]
-        n_of_owner = 0 if run.owner is None else sum(each.owner == run.owner for each in queued)
-        if fault := queue_fault(len(queued), n_of_owner, self.limits):
-            raise ConfigError([fault])
-
     def _leave_queue(self, run: TrainingRun, state: RunState) -> None:
         queue = self._queues[run.spec.device]
         if run in queue:
             queue.remove(run)
+        self._give_up_place(run)
         run.status = Status(state)
         self._forget_oldest()
 
     def _enqueue(self, run: TrainingRun) -> None:
         device = run.spec.device
+        self._tickets[run.id] = self._queue.enter(
+            Lane("training", device),
+            owner=run.owner or "",
+            room=Room(self.limits.max_queued, self.limits.max_queued_per_owner),
+            seconds_left=lambda: self._expected_seconds(run),
+        )
         run.status = Status(RunState.QUEUED)
         self._queues[device].append(run)
         if device not in self._workers:
@@ -180,10 +170,16 @@ class Runs:
             self._workers[device] = worker
             worker.start()
 
+    def _give_up_place(self, run: TrainingRun) -> None:
+        ticket = self._tickets.pop(run.id, None)
+        if ticket is not None:
+            self._queue.leave(ticket)
+
     def _work(self, device: str) -> None:
         """Run what waits for the device, one after the other, until nothing waits."""
+        lane = Lane("training", device)
         while (run := self._next(device)) is not None:
-            ended = run.train(self._begin, lambda: bool(self._queues[device]))
+            ended = run.train(self._begin, lambda: self._queue.waiting(lane) > 0)
             with self._lock:
                 self._put_back(run, _settled(run, ended))
 
@@ -191,41 +187,40 @@ class Runs:
         self, spec: TrainingSpec, *, start: Checkpoint | None, snapshots: Snapshots
     ) -> Trainer:
         """In the device's process; in this one where that is not wanted or cannot be."""
-        if self._in_processes:
+        if self._processes is not None:
             try:
-                with self._lock:
-                    process = self._process(spec.device)
+                process = self._processes.of(spec.device)
                 return RemoteTraining(process, spec, start=start, snapshots=snapshots)
             except OSError as error:
                 logger.warning("training in this process: %s", error)
         return Training(spec, start=start, snapshots=snapshots)
 
-    def _process(self, device: str) -> WorkerProcess:
-        process = self._processes.get(device)
-        if process is None or not process.is_alive:
-            if process is not None:
-                process.close()
-            process = self._processes[device] = WorkerProcess()
-        return process
-
     def _next(self, device: str) -> TrainingRun | None:
-        with self._lock:
-            if not self._queues[device]:
-                del self._workers[device]
-                return None
-            run = self._running[device] = self._queues[device].popleft()
-            run.status = Status(RunState.RUNNING)
-            return run
+        """The run whose turn it is; None where none of ours waits."""
+        while True:
+            with self._lock:
+                if not self._queues[device]:
+                    del self._workers[device]
+                    return None
+                ticket = self._tickets[self._queues[device][0].id]
+                if self._queue.place(ticket).position == 0:
+                    run = self._running[device] = self._queues[device].popleft()
+                    run.status = Status(RunState.RUNNING)
+                    return run
+            time.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _put_back(self, run: TrainingRun, status: Status) -> None:
         device = run.spec.device
         del self._running[device]
+        self._give_up_place(run)
         if pace := run.seconds_per_work:
             self._seconds_per_work[device] = pace
+        run.status = status
         if status.state is RunState.QUEUED:
-            self._enqueue(run)
-        else:
-            run.status = status
+            try:
+                self._enqueue(run)
+            except ConfigError as error:
+                run.status = Status(RunState.PAUSED, error.faults[0])
         self._forget_oldest()
 
     def _forget_oldest(self) -> None:

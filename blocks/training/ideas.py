@@ -1,0 +1,125 @@
+"""From GPT-2 to a model of today, one idea at a time, each step trained small from seeds."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from blocks.corpora.stories import Language
+from blocks.model.config import ModelConfig
+from blocks.model.kinds import Activation, Initialization, NormKind, PositionKind, RouterKind
+from blocks.model.presets import PRESETS
+from blocks.model.shipped import shipped
+from blocks.training.events import Ended, Evaluation
+from blocks.training.loop import Training
+from blocks.training.recipe import Recipe
+from blocks.training.spec import TrainingSpec
+from blocks.training.tasks import TaskConfig, TaskKind, build_task
+
+FILE = shipped("runs", "ideas.json")
+DIGITS = 4
+SEEDS = (0, 1, 2)
+SEQ_LEN, N_UPDATES = 64, 150
+START = "gpt2-small"
+SMALL = {"n_layers": 2, "d_model": 72, "n_heads": 6, "max_seq_len": SEQ_LEN, "dropout": 0.0}
+RECIPE = Recipe(
+    n_steps=N_UPDATES,
+    batch_size=16,
+    learning_rate=3e-3,
+    warmup_steps=15,
+    n_eval_batches=8,
+    eval_every=N_UPDATES,
+)
+
+
+def ideas(base: ModelConfig) -> dict[str, ModelConfig]:
+    """The model after each idea, the base first: every step keeps what came before.
+
+    Sizes follow those of the base: two thirds of d_ff for the gate (Shazeer 2020); a third of the
+    heads with keys of their own; experts a quarter as wide, of which a token passes four, one of
+    them shared, so that it meets as many units as in the dense layer; latents of 4 · d_head
+    (DeepSeek-V2).
+    """
+    gated = 2 * base.d_ff // 3
+    steps: dict[str, dict[str, Any]] = {
+        "gpt2": {},
+        "rope": {"position_kind": PositionKind.ROPE},
+        "rmsnorm": {"norm_kind": NormKind.RMS_NORM},
+        "no_bias": {"attention_bias": False, "feed_forward_bias": False},
+        "swiglu": {"activation": Activation.SWIGLU, "d_ff": gated},
+        "gqa": {"n_kv_heads": base.n_heads // 3},
+        "qk_norm": {"qk_norm": True, "qk_norm_scale": True},
+        "experts": {
+            "n_experts": 16,
+            "n_active_experts": 3,
+            "n_shared_experts": 1,
+            "d_expert": gated // 4,
+            "n_dense_layers": 1,
+            "router_kind": RouterKind.SIGMOID,
+        },
+        "mla": {"d_kv_latent": 4 * base.d_head},
+    }
+    found, config = {}, base
+    for name, changes in steps.items():
+        found[name] = config = config.replace(**changes)
+    return found
+
+
+def published_ideas() -> dict[str, ModelConfig]:
+    """The steps at the size of GPT-2 small."""
+    return ideas(PRESETS[START])
+
+
+def small_ideas() -> dict[str, ModelConfig]:
+    """The steps at the size that is trained."""
+    task = build_task(_task())
+    base = PRESETS[START].replace(
+        **SMALL, vocab_size=task.vocab_size, initialization=Initialization.NORMAL
+    )
+    return ideas(base)
+
+
+def _task() -> TaskConfig:
+    return TaskConfig(kind=TaskKind.STORIES, seq_len=SEQ_LEN, language=Language.ENGLISH)
+
+
+def spec_of(config: ModelConfig, seed: int) -> TrainingSpec:
+    """One training of one step."""
+    return TrainingSpec(config=config, task=_task(), recipe=RECIPE, seed=seed)
+
+
+def held_out_loss(spec: TrainingSpec) -> float:
+    """Train, and measure on what was never seen, in nats a token; NaN where it diverged."""
+    loss = float("nan")
+    for event in Training(spec).events():
+        if isinstance(event, Evaluation) and event.step == spec.recipe.n_steps:
+            loss = event.held_out_loss
+        if isinstance(event, Ended):
+            break
+    return loss
+
+
+def trained() -> Iterator[dict[str, Any]]:
+    """Train every step from every seed: rows of the file."""
+    for name, config in small_ideas().items():
+        for seed in SEEDS:
+            spec = spec_of(config, seed)
+            loss = round(held_out_loss(spec), DIGITS)
+            yield {"idea": name, "spec": spec.plain(), "held_out_loss": loss}
+
+
+@lru_cache(maxsize=1)
+def learned_losses() -> Mapping[str, tuple[float, ...]]:
+    """The held-out loss of each step from each seed, as it ships; read once.
+
+    Runs whose configuration or recipe is no longer that of the step are left out.
+    """
+    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else []
+    known = {TrainingSpec.from_plain(row["spec"]): row["held_out_loss"] for row in rows}
+    wanted = {
+        name: [spec_of(config, seed) for seed in SEEDS] for name, config in small_ideas().items()
+    }
+    return {
+        name: tuple(known[spec] for spec in specs if spec in known)
+        for name, specs in wanted.items()
+    }
