@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple
 
-from blocks.cost.parameters import Part, Product, config_sizes
+from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
 
@@ -88,26 +88,26 @@ def training_activations(
     """Of one step on `batch` texts of n tokens (an encoder–decoder reads two of them).
 
     Without `fused`, and with what no fused kernel takes (learned biases of distances),
-    each layer keeps its patterns. With `checkpointing` each layer keeps its input alone, and one
-    at a time is computed again.
+    each layer keeps its patterns. Where some layers see a window, all are counted with a mask. With
+    `checkpointing` each layer keeps its input alone, and one at a time is computed again.
     """
     sizes = _sizes(config, batch, n, itemsize)
     is_narrow = itemsize < FLOAT32_BYTES
     stacks = {
-        count: [*_layer(config, fused=fused, is_narrow=is_narrow, is_decoder=is_decoder)]
-        for count, is_decoder in _stacks(config)
+        count: (kind, [*_layer(kind, fused=fused, is_narrow=is_narrow, is_decoder=is_decoder)])
+        for count, kind, is_decoder in _stacks(config)
     }
     ends = [*_ends(config, is_narrow=is_narrow)]
     moments = [_peak_at_loss(config, sizes)]
     if checkpointing:
         kept = [_input(count) for count in stacks]
         moments += [
-            (*_terms(layer), *_negated(_product_terms(ROW)), *_peak_in_layer(config, layer, sizes))
-            for layer in stacks.values()  # its input is kept already
+            (*_terms(layer), *_negated(_product_terms(ROW)), *_peak_in_layer(kind, layer, sizes))
+            for kind, layer in stacks.values()  # its input is kept already
         ]
     else:
-        kept = [part for count, layer in stacks.items() for part in _repeated(count, layer)]
-        moments.append(_peak_in_layer(config, [*stacks.values()][-1], sizes))
+        kept = [part for count, (_, layer) in stacks.items() for part in _repeated(count, layer)]
+        moments.append(_peak_in_layer(*[*stacks.values()][-1], sizes))
     parts = (*kept, *ends)
     moments.append((*_peak_at_embedding(config), *_negated(_terms(parts))))
     worst = max(moments, key=lambda moment: _total_bytes(moment, sizes))
@@ -128,15 +128,19 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
     }
 
 
-def _stacks(config: ModelConfig) -> Iterator[tuple[str, bool]]:
-    """What counts the layers of each stack, and whether they read a second text."""
-    yield "n_layers", False
+def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
+    """What counts the layers of each kind, such a layer, and whether it reads a second text."""
+    if config.n_dense_layers:
+        yield "n_dense_layers", config.replace(n_experts=1), False
+        yield "n_expert_layers", config, False
+    else:
+        yield "n_layers", config, False
     if config.architecture is Architecture.ENCODER_DECODER:
-        yield "n_decoder_layers", True
+        yield "n_decoder_layers", config, True
 
 
 def _stack(count: str) -> str:
-    return "decoder." if count == "n_decoder_layers" else ""
+    return {"n_decoder_layers": "decoder.", "n_dense_layers": "dense."}.get(count, "")
 
 
 def _repeated(count: str, parts: list[Part]) -> Iterator[Part]:
@@ -157,7 +161,8 @@ def _layer(
     if norms := _norms(config, n_sublayers, is_narrow=is_narrow):
         yield Part("norms", "norm", norms)
     is_causal = is_decoder or config.architecture is Architecture.GPT
-    yield from _attention(config, fused=fused, is_causal=is_causal, is_narrow=is_narrow)
+    is_masked = is_causal or config.attention.local_window > 0
+    yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
     if is_decoder:
         for part in _attention(config, fused=fused, is_cross=True, is_narrow=is_narrow):
             yield replace(part, name=f"cross_{part.name}", group="cross_attention")
@@ -202,15 +207,18 @@ def _attention(
     *,
     fused: bool,
     is_narrow: bool,
-    is_causal: bool = False,
+    is_masked: bool = False,
     is_cross: bool = False,
 ) -> Iterator[Part]:
     """Input, queries, keys and values as they meet, pattern, and what the heads read."""
-    is_fused = fused and (is_cross or can_be_fused(config))
+    is_fused = fused and can_be_fused(config.replace(relative_bias=False) if is_cross else config)
     yield Part("attention_in", "attention", (ROW,))
     keys = KEYS if is_fused else QUERIES  # in steps, each query head has a copy of its own
-    yield Part("q_k_v", "attention", (QUERIES, (2, *keys)))
-    if config.attention.qk_norm:
+    if config.is_latent:
+        yield from _latents(config)
+    else:
+        yield Part("q_k_v", "attention", (QUERIES, (2, *keys)))
+    if config.attention.qk_norm and not config.is_latent:
         yield _qk_norm(config, is_narrow=is_narrow)
     if config.position.position_kind is PositionKind.ROPE and not is_cross:
         yield Part("rotation", "attention", ((2, "n", "rotary_width", "bytes"),))
@@ -219,15 +227,35 @@ def _attention(
         yield Part("pattern", "attention", (kept,))
     elif _has_alibi(config) and not is_cross:  # what is added to the scores, and the mask in it
         yield Part("mask", "attention", (("n_heads", "n", "n", "bytes"),))
-    elif is_causal:
+    elif is_masked:
         yield Part("mask", "attention", (("n", "n", "bytes"),))
-    is_cleared = is_fused and is_causal  # rows without a key, in a copy
-    yield Part("head_out", "attention", ((2, *QUERIES) if is_cleared else QUERIES,))
+    if config.attention.score_softcap:
+        yield Part("soft_cap", "attention", (PAIRS,))
+    is_cleared = is_fused and is_masked  # rows without a key, in a copy
+    heads: Product = (*TOKENS, "n_heads", "d_value", "bytes")
+    yield Part("head_out", "attention", ((2, *heads) if is_cleared else heads,))
+    if gate := GATE_WIDTHS.get(config.attention.attention_gate):
+        yield Part("out_gate", "attention", (QUERIES, (*TOKENS, *gate, "bytes")))
+
+
+def _latents(config: ModelConfig) -> Iterator[Part]:
+    """Latents before their norms, normed and scaled; queries, keys, and what values are part of."""
+    widths: tuple[Product, ...] = ((2, "d_kv_latent"), ("d_cached",))
+    if config.d_q_latent:
+        widths = ((3, "d_q_latent"), *widths)
+    yield Part("latents", "attention", tuple((*TOKENS, *each, "bytes") for each in widths))
+    heads: tuple[Product, ...] = ((2, "d_qk"), ("d_kv",))
+    products = tuple((*TOKENS, "n_heads", *each, "bytes") for each in heads)
+    yield Part("q_k_v", "attention", products)
 
 
 def can_be_fused(config: ModelConfig) -> bool:
-    """Whether fused kernels take its self-attention: not what it learns to add to scores."""
-    return not _has_relative_bias(config)
+    """Whether fused kernels take its self-attention.
+
+    Not what bends scores or learns to add any, nor values of another width than keys.
+    """
+    is_bent = config.attention.score_softcap > 0 or config.attention.attention_sink
+    return not _has_relative_bias(config) and not is_bent and config.d_value == config.d_qk
 
 
 def _has_alibi(config: ModelConfig) -> bool:
@@ -253,18 +281,19 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     if not is_shared or config.norm.parallel_norms > 1:
         yield Part("feed_forward_in", "feed_forward", (ROW,))
     activation = config.feed_forward.activation
-    experts: Product = ()
+    widths: tuple[Product, ...] = (("d_ff",),)
     if config.n_experts > 1:
-        experts = ("n_active_experts",)
-        moved = (3, *experts, *ROW)  # what goes to the experts, comes back, and is weighted
+        moved = (3, "n_active_experts", *ROW)  # to the experts, back from them, and weighted
         probs = (*TOKENS, "n_experts", "exact_bytes")
         yield Part("routed", "feed_forward", (moved, probs))
+        experts = ("n_active_experts", "n_shared_experts")[: 1 + bool(config.n_shared_experts)]
+        widths = tuple((name, expert_width(config)) for name in experts)
     n_hidden = KEPT_HIDDEN.get(activation, 4 if activation.is_gated else 2)
     if config.dropout:
         n_hidden += 2 if activation is Activation.RELU else 1
     times: Product = (n_hidden,) if n_hidden > 1 else ()
-    hidden = (*times, *experts, *TOKENS, "d_ff", "bytes")
-    yield Part("hidden", "feed_forward", (hidden,))
+    hidden = tuple((*times, *TOKENS, *width, "bytes") for width in widths)
+    yield Part("hidden", "feed_forward", hidden)
 
 
 def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
@@ -285,6 +314,8 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
         if norms:
             yield Part("prediction_norm", "norm", norms)
     yield Part("unembed_in", "embedding", (ROW,) * n_texts)
+    if config.vocabulary.logit_softcap:
+        yield Part("logit_soft_cap", "embedding", (LOGITS,))
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
 
 
@@ -370,5 +401,6 @@ def _peak_in_feed_forward(config: ModelConfig) -> Moment:
     activation = config.feed_forward.activation
     n_hidden = WORKING_HIDDEN.get(activation, 2 if activation.is_gated else 1)
     tokens: Product = ("tokens_of_an_expert",) if config.n_experts > 1 else TOKENS
-    hidden = (n_hidden, *tokens, "d_ff", "bytes")
-    return _product_terms(hidden, ("d_model", "d_ff", "bytes"))
+    width = expert_width(config) if config.n_experts > 1 else "d_ff"
+    hidden = (n_hidden, *tokens, width, "bytes")
+    return _product_terms(hidden, ("d_model", width, "bytes"))

@@ -2,7 +2,9 @@
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pandas as pd
 import torch
@@ -124,3 +126,28 @@ class GrowthFacts:
         """The least and the most bytes of a kind at the longest text."""
         found = [each.peak_bytes for each in self.longest]
         return min(found), max(found)
+
+
+@dataclass(frozen=True)
+class GrowthSeries:
+    """Ways to attend, each at some lengths: what `measure_attention` finds of each."""
+
+    cases: tuple[tuple[AttentionKind, int], ...]
+    n_heads: int
+    d_head: int
+    device: str
+    dtype: str
+    seed: int
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def n_steps(self) -> int:
+        """How many measurements there are."""
+        return len(self.cases)
+
+    def results(self, done: Sequence[Measured]) -> Iterator[Measured]:
+        """One after the other."""
+        sizes = {"n_heads": self.n_heads, "d_head": self.d_head, "seed": self.seed}
+        dtype = devices.DTYPES[self.dtype]
+        for kind, n in self.cases[len(done) :]:
+            yield measure_attention(kind, n, **sizes, device=self.device, dtype=dtype)

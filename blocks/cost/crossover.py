@@ -69,10 +69,14 @@ def _per_token(formula: str) -> str:
 
 
 def layer_parts(config: ModelConfig) -> tuple[list[Part], list[Part]]:
-    """Products of one layer with its weights, and those of all pairs of tokens."""
+    """Products of one layer with its weights, and those of all pairs of tokens.
+
+    Of a mixture it is a layer with experts.
+    """
     layer = [
         Part(part.name, part.group, tuple(each[1:] for each in part.products))  # without n_layers
         for part in products(config, Pass(0, 0))
+        if part.layers != "n_dense_layers"
     ]
     is_pair = [part.name in PAIRS for part in layer]
     weights = [part for part, pair in zip(layer, is_pair, strict=True) if not pair]

@@ -1,7 +1,8 @@
 """All that was measured of a device, and the roof that it makes once it is complete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from blocks.cost.device_peak import (
     Bandwidth,
@@ -10,8 +11,14 @@ from blocks.cost.device_peak import (
     device_peak,
     load,
     matrix_sizes,
+    measure_bandwidth,
+    measure_matmul,
+    measure_start,
+    traffics,
 )
 from blocks.cost.timing import Place, Times
+
+Speed = MatmulRate | Bandwidth | Times | None
 
 
 @dataclass(frozen=True)
@@ -63,3 +70,45 @@ def device_speed(place: Place, found: Iterable[object]) -> DeviceSpeed:
         start=next((each for each in known if isinstance(each, Times)), None),
         load=load(),
     )
+
+
+@dataclass(frozen=True)
+class SpeedSeries:
+    """Products of growing squares, arrays of growing size, and the start of an operation.
+
+    A product is None where a smaller one says that it would take too long.
+    """
+
+    place: Place
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def device(self) -> str:
+        """Which is measured."""
+        return self.place.device
+
+    @property
+    def n_steps(self) -> int:
+        """How many measurements there are."""
+        return len(matrix_sizes(self.device)) + len(traffics()) + 1
+
+    def results(self, done: Sequence[Speed]) -> Iterator[Speed]:
+        """One after the other."""
+        sizes, ways = matrix_sizes(self.device), traffics()
+        n_moved = max(0, len(done) - len(sizes))
+        products = [*done[: len(sizes)]]
+        for size in sizes[len(products) :]:
+            products.append(self._product(size, products))
+            yield products[-1]
+        for way, array_bytes in ways[n_moved:]:
+            yield measure_bandwidth(way, array_bytes, device=self.device)
+        if n_moved <= len(ways):
+            yield measure_start(device=self.device, dtype=self.place.torch_dtype)
+
+    def _product(self, size: int, before: Sequence[Speed]) -> MatmulRate | None:
+        smaller = before[-1] if before else None
+        if before and smaller is None:
+            return None
+        assert smaller is None or isinstance(smaller, MatmulRate)
+        dtype = self.place.torch_dtype
+        return measure_matmul(size, device=self.device, dtype=dtype, smaller=smaller)

@@ -1,6 +1,6 @@
 """How much memory training or use of a model needs, and what fits into how much."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -9,7 +9,7 @@ from blocks.cost.activations import FLOAT32_BYTES, training_activations
 from blocks.cost.parameters import count_parameters, total_parameters
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
-from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token
 
 HALF_BYTES = 2
 MATRICES = ("_proj", "router")
@@ -23,6 +23,10 @@ class WeightFormat(StrEnum):
     FLOAT16 = "float16"
     INT8 = "int8"
     INT4 = "int4"
+
+    def bytes_of(self, n_weights: int) -> int:
+        """Bytes of so many weights, without the scales that groups of int8 and int4 need."""
+        return n_weights * BITS[self] // 8
 
 
 BITS = {
@@ -162,7 +166,7 @@ def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> 
     of quantised weights are left out.
     """
     return Need(
-        weights=setup.share(n_parameters(config) * BITS[setup.weight_format] // 8),
+        weights=setup.share(setup.weight_format.bytes_of(n_parameters(config))),
         activations=_passing(config, setup, batch, n),
         cache=cache_bytes(config, setup.itemsize, batch=batch, n=n),
     )
@@ -172,22 +176,35 @@ def cache_bytes(config: ModelConfig, itemsize: int, *, batch: int, n: int) -> in
     """Bytes of the KV cache of `batch` texts of n tokens; 0 for an encoder."""
     if config.architecture not in (Architecture.GPT, Architecture.ENCODER_DECODER):
         return 0
-    times = 2 if config.architecture is Architecture.ENCODER_DECODER else 1  # source and target
-    return times * batch * n * kv_cache_bytes_per_token(config, itemsize)
+    is_of_two = config.architecture is Architecture.ENCODER_DECODER
+    source = n * kv_cache_bytes_per_token(config, itemsize) if is_of_two else 0
+    return batch * (source + kv_cache_bytes(config, itemsize, n))
 
 
 def _passing(config: ModelConfig, setup: Setup, batch: int, n: int) -> int:
     """Peak activations of a forward pass: those of one layer, and the last logits."""
     rows = batch * n
-    heads = config.d_head * (2 * config.n_heads + 2 * config.n_kv_heads)
+    heads = config.d_qk * (2 * config.n_heads + 2 * config.n_kv_heads)
     patterns = 0 if setup.fused else 2 * batch * config.n_heads * n * n
     hidden = 0
     if not config.attention_only:
         n_hidden = 3 if config.feed_forward.activation.is_gated else 2
-        hidden = n_hidden * rows * config.d_ff * config.n_active_experts // config.n_experts
+        hidden = n_hidden * max(_hidden_at_once(config, rows))
     widest = max(rows * heads + patterns, hidden)
     logits = batch * config.vocab_size * config.architecture.reads_tokens
     return (3 * rows * config.d_model + widest) * setup.itemsize + logits * FLOAT32_BYTES
+
+
+def _hidden_at_once(config: ModelConfig, rows: int) -> Iterator[int]:
+    """Values of the hidden width that are alive together, in each kind of layer or expert.
+
+    An expert has its even share of the rows.
+    """
+    if config.n_experts == 1 or config.n_dense_layers:
+        yield rows * config.d_ff
+    if config.n_experts > 1:
+        yield rows * config.d_expert * config.n_active_experts // config.n_experts
+        yield rows * config.d_expert * config.n_shared_experts
 
 
 def largest(needs: Callable[[int], int], budget: int, most: int) -> int:

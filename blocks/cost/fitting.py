@@ -13,6 +13,7 @@ SMALLEST_SIZES = {
     "batch_size": 1,
     "seq_len": 8,
     "d_ff": 64,
+    "d_expert": 64,
     "d_model": 8,
     "n_layers": 1,
     "n_decoder_layers": 1,
@@ -28,6 +29,7 @@ def sizes_of(config: ModelConfig) -> Sizes:
     is_learned = config.position.position_kind is PositionKind.LEARNED
     return {
         **({} if own_d_ff is None else {"d_ff": own_d_ff}),
+        **({"d_expert": d_expert} if (d_expert := config.experts.d_expert) else {}),
         "d_model": config.d_model,
         "n_layers": config.n_layers,
         **({"n_decoder_layers": own_depth} if config.n_decoder_layers and own_depth else {}),
@@ -91,4 +93,5 @@ def depth_fault(config: ModelConfig) -> Fault | None:
 
 def _n_built(config: ModelConfig) -> int:
     """Layers, each expert counted."""
-    return (config.n_layers + config.n_decoder_layers) * config.n_experts
+    n_dense = config.n_layers + config.n_decoder_layers - config.n_expert_layers
+    return n_dense + config.n_expert_layers * config.n_experts

@@ -2,15 +2,16 @@
 
 A product of (m, k) and (k, n) counts 2·m·n·k: a multiplication and an addition for each number.
 Norms, activations, softmax and additions are left out, as is usual (Kaplan et al. 2020,
-section 2.1); a mask saves nothing, since masked scores are computed and thrown away.
+section 2.1); a mask saves nothing, since masked scores are computed and thrown away: a local layer
+saves what its cache has let go of.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from blocks.cost.parameters import Part, Product, config_sizes
+from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
 
@@ -52,14 +53,15 @@ def count_decoder_flops(config: ModelConfig, tokens: Pass, n_source: int) -> pd.
 
 def products(config: ModelConfig, tokens: Pass) -> list[Part]:
     """Matrix products of a model of one text, by formula; its sizes are `pass_sizes`."""
-    return [*_repeated(_layer(config), ("n_layers",)), *_unembed(config, tokens)]
+    is_continued = tokens.n_keys > tokens.n_new
+    return [*_stack(config, "n_layers", is_continued=is_continued), *_unembed(config, tokens)]
 
 
 def encoder_products(config: ModelConfig) -> list[Part]:
     """Matrix products of the encoder, and of cross-attention's keys and values."""
     memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
     return [
-        *_repeated(_layer(config), ("n_layers",)),
+        *_stack(config, "n_layers"),
         *_repeated(memory, ("n_decoder_layers",)),
     ]
 
@@ -70,16 +72,19 @@ def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
         _product("cross_q_proj", "n_new", "d_model", *QUERIES),
         _product("cross_scores", "n_new", "n_source", *QUERIES),
         _product("cross_values", "n_new", "n_source", *QUERIES),
+        *_gate(config, "cross_out_gate_proj"),
         _product("cross_out_proj", "n_new", *QUERIES, "d_model"),
     ]
-    layer = [*_layer(config), *cross]
-    return [*_repeated(layer, ("n_decoder_layers",)), *_unembed(config, tokens)]
+    layers = "n_decoder_layers"
+    return [*_stack(config, layers), *_repeated(cross, (layers,)), *_unembed(config, tokens)]
 
 
 def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int = 0) -> dict[str, int]:
     """Every size that the formula of a product may name."""
+    window = config.attention.local_window
     return {
         **config_sizes(config),
+        "n_local_keys": min(tokens.n_keys, window - 1 + tokens.n_new),
         "n_active_experts": config.n_active_experts,
         "n_new": tokens.n_new,
         "n_keys": tokens.n_keys,
@@ -124,28 +129,94 @@ def _product(name: str, *factors: str | int) -> Part:
     return Part(name, group, ((2, *factors),))
 
 
-def _layer(config: ModelConfig) -> Iterator[Part]:
-    """Self-attention and feed-forward of the new tokens."""
+def _stack(config: ModelConfig, layers: str, *, is_continued: bool = False) -> Iterator[Part]:
+    """All layers of a stack: in local ones a new token meets what is left in their cache."""
+    for part in _repeated(_layer(config, is_continued=is_continued), (layers,)):
+        is_of_pairs = config.attention.local_window and part.name in ("scores", "values")
+        yield _local_and_global(part, config, layers) if is_of_pairs else part
+
+
+def _local_and_global(part: Part, config: ModelConfig, layers: str) -> Part:
+    n_layers = config.n_decoder_layers if layers == "n_decoder_layers" else config.n_layers
+    n_local = config.n_local(n_layers)
+    counts = {"n_keys": n_layers - n_local, "n_local_keys": n_local}
+    (rest,) = (product[1:] for product in part.products)
+    found = tuple(
+        (n, *(keys if factor == "n_keys" else factor for factor in rest))
+        for keys, n in counts.items()
+        if n
+    )
+    return Part(part.name, part.group, found)
+
+
+def _layer(config: ModelConfig, *, is_continued: bool = False) -> Iterator[Part]:
+    """Self-attention and feed-forward of the new tokens; `is_continued`: others are cached."""
+    attention = _latent(config, is_continued) if config.is_latent else _attention(config)
+    yield from attention
+    yield from _feed_forward(config)
+
+
+def _latent(config: ModelConfig, is_absorbed: bool) -> Iterator[Part]:
+    """Keys and values are made of latents, or absorbed: W_K in the queries, W_V in the heads.
+
+    d_qk is d_head + d_rotary, d_kv d_head + d_value, d_cached d_kv_latent + d_rotary.
+    """
+    if config.d_q_latent:
+        yield _product("q_latent_proj", "n_new", "d_model", "d_q_latent")
+    source = "d_q_latent" if config.d_q_latent else "d_model"
+    yield _product("q_proj", "n_new", source, "n_heads", "d_qk")
+    yield _product("kv_latent_proj", "n_new", "d_model", "d_cached")
+    if is_absorbed:
+        yield _product("absorbed_k_proj", "n_new", "n_heads", "d_head", "d_kv_latent")
+        yield _product("scores", "n_new", "n_keys", "n_heads", "d_cached")
+        yield _product("values", "n_new", "n_keys", "n_heads", "d_kv_latent")
+        yield _product("absorbed_v_proj", "n_new", "n_heads", "d_kv_latent", "d_value")
+    else:
+        yield _product("kv_proj", "n_new", "d_kv_latent", "n_heads", "d_kv")
+        yield _product("scores", "n_new", "n_keys", "n_heads", "d_qk")
+        yield _product("values", "n_new", "n_keys", "n_heads", "d_value")
+    yield _product("out_proj", "n_new", "n_heads", "d_value", "d_model")
+
+
+def _attention(config: ModelConfig) -> Iterator[Part]:
     yield _product("q_proj", "n_new", "d_model", *QUERIES)
     yield _product("k_proj", "n_new", "d_model", *KEYS)
     yield _product("v_proj", "n_new", "d_model", *KEYS)
     yield _product("scores", "n_new", "n_keys", *QUERIES)
     yield _product("values", "n_new", "n_keys", *QUERIES)
+    yield from _gate(config, "out_gate_proj")
     yield _product("out_proj", "n_new", *QUERIES, "d_model")
-    yield from _feed_forward(config)
+
+
+def _gate(config: ModelConfig, name: str) -> Iterator[Part]:
+    if width := GATE_WIDTHS.get(config.attention.attention_gate):
+        yield _product(name, "n_new", "d_model", *width)
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     if config.attention_only:
         return
-    active: Product = ()
-    if config.n_experts > 1:
-        active = ("n_active_experts",)
-        yield Part("router", "feed_forward", ((2, "n_new", "d_model", "n_experts"),))
+    if config.n_experts == 1:
+        yield from _dense(config, ("d_model", "d_ff"))
+        return
+    layers = "n_expert_layers" if config.n_dense_layers else ""
+    if layers:
+        for part in _dense(config, ("d_model", "d_ff")):
+            yield replace(part, name=f"dense_{part.name}", layers="n_dense_layers")
+    yield Part("router", "feed_forward", ((2, "n_new", "d_model", "n_experts"),), layers)
+    expert = ("d_model", expert_width(config))
+    for part in _dense(config, ("n_active_experts", *expert)):
+        yield replace(part, layers=layers)
+    if config.n_shared_experts:
+        for part in _dense(config, ("n_shared_experts", *expert)):
+            yield replace(part, name=f"shared_{part.name}", layers=layers)
+
+
+def _dense(config: ModelConfig, matrix: Product) -> Iterator[Part]:
+    """Products of one feed-forward layer, each with a matrix of so many numbers."""
     is_gated = config.feed_forward.activation.is_gated
-    names = ("gate_proj", "up_proj", "down_proj") if is_gated else ("up_proj", "down_proj")
-    for name in names:
-        yield Part(name, "feed_forward", ((2, "n_new", *active, "d_model", "d_ff"),))
+    for name in ("gate_proj", "up_proj", "down_proj") if is_gated else ("up_proj", "down_proj"):
+        yield Part(name, "feed_forward", ((2, "n_new", *matrix),))
 
 
 def _unembed(config: ModelConfig, tokens: Pass) -> Iterator[Part]:
@@ -157,7 +228,8 @@ def _unembed(config: ModelConfig, tokens: Pass) -> Iterator[Part]:
 
 def _repeated(parts: Iterator[Part] | list[Part], times: Product) -> Iterator[Part]:
     for part in parts:
-        yield Part(part.name, part.group, tuple((*times, *each) for each in part.products))
+        own = (part.layers,) if part.layers else times
+        yield replace(part, products=tuple((*own, *each) for each in part.products))
 
 
 def _frame(parts: list[Part], sizes: dict[str, int]) -> pd.DataFrame:

@@ -98,9 +98,11 @@ def _table(name: str, sizes: Mapping[int, ModelConfig | None], own: ModelConfig)
 
 def _as_wide(config: ModelConfig, width: int) -> ModelConfig | None:
     d_ff, d_head = config.feed_forward.d_ff, config.attention.d_head
+    d_expert = config.experts.d_expert
     changes = {
         "d_model": width,
         "d_ff": d_ff and max(1, round(d_ff * width / config.d_model)),
+        "d_expert": d_expert and max(1, round(d_expert * width / config.d_model)),
         "d_head": d_head and 2 * max(1, round(d_head * width / config.d_model / 2)),
     }
     return _changed(config, changes)

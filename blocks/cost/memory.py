@@ -6,6 +6,7 @@ import torch
 
 from blocks.cost.fitting import Sizes, depth_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
+from blocks.cost.units import bytes_text as bytes_text
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault
@@ -39,15 +40,16 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     tokens = batch * seq_len
     stages = _n_stages(config) * tokens * config.d_model
     stages += 3 * min(stages, SUMMED_TOGETHER + tokens * config.d_model)
-    heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    heads = tokens * config.d_qk * (4 * config.n_heads + 4 * config.n_kv_heads)
     n_patterns = config.n_layers + 2 * config.n_decoder_layers
-    patterns = (n_patterns + 7) * tokens * config.n_heads * seq_len
-    hidden = 5 * tokens * config.n_active_experts * config.d_ff
+    n_bent = 4 if config.attention.score_softcap or config.attention.attention_sink else 0
+    patterns = (n_patterns + 7 + n_bent) * tokens * config.n_heads * seq_len
+    hidden = 5 * tokens * config.n_hidden
     if config.n_experts > 1:
         hidden += _routed(config, tokens)
     vocabulary = config.vocab_size if config.architecture.reads_tokens else 0
     hidden += 2 * tokens * vocabulary
-    rows = max(config.d_ff, config.d_model, vocabulary)
+    rows = max(config.d_ff, config.n_shared_experts * config.d_expert, config.d_model, vocabulary)
     draws = 2 * torch.float32.itemsize * config.d_model * rows
     n_parameters = total_parameters(config)
     return Memory(
@@ -73,7 +75,7 @@ def _routed(config: ModelConfig, tokens: int) -> int:
     """
     n_layers = config.n_layers + config.n_decoder_layers
     routes = n_layers * tokens * (6 * config.n_experts + 8 * config.n_active_experts)
-    kept = 4 * (n_layers - 1) * tokens * config.n_active_experts * config.d_ff
+    kept = 4 * (n_layers - 1) * tokens * config.n_hidden
     queues = 6 * tokens * config.n_active_experts * config.n_experts
     return routes + kept + queues + 4 * tokens * config.d_model
 
@@ -125,8 +127,3 @@ def _memory_fault(need: Memory, budget: int) -> Fault | None:
         "budget": bytes_text(budget),
     }
     return Fault(text, values)
-
-
-def bytes_text(count: int) -> str:
-    """Bytes as people read them, in GB or MB of powers of ten, as on data sheets."""
-    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"

@@ -158,5 +158,6 @@ def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
     for kind in WeightFormat:
         if kind not in (setup.weight_format, WeightFormat.FLOAT16):
             yield kind, config, replace(setup, weight_format=kind)
-    if cache_bytes(config, setup.itemsize, batch=1, n=1) and config.n_kv_heads > 1:
+    has_several = config.n_kv_heads > 1 and not config.is_latent
+    if has_several and cache_bytes(config, setup.itemsize, batch=1, n=1):
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

@@ -23,7 +23,7 @@ from blocks.model.attention import attend
 from blocks.model.config import ModelConfig
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.kinds import Architecture
-from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.kv_cache import kv_cache_bytes
 from blocks.model.masks import causal
 from blocks.model.normalization import build_norm
 from blocks.model.probe import Probe
@@ -54,7 +54,7 @@ def measure_operation(
 def working_set(config: ModelConfig, tokens: Tokens, *, itemsize: int) -> int:
     """Bytes that a pass of the whole model reads once: its weights, its cached keys and values."""
     weights = total_parameters(config) * itemsize
-    cached = kv_cache_bytes_per_token(config, itemsize) * tokens.batch * tokens.n
+    cached = kv_cache_bytes(config, itemsize, tokens.n) * tokens.batch
     return weights + (cached if tokens.phase is Phase.DECODE else 0)
 
 
@@ -126,23 +126,24 @@ def _pairs(
     draw: Operands,
 ) -> Call:
     """What each query does with each key; queries of one group read the same key head."""
-    batch, n_kv, n_new, d_head = (sizes[n] for n in ("batch", "n_kv_heads", "n_new", "d_head"))
-    n_keys, group = sizes[operation.keys], sizes["n_heads"] // sizes["n_kv_heads"]
+    batch, n_new = sizes["batch"], sizes["n_new"]
+    n_kv, d_key, d_value = (count_product(factors, sizes) for factors in operation.shape)
+    n_keys, group = sizes[operation.keys], sizes["n_heads"] // n_kv
     is_cached = tokens.phase is Phase.DECODE
     cached = draw.rotating if is_cached else draw.same
     grouped = batch, n_kv, group * n_new
     match operation.work:
         case Work.SCORES:
-            q, k = draw.tensor(*grouped, d_head), cached(batch, n_kv, n_keys, d_head)
+            q, k = draw.tensor(*grouped, d_key), cached(batch, n_kv, n_keys, d_key)
             return lambda: q @ next(k).mT
         case Work.SOFTMAX:
             return partial(draw.tensor(*grouped, n_keys).softmax, dim=-1)
         case Work.VALUES:
-            pattern, v = draw.tensor(*grouped, n_keys), cached(batch, n_kv, n_keys, d_head)
+            pattern, v = draw.tensor(*grouped, n_keys), cached(batch, n_kv, n_keys, d_value)
             return lambda: pattern @ next(v)
         case _:
-            q = draw.tensor(batch, n_kv * group, n_new, d_head)
-            k, v = (cached(batch, n_kv, n_keys, d_head) for _ in range(2))
+            q = draw.tensor(batch, n_kv * group, n_new, d_key)
+            k, v = (cached(batch, n_kv, n_keys, width) for width in (d_key, d_value))
             mask = _mask(operation, config, tokens, q.device)
             return lambda: attend(q, next(k), next(v), mask)
 

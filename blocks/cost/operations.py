@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
+from typing import NamedTuple
 
 import torch
 
-from blocks.cost.parameters import Part, Product, config_sizes
+from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormKind, NormPlacement
 from blocks.model.layers import DecoderLayer, encoder_layer
@@ -70,8 +71,9 @@ class Operation:
     """One step: `flops` and `moved` (numbers read and written) count it, in letters too.
 
     `shape`: rows, width in and width out of a product with weights; `experts`: among how many the
-    rows are shared. `times`: how often a layer does it. `keys` names the size that says how many
-    keys each query meets. `instead_of`: steps that a fused kernel does at once.
+    rows are shared. Of pairs: heads of keys and values, and their widths. `times`: how often a
+    layer does it. `keys` names the size that says how many keys each query meets. `instead_of`:
+    steps that a fused kernel does at once.
     """
 
     name: str
@@ -93,7 +95,8 @@ class Operation:
 def operations(config: ModelConfig, phase: Phase) -> tuple[Operation, ...]:
     """The steps of one layer in the order in which they run, and of a whole model the logits.
 
-    Of an encoder–decoder it is a layer of the decoder, which also reads the source.
+    Of an encoder–decoder it is a layer of the decoder, which also reads the source; of a mixture, a
+    layer with experts.
     """
     steps = [*_norms(config), *_attention(config, phase)]
     if config.architecture is Architecture.ENCODER_DECODER:
@@ -153,50 +156,95 @@ def _attention(
 ) -> Iterator[Operation]:
     group = f"{prefix}attention"
     tokens: Product = ("batch", "n_new")
+    if config.is_latent:
+        yield from _latent(config, phase, tokens)
+        return
     yield _linear(f"{prefix}q_proj", group, tokens, ("d_model",), QUERIES)
     if not prefix or phase is Phase.PREFILL:  # those of a source are computed once
         rows: Product = ("batch", keys) if prefix else tokens
         yield _linear(f"{prefix}k_proj", group, rows, ("d_model",), KEYS)
         yield _linear(f"{prefix}v_proj", group, rows, ("d_model",), KEYS)
-    yield from _pairs(prefix, group, keys)
+    yield from _pairs(prefix, group, keys, Heads("n_kv_heads", "d_head", "d_head"))
+    if gate := GATE_WIDTHS.get(config.attention.attention_gate):
+        yield _linear(f"{prefix}out_gate_proj", group, tokens, ("d_model",), gate)
     yield _linear(f"{prefix}out_proj", group, tokens, QUERIES, ("d_model",))
 
 
-def _pairs(prefix: str, group: str, keys: str) -> Iterator[Operation]:
+def _latent(config: ModelConfig, phase: Phase, tokens: Product) -> Iterator[Operation]:
+    """Keys and values made of latents; a token that meets cached ones reads the latents."""
+    group, source = "attention", "d_q_latent" if config.d_q_latent else "d_model"
+    if config.d_q_latent:
+        yield _linear("q_latent_proj", group, tokens, ("d_model",), ("d_q_latent",))
+    yield _linear("q_proj", group, tokens, (source,), ("n_heads", "d_qk"))
+    yield _linear("kv_latent_proj", group, tokens, ("d_model",), ("d_cached",))
+    rows, heads = (*tokens, "n_heads"), ("n_heads",)
+    if phase is Phase.PREFILL:
+        yield _linear("kv_proj", group, tokens, ("d_kv_latent",), ("n_heads", "d_kv"))
+        yield from _pairs("", group, "n_keys", Heads("n_heads", "d_qk", "d_value"))
+    else:
+        for name, d_in, d_out in (("k", "d_head", "d_kv_latent"), ("v", "d_kv_latent", "d_value")):
+            yield _linear(f"absorbed_{name}_proj", group, rows, (d_in,), (d_out,), experts=heads)
+        yield from _pairs("", group, "n_keys", Heads(1, "d_cached", "d_kv_latent"))
+    yield _linear("out_proj", group, tokens, ("n_heads", "d_value"), ("d_model",))
+
+
+class Heads(NamedTuple):
+    """How many heads of keys and values there are, and how wide a key and a value is."""
+
+    n: str | int
+    key: str
+    value: str
+
+
+def _pairs(prefix: str, group: str, keys: str, heads: Heads) -> Iterator[Operation]:
     """Scores, softmax, values: one by one, and at once."""
-    queries: Product = ("batch", "n_heads", "n_new", "d_head")
-    cached: Product = ("batch", "n_kv_heads", keys, "d_head")
+    queries: Product = ("batch", "n_heads", "n_new", heads.key)
+    read: Product = ("batch", "n_heads", "n_new", heads.value)
+    k: Product = ("batch", heads.n, keys, heads.key)
+    v: Product = ("batch", heads.n, keys, heads.value)
     pairs: Product = ("batch", "n_heads", "n_new", keys)
-    product: Product = (2, *pairs, "d_head")
+    scores, values = ((2, *pairs, width) for width in (heads.key, heads.value))
     three = tuple(f"{prefix}{name}" for name in ("scores", "softmax", "values"))
-    moved = (queries, cached, pairs)
-    yield _operation(three[0], group, Work.SCORES, product, moved, keys=keys)
+    shape = tuple((each,) for each in heads)
+    moved = (queries, k, pairs)
+    yield _operation(three[0], group, Work.SCORES, scores, moved, keys=keys, shape=shape)
     soft: Product = (PER_SCORE, *pairs)
-    yield _operation(three[1], group, Work.SOFTMAX, soft, ((2, *pairs),), keys=keys)
-    moved = (pairs, cached, queries)
-    yield _operation(three[2], group, Work.VALUES, product, moved, keys=keys)
-    name, both = f"{prefix}fused", ((2, *queries), (2, *cached))
-    flops = Part(name, group, ((2, *product), soft))
-    moved_at_once = Part(name, group, both)
-    yield Operation(name, Work.FUSED, flops, moved_at_once, keys=keys, instead_of=three)
+    yield _operation(three[1], group, Work.SOFTMAX, soft, ((2, *pairs),), keys=keys, shape=shape)
+    moved = (pairs, v, read)
+    yield _operation(three[2], group, Work.VALUES, values, moved, keys=keys, shape=shape)
+    name = f"{prefix}fused"
+    is_alike = heads.key == heads.value
+    products = ((2, *scores),) if is_alike else (scores, values)
+    both = ((2, *queries), (2, *k)) if is_alike else (queries, read, k, v)
+    flops, moved_at_once = Part(name, group, (*products, soft)), Part(name, group, both)
+    yield Operation(name, Work.FUSED, flops, moved_at_once, shape, keys=keys, instead_of=three)
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Operation]:
     if config.attention_only:
         return
-    group = "feed_forward"
     rows: Product = ("batch", "n_new")
-    experts: Product = ()
-    if config.n_experts > 1:
-        yield _linear("router", group, rows, ("d_model",), ("n_experts",))
-        rows, experts = (*rows, "n_active_experts"), ("n_read_experts",)
-    is_gated = config.feed_forward.activation.is_gated
+    if config.n_experts == 1:
+        yield from _dense(config, rows, ("d_ff",))
+        return
+    yield _linear("router", "feed_forward", rows, ("d_model",), ("n_experts",))
+    width, routed = expert_width(config), (*rows, "n_active_experts")
+    yield from _dense(config, routed, (width,), experts=("n_read_experts",))
+    if config.n_shared_experts:
+        yield from _dense(config, rows, ("n_shared_experts", width), prefix="shared_")
+
+
+def _dense(
+    config: ModelConfig, rows: Product, width: Product, *, experts: Product = (), prefix: str = ""
+) -> Iterator[Operation]:
+    """One feed-forward layer, or several `experts` that share the rows."""
+    group, is_gated = "feed_forward", config.feed_forward.activation.is_gated
     for name in ("gate_proj", "up_proj") if is_gated else ("up_proj",):
-        yield _linear(name, group, rows, ("d_model",), ("d_ff",), experts=experts)
-    wide: Product = (*rows, "d_ff")
+        yield _linear(f"{prefix}{name}", group, rows, ("d_model",), width, experts=experts)
+    wide: Product = (*rows, *width)
     flops, moved = ((2, *wide), (3, *wide)) if is_gated else (wide, (2, *wide))
-    yield _operation("activation", group, Work.ACTIVATION, flops, (moved,))
-    yield _linear("down_proj", group, rows, ("d_ff",), ("d_model",), experts=experts)
+    yield _operation(f"{prefix}activation", group, Work.ACTIVATION, flops, (moved,))
+    yield _linear(f"{prefix}down_proj", group, rows, width, ("d_model",), experts=experts)
 
 
 def _norms(config: ModelConfig) -> Iterator[Operation]:
@@ -211,8 +259,11 @@ def _n_norms(config: ModelConfig) -> int:
     """Counted in the layer as it is built, without its memory."""
     is_of_two = config.architecture is Architecture.ENCODER_DECODER
     with torch.device("meta"):
-        layer = DecoderLayer(config) if is_of_two else encoder_layer(config)
-    return sum(isinstance(module, Norm) for module in layer.modules())
+        last = config.n_layers - 1
+        layer = DecoderLayer(config, last) if is_of_two else encoder_layer(config, last)
+    norms = sum(isinstance(module, Norm) for module in layer.modules())
+    inside = layer.get_submodule("attention").modules()
+    return norms - sum(isinstance(module, Norm) for module in inside)
 
 
 def _adds(config: ModelConfig) -> list[Operation]:

@@ -1,14 +1,16 @@
 """Two models timed in turn, so that whatever else the machine does falls on both alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from blocks.cost.timing import Times, measure_times
 from blocks.cost.two_models import operations_of_both
+from blocks.model.layout import pack_weights_for_decoding
 from blocks.model.models import Model
 from blocks.observe.run import Run
 
@@ -81,3 +83,28 @@ def _forward(run: Run, model: Model) -> Forward:
             return model(values, mask)
 
     return forward
+
+
+@dataclass(frozen=True)
+class PairSeries:
+    """Rounds of two runs, for the how-many-th time.
+
+    Weights are drawn from the seeds: time depends on their shapes, not on their values.
+    """
+
+    a: Run
+    b: Run
+    attempt: int
+    n_steps: int
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def device(self) -> str:
+        """Where they are timed."""
+        return self.b.device
+
+    def results(self, done: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+        """Seconds of A, then of B, round by round."""
+        a, b = (pack_weights_for_decoding(run.build()) for run in (self.a, self.b))
+        for _round in range(len(done), self.n_steps):
+            yield measure_round(self.a, a, self.b, b)

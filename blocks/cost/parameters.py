@@ -7,7 +7,13 @@ from math import prod
 import pandas as pd
 
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.kinds import (
+    Architecture,
+    AttentionGate,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+)
 from blocks.model.positions import N_BUCKETS
 
 Product = tuple[str | int, ...]
@@ -18,6 +24,7 @@ class Part:
     """Some of a model's parameters; their number is a sum of products of sizes.
 
     `layers` names the size that says how many layers each have as much; "": outside of layers.
+    Dense layers of a mixture are its first ones.
     """
 
     name: str
@@ -74,12 +81,10 @@ def active_parameters(config: ModelConfig) -> int:
 
     Equal to `total_parameters` where the feed-forward layers are dense.
     """
-    total = total_parameters(config)
     n_idle = config.n_experts - config.n_active_experts
-    if config.attention_only:
-        return total
-    one_expert = sum(part.count(config_sizes(config)) for part in _dense(config))
-    return total - (config.n_layers + config.n_decoder_layers) * n_idle * one_expert
+    expert = _dense(config, (expert_width(config),))
+    one_expert = sum(part.count(config_sizes(config)) for part in expert)
+    return total_parameters(config) - config.n_expert_layers * n_idle * one_expert
 
 
 def config_sizes(config: ModelConfig) -> dict[str, int]:
@@ -92,8 +97,19 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "n_heads": config.n_heads,
         "n_kv_heads": config.n_kv_heads,
         "d_head": config.d_head,
+        "d_kv_latent": config.d_kv_latent,
+        "d_q_latent": config.d_q_latent,
+        "d_rotary": config.d_rotary,
+        "d_value": config.d_value,
+        "d_qk": config.d_qk,
+        "d_kv": config.d_head + config.d_value,
+        "d_cached": config.d_cached,
         "d_ff": config.d_ff,
         "n_experts": config.n_experts,
+        "d_expert": config.d_expert,
+        "n_shared_experts": config.n_shared_experts,
+        "n_dense_layers": config.n_dense_layers,
+        "n_expert_layers": config.n_expert_layers,
         "n_segments": config.n_segments,
         "max_seq_len": config.position.max_seq_len,
         "position_offset": config.position.position_offset,
@@ -164,8 +180,9 @@ def _layers(config: ModelConfig, parts: list[Part]) -> Iterator[Part]:
 
 def _repeated(parts: list[Part], layers: str, times: Product) -> Iterator[Part]:
     for part in parts:
-        products = tuple((*times, *product) for product in part.products)
-        yield Part(part.name, part.group, products, layers)
+        own = (part.layers,) if part.layers else times
+        products = tuple((*own, *product) for product in part.products)
+        yield Part(part.name, part.group, products, part.layers or layers)
 
 
 def _head(config: ModelConfig) -> Iterator[Part]:
@@ -201,42 +218,92 @@ def _cross_attention(config: ModelConfig) -> Iterator[Part]:
         yield replace(part, name=f"cross_{part.name}", group="cross_attention")
 
 
+GATE_WIDTHS: dict[AttentionGate, Product] = {
+    AttentionGate.HEAD: ("n_heads",),
+    AttentionGate.ELEMENTWISE: ("n_heads", "d_head"),
+}
+
+
+def _latent_attention(config: ModelConfig) -> Iterator[Part]:
+    source = "d_q_latent" if config.d_q_latent else "d_model"
+    of_latent = (("d_kv_latent",), ("d_rotary",))
+    of_query = (("d_q_latent",),) if config.d_q_latent else ()
+    if config.d_q_latent:
+        yield Part("q_latent_proj", "attention", (("d_model", "d_q_latent"),))
+    of_two_kinds = tuple((source, "n_heads", each) for each in ("d_head", "d_rotary"))
+    yield Part("q_proj", "attention", of_two_kinds)
+    yield Part("kv_latent_proj", "attention", tuple(("d_model", *each) for each in of_latent))
+    both = tuple(("d_kv_latent", "n_heads", each) for each in ("d_head", "d_value"))
+    yield Part("kv_proj", "attention", both)
+    yield Part("out_proj", "attention", (("n_heads", "d_value", "d_model"),))
+    of_two = (*of_query, *of_latent) if config.attention.attention_bias else ()
+    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
+    if biases := (*of_two, *of_out):
+        yield Part("attention_bias", "attention", biases)
+    yield Part("latent_norms", "attention", (*of_query, ("d_kv_latent",)))
+
+
 def _attention(config: ModelConfig) -> Iterator[Part]:
+    if config.is_latent:
+        yield from _latent_attention(config)
+        return
     queries: Product = ("n_heads", "d_head")
     keys: Product = ("n_kv_heads", "d_head")
     yield Part("q_proj", "attention", (("d_model", *queries),))
     yield Part("k_proj", "attention", (("d_model", *keys),))
     yield Part("v_proj", "attention", (("d_model", *keys),))
     yield Part("out_proj", "attention", ((*queries, "d_model"),))
-    of_three: tuple[Product, ...] = (queries, (2, *keys)) if config.attention.attention_bias else ()
+    gate: Product = GATE_WIDTHS.get(config.attention.attention_gate, ())
+    if gate:
+        yield Part("out_gate_proj", "attention", (("d_model", *gate),))
+    if config.attention.attention_sink:
+        yield Part("sinks", "attention", (("n_heads",),))
+    of_three: tuple[Product, ...] = ()
+    if config.attention.attention_bias:
+        of_three = (queries, (2, *keys), *((gate,) if gate else ()))
     of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
     if biases := (*of_three, *of_out):
         yield Part("attention_bias", "attention", biases)
     if config.attention.qk_norm and config.attention.qk_norm_scale:
-        yield Part("qk_norm", "attention", ((2, "d_head"),))
+        whole: tuple[Product, ...] = (queries, keys)
+        each: tuple[Product, ...] = ((2, "d_head"),)
+        yield Part("qk_norm", "attention", whole if config.attention.qk_norm_whole else each)
 
 
 def _feed_forward(config: ModelConfig) -> Iterator[Part]:
     if config.attention_only:
         return
     if config.n_experts == 1:
-        yield from _dense(config)
+        yield from _dense(config, ("d_ff",))
         return
-    yield Part("router", "feed_forward", (("n_experts", "d_model"),))
-    for part in _dense(config):
+    layers = "n_expert_layers" if config.n_dense_layers else ""
+    if layers:
+        for part in _dense(config, ("d_ff",)):
+            yield replace(part, name=f"dense_{part.name}", layers="n_dense_layers")
+    width = expert_width(config)
+    yield Part("router", "feed_forward", (("n_experts", "d_model"),), layers)
+    for part in _dense(config, (width,)):
         products = tuple(("n_experts", *product) for product in part.products)
-        yield Part(part.name, part.group, products)
+        yield replace(part, products=products, layers=layers)
+    if config.n_shared_experts:
+        for part in _dense(config, ("n_shared_experts", width)):
+            yield replace(part, name=f"shared_{part.name}", layers=layers)
 
 
-def _dense(config: ModelConfig) -> Iterator[Part]:
-    """One feed-forward layer: all of a dense one, or one expert."""
+def expert_width(config: ModelConfig) -> str:
+    """What the width of an expert is called: its own size, or that of the dense layer."""
+    return "d_expert" if config.experts.d_expert else "d_ff"
+
+
+def _dense(config: ModelConfig, width: Product) -> Iterator[Part]:
+    """One feed-forward layer of this width: all of a dense one, or one expert."""
     is_gated = config.feed_forward.activation.is_gated
     if is_gated:
-        yield Part("gate_proj", "feed_forward", (("d_model", "d_ff"),))
-    yield Part("up_proj", "feed_forward", (("d_model", "d_ff"),))
-    yield Part("down_proj", "feed_forward", (("d_ff", "d_model"),))
+        yield Part("gate_proj", "feed_forward", (("d_model", *width),))
+    yield Part("up_proj", "feed_forward", (("d_model", *width),))
+    yield Part("down_proj", "feed_forward", ((*width, "d_model"),))
     if config.feed_forward.feed_forward_bias:
-        wide: Product = (2, "d_ff") if is_gated else ("d_ff",)
+        wide: Product = (2, *width) if is_gated else width
         yield Part("feed_forward_bias", "feed_forward", (wide, ("d_model",)))
 
 

@@ -16,7 +16,7 @@ from blocks.cost.peak_memory import peak_memory
 from blocks.cost.timing import Times, measure_times
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
-from blocks.model.kv_cache import CrossCache, KVCache, LayerCache
+from blocks.model.kv_cache import CrossCache, KVCache, LayerCache, layer_windows
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.masks import causal
 from blocks.model.models import EncoderDecoder, Model
@@ -110,7 +110,8 @@ def _random_layer(
 ) -> nn.Module:
     """Built like the model's, with weights that are only there to be computed with."""
     with torch.device("meta"):
-        layer = DecoderLayer(config) if _is_of_two(config) else encoder_layer(config)
+        last = config.n_layers - 1  # of a mixture, one with experts
+        layer = (DecoderLayer if _is_of_two(config) else encoder_layer)(config, last)
     layer = layer.eval().to(dtype).to_empty(device=device)
     with torch.no_grad():
         for buffer in layer.buffers():
@@ -147,8 +148,13 @@ def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, o
     return {name: value for name, value in context.items() if value is not None}
 
 
-def _filled(config: ModelConfig, tokens: Tokens, draw: Operands) -> FilledCache:
-    return FilledCache(*_keys_and_values(config, tokens, draw))
+def _filled(
+    config: ModelConfig, tokens: Tokens, draw: Operands, window: int | None = None
+) -> FilledCache:
+    """Of a local layer with no more than its window."""
+    keys, values = _keys_and_values(config, tokens, draw)
+    n = tokens.n if window is None else min(tokens.n, window)
+    return FilledCache(keys[:, :, :n].contiguous(), values[:, :, :n].contiguous())
 
 
 def _cross(config: ModelConfig, tokens: Tokens, draw: Operands) -> CrossCache:
@@ -156,8 +162,11 @@ def _cross(config: ModelConfig, tokens: Tokens, draw: Operands) -> CrossCache:
 
 
 def _keys_and_values(config: ModelConfig, tokens: Tokens, draw: Operands) -> tuple[Tensor, Tensor]:
-    shape = tokens.batch, config.n_kv_heads, tokens.n, config.d_head
-    return draw.tensor(*shape), draw.tensor(*shape)
+    widths, n_kv_heads = (config.d_head, config.d_head), config.n_kv_heads
+    if config.is_latent:
+        widths, n_kv_heads = (config.d_kv_latent, config.d_rotary), 1
+    keys, values = (draw.tensor(tokens.batch, n_kv_heads, tokens.n, width) for width in widths)
+    return keys, values
 
 
 def _is_of_two(config: ModelConfig) -> bool:
@@ -172,7 +181,8 @@ def _model_call(
         x = draw.tensor(tokens.batch, tokens.n_new, config.d_model)
         if not is_decode:
             return partial(model, x)
-        pasts = [_filled(config, tokens, draw) for _ in model.layers]
+        windows = layer_windows(config)
+        pasts = [_filled(config, tokens, draw, window) for window in windows]
         return partial(_through, tuple(model.layers), x, pasts)
     shape, drawn = (tokens.batch, tokens.n_new), generator(seed, "measured_tokens")
     ids = torch.randint(config.vocab_size, shape, generator=drawn).to(draw.drawn.device)
@@ -198,6 +208,6 @@ def _through(layers: Sequence[nn.Module], x: Tensor, pasts: list[FilledCache]) -
 def _cache(config: ModelConfig, tokens: Tokens, draw: Operands) -> KVCache:
     """Full of random keys and values, in every layer its own."""
     cache = KVCache(config)
-    cache.layers = tuple(_filled(config, tokens, draw) for _ in cache.layers)
+    cache.layers = tuple(_filled(config, tokens, draw, each.window_size) for each in cache.layers)
     cache.cross = tuple(_cross(config, tokens, draw) for _ in cache.cross)
     return cache

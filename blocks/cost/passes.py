@@ -15,8 +15,9 @@ from blocks.cost.parameters import Part
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
 
-FIRST_READERS = ("q_proj", "k_proj", "v_proj")
-PARALLEL_READERS = (*FIRST_READERS, "router", "gate_proj", "up_proj")
+FIRST_READERS = ("q_proj", "k_proj", "v_proj", "out_gate_proj", "q_latent_proj", "kv_latent_proj")
+WIDE_READERS = ("gate_proj", "up_proj")
+EXPERT_READERS = ("router", *WIDE_READERS, *(f"shared_{name}" for name in WIDE_READERS))
 
 
 class PassKind(StrEnum):
@@ -123,22 +124,33 @@ def _and_back(
     gradient.
     """
     forward, backward = operation.forward, 2 * operation.forward
-    if operation.name in _readers_of_fixed(config):
-        backward -= forward // config.n_layers
+    if n_layers := _readers_of_fixed(config).get(operation.name):
+        backward -= forward // n_layers
     is_in_layer = operation.name != "unembed"
     recomputed = forward * (checkpointing and is_in_layer)
     if fused and operation.name.endswith("scores"):
         is_cross = operation.name.endswith("cross_scores")
-        recomputed += forward * (is_cross or can_be_fused(config))
+        own = config.replace(relative_bias=False) if is_cross else config
+        recomputed += forward * can_be_fused(own)
     return replace(operation, backward=backward, recomputed=recomputed)
 
 
-def _readers_of_fixed(config: ModelConfig) -> tuple[str, ...]:
-    """Products of the first layer whose input comes from outside, through nothing that learns."""
+def _readers_of_fixed(config: ModelConfig) -> dict[str, int]:
+    """Products of the first layer whose input comes from outside, through nothing that learns.
+
+    With the number of layers that have such a product.
+    """
     norm = config.norm
     learns_position = config.position.position_kind is PositionKind.LEARNED
     has_norm = norm.norm_kind is not NormKind.NONE and norm.norm_affine
-    learns_norm = has_norm and norm.norm_placement is not NormPlacement.POST
+    reads_stream = norm.norm_placement in (NormPlacement.POST, NormPlacement.RES_POST)
+    learns_norm = has_norm and not reads_stream
     if config.architecture is not Architecture.BLOCK or learns_position or learns_norm:
-        return ()
-    return PARALLEL_READERS if norm.norm_placement is NormPlacement.PARALLEL else FIRST_READERS
+        return {}
+    own = FIRST_READERS[1:] if config.d_q_latent else FIRST_READERS
+    readers = dict.fromkeys(own, config.n_layers)
+    if norm.norm_placement is not NormPlacement.PARALLEL:
+        return readers
+    if n_dense := config.n_dense_layers:
+        return readers | {f"dense_{name}": n_dense for name in WIDE_READERS}
+    return readers | dict.fromkeys(EXPERT_READERS, config.n_layers)

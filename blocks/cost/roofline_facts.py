@@ -1,16 +1,16 @@
 """What the roofline says: which operations wait for what, and how near to it they came."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pandas as pd
 
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.memory import memory_fault
-from blocks.cost.operation_time import needed_bytes
+from blocks.cost.operation_time import measure_operation, needed_bytes
 from blocks.cost.operations import Phase, Tokens, operation_sizes, operations
-from blocks.cost.pass_time import PassTime
+from blocks.cost.pass_time import PassTime, measure_layer, measure_model
 from blocks.cost.roofline import (
     Bound,
     as_run,
@@ -24,6 +24,8 @@ from blocks.cost.sweep import one_layer
 from blocks.cost.timing import Place, Times
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
+from blocks.model.layout import pack_weights_for_decoding
+from blocks.observe.run import Run
 
 LONGEST_SECONDS = 0.5
 ABOUT = 1.1  # nearer to the roof than one measurement is to the next
@@ -122,14 +124,16 @@ class RooflineFacts:
     def may_measure_model(self) -> bool:
         """Whether the whole model is quick, and fits.
 
-        An encoder–decoder that reads does so with its encoder too, which is not among the rows.
+        An encoder–decoder that reads does so with its encoder too, which is not among the rows;
+        nor are dense layers of a mixture.
         """
         config, tokens = self.case.config, self.case.tokens
         reads_source = config.n_decoder_layers and tokens.phase is Phase.PREFILL
         is_learned = config.position.position_kind is PositionKind.LEARNED
         is_too_long = is_learned and tokens.n > config.max_seq_len
         is_quick = self.model_seconds("estimated_s") <= LONGEST_SECONDS
-        may = not reads_source and not is_too_long and is_quick
+        is_among = not reads_source and not config.n_dense_layers
+        may = is_among and not is_too_long and is_quick
         return may and self.case.fits(config, self.budget)
 
     def model_seconds(self, column: str) -> float:
@@ -225,3 +229,58 @@ def model_facts(facts: RooflineFacts, times: Times) -> ModelFacts:
         times,
         tokens.batch * tokens.n_new / times.median,
     )
+
+
+@dataclass(frozen=True)
+class OperationSeries:
+    """Some operations of a layer, each timed alone."""
+
+    case: Case
+    names: tuple[str, ...]
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def device(self) -> str:
+        """Where they are timed."""
+        return self.case.place.device
+
+    @property
+    def n_steps(self) -> int:
+        """How many there are."""
+        return len(self.names)
+
+    def results(self, done: Sequence[Times]) -> Iterator[Times]:
+        """One after the other."""
+        for name in self.names[len(done) :]:
+            yield measure_operation(self.case.config, self.case.tokens, name, **self.case.where)
+
+
+@dataclass(frozen=True)
+class WholeSeries:
+    """One layer at once, and then the whole model of a run.
+
+    The model's weights are drawn from its seed: time depends on their shapes, not on their values.
+    """
+
+    case: Case
+    run: Run | None
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def device(self) -> str:
+        """Where they are timed."""
+        return self.case.place.device
+
+    @property
+    def n_steps(self) -> int:
+        """Two where there is a model."""
+        return 1 if self.run is None else 2
+
+    def results(self, done: Sequence[PassTime]) -> Iterator[PassTime]:
+        """The layer, then the model."""
+        case = self.case
+        if not done:
+            yield measure_layer(case.config, case.tokens, **case.where)
+        if self.run is not None and len(done) < self.n_steps:
+            model = pack_weights_for_decoding(self.run.build())
+            yield measure_model(model, case.config, case.tokens, **case.where)

@@ -1,15 +1,15 @@
 """What sweeps say: how time and memory grow beside the FLOPs, and which number format pays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pandas as pd
 
 from blocks.cost.attention_time import slopes
 from blocks.cost.device_peak import load
-from blocks.cost.sweep import Point, Sweep, Swept
+from blocks.cost.sweep import Point, Sweep, Swept, measure_point
 from blocks.cost.timing import REPEATS
 
 LEVEL = 0.15  # of an exponent: nearer ones are alike
@@ -106,3 +106,32 @@ def sweep_facts(lines: tuple[Sweep, ...], found: tuple[Point, ...]) -> SweepFact
     measures = ("seconds", "flops", "bytes")
     exponents = {of: slopes(by_kind, of) for of in measures}
     return SweepFacts(lines, table, exponents, tuple(skipped.items()), load())
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """Lines of measurements as one series of points, the lines in turn."""
+
+    lines: tuple[Sweep, ...]
+    budget: int
+    is_timed: ClassVar[bool] = True
+
+    @property
+    def device(self) -> str:
+        """Where they are measured."""
+        return self.lines[0].place.device
+
+    @property
+    def n_steps(self) -> int:
+        """All sizes of all lines."""
+        return len(steps(self.lines))
+
+    def results(self, done: Sequence[Point]) -> Iterator[Point]:
+        """Each size, unless those before say that it would take too long."""
+        wanted = steps(self.lines)
+        before: dict[Sweep, list[Point]] = {line: [] for line in self.lines}
+        for (line, _size), point in zip(wanted, done, strict=False):
+            before[line].append(point)
+        for line, size in wanted[len(done) :]:
+            before[line].append(measure_point(line, size, before[line], self.budget))
+            yield before[line][-1]

@@ -97,10 +97,9 @@ def _idle_biases(config: ModelConfig, idle: int) -> int:
     """Biases of idle experts, which count as idle."""
     if not idle or not config.feed_forward.feed_forward_bias:
         return 0
-    n_layers = config.n_layers + config.n_decoder_layers
     n_wide = 2 if config.feed_forward.activation.is_gated else 1
-    n_idle = config.n_experts - config.n_active_experts
-    return n_layers * n_idle * (n_wide * config.d_ff + config.d_model)
+    n_idle = config.n_expert_layers * (config.n_experts - config.n_active_experts)
+    return n_idle * (n_wide * config.d_expert + config.d_model)
 
 
 def device_seconds(flops: float, peak: float, utilisation: float) -> float:

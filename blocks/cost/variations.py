@@ -176,5 +176,11 @@ def _one_more_layer(config: ModelConfig) -> Changes:
 
 def _twice_as_wide(config: ModelConfig) -> Changes:
     """Everything that is as wide as the stream, or a multiple of it, with it."""
-    d_ff, width = config.feed_forward.d_ff, config.attention.d_head
-    return {"d_model": 2 * config.d_model, "d_ff": d_ff and 2 * d_ff, "d_head": width and 2 * width}
+    d_ff, d_expert = config.feed_forward.d_ff, config.experts.d_expert
+    width = config.attention.d_head
+    return {
+        "d_model": 2 * config.d_model,
+        "d_ff": d_ff and 2 * d_ff,
+        "d_expert": d_expert and 2 * d_expert,
+        "d_head": width and 2 * width,
+    }

@@ -8,8 +8,9 @@ from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import CrossCache, LayerCache
+from blocks.model.masks import within
 from blocks.model.normalization import rms_normal
-from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias
+from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
 from blocks.model.probe import Probe
 
 
@@ -19,11 +20,16 @@ class Attention(nn.Module):
     (batch, seq, d_model) to the same. Vaswani et al. 2017, eq. 1 and section 3.2.2; with fewer
     key and value heads than query heads, grouped queries of Ainslie et al. 2023; with `qk_norm`,
     queries and keys of RMS 1, Henry et al. 2020. Heads may be wider or narrower than
-    d_model / n_heads (Gemma, Qwen3).
+    d_model / n_heads (Gemma, Qwen3). A local layer sees a window of the mask. Scores may be bent
+    (`soft_cap`), a learned sink may take weight (`attention_pattern`), and a gate may decide how
+    much of what was read is passed on: σ(W·x) ⊙ head_out, Qiu et al. 2025, eq. 5.
     """
 
-    def __init__(self, config: ModelConfig):
+    sinks: nn.Parameter | None
+
+    def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
+        self.window = config.window_of(layer)
         d_model, bias = config.d_model, config.attention.attention_bias
         self.n_heads, self.n_kv_heads, self.d_head = (
             config.n_heads,
@@ -34,9 +40,15 @@ class Attention(nn.Module):
         self.k_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.v_proj = nn.Linear(d_model, self.n_kv_heads * self.d_head, bias=bias)
         self.out_proj = nn.Linear(self.n_heads * self.d_head, d_model, bias=config.has_out_bias)
-        self.q_norm, self.k_norm = HeadNorm.of(config), HeadNorm.of(config)
+        self.q_norm = HeadNorm.of(config, self.n_heads)
+        self.k_norm = HeadNorm.of(config, self.n_kv_heads)
+        self.softcap = config.attention.score_softcap
+        sinks = nn.Parameter(torch.empty(self.n_heads)) if config.attention.attention_sink else None
+        self.register_parameter("sinks", sinks)
+        width = config.gate_width
+        self.out_gate_proj = nn.Linear(d_model, width, bias=bias) if width else None
         self.scale = 1.0 if config.attention.scale_scores else config.d_head**0.5
-        self.rotate = _rotation(config)
+        self.rotate = _rotation(config, layer)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
         self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
         self.dropout = Dropout(config.dropout)
@@ -49,29 +61,51 @@ class Attention(nn.Module):
     ) -> Tensor:
         """Attend; `mask` is True where a query may see a key, (…, query, key).
 
-        With a `past`, x are the next tokens, and keys and values of those before come from there.
+        With a `past`, x are the next tokens, keys and values of those before come from there, and
+        the mask is that of the cache: of a local layer it holds the window alone.
         """
         start = 0 if past is None else past.seen
         q = self.q(self.rotate(self.queries(x), start))
         k = self.k(self.rotate(self.keys(x), start))
-        v = self.v(split_heads(self.v_proj(x), self.n_kv_heads))
+        v = self.v(self.values(x))
         if past is not None:
             k, v = past.extend(k, v)
-        return self.attend_and_project(q, k, v, mask)
-
-    def attend_and_project(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """Attend in every head, concatenate, project: (batch, query, d_model)."""
-        bias = self.bias(q, k)
-        if self.is_seen or is_slower_fused(q):
-            head_out = self.attend_in_steps(q, k, v, mask, bias)
         else:
-            head_out = attend(q, k, v, mask, bias)
+            mask = within(mask, x.shape[1], self.window, x.device)
+        return self.attend_and_project(x, q, k, v, mask)
+
+    def attend_and_project(
+        self, x: Tensor, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """Attend in every head, concatenate, project: (batch, query, d_model)."""
+        head_out = self.heads(q, k, v, mask)
+        if (gate := self.gate(x)) is not None:
+            head_out = gate * head_out
         return self.out_proj(join_heads(self.head_out(head_out)))
+
+    def heads(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """Attend in every head: (batch, n_heads, query, width of a value)."""
+        bias = self.bias(q, k)
+        if self.is_seen or self.is_slower_fused(q):
+            return self.attend_in_steps(q, k, v, mask, bias)
+        return attend(q, k, v, mask, bias, self.sinks)
 
     @property
     def is_seen(self) -> bool:
-        """Whether scores or pattern are needed, by a probe or by dropout."""
-        return self.pattern.is_observed or self.scores.is_observed or self.dropout.is_active
+        """Whether scores or pattern are needed, by a probe, by dropout, or to bend the scores."""
+        is_watched = self.pattern.is_observed or self.scores.is_observed
+        return is_watched or self.dropout.is_active or self.softcap > 0
+
+    def is_slower_fused(self, q: Tensor) -> bool:
+        """Whether no fused kernel is faster: to train sinks, and on CPU the bfloat16 backward."""
+        is_narrow = q.device.type == "cpu" and q.dtype is torch.bfloat16
+        return q.requires_grad and (is_narrow or self.sinks is not None)
+
+    def gate(self, x: Tensor) -> Tensor | None:
+        """How much is passed on, 0 to 1: (batch, n_heads, query, 1 or d_head); None without."""
+        if self.out_gate_proj is None:
+            return None
+        return split_heads(self.out_gate_proj(x).sigmoid(), self.n_heads)
 
     def queries(self, x: Tensor) -> Tensor:
         """Queries before position encoding: (batch, n_heads, query, d_head).
@@ -85,6 +119,10 @@ class Attention(nn.Module):
         """Keys before position encoding: (batch, n_kv_heads, key, d_head)."""
         return self.k_norm(split_heads(self.k_proj(x), self.n_kv_heads))
 
+    def values(self, x: Tensor) -> Tensor:
+        """What the heads hand on: (batch, n_kv_heads, key, d_head)."""
+        return split_heads(self.v_proj(x), self.n_kv_heads)
+
     def bias(self, q: Tensor, k: Tensor) -> Tensor | None:
         """What ALiBi or a learned bias adds to the scores: (n_heads, query, key)."""
         if self.relative:
@@ -97,8 +135,8 @@ class Attention(nn.Module):
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
     ) -> Tensor:
         """Attend step by step, with scores and pattern passing their probes."""
-        scores = self.scores(attention_scores(q, k, mask, bias))
-        pattern = self.pattern(attention_pattern(scores, mask))
+        scores = self.scores(attention_scores(q, k, mask, bias, self.softcap))
+        pattern = self.pattern(attention_pattern(scores, mask, self.sinks))
         return self.dropout(pattern) @ repeat_kv(v, self.n_heads)
 
 
@@ -130,14 +168,14 @@ class CrossAttention(Attention):
         """
         q = self.q(self.queries(x))
         k, v = (each.expand(len(q), -1, -1, -1) for each in self.project_memory(memory, past))
-        return self.attend_and_project(q, k, v, mask)
+        return self.attend_and_project(x, q, k, v, mask)
 
     def project_memory(self, memory: Tensor, past: CrossCache | None) -> tuple[Tensor, Tensor]:
         """Project the memory to keys and values, each (batch, n_kv_heads, source, d_head)."""
         if past is not None and past.keys is not None and past.values is not None:
             return past.keys, past.values
         k = self.k(self.keys(memory))
-        v = self.v(split_heads(self.v_proj(memory), self.n_kv_heads))
+        v = self.v(self.values(memory))
         if past is not None:
             past.keys, past.values = k, v
         return k, v
@@ -146,37 +184,47 @@ class CrossAttention(Attention):
 class HeadNorm(nn.Module):
     """Queries or keys of RMS 1 in each head, then a scale where one is learned; any shape.
 
-    Henry et al. 2020; the scale of each feature of a head as in Qwen3 (Yang et al. 2025).
+    Henry et al. 2020; the scale of each feature of a head as in Qwen3 (Yang et al. 2025). With an
+    `offset` it is 1 + weight that scales, as in Gemma 3.
     """
 
     weight: nn.Parameter | None
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, n_heads: int = 1):
         super().__init__()
-        self.eps = config.norm.norm_eps
-        scale = nn.Parameter(torch.empty(config.d_head)) if config.attention.qk_norm_scale else None
+        self.eps, self.offset = config.norm.norm_eps, config.norm.norm_offset
+        width = n_heads * config.d_head
+        scale = nn.Parameter(torch.empty(width)) if config.attention.qk_norm_scale else None
         self.register_parameter("weight", scale)
 
     @classmethod
-    def of(cls, config: ModelConfig) -> nn.Module:
+    def of(cls, config: ModelConfig, n_heads: int) -> nn.Module:
         """The one that the configuration asks for; values stay as they are where it does not."""
-        return cls(config) if config.attention.qk_norm else nn.Identity()
+        if not config.attention.qk_norm:
+            return nn.Identity()
+        return WholeNorm(config, n_heads) if config.attention.qk_norm_whole else HeadNorm(config)
 
     def forward(self, x: Tensor) -> Tensor:
         """Divide by the RMS of each head, then scale: (…, d_head) to the same."""
         normal = rms_normal(x, self.eps)
-        return normal if self.weight is None else normal * self.weight
+        if self.weight is None:
+            return normal
+        return normal * (1 + self.weight if self.offset else self.weight)
 
 
-def is_slower_fused(q: Tensor) -> bool:
-    """Whether the fused kernel is slower: on CPU, its bfloat16 backward is."""
-    return q.device.type == "cpu" and q.dtype is torch.bfloat16 and q.requires_grad
+class WholeNorm(HeadNorm):
+    """Queries or keys of RMS 1 over all heads together: (batch, n_heads, seq, d_head) to the same.
+
+    OLMo Team 2024 (OLMo 2), section 3.2.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Divide by the RMS of all heads side by side, then scale."""
+        return split_heads(super().forward(join_heads(x)), x.shape[1])
 
 
-def _rotation(config: ModelConfig) -> nn.Module:
-    if config.position.position_kind is PositionKind.ROPE:
-        return Rotary(config.rotary_width, config.position.rope_base)
-    return NoPosition()
+def _rotation(config: ModelConfig, layer: int) -> nn.Module:
+    return Rotary(rope_of(config, layer)) if config.turns(layer) else NoPosition()
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -195,16 +243,37 @@ def repeat_kv(x: Tensor, n_heads: int) -> Tensor:
 
 
 def attention_scores(
-    q: Tensor, k: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+    q: Tensor,
+    k: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    softcap: float = 0.0,
 ) -> Tensor:
-    """QKᵀ/√d_head + bias, −∞ where the mask forbids: (batch, n_heads, query, key)."""
-    scores = (q * q.shape[-1] ** -0.5) @ repeat_kv(k, q.shape[1]).mT
+    """QKᵀ/√d_head, capped, + bias, −∞ where the mask forbids: (batch, n_heads, query, key)."""
+    scores = soft_cap((q * q.shape[-1] ** -0.5) @ repeat_kv(k, q.shape[1]).mT, softcap)
     added = additive_mask(mask, bias, scores.dtype)
     return scores if added is None else scores.add_(added)
 
 
-def attention_pattern(scores: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Softmax over the keys; zeros in the row of a query that may see none."""
+def soft_cap(x: Tensor, cap: float) -> Tensor:
+    """cap · tanh(x / cap): nearly x while x is small, never beyond ±cap; any shape.
+
+    A cap of 0 is none. Gemma Team 2024 (Gemma 2), section 2.
+    """
+    return cap * torch.tanh(x / cap) if cap else x
+
+
+def attention_pattern(
+    scores: Tensor, mask: Tensor | None = None, sinks: Tensor | None = None
+) -> Tensor:
+    """Softmax over the keys; zeros in the row of a query that may see none.
+
+    With `sinks` (n_heads,) each row has one more score, whose weight goes nowhere: exp(score) /
+    (exp(sink) + Σ exp(scores)). OpenAI 2025 (gpt-oss), section 2.1; Xiao et al. 2023.
+    """
+    if sinks is not None:
+        column = sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)
+        return torch.cat((scores, column), dim=-1).softmax(dim=-1)[..., :-1]
     if mask is None:
         return scores.softmax(dim=-1)
     sees_some = mask.any(dim=-1, keepdim=True)
@@ -215,16 +284,37 @@ def attention_pattern(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def attend(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, bias: Tensor | None = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    sinks: Tensor | None = None,
 ) -> Tensor:
     """softmax(QKᵀ/√d_head + bias + mask)·V by the fused kernel: (batch, n_heads, query, d_head).
 
-    A query that may see no key gives zeros, whatever the kernel makes of it.
+    A query that may see no key gives zeros, whatever the kernel makes of it. A sink is one more key
+    of zeros, with its score as the mask's and a value of zeros.
     """
     seen = mask if bias is None else additive_mask(mask, bias[None], q.dtype)  # kernels want 4 axes
+    if sinks is not None:
+        seen = with_sinks(seen, sinks, q, k)
+        k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
     grouped = k.shape[1] != q.shape[1]
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, enable_gqa=grouped)
     return out if mask is None else out.masked_fill(~mask.any(dim=-1, keepdim=True), 0)
+
+
+def with_sinks(mask: Tensor | None, sinks: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    """What is added to the scores of the keys and of a sink: (…, n_heads, query, key + 1)."""
+    added = q.new_zeros(()) if mask is None else mask
+    if added.dtype is torch.bool:
+        added = torch.where(added, q.new_zeros(()), -torch.inf)
+    n_queries, n_keys = q.shape[-2], k.shape[-2]
+    batch = added.shape[0] if added.dim() == 4 else 1
+    added = added.expand(batch, len(sinks), n_queries, n_keys)
+    column = sinks[:, None, None].to(q).expand(batch, -1, n_queries, 1)
+    return torch.cat((added, column), dim=-1)
 
 
 def additive_mask(mask: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:

@@ -17,10 +17,13 @@ from blocks.model.faults import ConfigError, Fault
 from blocks.model.kinds import (
     Activation,
     Architecture,
+    AttentionGate,
     Initialization,
     NormKind,
     NormPlacement,
     PositionKind,
+    RopeScaling,
+    RouterKind,
 )
 
 
@@ -29,8 +32,16 @@ class AttentionConfig:
     """Heads. `n_kv_heads` of None follows `n_heads`, `d_head` of None is d_model / n_heads.
 
     `attention_bias` is that of q, k and v; `out_bias` of None follows it. `qk_norm` gives queries
-    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3. Without `scale_scores`
-    nothing divides by √d_head, as in T5.
+    and keys RMS 1, and with `qk_norm_scale` a learned scale, as in Qwen3; with `qk_norm_whole` the
+    norm is over all heads at once, as in OLMo 2. Without `scale_scores` nothing divides by √d_head,
+    as in T5.
+
+    `local_window`: how many tokens a layer sees, itself included, 0 for all (Beltagy et al. 2020;
+    Jiang et al. 2023). With `global_every` n every n-th layer sees all of them: 2 in Gemma 2, 6 in
+    Gemma 3; 0: none does, as in Mistral. `score_softcap`: scores are bent to stay below it, 0 for
+    no cap (Gemma Team 2024, Gemma 2). `attention_sink`: each head learns a score that takes weight
+    and gives nothing (OpenAI 2025, gpt-oss). `attention_gate`: a sigmoid of the input decides how
+    much of each head, or of each of its features, is passed on (Qiu et al. 2025; Qwen3-Next).
     """
 
     n_heads: int = 8
@@ -40,23 +51,63 @@ class AttentionConfig:
     out_bias: bool | None = None
     qk_norm: bool = False
     qk_norm_scale: bool = False
+    qk_norm_whole: bool = False
     scale_scores: bool = True
+    local_window: int = 0
+    global_every: int = 0
+    score_softcap: float = 0.0
+    attention_sink: bool = False
+    attention_gate: AttentionGate = AttentionGate.NONE
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatentConfig:
+    """Multi-head latent attention, where `d_kv_latent` says how wide the cached vector is.
+
+    Keys and values are made of that one vector a token (d_c of DeepSeek-V2, section 2.1; 0: they
+    are not), queries of one of `d_q_latent` or, 0, of the stream. RoPE turns `d_rotary` more
+    numbers of each query and of one key that all heads share; None is half of d_head, as in the
+    paper. `d_value`, the width of a value, of None follows d_head.
+    """
+
+    d_kv_latent: int = 0
+    d_q_latent: int = 0
+    d_rotary: int | None = None
+    d_value: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardConfig:
-    """The position-wise layer. `d_ff` of None follows 4·d_model.
-
-    With more than one expert each token is sent to `n_active_experts` of them, and an expert takes
-    at most `expert_capacity` times its even share of the tokens (0: as many as come).
-    """
+    """The position-wise layer. `d_ff` of None follows 4·d_model."""
 
     d_ff: int | None = None
     activation: Activation = Activation.GELU
     feed_forward_bias: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertsConfig:
+    """A mixture in place of the feed-forward layer, where there is more than one expert.
+
+    Each token is sent to `n_active_experts`; an expert takes at most `expert_capacity` times its
+    even share of the tokens (0: as many as come). `d_expert`, the width of one, of None follows
+    d_ff; `n_shared_experts` more are passed by every token, and the first `n_dense_layers` have no
+    experts (Dai et al. 2024, DeepSeekMoE). A sigmoid router (DeepSeek-V3) balances by a bias. The
+    weights of the chosen sum to 1 with `normalize_top_k`; `routed_scale` multiplies them. Of
+    `n_expert_groups` a token chooses among the best `n_active_groups` (DeepSeek-V2 and V3).
+    """
+
     n_experts: int = 1
     n_active_experts: int = 2
     expert_capacity: float = 0.0
+    d_expert: int | None = None
+    n_shared_experts: int = 0
+    n_dense_layers: int = 0
+    router_kind: RouterKind = RouterKind.SOFTMAX
+    normalize_top_k: bool = True
+    routed_scale: float = 1.0
+    n_expert_groups: int = 1
+    n_active_groups: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +135,10 @@ class PositionConfig:
     """Position. `max_seq_len` is the longest context; the learned table has a row for each token.
 
     Before these rows stand `position_offset` others (BART, OPT, RoBERTa: 2), which nothing reads.
-    RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter).
+    RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter). It is
+    stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many.
+    `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
+    all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
     """
 
     position_kind: PositionKind = PositionKind.SINUSOIDAL
@@ -92,6 +146,11 @@ class PositionConfig:
     position_offset: int = 0
     rope_base: float = 10_000.0
     rotary_share: float = 1.0
+    rope_scaling: RopeScaling = RopeScaling.NONE
+    rope_factor: float = 1.0
+    rope_trained_len: int = 2048
+    local_rope_base: float = 0.0
+    nope_every: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +160,7 @@ class VocabularyConfig:
     `scale_embeddings`: rows are multiplied by √d_model when read; None follows the architecture,
     where a GPT does not. `scale_output`: the stream is divided by √d_model before it meets the
     table again, as in T5. `unembed_bias`: each token has a logit of its own to begin with.
+    `logit_softcap`: logits are bent to stay below it, 0 for no cap (Gemma 2).
     """
 
     vocab_size: int = 1024
@@ -108,6 +168,7 @@ class VocabularyConfig:
     scale_embeddings: bool | None = None
     scale_output: bool = False
     unembed_bias: bool = False
+    logit_softcap: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +216,9 @@ class ModelConfig:
     dropout: float = 0.1
     initialization: Initialization = Initialization.PYTORCH
     attention: AttentionConfig = AttentionConfig()
+    latent: LatentConfig = LatentConfig()
     feed_forward: FeedForwardConfig = FeedForwardConfig()
+    experts: ExpertsConfig = ExpertsConfig()
     norm: NormConfig = NormConfig()
     position: PositionConfig = PositionConfig()
     vocabulary: VocabularyConfig = VocabularyConfig()
@@ -194,7 +257,8 @@ class ModelConfig:
     @property
     def n_kv_heads(self) -> int:
         """Key and value heads: n_heads is MHA, 1 is MQA, between them GQA."""
-        return self.attention.n_kv_heads or self.attention.n_heads
+        own = None if self.is_latent else self.attention.n_kv_heads
+        return own or self.attention.n_heads
 
     @property
     def d_head(self) -> int:
@@ -207,10 +271,70 @@ class ModelConfig:
         return self.n_heads * self.d_head
 
     @property
+    def gate_width(self) -> int:
+        """How many numbers of each token gate the output of attention; 0 without a gate."""
+        widths = {AttentionGate.HEAD: self.n_heads, AttentionGate.ELEMENTWISE: self.width_of_heads}
+        return widths.get(self.attention.attention_gate, 0)
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether keys and values are made of one latent vector a token (MLA)."""
+        return self.latent.d_kv_latent > 0
+
+    @property
+    def d_kv_latent(self) -> int:
+        """Width of the vector that keys and values are made of; 0 where there is none."""
+        return self.latent.d_kv_latent
+
+    @property
+    def d_q_latent(self) -> int:
+        """Width of the vector that queries are made of; 0 where that is the stream."""
+        return self.latent.d_q_latent if self.is_latent else 0
+
+    @property
+    def d_rotary(self) -> int:
+        """Numbers of a query beyond d_head, for RoPE to turn; 0 but in latent attention."""
+        own = self.latent.d_rotary or max(2, self.d_head // 4 * 2)
+        return own if self.is_latent else 0
+
+    @property
+    def d_value(self) -> int:
+        """Width of a value, and of what a head reads."""
+        return (self.latent.d_value or self.d_head) if self.is_latent else self.d_head
+
+    @property
+    def d_qk(self) -> int:
+        """Width of a query, and of a key as it meets it."""
+        return self.d_head + self.d_rotary
+
+    @property
+    def d_cached(self) -> int:
+        """Numbers of one token that a layer of latent attention keeps."""
+        return self.d_kv_latent + self.d_rotary
+
+    @property
     def rotary_width(self) -> int:
         """How many numbers of a head RoPE turns: pairs, so an even number."""
+        if self.is_latent:
+            return self.d_rotary
         pairs = self.position.rotary_share * self.d_head / 2
         return max(2, 2 * int(round(pairs, 9)))  # a share may be a width divided by d_head
+
+    def window_of(self, layer: int) -> int:
+        """How many tokens a layer sees, itself included; 0 where it sees all."""
+        every = self.attention.global_every
+        is_global = every > 0 and (layer + 1) % every == 0
+        return 0 if is_global else self.attention.local_window
+
+    def n_local(self, n_layers: int) -> int:
+        """How many of the first so many layers see a window only."""
+        return sum(self.window_of(layer) > 0 for layer in range(n_layers))
+
+    def turns(self, layer: int) -> bool:
+        """Whether a layer turns queries and keys by RoPE."""
+        every = self.position.nope_every
+        is_rope = self.position.position_kind is PositionKind.ROPE
+        return is_rope and not (every > 0 and (layer + 1) % every == 0)
 
     @property
     def has_out_bias(self) -> bool:
@@ -248,12 +372,53 @@ class ModelConfig:
     @property
     def n_experts(self) -> int:
         """Feed-forward layers side by side: 1 is dense."""
-        return self.feed_forward.n_experts
+        return self.experts.n_experts
 
     @property
     def n_active_experts(self) -> int:
         """Experts that one token passes; a dense layer is one."""
-        return self.feed_forward.n_active_experts if self.n_experts > 1 else 1
+        return self.experts.n_active_experts if self.n_experts > 1 else 1
+
+    @property
+    def n_shared_experts(self) -> int:
+        """Experts beside them that every token passes."""
+        return self.experts.n_shared_experts if self.n_experts > 1 else 0
+
+    @property
+    def d_expert(self) -> int:
+        """Width of one expert; a dense layer is one."""
+        own = self.experts.d_expert if self.n_experts > 1 else None
+        return own or self.d_ff
+
+    @property
+    def n_dense_layers(self) -> int:
+        """First layers of a mixture that have no experts; one layer at least has them.
+
+        An encoder–decoder has them everywhere.
+        """
+        is_mixture = self.n_experts > 1 and not self.attention_only
+        if not is_mixture or self.architecture is Architecture.ENCODER_DECODER:
+            return 0
+        return min(self.experts.n_dense_layers, self.n_layers - 1)
+
+    @property
+    def n_expert_layers(self) -> int:
+        """Layers that are a mixture, of both stacks where there are two."""
+        if self.n_experts == 1 or self.attention_only:
+            return 0
+        return self.n_layers + self.n_decoder_layers - self.n_dense_layers
+
+    @property
+    def n_hidden(self) -> int:
+        """Hidden values that one token has in its widest feed-forward layer."""
+        if self.n_experts == 1:
+            return self.d_ff
+        of_experts = (self.n_active_experts + self.n_shared_experts) * self.d_expert
+        return max(of_experts, self.d_ff if self.n_dense_layers else 0)
+
+    def has_experts(self, layer: int) -> bool:
+        """Whether this layer, counted from 0, is a mixture."""
+        return self.n_experts > 1 and layer >= self.n_dense_layers
 
     @property
     def max_seq_len(self) -> int:

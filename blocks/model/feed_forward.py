@@ -26,9 +26,9 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 }
 
 
-def build_dense(config: ModelConfig) -> nn.Module:
-    """Build one dense feed-forward layer: the whole sub-layer, or one expert."""
-    return feed_forward_type(config)(config)
+def build_dense(config: ModelConfig, d_ff: int | None = None) -> nn.Module:
+    """Build one dense feed-forward layer: the whole sub-layer, or an expert of its own width."""
+    return feed_forward_type(config)(config, d_ff or config.d_ff)
 
 
 def feed_forward_type(config: ModelConfig) -> "type[FeedForward]":
@@ -42,9 +42,9 @@ class FeedForward(nn.Module):
     Vaswani et al. 2017, eq. 2; GELU of Hendrycks and Gimpel 2016; squared ReLU of So et al. 2021.
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, d_ff: int):
         super().__init__()
-        d_model, d_ff, bias = config.d_model, config.d_ff, config.feed_forward.feed_forward_bias
+        d_model, bias = config.d_model, config.feed_forward.feed_forward_bias
         self.up_proj = nn.Linear(d_model, d_ff, bias=bias)
         self.down_proj = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = ACTIVATIONS[config.feed_forward.activation]
@@ -63,10 +63,10 @@ class GatedFeedForward(FeedForward):
     Shazeer 2020, eq. 6: GLU, ReGLU, GEGLU and SwiGLU by the activation of the gate.
     """
 
-    def __init__(self, config: ModelConfig):
-        super().__init__(config)
+    def __init__(self, config: ModelConfig, d_ff: int):
+        super().__init__(config, d_ff)
         bias = config.feed_forward.feed_forward_bias
-        self.gate_proj = nn.Linear(config.d_model, config.d_ff, bias=bias)
+        self.gate_proj = nn.Linear(config.d_model, d_ff, bias=bias)
         self.gate_pre, self.gate = Probe("gate_pre"), Probe("gate")
 
     def forward(self, x: Tensor) -> Tensor:

@@ -4,7 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.kinds import (
+    Architecture,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+    RopeScaling,
+)
 
 
 def settings_in_use(config: ModelConfig) -> dict[str, Any]:
@@ -20,6 +26,10 @@ def settings_in_use(config: ModelConfig) -> dict[str, Any]:
         "out_bias": config.has_out_bias,
         "scale_embeddings": config.scales_embeddings,
         "d_ff": config.d_ff,
+        "d_expert": config.d_expert,
+        "d_rotary": config.d_rotary,
+        "d_value": config.d_value,
+        "n_dense_layers": config.n_dense_layers,
     }
     return {name: value for name, value in (config.flat() | followed).items() if name not in idle}
 
@@ -29,21 +39,36 @@ def _idle(config: ModelConfig) -> Iterator[str]:
     reads_tokens = config.architecture.reads_tokens
     if not reads_tokens:
         yield from ("vocab_size", "tie_embeddings", "embedding_norm", "scale_embeddings")
-        yield from ("scale_output", "unembed_bias")
+        yield from ("scale_output", "unembed_bias", "logit_softcap")
     if config.architecture is not Architecture.ENCODER:
         yield from ("n_segments", "pooler", "prediction_head")
     if config.architecture is not Architecture.ENCODER_DECODER:
         yield from ("n_decoder_layers", "share_embeddings", "relative_bias")
-    if not config.attention.qk_norm:
-        yield "qk_norm_scale"
+    if config.is_latent:
+        yield from ("n_kv_heads", "qk_norm", "rotary_share")
+    else:
+        yield from vars(config.latent)
+    if config.is_latent or not config.attention.qk_norm:
+        yield from ("qk_norm_scale", "qk_norm_whole")
+    if not config.attention.local_window:
+        yield "global_every"
     yield from _idle_in_position(config)
     yield from _idle_in_norm(config)
     yield from _idle_in_feed_forward(config)
 
 
 def _idle_in_position(config: ModelConfig) -> Iterator[str]:
-    if config.position.position_kind is not PositionKind.ROPE:
-        yield from ("rope_base", "rotary_share")
+    is_rope = config.position.position_kind is PositionKind.ROPE
+    if not is_rope:
+        yield from ("rope_base", "rotary_share", "local_rope_base")
+    if not config.position.nope_every or not is_rope:
+        yield "nope_every"
+    if config.position.rope_scaling is RopeScaling.NONE or not is_rope:
+        yield from ("rope_scaling", "rope_factor", "rope_trained_len")
+    elif config.position.rope_scaling in (RopeScaling.LINEAR, RopeScaling.NTK):
+        yield "rope_trained_len"
+    if not config.attention.local_window:
+        yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:
         yield "position_offset"
 
@@ -62,4 +87,8 @@ def _idle_in_feed_forward(config: ModelConfig) -> Iterator[str]:
     if config.attention_only:
         yield from ("d_ff", "activation", "feed_forward_bias", "n_experts")
     if config.attention_only or config.n_experts == 1:
-        yield from ("n_active_experts", "expert_capacity")
+        yield from (name for name in vars(config.experts) if name != "n_experts")
+    elif config.experts.n_expert_groups == 1:
+        yield "n_active_groups"
+    if config.architecture is Architecture.ENCODER_DECODER:
+        yield "n_dense_layers"

@@ -20,18 +20,19 @@ def initialize(model: nn.Module, config: ModelConfig, seed: int) -> None:
             buffer.fill_(1.0 if name == "running_var" else 0.0)
         for name, parameter in module.named_parameters(recurse=False):
             path = f"{module_name}.{name}"
-            values = _draw(parameter, module, path, config, generator(seed, path))
+            values = drawn_values(parameter, module, path, config, generator(seed, path))
             with torch.no_grad():
                 parameter.copy_(values)
 
 
-def _draw(
+def drawn_values(
     parameter: Tensor,
     module: nn.Module,
     path: str,
     config: ModelConfig,
     random: torch.Generator,
 ) -> Tensor:
+    """What one parameter of a module begins with, by its path: of its shape, on the CPU."""
     values = torch.empty(parameter.shape)
     if isinstance(module, nn.Linear):
         return _draw_linear(values, module.in_features, path, config, random)

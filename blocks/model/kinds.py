@@ -17,6 +17,14 @@ class Architecture(StrEnum):
         return self is not Architecture.BLOCK
 
 
+class AttentionGate(StrEnum):
+    """How wide the gate on the output of attention is: see `blocks.model.attention`."""
+
+    NONE = "none"
+    HEAD = "head"
+    ELEMENTWISE = "elementwise"
+
+
 class NormKind(StrEnum):
     """What a norm divides by, and over which axes it looks."""
 
@@ -32,6 +40,7 @@ class NormPlacement(StrEnum):
     PRE = "pre"
     POST = "post"
     SANDWICH = "sandwich"
+    RES_POST = "res_post"
     PARALLEL = "parallel"
 
 
@@ -48,6 +57,16 @@ class PositionKind(StrEnum):
     def is_added(self) -> bool:
         """Whether the position is a vector added to the input."""
         return self in (PositionKind.SINUSOIDAL, PositionKind.LEARNED)
+
+
+class RopeScaling(StrEnum):
+    """How RoPE is stretched to longer texts: see `blocks.model.positions`."""
+
+    NONE = "none"
+    LINEAR = "linear"
+    NTK = "ntk"
+    YARN = "yarn"
+    LLAMA3 = "llama3"
 
 
 class Activation(StrEnum):
@@ -68,6 +87,13 @@ class Activation(StrEnum):
     def is_gated(self) -> bool:
         """Whether a second projection decides how much of the first one passes."""
         return "glu" in self.value
+
+
+class RouterKind(StrEnum):
+    """How a router scores the experts: see `blocks.model.experts`."""
+
+    SOFTMAX = "softmax"
+    SIGMOID = "sigmoid"
 
 
 class Initialization(StrEnum):

@@ -13,6 +13,8 @@ LEAST_ROOM = 64
 class LayerCache:
     """One layer's keys and values, each (batch, n_kv_heads, key, d_head).
 
+    In latent attention they are its latent vectors and rotary keys, each of one head.
+
     With a window only what the next token may still see is kept. Room is made for more tokens
     than there are, so that a new one is written beside the others and nothing is copied.
     """
@@ -28,7 +30,7 @@ class LayerCache:
     def extend(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add those of the next tokens; returns all that these tokens may meet."""
         n_kept, n_new = self.n_kept, keys.shape[2]
-        room = self._room_for(keys, n_new)
+        room = self._room_for((keys, values), n_new)
         start, self._end = self._end, self._end + n_new
         for place, new in zip(room, (keys, values), strict=True):
             place[:, :, start : self._end] = new
@@ -38,13 +40,13 @@ class LayerCache:
         self.keys, self.values = (each[:, :, first:] for each in met)
         return met[0], met[1]
 
-    def _room_for(self, like: Tensor, n_new: int) -> tuple[Tensor, Tensor]:
+    def _room_for(self, like: tuple[Tensor, Tensor], n_new: int) -> tuple[Tensor, Tensor]:
         """Buffers with room for `n_new` more keys and values; doubled when full."""
         if self._room is None or self._end + n_new > self._room[0].shape[2]:
             n_kept = self.n_kept
-            batch, n_kv_heads, _, d_head = like.shape
-            shape = (batch, n_kv_heads, max(LEAST_ROOM, 2 * (n_kept + n_new)), d_head)
-            self._room = (like.new_empty(shape), like.new_empty(shape))
+            n_room = max(LEAST_ROOM, 2 * (n_kept + n_new))
+            keys, values = (x.new_empty(*x.shape[:2], n_room, x.shape[3]) for x in like)
+            self._room = keys, values
             if self.keys is not None and self.values is not None:
                 for place, kept in zip(self._room, (self.keys, self.values), strict=True):
                     place[:, :, :n_kept] = kept
@@ -59,6 +61,17 @@ class LayerCache:
     def n_kept(self) -> int:
         """Tokens whose keys and values are here."""
         return 0 if self.keys is None else self.keys.shape[2]
+
+    def mask(self, n_new: int, device: torch.device | str) -> Tensor | None:
+        """Who may see whom where `n_new` tokens come: (n_new, kept + n_new).
+
+        None where all that is there may be seen: a single token sees all that was kept.
+        """
+        if n_new == 1:
+            return None
+        n_keys = self.n_kept + n_new
+        mask = torch.ones(n_new, n_keys, dtype=torch.bool, device=device).tril(self.n_kept)
+        return mask if self.window_size is None else mask.triu(self.n_kept + 1 - self.window_size)
 
     def choose_rows(self, rows: Tensor) -> None:
         """Go on with these rows of the batch, some of them more than once."""
@@ -83,15 +96,13 @@ class CrossCache:
 class KVCache:
     """The caches of all layers of a model. It belongs to one text and one reader.
 
-    `window_size` is that of a sliding-window mask; `cross` is empty where there is no encoder.
-    Shazeer 2019, section 2.4 (incremental decoding).
+    `window_size` is that of a sliding-window mask; a local layer keeps no more than its own window.
+    `cross` is empty where there is no encoder. Shazeer 2019, section 2.4 (incremental decoding).
     """
 
     def __init__(self, config: ModelConfig, *, window_size: int | None = None):
-        self.window_size = window_size
         n_decoder_layers = config.n_decoder_layers
-        n_layers = n_decoder_layers or config.n_layers
-        self.layers = tuple(LayerCache(window_size) for _ in range(n_layers))
+        self.layers = tuple(map(LayerCache, layer_windows(config, window_size)))
         self.cross = tuple(CrossCache() for _ in range(n_decoder_layers))
 
     @property
@@ -101,8 +112,8 @@ class KVCache:
 
     @property
     def n_kept(self) -> int:
-        """Tokens whose keys and values are kept."""
-        return self.layers[0].n_kept
+        """Tokens whose keys and values are kept, in the layer that sees farthest."""
+        return max(layer.n_kept for layer in self.layers)
 
     def nbytes(self) -> int:
         """Bytes that the keys and values of the kept tokens take."""
@@ -118,22 +129,42 @@ class KVCache:
             if cross.keys is not None and cross.values is not None and len(cross.keys) > 1:
                 cross.keys, cross.values = cross.keys[rows], cross.values[rows]
 
-    def mask(self, n_new: int, device: torch.device | str) -> Tensor | None:
-        """Who may see whom where `n_new` tokens come: (n_new, kept + n_new).
 
-        None where all that is there may be seen: a single token sees all that was kept.
-        """
-        if n_new == 1:
-            return None
-        n_keys = self.n_kept + n_new
-        mask = torch.ones(n_new, n_keys, dtype=torch.bool, device=device).tril(self.n_kept)
-        return mask if self.window_size is None else mask.triu(self.n_kept + 1 - self.window_size)
+def layer_windows(config: ModelConfig, window_size: int | None = None) -> tuple[int | None, ...]:
+    """How many tokens each layer that has a cache sees; None where it sees all.
+
+    `window_size` is that of a mask for all of them.
+    """
+    n_layers = config.n_decoder_layers or config.n_layers
+    both = ((config.window_of(layer) or None, window_size) for layer in range(n_layers))
+    return tuple(min(filter(None, each), default=None) for each in both)
+
+
+def kv_cache_bytes(
+    config: ModelConfig, itemsize: int, n: int, *, window_size: int | None = None
+) -> int:
+    """2 · n_kv_heads · d_head · bytes for each token that each layer keeps of a text of n.
+
+    A local layer keeps at most its window less one: the next token brings its own.
+    """
+    windows = layer_windows(config, window_size)
+    n_kept = sum(n if window is None else min(n, window - 1) for window in windows)
+    return n_kept * _bytes_of_a_layer(config, itemsize)
 
 
 def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
     """2 · n_layers · n_kv_heads · d_head · bytes: keys and values of one token in all layers.
 
-    Of an encoder–decoder it is the layers of the decoder that keep them.
+    Of an encoder–decoder it is the layers of the decoder that keep them. In latent attention
+    n_layers · (d_kv_latent + d_rotary) · bytes (DeepSeek-V2, table 1). What a local layer lets go
+    of later is in `kv_cache_bytes`.
     """
     n_layers = config.n_decoder_layers or config.n_layers
-    return 2 * n_layers * config.n_kv_heads * config.d_head * itemsize
+    return n_layers * _bytes_of_a_layer(config, itemsize)
+
+
+def _bytes_of_a_layer(config: ModelConfig, itemsize: int) -> int:
+    """What a layer keeps of one token."""
+    if config.is_latent:
+        return config.d_cached * itemsize
+    return 2 * config.n_kv_heads * config.d_head * itemsize

@@ -10,6 +10,7 @@ from blocks.model.dropout import Dropout
 from blocks.model.experts import build_feed_forward
 from blocks.model.kinds import NormPlacement
 from blocks.model.kv_cache import CrossCache, LayerCache
+from blocks.model.latent_attention import build_attention
 from blocks.model.normalization import build_norm
 from blocks.model.probe import Stage
 from blocks.model.residual import RESIDUALS
@@ -17,9 +18,9 @@ from blocks.model.residual import RESIDUALS
 LayerType = type["EncoderLayer | ParallelLayer | AttentionLayer"]
 
 
-def encoder_layer(config: ModelConfig) -> nn.Module:
-    """Build the layer of this configuration."""
-    return layer_type(config)(config)
+def encoder_layer(config: ModelConfig, layer: int = 0) -> nn.Module:
+    """Build a layer of this configuration, counted from 0."""
+    return layer_type(config)(config, layer)
 
 
 def layer_type(config: ModelConfig) -> LayerType:
@@ -35,13 +36,13 @@ class EncoderLayer(nn.Module):
     (batch, seq, d_model) to the same. Vaswani et al. 2017, figure 1, left.
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
         residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
-        self.attention = Attention(config)
+        self.attention = build_attention(config, layer)
         self.attention_residual = residual(config, "attention", "resid_mid")
-        self.feed_forward = build_feed_forward(config)
+        self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
     def forward(
@@ -59,11 +60,11 @@ class AttentionLayer(nn.Module):
     (batch, seq, d_model) to the same. Elhage et al. 2021, "attention-only".
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
         residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
-        self.attention = Attention(config)
+        self.attention = build_attention(config, layer)
         self.attention_residual = residual(config, "attention", "resid_post")
 
     def forward(
@@ -81,7 +82,7 @@ class ParallelLayer(nn.Module):
     Black et al. 2022 (GPT-NeoX).
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
         self.is_connected = config.norm.residual
         self.resid_pre = Stage("resid_pre")
@@ -89,9 +90,9 @@ class ParallelLayer(nn.Module):
         self.norm = build_norm(config, Stage("attention_norm" if has_two else "norm"))
         wide_norm = build_norm(config, Stage("feed_forward_norm")) if has_two else None
         self.feed_forward_norm = wide_norm
-        self.attention = Attention(config)
+        self.attention = build_attention(config, layer)
         self.attention_out = Stage("attention_out")
-        self.feed_forward = build_feed_forward(config)
+        self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_out = Stage("feed_forward_out")
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")
@@ -116,17 +117,17 @@ class DecoderLayer(nn.Module):
     Vaswani et al. 2017, figure 1, right; with `attention_only` without the feed-forward layer.
     """
 
-    def __init__(self, config: ModelConfig):
+    def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
         residual, is_narrow = RESIDUALS[config.norm.norm_placement], config.attention_only
         self.resid_pre = Stage("resid_pre")
-        self.attention = Attention(config)
+        self.attention = Attention(config, layer)
         self.attention_residual = residual(config, "attention", "resid_mid")
         self.cross_attention = CrossAttention(config)
         cross_stream = "resid_post" if is_narrow else "resid_cross"
         self.cross_attention_residual = residual(config, "cross_attention", cross_stream)
         if not is_narrow:
-            self.feed_forward = build_feed_forward(config)
+            self.feed_forward = build_feed_forward(config, layer)
             self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
         self.is_narrow = is_narrow
 

@@ -1,25 +1,68 @@
-"""The memory layout of weights for fast decoding; values are unchanged."""
+"""The weights of a model made ready for fast decoding; values are unchanged."""
 
 from typing import TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from blocks.model.models import Encoder, EncoderDecoder
 
 M = TypeVar("M", bound=nn.Module)
 
 
-def pack_weights_for_decoding(model: M) -> M:
-    """Store each float32 weight as (in, out), in place; only for a model that is not shared yet.
+def decoding_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`F.linear`, with the product of a single row left to oneDNN.
 
-    With one token at a time a linear layer is a matrix times a vector, and the processor's
-    float32 kernel for that is faster along the other side of the matrix; bfloat16's is not. With
-    many tokens at a time neither is slower. No memory is allocated.
+    With one token at a time it is a matrix times a vector, bound by how fast the matrix is read.
+    torch hands that to a float32 kernel which may read with one thread only; oneDNN's reads with
+    all of them. Shapes: (..., in), (out, in), (out) to (..., out).
     """
+    if x.numel() == x.shape[-1] and not torch.is_grad_enabled():
+        return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return F.linear(x, weight, bias)
+
+
+class DecodingLinear(nn.Linear):
+    """A linear layer whose product is `decoding_linear`."""
+
+    @classmethod
+    def of(cls, layer: nn.Linear) -> "DecodingLinear":
+        """The layer with the same parameters, not copies of them."""
+        ours = cls(layer.in_features, layer.out_features, bias=False, device="meta")
+        ours.weight, ours.bias = layer.weight, layer.bias
+        return ours.train(layer.training)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The rows times the matrix, and the bias: (..., in) to (..., out)."""
+        return decoding_linear(x, self.weight, self.bias)
+
+
+def pack_weights_for_decoding(model: M) -> M:
+    """Make a float32 model on a CPU quick at one token at a time, in place, before it is shared.
+
+    Weights are stored as (in, out), along which a matrix times a vector is read faster, and linear
+    layers become `DecodingLinear` where torch has oneDNN. Models in bfloat16 and on other devices
+    stay as they are. With many tokens at a time nothing is slower. No memory is allocated.
+    """
+    if not all(map(_is_float32_on_cpu, model.parameters())):
+        return model
     for module in model.modules():
-        if isinstance(module, nn.Linear | nn.Embedding) and _is_read_faster(module.weight):
+        if isinstance(module, nn.Linear | nn.Embedding):
             module.weight.data = module.weight.data.T.contiguous().T
+    if torch.backends.mkldnn.is_available():
+        _decode_by_onednn(model)
     return model
 
 
-def _is_read_faster(weight: torch.Tensor) -> bool:
+def _decode_by_onednn(model: nn.Module) -> None:
+    if isinstance(model, Encoder | EncoderDecoder):
+        model.linear = decoding_linear
+    for parent in list(model.modules()):
+        for name, layer in list(parent.named_children()):
+            if type(layer) is nn.Linear:
+                setattr(parent, name, DecodingLinear.of(layer))
+
+
+def _is_float32_on_cpu(weight: Tensor) -> bool:
     return weight.dtype is torch.float32 and weight.device.type == "cpu"

@@ -9,22 +9,37 @@ from blocks.model.faults import N_, Fault
 from blocks.model.kinds import Architecture, NormPlacement, PositionKind
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
-MOST_EXPERTS, LARGEST_CAPACITY = 64, 64.0
+MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
 MOST_PARALLEL_NORMS = 2
-MAY_BE_NONE = ("n_segments", "position_offset")
-SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity")
+MAY_BE_NONE = (
+    *("n_segments", "position_offset", "local_window", "global_every", "nope_every"),
+    *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent"),
+)
+SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
+CAPS = ("score_softcap", "logit_softcap", "local_rope_base")
+BOUNDS = {"local_rope_base": 1e9}
+LARGEST_CAP, LARGEST_FACTOR = 1e6, 1e4
 PAIRS = (
     "architecture",
     "d_model",
     "n_heads",
     "n_kv_heads",
     "d_head",
+    "d_kv_latent",
+    "d_rotary",
     "position_kind",
     "norm_placement",
     "parallel_norms",
     "attention_only",
     "n_experts",
     "n_active_experts",
+    "n_shared_experts",
+    "n_expert_groups",
+    "n_active_groups",
+)
+NOT_WITH_LATENTS = (
+    *("local_window", "score_softcap", "attention_sink", "attention_gate"),
+    *("rope_scaling", "nope_every"),
 )
 Values = Mapping[str, Any]
 
@@ -38,7 +53,10 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
     if wrong:
         return [type_fault(name, values[name], defaults[name]) for name in wrong]
     sizes = [*_size_faults(values, kinds)]
-    return sizes or [*_pair_faults(**{name: values[name] for name in PAIRS})]
+    if sizes:
+        return sizes
+    pairs = _pair_faults(**{name: values[name] for name in PAIRS})
+    return [*pairs, *_faults_beside_latents(values, defaults)]
 
 
 def unknown_field(name: str) -> Fault:
@@ -89,10 +107,27 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
             said = {"name": name, "value": _brief(value), "mend": mend, **bounds}
             yield Fault(text, said, {name: mend})
     yield from _share_faults(**{name: values[name] for name in SHARES})
+    for name in CAPS:
+        most = BOUNDS.get(name, LARGEST_CAP)
+        if not 0 <= values[name] <= most:
+            text = N_("{name} ({value}) is 0 (none) or a number up to {most}: use {mend}")
+            mend = min(max(values[name], 0.0), most)
+            said = {"name": name, "value": values[name], "most": most, "mend": mend}
+            yield Fault(text, said, {name: mend})
+    if not 1 <= (factor := values["rope_factor"]) <= LARGEST_FACTOR:
+        text = N_("rope_factor ({value}) is from 1 to {most}: use {mend}")
+        mend = min(max(factor, 1.0), LARGEST_FACTOR)
+        said = {"value": factor, "most": LARGEST_FACTOR, "mend": mend}
+        yield Fault(text, said, {"rope_factor": mend})
 
 
 def _share_faults(
-    dropout: float, norm_eps: float, rope_base: float, rotary_share: float, expert_capacity: float
+    dropout: float,
+    norm_eps: float,
+    rope_base: float,
+    rotary_share: float,
+    expert_capacity: float,
+    routed_scale: float,
 ) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
         text = N_("dropout ({value}) is the share dropped, 0 to 0.99: use {mend}")
@@ -114,6 +149,10 @@ def _share_faults(
         mend = min(max(expert_capacity, 0.0), LARGEST_CAPACITY)
         said = {"value": expert_capacity, "most": LARGEST_CAPACITY, "mend": mend}
         yield Fault(text, said, {"expert_capacity": mend})
+    if not 0 < routed_scale <= LARGEST_SCALE:
+        text = N_("routed_scale ({value}) must be above 0 and at most {most}: use {mend}")
+        said = {"value": routed_scale, "most": LARGEST_SCALE, "mend": 1.0}
+        yield Fault(text, said, {"routed_scale": 1.0})
 
 
 def _pair_faults(
@@ -122,23 +161,23 @@ def _pair_faults(
     n_heads: int,
     n_kv_heads: int | None,
     d_head: int | None,
+    d_kv_latent: int,
+    d_rotary: int | None,
     position_kind: PositionKind,
     norm_placement: NormPlacement,
     parallel_norms: int,
     attention_only: bool,
     n_experts: int,
     n_active_experts: int,
+    n_shared_experts: int,
+    n_expert_groups: int,
+    n_active_groups: int,
 ) -> Iterator[Fault]:
-    is_rope = position_kind is PositionKind.ROPE
-    if d_head is not None:
-        if is_rope and d_head % 2:
-            yield _odd_head(d_head)
-    elif d_model % n_heads:
-        yield _divide_fault("n_heads", n_heads, "d_model", d_model)
-    elif is_rope and d_model // n_heads % 2:
-        yield _odd_rotation(d_model, n_heads)
-    if n_kv_heads is not None and n_heads % n_kv_heads:
-        yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+    is_latent = d_kv_latent > 0
+    is_rope = position_kind is PositionKind.ROPE and not is_latent
+    yield from _head_faults(d_model, n_heads, n_kv_heads, d_head, is_rope=is_rope)
+    if is_latent:
+        yield from _latent_faults(architecture, d_rotary)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
@@ -148,18 +187,72 @@ def _pair_faults(
     if parallel_norms > MOST_PARALLEL_NORMS:
         text = N_("parallel_norms ({value}) is 1 (shared) or 2 (one each): use 2")
         yield Fault(text, {"value": parallel_norms}, {"parallel_norms": MOST_PARALLEL_NORMS})
-    yield from _expert_faults(n_experts, n_active_experts)
+    yield from _many_faults(n_experts=n_experts, n_shared_experts=n_shared_experts)
+    if 1 < n_experts <= MOST_EXPERTS:
+        yield from _expert_faults(n_experts, n_active_experts, n_expert_groups, n_active_groups)
 
 
-def _expert_faults(n_experts: int, n_active_experts: int) -> Iterator[Fault]:
-    if n_experts > MOST_EXPERTS:
-        text = N_("n_experts ({value}) is more than are built here: use {mend}")
-        said = {"value": n_experts, "mend": MOST_EXPERTS}
-        yield Fault(text, said, {"n_experts": MOST_EXPERTS})
-    elif 1 < n_experts < n_active_experts:
+def _head_faults(
+    d_model: int, n_heads: int, n_kv_heads: int | None, d_head: int | None, *, is_rope: bool
+) -> Iterator[Fault]:
+    if d_head is not None:
+        if is_rope and d_head % 2:
+            yield _odd_head(d_head)
+    elif d_model % n_heads:
+        yield _divide_fault("n_heads", n_heads, "d_model", d_model)
+    elif is_rope and d_model // n_heads % 2:
+        yield _odd_rotation(d_model, n_heads)
+    if n_kv_heads is not None and n_heads % n_kv_heads:
+        yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def _latent_faults(architecture: Architecture, d_rotary: int | None) -> Iterator[Fault]:
+    if architecture is Architecture.ENCODER_DECODER:
+        text = N_("latent attention is for models of one text: use d_kv_latent 0")
+        yield Fault(text, mend={"d_kv_latent": 0})
+    if d_rotary is not None and d_rotary % 2:
+        text = N_("RoPE rotates pairs, and d_rotary ({value}) is odd: use {mend}")
+        yield Fault(text, {"value": d_rotary, "mend": d_rotary + 1}, {"d_rotary": d_rotary + 1})
+
+
+def _faults_beside_latents(values: Values, defaults: Values) -> Iterator[Fault]:
+    if not values["d_kv_latent"]:
+        return
+    for name in NOT_WITH_LATENTS:
+        if values[name] != defaults[name]:
+            text = N_("latent attention has no {name} here ({value}): use {mend}")
+            said = {"name": name, "value": str(values[name]), "mend": str(defaults[name])}
+            yield Fault(text, said, {name: defaults[name]})
+
+
+def _many_faults(**sizes: int) -> Iterator[Fault]:
+    for name, value in sizes.items():
+        if value > MOST_EXPERTS:
+            text = N_("{name} ({value}) is more than are built here: use {mend}")
+            said = {"name": name, "value": value, "mend": MOST_EXPERTS}
+            yield Fault(text, said, {name: MOST_EXPERTS})
+
+
+def _expert_faults(
+    n_experts: int, n_active_experts: int, n_expert_groups: int, n_active_groups: int
+) -> Iterator[Fault]:
+    """Of a mixture: a token chooses among its experts, and its groups hold as many."""
+    if n_experts < n_active_experts:
         text = N_("n_active_experts ({value}) is more than n_experts ({mend}): use {mend}")
         said = {"value": n_active_experts, "mend": n_experts}
         yield Fault(text, said, {"n_active_experts": n_experts})
+    elif n_experts % n_expert_groups:
+        yield _divide_fault("n_expert_groups", n_expert_groups, "n_experts", n_experts)
+    else:
+        least = -(-n_active_experts * n_expert_groups // n_experts)
+        mend = min(max(n_active_groups, least), n_expert_groups)
+        if n_active_groups != mend:
+            text = N_(
+                "n_active_groups ({value}) must be {least} to {most}, so that they hold the active "
+                "experts: use {mend}"
+            )
+            said = {"value": n_active_groups, "least": least, "most": n_expert_groups, "mend": mend}
+            yield Fault(text, said, {"n_active_groups": mend})
 
 
 def _divide_fault(name: str, value: int, whole_name: str, whole: int) -> Fault:

@@ -85,6 +85,24 @@ def sliding_window(seq_len: int, window_size: int, device: torch.device | str = 
     return causal(seq_len, device).triu(1 - window_size)
 
 
+def near(seq_len: int, window: int, device: torch.device | str = "cpu") -> Tensor:
+    """Each token sees those less than `window` away, itself included: (query, key)."""
+    return everyone(seq_len, device).tril(window - 1).triu(1 - window)
+
+
+def within(
+    mask: Tensor | None, seq_len: int, window: int, device: torch.device | str = "cpu"
+) -> Tensor | None:
+    """What of a mask is left in a layer that sees `window` tokens, 0 for all: any shape.
+
+    Beltagy et al. 2020, section 3.1; in a causal model half of the band is masked already.
+    """
+    if not 0 < window < seq_len:
+        return mask
+    local = near(seq_len, window, device)
+    return local if mask is None else mask & local
+
+
 def prefix(seq_len: int, prefix_len: int, device: torch.device | str = "cpu") -> Tensor:
     """All see the first `prefix_len` tokens; after them it is causal: (query, key)."""
     mask = causal(seq_len, device)

@@ -1,12 +1,12 @@
 """Whole models, and the one way to build them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.model.attention import Attention, CrossAttention
+from blocks.model.attention import Attention, CrossAttention, soft_cap
 from blocks.model.config import ModelConfig
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.initialize import initialize
@@ -32,7 +32,7 @@ class Block(nn.Module):
         is_added = config.position.position_kind.is_added
         self.input = Stage("input") if is_added else nn.Identity()
         self.position = added_position(config)
-        self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
+        self.layers = nn.ModuleList(encoder_layer(config, i) for i in range(config.n_layers))
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """`mask` is True where a query may see a key, broadcast to (batch, 1, query, key)."""
@@ -59,12 +59,14 @@ class Encoder(nn.Module):
         n_segments, d_model = config.n_segments, config.d_model
         self.segment_embed = _table(n_segments, d_model) if n_segments else None
         self.embedding_norm = _embedding_norm(config)
-        self.layers = nn.ModuleList(encoder_layer(config) for _ in range(config.n_layers))
+        self.layers = nn.ModuleList(encoder_layer(config, i) for i in range(config.n_layers))
         self.final_norm = _final_norm(config)
         self.pooler = nn.Linear(d_model, d_model) if config.has_pooler else None
         self.prediction_head = PredictionHead(config) if config.has_prediction_head else None
         self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
+        self.linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
         self.output_scale = _output_scale(config)
+        self.logit_softcap = config.vocabulary.logit_softcap
         self.logits = Probe("logits")
 
     def forward(self, token_ids: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -150,10 +152,9 @@ class GPT(Encoder):
 
     def forward_cached(self, token_ids: Tensor, cache: KVCache) -> Tensor:
         """Compute logits of tokens that follow the cached ones, and cache their keys and values."""
-        mask = cache.mask(token_ids.shape[-1], token_ids.device)
         x = self.embed_tokens(token_ids, cache.seen)
         for layer, past in zip(self.layers, cache.layers, strict=True):
-            x = layer(x, mask, past)
+            x = layer(x, past.mask(x.shape[1], x.device), past)
         return self.unembed_logits(self.final_norm(x))
 
 
@@ -185,7 +186,7 @@ class EncoderStack(Stack):
     """The half that reads the source, both ways. Vaswani et al. 2017, figure 1, left."""
 
     def __init__(self, config: ModelConfig):
-        layers = [encoder_layer(config) for _ in range(config.n_layers)]
+        layers = [encoder_layer(config, i) for i in range(config.n_layers)]
         super().__init__(config, layers, is_causal=False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -200,7 +201,7 @@ class DecoderStack(Stack):
     """The half that writes the target. Vaswani et al. 2017, figure 1, right."""
 
     def __init__(self, config: ModelConfig):
-        layers = [DecoderLayer(config) for _ in range(config.n_decoder_layers)]
+        layers = [DecoderLayer(config, i) for i in range(config.n_decoder_layers)]
         super().__init__(config, layers, is_causal=True)
 
     def forward(
@@ -211,11 +212,18 @@ class DecoderStack(Stack):
         memory_mask: Tensor | None = None,
         cache: KVCache | None = None,
     ) -> Tensor:
-        """`memory` is the encoder's output. With a `cache`, x are the next tokens."""
+        """`memory` is the encoder's output.
+
+        With a `cache`, x are the next tokens, and the mask is that of each layer's cache.
+        """
         x = self.add_positions(x, 0 if cache is None else cache.seen)
         for i, layer in enumerate(self.layers):
-            past = (None, None) if cache is None else (cache.layers[i], cache.cross[i])
-            x = layer(x, memory, mask, memory_mask, *past)
+            if cache is None:
+                x = layer(x, memory, mask, memory_mask)
+            else:
+                past = cache.layers[i]
+                own = past.mask(x.shape[1], x.device)
+                x = layer(x, memory, own, memory_mask, past, cache.cross[i])
         return self.final_norm(x)
 
 
@@ -237,7 +245,9 @@ class EncoderDecoder(nn.Module):
         self.encoder = EncoderStack(config)
         self.decoder = DecoderStack(config)
         self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
+        self.linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
         self.output_scale = _output_scale(config)
+        self.logit_softcap = config.vocabulary.logit_softcap
         self.logits = Probe("logits")
 
     @property
@@ -270,11 +280,8 @@ class EncoderDecoder(nn.Module):
         `mask` is among the target, causal unless it says otherwise; `memory_mask` from target to
         source. With a `cache` the ids are those that follow, and the cache remembers them too.
         """
-        n_new = target_ids.shape[-1]
-        if cache is not None:
-            mask = cache.mask(n_new, target_ids.device)
-        elif mask is None:
-            mask = causal(n_new, target_ids.device)
+        if mask is None and cache is None:
+            mask = causal(target_ids.shape[-1], target_ids.device)
         x = self.embed_scale * self.embed(target_ids)
         return _logits(self, self.decoder(x, memory, mask, memory_mask, cache))
 
@@ -322,7 +329,7 @@ def _logits(model: Encoder | EncoderDecoder, x: Tensor) -> Tensor:
     weight = model.embed.weight if model.unembed is None else model.unembed.weight
     bias = None if model.unembed_bias is None else model.unembed_bias.bias
     scaled = x if model.output_scale == 1 else model.output_scale * x
-    return model.logits(F.linear(scaled, weight, bias))
+    return model.logits(soft_cap(model.linear(scaled, weight, bias), model.logit_softcap))
 
 
 def build(

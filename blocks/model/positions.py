@@ -6,17 +6,22 @@ also learn what each distance adds to the scores.
 """
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import PositionKind
+from blocks.model.kinds import PositionKind, RopeScaling
 
 WAVE_BASE = 10_000.0
 N_BUCKETS, LARGEST_DISTANCE = 32, 128
+# How often a pair turns within the trained length so that it is kept, or stretched whole.
+YARN_FAST, YARN_SLOW = 32, 1
+LLAMA3_FAST, LLAMA3_SLOW = 4, 1
 
 
 def added_position(config: ModelConfig) -> nn.Module:
@@ -62,9 +67,20 @@ def wave_angles(
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
     """position · base^(−2i/width), for `n` positions from `start` on: (n, pairs), in radians."""
-    steps = torch.arange(0, width, 2, device=device, dtype=dtype)
     positions = torch.arange(n, device=device, dtype=dtype) + start
-    return torch.outer(positions, base ** (-steps / width))
+    return torch.outer(positions, wave_speeds(width, base, device=device, dtype=dtype))
+
+
+def wave_speeds(
+    width: int,
+    base: float,
+    *,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Tensor:
+    """base^(−2i/width): (pairs,), in radians a position."""
+    steps = torch.arange(0, width, 2, device=device, dtype=dtype)
+    return base ** (-steps / width)
 
 
 def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
@@ -98,6 +114,90 @@ class Learned(nn.Module):
         return x + self.weight[self.offset + start : self.offset + seq_len]
 
 
+@dataclass(frozen=True)
+class Rope:
+    """How far each pair of a head is turned: by `speeds` radians a position, times `size`.
+
+    `width`: how many numbers are turned; `base`: the slowest pair turns about 1/base a position.
+    `scaling` stretches what was learned on `trained_len` tokens to `factor` times as many.
+    """
+
+    width: int
+    base: float = WAVE_BASE
+    scaling: RopeScaling = RopeScaling.NONE
+    factor: float = 1.0
+    trained_len: int = 2048
+
+    def angles(
+        self,
+        n: int,
+        *,
+        start: int = 0,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> Tensor:
+        """position · speed, for `n` positions from `start` on: (n, width / 2), in radians."""
+        positions = torch.arange(n, device=device, dtype=dtype) + start
+        return torch.outer(positions, self.speeds(device=device, dtype=dtype))
+
+    def speeds(
+        self, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """base^(−2i/width), stretched: (width / 2,), in radians a position.
+
+        Linear: all by the factor (Chen et al. 2023). NTK: by a larger base, the slowest by the
+        factor (bloc97 2023). YaRN and Llama 3: only pairs that turn seldom within `trained_len`,
+        with a ramp between (Peng et al. 2023, eq. 23; Grattafiori et al. 2024, section 3.4.1).
+        """
+        like: dict[str, Any] = {"device": device, "dtype": dtype}
+        plain = wave_speeds(self.width, self.base, **like)
+        match self.scaling:
+            case RopeScaling.NONE:
+                return plain
+            case RopeScaling.LINEAR:
+                return plain / self.factor
+            case RopeScaling.NTK:
+                power = self.width / max(self.width - 2, 1)
+                return wave_speeds(self.width, self.base * self.factor**power, **like)
+            case RopeScaling.YARN:
+                kept = 1 - self.yarn_ramp(plain)
+            case RopeScaling.LLAMA3:
+                turns = self.trained_len * plain / (2 * math.pi)
+                kept = ((turns - LLAMA3_SLOW) / (LLAMA3_FAST - LLAMA3_SLOW)).clamp(0, 1)
+        return kept * plain + (1 - kept) * plain / self.factor
+
+    def yarn_ramp(self, like: Tensor) -> Tensor:
+        """0 for pairs that turn often, 1 for those that turn seldom; whole pairs between."""
+        low, high = (self.pair_of(turns) for turns in (YARN_FAST, YARN_SLOW))
+        first, last = max(math.floor(low), 0), min(math.ceil(high), self.width - 1)
+        pairs = torch.arange(len(like), device=like.device, dtype=like.dtype)
+        return ((pairs - first) / max(last - first, 1e-3)).clamp(0, 1)
+
+    def pair_of(self, turns: float) -> float:
+        """The pair that turns so often in `trained_len` tokens."""
+        per_turn = self.trained_len / (turns * 2 * math.pi)
+        return self.width * math.log(per_turn) / (2 * math.log(self.base))
+
+    @property
+    def size(self) -> float:
+        """What queries and keys are multiplied by: YaRN's 0.1 · ln(factor) + 1, eq. 22."""
+        return 0.1 * math.log(self.factor) + 1 if self.scaling is RopeScaling.YARN else 1.0
+
+
+def rope_of(config: ModelConfig, layer: int = 0) -> Rope:
+    """That of a layer: local ones may have a base of their own, and are not stretched then."""
+    position, is_local = config.position, config.window_of(layer) > 0
+    if is_local and position.local_rope_base > 1:
+        return Rope(config.rotary_width, position.local_rope_base)
+    return Rope(
+        config.rotary_width,
+        position.rope_base,
+        position.rope_scaling,
+        position.rope_factor,
+        position.rope_trained_len,
+    )
+
+
 class Rotary(nn.Module):
     """RoPE: turn each pair of a query or key by an angle that grows with its position.
 
@@ -106,22 +206,26 @@ class Rotary(nn.Module):
     GPT-NeoX (Black et al. 2022, section 2.1).
     """
 
-    def __init__(self, width: int, base: float):
+    def __init__(self, rope: Rope):
         super().__init__()
-        self.width, self.base = width, base
+        with torch.device("cpu"):  # a model may be laid out where nothing has a value
+            self.speeds = tuple(rope.speeds().tolist())  # radians a position, a pair each
+        self.size = rope.size
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
-        n = x.shape[-2]
-        return rotate_pairs(x, wave_angles(n, self.width, self.base, start=start, device=x.device))
+        positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
+        angles = torch.outer(positions, torch.tensor(self.speeds, device=x.device))
+        return rotate_pairs(x, angles, self.size)
 
 
-def rotate_pairs(x: Tensor, angles: Tensor) -> Tensor:
+def rotate_pairs(x: Tensor, angles: Tensor, size: float = 1.0) -> Tensor:
     """Rotate each pair (i, i + width/2) of x by its angle: (…, seq, d_head) to the same.
 
-    `angles` is (seq, width / 2), in radians; what x has beyond `width` stays as it is.
+    `angles` is (seq, width / 2), in radians; `size` multiplies what is turned. What x has beyond
+    `width` stays as it is.
     """
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    cos, sin = (size * angles.cos()).to(x.dtype), (size * angles.sin()).to(x.dtype)
     n_pairs = angles.shape[-1]
     first, second, rest = x[..., :n_pairs], x[..., n_pairs : 2 * n_pairs], x[..., 2 * n_pairs :]
     return torch.cat((first * cos - second * sin, second * cos + first * sin, rest), dim=-1)

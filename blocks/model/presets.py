@@ -48,6 +48,7 @@ _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
 _MIXTRAL = {**_NO_BIAS, "n_experts": 8, "n_active_experts": 2}
 _QWEN3   = {**_NO_BIAS, "d_head": 128, "qk_norm": True, "qk_norm_scale": True, "norm_eps": 1e-6}
+_DEEPSEEK = {**_NO_BIAS, "d_head": 128, "d_kv_latent": 512, "d_rotary": 64, "norm_eps": 1e-6}
 _BERT_ENDS = {"embedding_norm": True, "n_segments": 2, "pooler": True, "norm_eps": 1e-12,
               "scale_embeddings": False}
 _UNTIED  = {"tie_embeddings": False, "rope_base": 500_000.0}
@@ -55,6 +56,10 @@ _T5_MATHS = {"relative_bias": True, "scale_embeddings": False, "scale_scores": F
              "scale_output": True, "norm_eps": 1e-6}
 _T5      = ("pre",  "rmsnorm",   "relu",      "none",       "normal")
 _GEMMA   = ("pre",  "rmsnorm",   "geglu_tanh", "rope",      "normal")
+_GEMMA2  = ("sandwich", "rmsnorm", "geglu_tanh", "rope",   "normal")
+_GEMMA_MATHS = {**_NO_BIAS, "d_head": 256, "norm_eps": 1e-6, "norm_offset": True,
+                "scale_embeddings": True}
+_OLMO2   = ("res_post", "rmsnorm", "swiglu",  "rope",       "normal")
 _NEOX    = ("parallel", "layernorm", "gelu",  "rope",       "normal")
 _COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
 
@@ -165,7 +170,7 @@ PUBLISHED_TABLE: dict[str, Preset] = {
     "mistral-7b": Preset(
         "Mistral 7B",
         _model("gpt", (32, 4096, 32, 8, 14336, 32000), _LLAMA,
-               max_seq_len=8192, tie_embeddings=False, **_NO_BIAS),
+               max_seq_len=8192, local_window=4096, tie_embeddings=False, **_NO_BIAS),
         MaskKind.CAUSAL, "Jiang et al. 2023, table 1"),
     "mixtral-8x7b": Preset(
         "Mixtral 8×7B",
@@ -182,12 +187,52 @@ PUBLISHED_TABLE: dict[str, Preset] = {
         _model("gpt", (36, 4096, 32, 8, 12288, 151936), _LLAMA,
                max_seq_len=40960, rope_base=1e6, tie_embeddings=False, **_QWEN3),
         MaskKind.CAUSAL, "Yang et al. 2025, table 1; the model's config.json"),
+    "qwen3-30b-a3b": Preset(
+        "Qwen3 30B-A3B",
+        _model("gpt", (48, 2048, 32, 4, 6144, 151936), _LLAMA,
+               max_seq_len=40960, rope_base=1e6, tie_embeddings=False, **_QWEN3,
+               n_experts=128, n_active_experts=8, d_expert=768),
+        MaskKind.CAUSAL, "Yang et al. 2025, table 2; the model's config.json"),
+    "deepseek-v2-lite": Preset(
+        "DeepSeek-V2-Lite",
+        _model("gpt", (27, 2048, 16, 16, 10944, 102400), _LLAMA,
+               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK,
+               n_experts=64, n_active_experts=6, d_expert=1408, n_shared_experts=2,
+               n_dense_layers=1, normalize_top_k=False),
+        MaskKind.CAUSAL, "DeepSeek-AI 2024 (V2), appendix B; the model's config.json"),
+    "deepseek-v3": Preset(
+        "DeepSeek-V3",
+        _model("gpt", (61, 7168, 128, 128, 18432, 129280), _LLAMA,
+               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK, d_q_latent=1536,
+               n_experts=256, n_active_experts=8, d_expert=2048, n_shared_experts=1,
+               n_dense_layers=3, router_kind="sigmoid", routed_scale=2.5,
+               n_expert_groups=8, n_active_groups=4),
+        MaskKind.CAUSAL, N_("DeepSeek-AI 2024 (V3), section 4.2; the model's config.json, without "
+                            "the head that predicts a second token")),
     "gemma-2b": Preset(
         "Gemma 2B",
         _model("gpt", (18, 2048, 8, 1, 16384, 256000), _GEMMA,
                d_head=256, max_seq_len=8192, norm_eps=1e-6, norm_offset=True,
                scale_embeddings=True, **_NO_BIAS),
         MaskKind.CAUSAL, "Gemma Team 2024, table 1; the model's config.json"),
+    "gemma-2-2b": Preset(
+        "Gemma 2 2B",
+        _model("gpt", (26, 2304, 8, 4, 9216, 256000), _GEMMA2,
+               max_seq_len=8192, local_window=4096, global_every=2, score_softcap=50.0,
+               logit_softcap=30.0, **_GEMMA_MATHS),
+        MaskKind.CAUSAL, "Gemma Team 2024 (Gemma 2), table 1; the model's config.json"),
+    "gemma-3-1b": Preset(
+        "Gemma 3 1B",
+        _model("gpt", (26, 1152, 4, 1, 6912, 262144), _GEMMA2,
+               max_seq_len=32768, local_window=512, global_every=6, rope_base=1e6,
+               local_rope_base=1e4, qk_norm=True, qk_norm_scale=True, **_GEMMA_MATHS),
+        MaskKind.CAUSAL, "Gemma Team 2025 (Gemma 3), section 2; the model's config.json"),
+    "olmo-2-7b": Preset(
+        "OLMo 2 7B",
+        _model("gpt", (32, 4096, 32, 32, 11008, 100352), _OLMO2,
+               max_seq_len=4096, norm_eps=1e-6, qk_norm=True, qk_norm_scale=True,
+               qk_norm_whole=True, **_UNTIED, **_NO_BIAS),
+        MaskKind.CAUSAL, "OLMo Team 2024, table 3; the model's config.json"),
     "pythia-1.4b": Preset(
         "Pythia 1.4B",
         _model("gpt", (24, 2048, 16, 16, 8192, 50304), _NEOX,

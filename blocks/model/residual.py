@@ -3,10 +3,13 @@
     pre        x + f(norm(x))
     post       norm(x + f(x))
     sandwich   x + norm(f(norm(x)))
+    res_post   x + norm(f(x))
     parallel   x + f(norm(x)) + g(norm(x))     (see `blocks.model.layers`)
 
 Post is Vaswani et al. 2017; pre and its effect on depth, Xiong et al. 2020; sandwich, Ding et
-al. 2021; parallel, Wang and Komatsuzaki 2021. The connection is He et al. 2015.
+al. 2021, and again as the four norms of a layer of Gemma 2 and 3 (Gemma Team 2024); res-post, Liu
+et al. 2021 (Swin Transformer V2) and OLMo 2 (OLMo Team 2024); parallel, Wang and Komatsuzaki 2021.
+The connection is He et al. 2015.
 """
 
 from collections.abc import Callable
@@ -82,8 +85,22 @@ class SandwichNorm(Residual):
         return self.stream(self.add(x, write))
 
 
+class ResPostNorm(Residual):
+    """x + norm(f(x)): what is read is the stream as it is, what is written is normalised."""
+
+    def __init__(self, config: ModelConfig, sublayer: str, stream: str):
+        super().__init__(config, sublayer, stream)
+        self.out_norm = build_norm(config, Stage(f"{sublayer}_out_norm"))
+
+    def forward(self, x: Tensor, f: SubLayer) -> Tensor:
+        """(batch, seq, d_model) to the same."""
+        write = self.out_norm(self.write(self.dropout(f(x))))
+        return self.stream(self.add(x, write))
+
+
 RESIDUALS: dict[NormPlacement, type[Residual]] = {
     NormPlacement.PRE: PreNorm,
     NormPlacement.POST: PostNorm,
     NormPlacement.SANDWICH: SandwichNorm,
+    NormPlacement.RES_POST: ResPostNorm,
 }
