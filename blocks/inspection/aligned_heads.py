@@ -191,7 +191,7 @@ def links_facts(
         row=row,
         source=run.input.labels,
         target=run.target_or_start.labels,
-        weights=two_texts.weights(one, may_attend(run, AttentionKind.CROSS)),
+        weights=two_texts.weights(one, may_attend(run, AttentionKind.CROSS, 0)),
         found=found,
         true=texts.true,
         truth=texts.truth,

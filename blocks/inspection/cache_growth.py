@@ -1,5 +1,6 @@
 """How the cache of keys and values grows with the text: measured, and by formula."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from blocks.model import devices
 from blocks.model.config import ModelConfig
-from blocks.model.kv_cache import kv_cache_bytes_per_token
+from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, layer_windows
 from blocks.observe.run import Run
 from blocks.text.written import Written
 
@@ -22,19 +23,26 @@ def cache_growth(
 ) -> pd.DataFrame:
     """One row a step of the model, as it wrote `tokens` after a prompt of `n_prompt`.
 
-    Columns: n_read (tokens of the text by then), n_kept (those whose keys and values are kept),
-    measured, formula (bytes), every_head (bytes, had each query head keys and values of its own).
+    Columns: n_read (tokens of the text by then), n_kept (those whose keys and values are kept, in
+    the layer that sees farthest), measured, formula (bytes), every_head (bytes, had each query head
+    keys and values of its own).
     """
     n_read = [n_prompt + i for i in range(len(tokens))]
     table = pd.DataFrame({"n_read": n_read})
     starts = [token.context_start for token in tokens]
-    table["n_kept"] = table["n_read"] - starts
-    if window_size is not None:
-        table["n_kept"] = table["n_kept"].clip(upper=window_size - 1)
+    n_there = table["n_read"] - starts
+    windows = layer_windows(config, window_size)
+    farthest = max((math.inf if window is None else window - 1) for window in windows)
+    table["n_kept"] = n_there.clip(upper=farthest).astype(int)
     table["measured"] = [token.cache_bytes for token in tokens]
-    table["formula"] = table["n_kept"] * kv_cache_bytes_per_token(config, itemsize)
-    table["every_head"] = table["formula"] * (config.n_heads // config.n_kv_heads)
+    for name, of in (("formula", config), ("every_head", with_every_head(config))):
+        table[name] = [kv_cache_bytes(of, itemsize, n, window_size=window_size) for n in n_there]
     return table
+
+
+def with_every_head(config: ModelConfig) -> ModelConfig:
+    """The same model with keys and values of each query head's own."""
+    return config.replace(n_kv_heads=None, d_kv_latent=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,13 @@ class CacheFacts:
     @property
     def times_saved(self) -> float:
         """As many times as much it would take, had each query head keys and values of its own."""
-        return self.run.config.n_heads / self.run.config.n_kv_heads
+        every_head = kv_cache_bytes_per_token(with_every_head(self.run.config), self.itemsize)
+        return every_head / self.bytes_per_token
+
+    @property
+    def n_local(self) -> int:
+        """Layers that keep their window alone."""
+        return self.run.config.n_local(self.run.config.n_layers)
 
     @property
     def is_shifted(self) -> bool:

@@ -104,12 +104,14 @@ class SinkFacts:
 def contribution(steps: AttentionSteps, query: int, head: int | None = None) -> Contribution:
     """Split what attention writes at a query into keys, of one head or (None) of all together.
 
-    The output of a layer is Σ_heads Σ_keys α·v·W_O + bias, so it can be split without a rest.
+    The output of a layer is Σ_heads Σ_keys α·v·W_O + bias, so it can be split without a rest; a
+    gate is a factor of v for one query.
     Kobayashi et al. 2020, eq. 4 and 5; the bias of v travels with v, as there.
     """
     heads = slice(None) if head is None else slice(head, head + 1)
     weights, out = steps.pattern[heads, query], steps.out[query]
-    parts = _parts(weights, steps.v[heads], steps.out_weight[heads])  # (key, d_model)
+    v = steps.v if steps.gate is None else steps.gate[:, query, None] * steps.v
+    parts = _parts(weights, v[heads], steps.out_weight[heads])  # (key, d_model)
     size = out.norm()
     along = out / size.square() if size > 0 else torch.zeros_like(out)
     shares, bias = parts @ along, steps.out_bias @ along

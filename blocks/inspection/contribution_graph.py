@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from blocks.inspection.head_facts import Window, window
 from blocks.inspection.head_steps import out_bias, out_weight, reads
-from blocks.model.attention import Attention, repeat_kv, split_heads
+from blocks.model.attention import Attention, repeat_kv
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import NormPlacement
 from blocks.model.models import Model
@@ -227,10 +227,13 @@ class Parts:
             return at_least_float32(seen.tensor(name, number)[0])
 
         attention: Attention = layer.attention  # type: ignore[assignment]
-        v = _values(attention, seen.tensor(reads(config, number), number)[:1])
+        x = seen.tensor(reads(config, number), number)[:1]
+        v, gate = _values(attention, x), attention.gate(x)
+        self.gate = None if gate is None else at_least_float32(gate[0])
         pattern = at_least_float32(seen.pattern(number)[0])
-        self.pattern = pattern * _is_handed_on(attention, pattern, v, number, replace)
-        self.moved = v @ out_weight(attention)  # (n_heads, key, d_model)
+        self.pattern = pattern * self._is_handed_on(attention, pattern, v, number, replace)
+        self.v, self.out_weight = v, out_weight(attention)
+        self.moved = v @ self.out_weight  # (n_heads, key, d_model)
         self.stream = stage(_stream(config))
         self.own = stage("resid_pre") if config.norm.residual else torch.zeros_like(self.stream)
         self.norm, self.normalized = None, self.stream
@@ -240,7 +243,7 @@ class Parts:
             case NormPlacement.POST, Norm() as norm:
                 self.norm, self.normalized = norm, stage("attention_sum")
                 self.own = linear(norm, self.normalized)(self.own)
-            case NormPlacement.SANDWICH, Norm() as norm:
+            case NormPlacement.SANDWICH | NormPlacement.RES_POST, Norm() as norm:
                 self.norm, self.normalized = norm, stage("attention_out")
 
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -250,32 +253,39 @@ class Parts:
 
     def of(self, queries: Tensor) -> Tensor:
         """The parts of some queries: (query, key + 2, d_model)."""
-        sources = torch.einsum("hqk,hkm->qkm", self.pattern[:, queries], self.moved)
+        sources = self.sources(queries)
         if self.norm is not None:
             sources = linear(self.norm, self.normalized[queries, None])(sources)
         own, stream = self.own[queries, None], self.stream[queries, None]
         elsewhere = stream - own - sources.sum(1, keepdim=True)
         return torch.cat((sources, own, elsewhere), dim=1)
 
+    def sources(self, queries: Tensor) -> Tensor:
+        """What attention moves to some queries from each key: (query, key, d_model)."""
+        pattern = self.pattern[:, queries]
+        if self.gate is None:
+            return torch.einsum("hqk,hkm->qkm", pattern, self.moved)
+        gate = self.gate[:, queries].expand(-1, -1, self.v.shape[-1])
+        return torch.einsum("hqk,hkd,hqd,hdm->qkm", pattern, self.v, gate, self.out_weight)
+
+    def _is_handed_on(
+        self,
+        attention: Attention,
+        pattern: Tensor,
+        v: Tensor,
+        number: int,
+        replace: Mapping[str, Replacement],
+    ) -> Tensor:
+        """1 where a head hands on what it read, 0 where that was changed: (n_heads, query, 1)."""
+        read = pattern @ v if self.gate is None else self.gate * (pattern @ v)
+        written = torch.einsum("hqd,hdm->qm", read, out_weight(attention)) + out_bias(attention)
+        heads = _is_left(read, replace.get(f"layers.{number}.head_out"))
+        return (heads & _is_left(written, replace.get(f"layers.{number}.attention_out")))[..., None]
+
 
 def _values(attention: Attention, x: Tensor) -> Tensor:
     """What the heads hand on of the first sequence: (n_heads, key, d_head)."""
-    v = split_heads(attention.v_proj(x), attention.n_kv_heads)
-    return at_least_float32(repeat_kv(v, attention.n_heads)[0])
-
-
-def _is_handed_on(
-    attention: Attention,
-    pattern: Tensor,
-    v: Tensor,
-    number: int,
-    replace: Mapping[str, Replacement],
-) -> Tensor:
-    """1 where a head hands on what it read, 0 where that was changed: (n_heads, query, 1)."""
-    read = pattern @ v
-    written = torch.einsum("hqd,hdm->qm", read, out_weight(attention)) + out_bias(attention)
-    heads = _is_left(read, replace.get(f"layers.{number}.head_out"))
-    return (heads & _is_left(written, replace.get(f"layers.{number}.attention_out")))[..., None]
+    return at_least_float32(repeat_kv(attention.values(x), attention.n_heads)[0])
 
 
 def _is_left(x: Tensor, change: Replacement | None) -> Tensor:
@@ -291,8 +301,9 @@ def _stream(config: ModelConfig) -> str:
 
 
 def _norm_of_the_write(layer: nn.Module, config: ModelConfig) -> nn.Module | None:
-    """What normalises the write of attention, alone (sandwich) or with the stream (post)."""
-    names = {NormPlacement.POST: "norm", NormPlacement.SANDWICH: "out_norm"}
+    """What normalises the write of attention, alone (sandwich, res-post) or with the stream."""
+    of_write = dict.fromkeys((NormPlacement.SANDWICH, NormPlacement.RES_POST), "out_norm")
+    names = {NormPlacement.POST: "norm", **of_write}
     name = names.get(config.norm.norm_placement)
     return getattr(layer.attention_residual, name) if name else None
 

@@ -10,6 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from blocks.model.attention import Attention
+from blocks.model.masks import within
 from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Probe, listening
 from blocks.observe.recording import Recorder
@@ -36,7 +38,8 @@ class DepthPass:
 
     `layers`: layer (0 is what goes into the first), then MEASURES; NaN where there is no such
     thing, infinite where the number format ended. `loss`: in nats. `last_write_gradient`:
-    ‖∂loss/∂W‖ of the matrix that writes last. `even_bits`: the entropy of even weights here.
+    ‖∂loss/∂W‖ of the matrix that writes last. `even_bits`: the entropy of even weights here,
+    mean over the layers.
     """
 
     layers: pd.DataFrame
@@ -86,13 +89,15 @@ def measure_depth(
     with torch.no_grad():
         share = at_least_float32(is_token.to(x.device, x.dtype))
         share = share / share.sum().clamp(min=1)
+        masks = [_own_mask(layer, mask, x) for layer in layers]
         found = {
             **_of_streams(streams, share),
             **_of_writes(seen.tensors, len(layers), share, streams),
-            "entropy_bits": _entropies(seen.tensors, len(layers), share, mask),
+            "entropy_bits": _entropies(seen.tensors, share, masks),
             **gradients,
         }
-        return _measured(found, loss, _even_bits(mask, share))
+        even_bits = torch.stack([_even_bits(each, share) for each in masks]).mean()
+        return _measured(found, loss, even_bits)
 
 
 def _gradients(
@@ -163,12 +168,21 @@ def _of_writes(
     return {name: torch.stack(values) for name, values in found.items()}
 
 
+def _own_mask(layer: nn.Module, mask: Tensor | None, x: Tensor) -> Tensor | None:
+    """What a layer sees of the mask of all."""
+    attention: Attention = layer.attention  # type: ignore[assignment]
+    return within(mask, x.shape[1], attention.window, x.device)
+
+
 def _entropies(
-    tensors: Mapping[str, Tensor], n_layers: int, share: Tensor, mask: Tensor | None
+    tensors: Mapping[str, Tensor], share: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
     """Mean over heads and over the queries that are tokens and may see a key: (n_layers,)."""
-    of_queries = [tensors[f"layers.{layer}.pattern"] for layer in range(n_layers)]
-    return (torch.stack(of_queries) * _sees_some(share, mask)).sum(dim=(1, 2))
+    of_queries = [
+        tensors[f"layers.{layer}.pattern"] * _sees_some(share, mask)
+        for layer, mask in enumerate(masks)
+    ]
+    return torch.stack(of_queries).sum(dim=(1, 2))
 
 
 def pattern_entropy(pattern: Tensor) -> Tensor:

@@ -21,15 +21,19 @@ from blocks.model.kinds import PositionKind
 from blocks.model.positions import alibi_slopes
 from blocks.observe.run import Run
 
-STEPS = ("qkv", "scores", "scaled", "bias", "mask", "softmax", "mix", "write")
+STEPS = ("qkv", "scores", "scaled", "cap", "bias", "mask", "softmax", "mix", "gate", "write")
 MUCH = 0.05
 OPEN_ENDED = ("entropy_bits", "distance_tokens")
 
 
 def steps_taken(config: ModelConfig) -> tuple[str, ...]:
     """The steps that a head of this model takes: a bias is added by ALiBi alone."""
-    is_alibi = config.position.position_kind is PositionKind.ALIBI
-    return tuple(step for step in STEPS if is_alibi or step != "bias")
+    is_taken = {
+        "cap": config.attention.score_softcap > 0,
+        "bias": config.position.position_kind is PositionKind.ALIBI,
+        "gate": config.gate_width > 0,
+    }
+    return tuple(step for step in STEPS if is_taken.get(step, True))
 
 
 class Window(NamedTuple):
@@ -163,6 +167,7 @@ class HeadFacts:
     def cell(self) -> "Cell":
         """The chosen cell in every step."""
         steps, at = self.steps, (self.query, self.key)
+        gated = self.query, self.column("gate")
         values, weights = steps.v[:, self.column("mix")], steps.out_weight[:, self.column("write")]
         return Cell(
             score=products(steps.q[self.query], steps.k[self.key]),
@@ -170,10 +175,12 @@ class HeadFacts:
             scaled=float(steps.scaled[at]),
             slope=alibi_slopes(self.run.config.n_heads)[self.head],
             distance=abs(self.query - self.key),
+            capped=float("nan") if steps.capped is None else float(steps.capped[at]),
             biased=float("nan") if steps.biased is None else float(steps.biased[at]),
-            softmax=softmax_of(steps.masked[self.query], self.key),
+            softmax=softmax_of(steps.masked[self.query], self.key, steps.sink),
             mixed=products(steps.pattern[self.query], values, largest_first=True),
-            written=products(steps.mixed[self.query], weights),
+            gated=float("nan") if steps.gated is None else float(steps.gated[gated]),
+            written=products(steps.passed_on[self.query], weights),
         )
 
 
@@ -181,17 +188,20 @@ class HeadFacts:
 class Cell:
     """One query and one key in every step; `softmax`: None where the mask hides the key.
 
-    `slope` and `distance` make `biased` (NaN without ALiBi); `mixed`, `written`: one feature each.
+    `capped` is NaN without a cap; `slope` and `distance` make `biased` (NaN without ALiBi);
+    `mixed`, `gated` (NaN without a gate), `written`: one feature each.
     """
 
     score: Products
     raw: float
     scaled: float
+    capped: float
     slope: float
     distance: int
     biased: float
     softmax: Softmax | None
     mixed: Products
+    gated: float
     written: Products
 
 

@@ -8,8 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blocks.model.attention import Attention, repeat_kv
+from blocks.model.attention import Attention, repeat_kv, soft_cap
 from blocks.model.config import ModelConfig
+from blocks.model.masks import within
 from blocks.model.models import Model
 from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Replacement, Stage
@@ -25,7 +26,9 @@ class AttentionSteps:
     """What one attention layer does to the first sequence; tensors stay on their device.
 
     `q`, `k`, `v`, `head_out`: (n_heads, seq, d_head), turned by RoPE and of RMS 1 where the model
-    does so, keys and values repeated for the heads that share them. `bias` (ALiBi or None),
+    does so, keys and values repeated for the heads that share them. `softcap`: the bound of the
+    scores, 0 without; `sinks` (n_heads,) or None; `gate`: how much of `mixed` is passed on as
+    `head_out`, (n_heads, seq, 1 or d_head), or None. `bias` (ALiBi or None),
     `scores`, `pattern`: (n_heads, query, key); `mask`: (query, key), True where a query may see a
     key. `out`: (seq, d_model), what the layer writes before any dropout; `out_weight`: (n_heads,
     d_head, d_model), each head's part of the output projection; `out_bias`: (d_model,).
@@ -34,10 +37,13 @@ class AttentionSteps:
     q: Tensor
     k: Tensor
     v: Tensor
+    softcap: float
     bias: Tensor | None
     mask: Tensor
+    sinks: Tensor | None
     scores: Tensor
     pattern: Tensor
+    gate: Tensor | None
     head_out: Tensor
     out: Tensor
     out_weight: Tensor
@@ -60,18 +66,23 @@ def attention_steps(
     """
     attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
     x = seen.tensor(reads(config, layer), layer)[:1]
-    first = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
+    whole = None if mask is None else mask.reshape(-1, *mask.shape[-2:])[:1]
+    first = within(whole, x.shape[1], attention.window, x.device)
     again = record(_as_model(attention), x, mask=first, keep=KEPT, replace=replace)
     found = {name: at_least_float32(again.tensor(name, layer)[0]) for name in KEPT}
     q, k = again.tensor("q", layer), again.tensor("k", layer)
-    bias = attention.bias(q, k)
+    with torch.no_grad():
+        bias, gate = attention.bias(q, k), attention.gate(x)
     everyone = torch.ones_like(found["scores"][0], dtype=torch.bool)
     shared = {name: repeat_kv(found.pop(name)[None], len(found["q"]))[0] for name in "kv"}
     return AttentionSteps(
         **found,
         **shared,
+        softcap=attention.softcap,
         bias=None if bias is None else at_least_float32(bias),
-        mask=everyone if first is None else first[0],
+        sinks=None if attention.sinks is None else at_least_float32(attention.sinks.detach()),
+        gate=None if gate is None else at_least_float32(gate[0]),
+        mask=everyone if first is None else first.reshape(everyone.shape),
         out=at_least_float32(again.output[0]),
         out_weight=out_weight(attention),
         out_bias=out_bias(attention),
@@ -92,7 +103,7 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
 def out_weight(attention: Attention) -> Tensor:
     """Each head's part of the output projection: (n_heads, d_head, d_model)."""
     weight = at_least_float32(attention.out_proj.weight.detach())  # (d_model, n_heads · d_head)
-    return weight.T.unflatten(0, (attention.n_heads, attention.d_head))
+    return weight.T.unflatten(0, (attention.n_heads, -1))
 
 
 def out_bias(attention: Attention) -> Tensor:
@@ -107,10 +118,11 @@ def out_bias(attention: Attention) -> Tensor:
 class HeadSteps:
     """The steps of one head, on the host.
 
-    `q`, `k`, `v`, `mixed` (what the weights make of the values): (seq, d_head). `raw` (QKᵀ),
-    `scaled`, `biased` (None without ALiBi): (query, key), every pair; `masked` (the scores that
-    enter the softmax), `pattern`: the same, NaN where masked. `out_weight`: (d_head, d_model);
-    `written`: (seq, d_model), what the head writes into the stream, without the bias.
+    `q`, `k`, `v`, `mixed` (what the weights make of the values), `gated` (what the gate leaves of
+    it, None without): (seq, d_head). `raw` (QKᵀ), `scaled`, `capped` (None without a cap), `biased`
+    (None without ALiBi): (query, key), every pair; `masked` (the scores that enter the softmax, one
+    more of them a learned `sink`), `pattern`: the same, NaN where masked. `out_weight`: (d_head,
+    d_model); `written`: (seq, d_model), what the head writes into the stream, without the bias.
     """
 
     q: Array
@@ -118,10 +130,13 @@ class HeadSteps:
     v: Array
     raw: Array
     scaled: Array
+    capped: Array | None
     biased: Array | None
     masked: Array
+    sink: float | None
     pattern: Array
     mixed: Array
+    gated: Array | None
     out_weight: Array
     written: Array
 
@@ -130,13 +145,20 @@ class HeadSteps:
         """Width of the head."""
         return self.q.shape[1]
 
+    @property
+    def passed_on(self) -> Array:
+        """What the output projection reads: (seq, d_head)."""
+        return self.mixed if self.gated is None else self.gated
+
 
 def head_steps(steps: AttentionSteps, head: int) -> HeadSteps:
     """One head of a layer: scores, pattern and output as its probes saw them."""
     q, k = steps.q[head], steps.k[head]
     raw = q @ k.T
     scaled = raw * q.shape[-1] ** -0.5
+    capped = soft_cap(scaled, steps.softcap)
     bias = None if steps.bias is None else steps.bias[head]
+    mixed = steps.head_out if steps.gate is None else steps.pattern @ steps.v
     head_out, out_weight = steps.head_out[head], steps.out_weight[head]
     return HeadSteps(
         q=_host(q),
@@ -144,10 +166,13 @@ def head_steps(steps: AttentionSteps, head: int) -> HeadSteps:
         v=_host(steps.v[head]),
         raw=_host(raw),
         scaled=_host(scaled),
-        biased=None if bias is None else _host(scaled + bias),
+        capped=_host(capped) if steps.softcap else None,
+        biased=None if bias is None else _host(capped + bias),
         masked=_host(steps.scores[head].masked_fill(~steps.mask, torch.nan)),
         pattern=_host(steps.pattern[head].masked_fill(~steps.mask, torch.nan)),
-        mixed=_host(head_out),
+        sink=None if steps.sinks is None else float(steps.sinks[head]),
+        mixed=_host(mixed[head]),
+        gated=None if steps.gate is None else _host(head_out),
         out_weight=_host(out_weight),
         written=_host(head_out @ out_weight),
     )
@@ -178,7 +203,10 @@ def products(left: Array, right: Array, *, largest_first: bool = False, most: in
 
 @dataclass(frozen=True)
 class Softmax:
-    """One weight: exp(score − largest) / Σ exp(score − largest) over the keys that may be seen."""
+    """One weight: exp(score − largest) / Σ exp(score − largest) over the keys that may be seen.
+
+    A learned sink is one more score in the sum.
+    """
 
     score: float
     largest: float
@@ -187,14 +215,15 @@ class Softmax:
     weight: float
 
 
-def softmax_of(row: Array, key: int) -> Softmax | None:
+def softmax_of(row: Array, key: int, sink: float | None = None) -> Softmax | None:
     """How the softmax of a row of scores (NaN where masked) gives the weight of one key.
 
     None where the key is masked.
     """
     if np.isnan(row[key]):
         return None
-    largest = float(np.nanmax(row))
+    scores = row if sink is None else np.append(row, sink)
+    largest = float(np.nanmax(scores))
     exp = float(np.exp(row[key] - largest))
-    total = float(np.nansum(np.exp(row - largest)))
+    total = float(np.nansum(np.exp(scores - largest)))
     return Softmax(float(row[key]), largest, exp, total, exp / total)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from blocks.cost.memory import estimate_memory
 from blocks.cost.parameters import count_parameters
-from blocks.inspection.mask_faults import MaskFault, first_mask, open_mask, planted
+from blocks.inspection.mask_faults import MaskFault, first_mask, of_layer, open_mask, planted
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import NormKind, NormPlacement
@@ -195,18 +195,18 @@ class LeakFacts:
 def reachable(mask: Tensor, config: ModelConfig) -> Tensor:
     """Whose input an output may depend on through all layers: (output, token), both (seq, seq).
 
-    The mask composed with itself n_layers times. The residual connection lets every token keep
-    its own, and so does a feed-forward layer that stands beside attention; without either, a
-    token still asks the query, which matters where there are two keys to weigh.
+    The masks of all layers composed, a local layer's with its window. The residual connection lets
+    every token keep its own, and so does a feed-forward layer that stands beside attention; without
+    either, a token still asks the query, which matters where there are two keys to weigh.
     """
     is_parallel = config.norm.norm_placement is NormPlacement.PARALLEL
-    keeps_own = mask.sum(dim=-1) > 1
-    if config.norm.residual or is_parallel:
-        keeps_own = torch.ones_like(keeps_own)
-    step = (mask | keeps_own.diag()).float()
     reach = torch.eye(len(mask), device=mask.device)
-    for _layer in range(config.n_layers):
-        reach = (step @ reach).clamp(max=1)
+    for layer in range(config.n_layers):
+        own = of_layer(mask, config, layer)
+        keeps_own = own.sum(dim=-1) > 1
+        if config.norm.residual or is_parallel:
+            keeps_own = torch.ones_like(keeps_own)
+        reach = ((own | keeps_own.diag()).float() @ reach).clamp(max=1)
     return reach.bool()
 
 
@@ -220,7 +220,7 @@ def known_leaks(run: Run) -> tuple[str, ...]:
     config, found = run.config, []
     if run.training and config.norm.norm_kind is NormKind.BATCH_NORM:
         found.append("batchnorm")
-    if config.n_experts > 1 and config.feed_forward.expert_capacity > 0:
+    if config.n_experts > 1 and config.experts.expert_capacity > 0:
         found.append("expert_capacity")
     if any(each.kind is InterventionKind.MEAN for each in run.interventions):
         found.append("mean")
@@ -286,7 +286,7 @@ def _output(test: LeakTest, model: Model, values: Tensor) -> Tensor:
 
 def _replacements(test: LeakTest, model: Model) -> dict[str, Replacement]:
     explicit = test.path is AttentionPath.EXPLICIT
-    faults = planted(test.run, test.fault, score_scale=test.score_scale, explicit=explicit)
+    faults = planted(test.run, test.fault, model, score_scale=test.score_scale, explicit=explicit)
     return {**test.run.replacements(model), **faults}
 
 

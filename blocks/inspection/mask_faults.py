@@ -13,10 +13,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from blocks.model.attention import additive_mask, attention_pattern, attention_scores
+from blocks.model.attention import Attention, additive_mask, attention_pattern, attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
-from blocks.model.masks import build_mask, everyone
+from blocks.model.masks import build_mask, everyone, within
+from blocks.model.models import Model
 from blocks.model.positions import alibi_bias
 from blocks.model.probe import Replacement
 from blocks.observe.run import Run
@@ -40,10 +41,17 @@ def first_mask(mask: Tensor | None) -> Tensor | None:
     return None if mask is None else mask.reshape(-1, *mask.shape[-2:])[0]
 
 
-def open_mask(run: Run) -> Tensor:
-    """The mask of a run, all True where it has none: (query, key)."""
-    mask = first_mask(run.build_mask())
+def open_mask(run: Run, layer: int | None = None) -> Tensor:
+    """The mask of a run, or of a layer of it, all True where it has none: (query, key)."""
+    mask = first_mask(run.build_mask(layer))
     return everyone(run.input.shape[1], run.device) if mask is None else mask
+
+
+def of_layer(mask: Tensor, config: ModelConfig, layer: int) -> Tensor:
+    """What a layer sees of a mask: (query, key)."""
+    found = within(mask, len(mask), config.window_of(layer), mask.device)
+    assert found is not None
+    return found
 
 
 def padding_attended(run: Run) -> Tensor:
@@ -61,29 +69,36 @@ def one_more(mask: Tensor) -> Tensor:
     return mask | shifted
 
 
-def faulty_pattern(fault: MaskFault, scores: Tensor, mask: Tensor, unpadded: Tensor) -> Tensor:
+def faulty_pattern(
+    fault: MaskFault,
+    scores: Tensor,
+    mask: Tensor,
+    unpadded: Tensor,
+    sinks: Tensor | None = None,
+) -> Tensor:
     """What the faulty code makes of scores that no mask has touched: (…, query, key).
 
-    `unpadded`: the mask that takes padding for tokens.
+    `unpadded`: the mask that takes padding for tokens; `sinks`: those that the layer has learned.
     """
     match fault:
         case MaskFault.NONE:
-            return _masked_pattern(scores, mask)
+            return _masked_pattern(scores, mask, sinks)
         case MaskFault.WRONG_AXIS:
-            return _masked_pattern(scores.mT, mask.mT).mT
+            return _masked_pattern(scores.mT, mask.mT, sinks).mT
         case MaskFault.ADDITIVE:
-            return (scores + torch.where(mask, 0.0, FINITE).to(scores)).softmax(dim=-1)
+            added = torch.where(mask, 0.0, FINITE).to(scores)
+            return attention_pattern(scores + added, None, sinks)
         case MaskFault.AFTER_SOFTMAX:
-            return scores.softmax(dim=-1) * mask
+            return attention_pattern(scores, None, sinks) * mask
         case MaskFault.OFF_BY_ONE:
-            return _masked_pattern(scores, one_more(mask))
+            return _masked_pattern(scores, one_more(mask), sinks)
         case MaskFault.PADDING_ATTENDED:
-            return _masked_pattern(scores, unpadded)
+            return _masked_pattern(scores, unpadded, sinks)
 
 
-def _masked_pattern(scores: Tensor, mask: Tensor) -> Tensor:
+def _masked_pattern(scores: Tensor, mask: Tensor, sinks: Tensor | None) -> Tensor:
     added = additive_mask(mask, None, scores.dtype)
-    return attention_pattern(scores if added is None else scores + added, mask)
+    return attention_pattern(scores if added is None else scores + added, mask, sinks)
 
 
 def largest_lead(scores: Tensor, mask: Tensor) -> float:
@@ -106,17 +121,22 @@ def largest_exponent(dtype: torch.dtype) -> int:
 
 
 def raw_scores(config: ModelConfig, q: Tensor, k: Tensor) -> Tensor:
-    """QKᵀ/√d_head and what ALiBi adds, before any mask: (batch, n_heads, query, key)."""
+    """QKᵀ/√d_head, capped, and what ALiBi adds, before any mask: (batch, n_heads, query, key)."""
     bias = None
     if config.position.position_kind is PositionKind.ALIBI:
         bias = alibi_bias(config.n_heads, k.shape[-2], k.device).to(k)
-    return attention_scores(q, k, None, bias)
+    return attention_scores(q, k, None, bias, config.attention.score_softcap)
 
 
 def planted(
-    run: Run, fault: MaskFault, *, score_scale: float = 1.0, explicit: bool = True
+    run: Run,
+    fault: MaskFault,
+    model: Model,
+    *,
+    score_scale: float = 1.0,
+    explicit: bool = True,
 ) -> Mapping[str, Replacement]:
-    """What `record(..., replace=...)` takes to run with a fault in every layer, or with none.
+    """What `record(model, ..., replace=...)` takes to run with a fault in every layer, or none.
 
     `score_scale` multiplies QKᵀ. Without a fault, `explicit` has the softmax run step by step, and
     otherwise the fused kernel is left to its work.
@@ -127,7 +147,9 @@ def planted(
         if score_scale != 1:
             found[at + "q"] = partial(_scaled, factor=score_scale)
         if fault is not MaskFault.NONE:
-            found |= _Meeting(run, fault, score_scale).replacements(at)
+            attention: Attention = model.layers[layer].attention  # type: ignore[assignment]
+            meeting = _Meeting(run, layer, fault, score_scale, attention.sinks)
+            found |= meeting.replacements(at)
         elif explicit:
             found[at + "pattern"] = _as_it_is
     return found
@@ -144,9 +166,13 @@ def _as_it_is(x: Tensor) -> Tensor:
 class _Meeting:
     """Queries and keys of one layer on their way to a faulty pattern."""
 
-    def __init__(self, run: Run, fault: MaskFault, score_scale: float):
+    def __init__(
+        self, run: Run, layer: int, fault: MaskFault, score_scale: float, sinks: Tensor | None
+    ):
+        self.sinks = sinks
         self.config, self.fault, self.score_scale = run.config, fault, score_scale
-        self.mask, self.unpadded = open_mask(run), padding_attended(run)
+        self.mask = open_mask(run, layer)
+        self.unpadded = of_layer(padding_attended(run), run.config, layer)
         self.q = self.k = torch.empty(0)
 
     def replacements(self, at: str) -> dict[str, Replacement]:
@@ -162,4 +188,5 @@ class _Meeting:
 
     def pattern(self, clean: Tensor) -> Tensor:
         scores = raw_scores(self.config, self.q, self.k)
-        return faulty_pattern(self.fault, scores, self.mask, self.unpadded).to(clean)
+        found = faulty_pattern(self.fault, scores, self.mask, self.unpadded, self.sinks)
+        return found.to(clean)

@@ -227,7 +227,7 @@ def layer_steps(
 ) -> Layer:
     """What one layer makes of its scores in this run, clean or with a fault."""
     at = f"layers.{layer}."
-    faults = planted(run, fault, score_scale=score_scale)
+    faults = planted(run, fault, model, score_scale=score_scale)
     seen = record(
         model,
         run.values(),
@@ -241,14 +241,17 @@ def layer_steps(
 
 
 def lead(run: Run, layer: Layer) -> Lead:
-    """What it would take for a bias of −1e4 to be overwhelmed in this layer."""
+    """What it would take for a bias of −1e4 to be overwhelmed in this layer, the first."""
     exponent = largest_exponent(devices.DTYPES[run.dtype])
-    return Lead(largest_lead(layer.scores.float(), open_mask(run)), -FINITE - exponent)
+    return Lead(largest_lead(layer.scores.float(), open_mask(run, 0)), -FINITE - exponent)
 
 
-def open_cells(run: Run) -> Cells:
-    """The mask of the first sequence, True where a query may see a key: (query, key)."""
-    return open_mask(run).cpu().numpy()
+def open_cells(run: Run, layer: int | None = None) -> Cells:
+    """The mask of the first sequence, True where a query may see a key: (query, key).
+
+    With a `layer`, its own.
+    """
+    return open_mask(run, layer).cpu().numpy()
 
 
 def of_kind(run: Run, kind: MaskKind) -> Run:

@@ -65,10 +65,3 @@ def moved_most(before: Tensor, after: Tensor, n: int) -> pd.DataFrame:
         columns.T.cpu().numpy(), columns=["token_id", "p_before", "p_after", "delta_logit"]
     )
     return table.astype({"token_id": int})
-
-
-def change_at(before: Tensor, after: Tensor, *, is_logits: bool) -> float:
-    """One number for one token: KL(before‖after) in bits of logits, 1 − cosine of vectors."""
-    if is_logits:
-        return float(kl_bits(before, after))
-    return 1 - float(F.cosine_similarity(before.float(), after.float(), dim=-1))

@@ -94,7 +94,7 @@ def shuffle_facts(seen: SeenLayer) -> ShuffleFacts:
 def reach_facts(seen: SeenLayer, token: int) -> ReachFacts:
     """Replace the input of a token, or of one that others may see, and see what moves."""
     run, parts = seen.run, _parts(seen)
-    changed = reaching_token(run.build_mask(), token)
+    changed = reaching_token(run.build_mask(0), token)
     read = parts.get("masked", parts["unmasked"])
     compared = {"feed_forward": parts["feed_forward"], "attention": read}
     moved = [reach_of(*part, changed, run.seed) for part in compared.values()]
@@ -104,7 +104,7 @@ def reach_facts(seen: SeenLayer, token: int) -> ReachFacts:
         changed=changed,
         moved=pd.DataFrame(torch.stack(moved, 1).cpu().numpy(), columns=list(compared)),
         has_experts=run.config.n_experts > 1,
-        has_capacity=bool(run.config.feed_forward.expert_capacity),
+        has_capacity=bool(run.config.experts.expert_capacity),
     )
 
 
@@ -115,7 +115,7 @@ def _shuffled(part: Part, x: Tensor, drawn: list[Tensor]) -> tuple[float, float]
 
 def _parts(seen: SeenLayer) -> dict[str, tuple[Part, Tensor]]:
     """Each part with its input in this run; attention with its mask only where that hides any."""
-    mask, attention = seen.run.build_mask(), seen.block.get_submodule("attention")
+    mask, attention = seen.run.build_mask(0), seen.block.get_submodule("attention")
     parts: dict[str, tuple[Part, Tensor]] = {
         "feed_forward": (seen.block.get_submodule("feed_forward"), seen.x),
         "unmasked": (attention, seen.attention_x),

@@ -118,7 +118,7 @@ def measure_placed(run: Run, placement: str, layer: int, head: int) -> Placed:
     )
     stream, pattern = (seen.tensor(path) for path in paths)
     moments = dict(zip(flow.MOMENTS, flow.moments(stream).tolist(), strict=True))
-    codes = tiles.encode(pattern[:1, head : head + 1].nan_to_num(), there.build_mask())[0, 0]
+    codes = tiles.encode(pattern[:1, head : head + 1].nan_to_num(), there.build_mask(layer))[0, 0]
     is_drawn = bool(np.isfinite(list(moments.values())).all()) and moments["std"] > 0
     spread = _density(stream) if is_drawn else None
     sizes = _density(_sizes(stream, moments["rms"])) if is_drawn else None

@@ -21,7 +21,7 @@ from blocks.model.attention import attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
 from blocks.model.models import Model
-from blocks.model.positions import WAVE_BASE, alibi_slopes, rotate_pairs, wave_angles
+from blocks.model.positions import Rope, alibi_slopes, rope_of, rotate_pairs
 from blocks.model.randomness import generator
 from blocks.observe.recording import record
 
@@ -130,7 +130,7 @@ def shift_facts(
     """M_k of a kind; None where it has none, or `learned` has too few rows to fit it."""
     waves = waves_of(config, kind)
     if waves:
-        matrix = shift_matrix(*waves, shift)
+        matrix = shift_matrix(waves, shift)
     elif kind is PositionKind.LEARNED and len(learned) - shift >= LEAST_TO_FIT:
         matrix, _errors = fitted_shift(learned, shift)
     else:
@@ -185,13 +185,13 @@ def bounded(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor) ->
     return Verdict(Claim.BOUNDED, most, MOST_VALUE)
 
 
-def shift_matrix(width: int, base: float, shift: int) -> Tensor:
+def shift_matrix(waves: Rope, shift: int) -> Tensor:
     """M with PE(position + shift) = M · PE(position): (width, width), float64.
 
     A turn by shift · speed in each pair (sin, cos) of features. Of an odd width the last sine has
     no cosine beside it, so no M is exact. Vaswani et al. 2017, section 3.5.
     """
-    angles = wave_angles(2, width, base, dtype=torch.float64)[1] * shift
+    angles, width = waves.speeds(dtype=torch.float64) * shift, waves.width
     turns = torch.stack((angles.cos(), angles.sin(), -angles.sin(), angles.cos()), dim=1)
     return torch.block_diag(*turns.view(-1, 2, 2))[:width, :width]
 
@@ -207,13 +207,13 @@ def fitted_shift(rows: Tensor, shift: int) -> tuple[Tensor, Tensor]:
     return matrix, before[1::2] @ matrix.T - after[1::2]
 
 
-def waves_of(config: ModelConfig, kind: PositionKind) -> tuple[int, float] | None:
-    """Width and base of the waves of a kind; None where it is not made of waves."""
+def waves_of(config: ModelConfig, kind: PositionKind) -> Rope | None:
+    """The waves of a kind; None where it is not made of waves."""
     match kind:
         case PositionKind.SINUSOIDAL:
-            return config.d_model, WAVE_BASE
+            return Rope(config.d_model)
         case PositionKind.ROPE:
-            return config.rotary_width, config.position.rope_base
+            return rope_of(config)
         case _:
             return None
 
@@ -230,7 +230,7 @@ def linear_shift(config: ModelConfig, kind: PositionKind, told: Tensor, shift: i
         return Verdict(Claim.SHIFT, None, SHIFT_ERROR)
     rows = told.double()
     if waves:
-        error = rows[:-shift] @ shift_matrix(*waves, shift).T - rows[shift:]
+        error = rows[:-shift] @ shift_matrix(waves, shift).T - rows[shift:]
     else:
         _matrix, error = fitted_shift(rows, shift)
     rms = rows.square().mean().sqrt().clamp(min=torch.finfo(torch.float64).tiny)
@@ -283,10 +283,17 @@ def _first_scores(
     seen = record(block, x.to(dtype), keep={"layers.0.q", "layers.0.k", "layers.0.scores"})
     q, k, scores = (seen.tensor(name) for name in ("q", "k", "scores"))
     if is_exact_turn:
-        base, n = config.position.rope_base, x.shape[1]
-        angles = wave_angles(n, config.rotary_width, base, device=x.device, dtype=torch.float64)
-        scores = attention_scores(rotate_pairs(q, angles), rotate_pairs(k, angles))
-    most = q.norm(dim=-1).max() * k.norm(dim=-1).max() * config.d_head**-0.5
+        rope = rope_of(config)
+        angles = rope.angles(x.shape[1], device=x.device, dtype=torch.float64)
+        first = config.d_head if config.is_latent else 0  # where what is turned begins
+        q_turned, k_turned = (
+            torch.cat(
+                (each[..., :first], rotate_pairs(each[..., first:], angles, rope.size)), dim=-1
+            )
+            for each in (q, k)
+        )
+        scores = attention_scores(q_turned, k_turned)
+    most = q.norm(dim=-1).max() * k.norm(dim=-1).max() * q.shape[-1] ** -0.5
     return scores, most.item()
 
 

@@ -11,13 +11,13 @@ from blocks.model.config import ModelConfig
 from blocks.model.initialize import initialize
 from blocks.model.kinds import PositionKind
 from blocks.model.positions import (
-    WAVE_BASE,
     Learned,
+    Rope,
     alibi_bias,
     alibi_slopes,
+    rope_of,
     rotate_pairs,
     sinusoidal_table,
-    wave_angles,
 )
 from blocks.model.randomness import generator
 
@@ -52,7 +52,7 @@ def position_table(
         case PositionKind.LEARNED:
             return learned[:n].float()
         case PositionKind.ROPE:
-            return wave_angles(n, config.rotary_width, config.position.rope_base).cos()
+            return rope_of(config).angles(n).cos()
         case PositionKind.ALIBI:
             return alibi_bias(config.n_heads, n)[:, query].T
         case PositionKind.NONE:
@@ -68,7 +68,7 @@ def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor
     """
     match kind:
         case PositionKind.ROPE:
-            return sine_rows(n, config.rotary_width, config.position.rope_base)
+            return sine_rows(rope_of(config).angles(n), config.rotary_width)
         case PositionKind.ALIBI:
             size = math.sqrt(sum(slope**2 for slope in alibi_slopes(config.n_heads)))
             position = torch.arange(n, dtype=torch.float32)
@@ -79,22 +79,19 @@ def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor
             return position_table(config, kind, n, learned=learned)
 
 
-def sine_rows(n: int, width: int, base: float) -> Tensor:
-    """Sine and cosine of every pair's angle, side by side: (n, width)."""
-    angles = wave_angles(n, width, base)
+def sine_rows(angles: Tensor, width: int) -> Tensor:
+    """Sine and cosine of every pair's angle, side by side: (n, pairs) to (n, width)."""
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :width]
 
 
 def wavelengths(config: ModelConfig, kind: PositionKind) -> pd.DataFrame:
-    """Positions until a pair has turned once, 2π·base^(2i/width): pair, wavelength.
+    """Positions until a pair has turned once, 2π / speed: pair, wavelength.
 
     Vaswani et al. 2017, section 3.5 (width d_model); Su et al. 2021, section 3.2.2 (rotary_width).
     """
-    is_rope = kind is PositionKind.ROPE
-    width = config.rotary_width if is_rope else config.d_model
-    base = config.position.rope_base if is_rope else WAVE_BASE
-    pair = np.arange(math.ceil(width / 2))
-    return pd.DataFrame({"pair": pair, "wavelength": 2 * math.pi * base ** (2 * pair / width)})
+    rope = rope_of(config) if kind is PositionKind.ROPE else Rope(config.d_model)
+    speeds = rope.speeds(dtype=torch.float64).numpy()
+    return pd.DataFrame({"pair": range(len(speeds)), "wavelength": 2 * math.pi / speeds})
 
 
 def half_distances(config: ModelConfig) -> pd.DataFrame:
@@ -138,15 +135,15 @@ def rope_similarity(config: ModelConfig, n: int, seed: int) -> pd.DataFrame:
     Over `N_DRAWS` vectors from N(0, 1), as a share of the score at distance 0. Expected is the
     mean of cos(distance · speed) over the pairs. Su et al. 2021, section 3.4.3.
     """
-    base, width = config.position.rope_base, config.rotary_width
-    x = torch.randn(N_DRAWS, 1, width, generator=generator(seed, "rope similarity"))
-    apart = rotate_pairs(x.expand(-1, n, -1), wave_angles(n, width, base))
+    rope = rope_of(config)
+    x = torch.randn(N_DRAWS, 1, rope.width, generator=generator(seed, "rope similarity"))
+    apart = rotate_pairs(x.expand(-1, n, -1), rope.angles(n))
     score = (apart * x).sum(dim=-1) / (x * x).sum(dim=-1)  # (draws, distance)
     return pd.DataFrame(
         {
             "distance": range(n),
             "mean": score.mean(dim=0).numpy(),
             "std": score.std(dim=0).numpy(),
-            "expected": wave_angles(n, width, base).cos().mean(dim=1).numpy(),
+            "expected": rope.angles(n).cos().mean(dim=1).numpy(),
         }
     )

@@ -92,8 +92,8 @@ def own_output(seen: SeenLayer) -> Tensor:
 
 
 def at_ratio(config: ModelConfig, ratio: int) -> ModelConfig:
-    """The same model with d_ff = ratio · d_model."""
-    return config.replace(d_ff=ratio * config.d_model)
+    """The same model with d_ff = ratio · d_model, its experts as wide."""
+    return config.replace(d_ff=ratio * config.d_model, d_expert=None)
 
 
 def affordable_ratios(config: ModelConfig, dtype: torch.dtype, budget: int) -> tuple[int, ...]:
@@ -110,12 +110,14 @@ def count_wide(config: ModelConfig) -> int:
 def flops_per_token(config: ModelConfig) -> int:
     """Floating-point operations of one feed-forward layer for one token, all matrices.
 
-    2 · d_model · d_ff for each of up and down, and gate where there is one, in every active expert;
-    2 · d_model · n_experts in the router. A multiplication and an addition are two.
+    2 · d_model · d_ff for each of up and down, and gate where there is one; of a mixture, the width
+    of every active and shared expert, and 2 · d_model · n_experts in the router. A multiplication
+    and an addition are two.
     """
     n_matrices = 3 if config.feed_forward.activation.is_gated else 2
     router = 2 * config.d_model * config.n_experts if config.n_experts > 1 else 0
-    return 2 * n_matrices * config.n_active_experts * config.d_model * config.d_ff + router
+    width = (config.n_active_experts + config.n_shared_experts) * config.d_expert
+    return 2 * n_matrices * config.d_model * width + router
 
 
 def at_width(

@@ -1,19 +1,20 @@
 """Where a router sends the tokens: who goes to which expert, and who finds no room."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from blocks.cost.parameters import active_parameters, total_parameters
-from blocks.inspection.ratios import flops_per_token
+from blocks.inspection.ratios import flops_per_token, rms
 from blocks.inspection.wide import SeenLayer, layer_alone, pass_alone
 from blocks.model import devices
-from blocks.model.config import ModelConfig
-from blocks.model.experts import expert_room
+from blocks.model.config import ExpertsConfig, ModelConfig
+from blocks.model.experts import MixtureOfExperts, expert_room
 from blocks.observe.recording import Recording
 
 DEMO: dict[str, Any] = {"n_experts": 8, "n_active_experts": 2}
@@ -24,7 +25,8 @@ MOST_UNITS = 10**6  # of one dense layer that holds those of all experts
 class Routing:
     """Over all tokens of the batch: probs (tokens, n_experts); index, kept, weight (…, n_active).
 
-    `room`: how many tokens an expert takes; 0 where there is no limit.
+    `room`: how many tokens an expert takes; 0 where there is no limit. `bias`, (n_experts,): what a
+    sigmoid router adds to its scores before it chooses.
     """
 
     probs: NDArray[np.float32]
@@ -32,10 +34,11 @@ class Routing:
     kept: NDArray[np.bool_]
     weight: NDArray[np.float32]
     room: int
+    bias: NDArray[np.float32] | None = None
 
 
-def routing(seen: Recording, layer: int, capacity: float) -> Routing:
-    """What the router of a layer decided, brought to the host at once."""
+def routing(seen: Recording, layer: int, capacity: float, bias: Tensor | None = None) -> Routing:
+    """What the router of a layer decided, brought to the host at once; `bias`: see `Routing`."""
     names = ("router_probs", "expert_index", "expert_kept", "expert_weight")
     found = [seen.tensor(name, layer).flatten(0, -2) for name in names]
     probs, index, kept, weight = (each.double() for each in found)
@@ -47,11 +50,15 @@ def routing(seen: Recording, layer: int, capacity: float) -> Routing:
         kept=table[:, n + k : n + 2 * k].astype(bool),
         weight=table[:, n + 2 * k :].astype(np.float32),
         room=expert_room(len(table), n, k, capacity) if capacity else 0,
+        bias=None if bias is None else bias.detach().float().cpu().numpy(),
     )
 
 
 def load(found: Routing) -> pd.DataFrame:
-    """One row an expert: expert, asked (choices that name it), kept, dropped, mean_prob."""
+    """One row an expert: expert, asked (choices that name it), kept, dropped, mean_prob.
+
+    And bias, where the router has one.
+    """
     n = found.probs.shape[1]
     asked = np.bincount(found.index.ravel(), minlength=n)
     kept = np.bincount(found.index[found.kept], minlength=n)
@@ -62,6 +69,7 @@ def load(found: Routing) -> pd.DataFrame:
             "kept": kept,
             "dropped": asked - kept,
             "mean_prob": found.probs.mean(axis=0),
+            **({} if found.bias is None else {"bias": found.bias}),
         }
     )
 
@@ -70,10 +78,11 @@ def imbalance(found: Routing) -> float:
     """n · Σ share of choices · mean probability: 1 where all experts are used alike.
 
     What Switch adds to its loss, Fedus et al. 2021, eq. 4 to 6; shares of all active choices.
+    Sigmoid scores of a token are brought to the sum 1 (DeepSeek-V3, eq. 19).
     """
-    table = load(found)
-    share = table["asked"] / table["asked"].sum()
-    return float(len(table) * (share * table["mean_prob"]).sum())
+    asked = load(found)["asked"]
+    probs = found.probs / found.probs.sum(axis=1, keepdims=True)
+    return float(len(asked) * (asked / asked.sum() * probs.mean(axis=0)).sum())
 
 
 def passed_by(found: Routing) -> NDArray[np.bool_]:
@@ -89,7 +98,8 @@ class RoutingFacts:
     was run on its input. `probs` (token, expert), `choices` and `labels` are of the first sequence;
     all else is over the batch. `choices`: token, expert, rank (from 0), weight (what the expert's
     output is multiplied by), share (probability), is_kept; `load`: see `load`. `token` and `expert`
-    are looked at.
+    are looked at. `choice`: how the router chooses; `shared_share`: RMS of what the shared experts
+    write against all that the layer writes, None where there are none.
     """
 
     is_own: bool
@@ -105,6 +115,8 @@ class RoutingFacts:
     imbalance: float
     n_dropped: int
     n_passed: int
+    choice: ExpertsConfig = ExpertsConfig()
+    shared_share: float | None = None
 
     @property
     def of_token(self) -> pd.DataFrame:
@@ -131,6 +143,7 @@ class Layout(NamedTuple):
     total: int
     active: int
     flops: int
+    n_shared: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,10 +187,12 @@ def mixture(config: ModelConfig) -> ModelConfig:
 def route(seen: SeenLayer) -> Routing:
     """Where the router of a layer sends the tokens; of a dense one, a random router of its seed."""
     run = seen.run
-    if run.config.n_experts > 1:
-        return routing(seen.seen, seen.layer, run.config.feed_forward.expert_capacity)
+    if run.config.has_experts(seen.layer):
+        mixed = cast(MixtureOfExperts, seen.block.get_submodule("feed_forward"))
+        capacity = run.config.experts.expert_capacity
+        return routing(seen.seen, seen.layer, capacity, mixed.expert_bias)
     dtype = devices.DTYPES[run.dtype]
-    config = mixture(run.config)
+    config = mixture(run.config).replace(n_dense_layers=0)
     layer = layer_alone(config, seen.layer, seed=run.seed, device=run.device, dtype=dtype)
     return routing(pass_alone(layer, seen.x), seen.layer, 0.0)
 
@@ -185,13 +200,15 @@ def route(seen: SeenLayer) -> Routing:
 def routing_facts(seen: SeenLayer, found: Routing, expert: int, token: int) -> RoutingFacts:
     """What the routes of a layer (see `route`) come to, at a token and over all."""
     run, n = seen.run, seen.run.input.shape[1]
-    is_own = run.config.n_experts > 1
+    is_own = run.config.has_experts(seen.layer)
     return RoutingFacts(
         is_own=is_own,
         seed=None if run.weights and is_own else run.seed,
         n_active=found.index.shape[1],
         token=token,
         expert=expert if is_own else None,
+        choice=mixture(run.config).experts,
+        shared_share=_shared_share(seen),
         labels=run.input.labels,
         probs=found.probs[:n],
         choices=choices(found, n),
@@ -201,6 +218,12 @@ def routing_facts(seen: SeenLayer, found: Routing, expert: int, token: int) -> R
         n_dropped=int((~found.kept).sum()),
         n_passed=int(passed_by(found).sum()),
     )
+
+
+def _shared_share(seen: SeenLayer) -> float | None:
+    if not (seen.run.config.n_shared_experts and seen.run.config.has_experts(seen.layer)):
+        return None
+    return rms(seen.seen.tensor("shared_out", seen.layer)) / rms(seen.feed_forward_out)
 
 
 def choices(found: Routing, n_tokens: int) -> pd.DataFrame:
@@ -223,7 +246,7 @@ def layout_facts(config: ModelConfig) -> LayoutFacts:
     """What experts add in parameters and in FLOPs (see `mixture`); exact."""
     config = mixture(config)
     dense = config.replace(n_experts=1, expert_capacity=0.0)
-    n_units = config.n_experts * config.d_ff
+    n_units = (config.n_experts + config.n_shared_experts) * config.d_expert
     return LayoutFacts(
         config=config,
         mixture=layout(config),
@@ -241,4 +264,5 @@ def layout(config: ModelConfig) -> Layout:
         total=total_parameters(config),
         active=active_parameters(config),
         flops=flops_per_token(config),
+        n_shared=config.n_shared_experts,
     )

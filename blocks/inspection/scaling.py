@@ -9,6 +9,7 @@ from torch import Tensor
 
 from blocks.inspection.head_facts import HeadFacts
 from blocks.inspection.head_steps import Array, AttentionSteps
+from blocks.model.attention import soft_cap
 from blocks.model.randomness import generator
 
 D_HEADS = tuple(2**i for i in range(10))
@@ -101,10 +102,14 @@ class ScalingFacts:
         one, query = self.head.steps, self.head.query
         if is_scaled or self.head.is_blind:
             return self.head.weights
-        bias = 0 if one.biased is None else one.biased[query] - one.scaled[query]
-        scores = np.where(np.isnan(one.masked[query]), -np.inf, one.raw[query] + bias)
+        before = one.scaled if one.capped is None else one.capped
+        bias = 0 if one.biased is None else one.biased[query] - before[query]
+        cap = self.head.run.config.attention.score_softcap
+        raw = cap * np.tanh(one.raw[query] / cap) if cap else one.raw[query]
+        scores = np.where(np.isnan(one.masked[query]), -np.inf, raw + bias)
         exp: Array = np.exp(scores - scores.max())
-        return exp / exp.sum()
+        sink = 0.0 if one.sink is None else np.exp(one.sink - scores.max())
+        return exp / (exp.sum() + sink)
 
 
 def sharpness_of(steps: AttentionSteps, head: int, *, is_scaled: bool) -> Sharpness:
@@ -112,6 +117,7 @@ def sharpness_of(steps: AttentionSteps, head: int, *, is_scaled: bool) -> Sharpn
     scores = steps.q[head] @ steps.k[head].mT
     if is_scaled:
         scores = scores * steps.q.shape[-1] ** -0.5
+    scores = soft_cap(scores, steps.softcap)
     if steps.bias is not None:
         scores = scores + steps.bias[head]
     return sharpness(scores, steps.mask)

@@ -14,6 +14,9 @@ LEADERS = {
     "d_head": "d_model",
     "out_bias": "attention_bias",
     "d_ff": "d_model",
+    "d_expert": "d_ff",
+    "d_rotary": "d_head",
+    "d_value": "d_head",
     "scale_embeddings": "architecture",
 }
 

@@ -9,9 +9,9 @@ from torch.nn import functional as F  # noqa: N812
 
 from blocks.cost import count_parameters
 from blocks.model import devices
-from blocks.model.config import ModelConfig
-from blocks.model.kv_cache import kv_cache_bytes_per_token
-from blocks.model.legal import divisors
+from blocks.model.config import DEFAULTS, ModelConfig
+from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token
+from blocks.model.legal import NOT_WITH_LATENTS, divisors
 from blocks.observe.run import Run
 
 
@@ -55,14 +55,15 @@ def _mean(values: Tensor) -> float | None:
 class Shared:
     """A model with fewer heads of keys and values: what it takes, and what becomes of its maps.
 
-    Bytes are those of the cache for a token; `moved`: how far the output moved, mean over tokens
-    (of logits KL in bits, else |after − before| / |before|).
+    `cache_bytes`: of the cache for a token, `full_cache_bytes` for the longest text; `moved`: how
+    far the output moved, mean over tokens (of logits KL in bits, else |after − before| / |before|).
     """
 
     config: ModelConfig
     kv_parameters: int
     parameters: int
     cache_bytes: int
+    full_cache_bytes: int
     likeness: Likeness
     moved: float
 
@@ -70,11 +71,6 @@ class Shared:
     def n_kv_heads(self) -> int:
         """How many heads of keys and values are left."""
         return self.config.n_kv_heads
-
-    @property
-    def full_cache_bytes(self) -> int:
-        """Bytes of the cache of the longest text."""
-        return self.cache_bytes * self.config.max_seq_len
 
 
 @dataclass(frozen=True)
@@ -93,6 +89,55 @@ class SharingFacts:
         return next((row for row in self.rows if None not in row.likeness), None)
 
 
+@dataclass(frozen=True)
+class CachedKind:
+    """A way to keep keys and values: exact parameters of attention, and bytes of a token."""
+
+    config: ModelConfig
+    parameters: int
+    cache_bytes: int
+
+    @property
+    def full_cache_bytes(self) -> int:
+        """Bytes of the cache of the longest text."""
+        return self.cache_bytes * self.config.max_seq_len
+
+
+@dataclass(frozen=True)
+class CachedKinds:
+    """MHA first, then GQA and MQA, latent attention last."""
+
+    rows: tuple[CachedKind, ...]
+
+    @property
+    def times_saved(self) -> float:
+        """How many times the bytes of latents heads with keys and values of their own take."""
+        return self.rows[0].cache_bytes / self.rows[-1].cache_bytes
+
+
+def cached_kinds(config: ModelConfig, itemsize: int) -> CachedKinds:
+    """MHA, GQA, MQA and MLA of one width and number of heads, exactly; the model's own among them.
+
+    GQA has the model's groups or as many as are nearest to √n_heads; MLA its own latent or one of
+    4 · d_head and half a head that is rotated, as in DeepSeek-V2. All are without what latents are
+    not combined with: every layer keeps every token.
+    """
+    config = config.replace(**{name: DEFAULTS[name] for name in NOT_WITH_LATENTS})
+    of_heads = config.replace(d_kv_latent=0)
+    n, own = config.n_heads, of_heads.n_kv_heads
+    groups = own if 1 < own < n else min(divisors(n), key=lambda each: abs(each - n**0.5))
+    counts = dict.fromkeys((n, groups, 1))
+    latent = config if config.is_latent else config.replace(d_kv_latent=4 * config.d_head)
+    configs = (*(of_heads.replace(n_kv_heads=each) for each in counts), latent)
+    return CachedKinds(tuple(_cached(each, itemsize) for each in configs))
+
+
+def _cached(config: ModelConfig, itemsize: int) -> CachedKind:
+    table = count_parameters(config)
+    parameters = int(table.loc[table["group"] == "attention", "count"].sum())
+    return CachedKind(config, parameters, kv_cache_bytes_per_token(config, itemsize))
+
+
 def kv_head_counts(config: ModelConfig) -> tuple[int, ...]:
     """How many keys and values: as many as the model has, fewer, and one for all heads."""
     n = config.n_kv_heads
@@ -104,12 +149,14 @@ def kv_head_counts(config: ModelConfig) -> tuple[int, ...]:
 def shared_by(run: Run, n_kv_heads: int, pattern: Tensor, moved: float) -> Shared:
     """What a model of so many keys and values takes; `pattern`: (1, n_heads, query, key)."""
     config = run.config.replace(n_kv_heads=n_kv_heads)
+    itemsize = devices.DTYPES[run.dtype].itemsize
     parts = count_parameters(config).set_index("part")["count"]
     return Shared(
         config=config,
         kv_parameters=int(parts["k_proj"] + parts["v_proj"]),
         parameters=int(parts.sum()),
-        cache_bytes=kv_cache_bytes_per_token(config, devices.DTYPES[run.dtype].itemsize),
+        cache_bytes=kv_cache_bytes_per_token(config, itemsize),
+        full_cache_bytes=kv_cache_bytes(config, itemsize, config.max_seq_len),
         likeness=likeness(pattern, n_kv_heads),
         moved=moved,
     )

@@ -1,14 +1,17 @@
 """A stack of layers that is built only to be measured: how deep, how wide, and with which loss."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
+from blocks.cost.units import bytes_text
 from blocks.inspection.depth import DepthPass, LossOf, measure_depth
 from blocks.model import devices
 from blocks.model.config import ModelConfig
@@ -20,7 +23,6 @@ from blocks.model.normalization import at_least_float32, build_norm
 from blocks.model.placements import placed
 from blocks.model.probe import Probe
 from blocks.model.randomness import generator
-from blocks.observe.recording import Recording
 from blocks.observe.run import Run
 
 N_CLASSES = 64
@@ -73,17 +75,14 @@ class Stack:
             budget=budget,
         )
 
-    def measure(self, seen: Recording) -> DepthPass:
-        """Measure one pass forward and back, on what entered the run's first layer.
+    def measure(self, stream: Tensor) -> DepthPass:
+        """Measure one pass forward and back, on the `stream` that entered the run's first layer.
 
         A narrower stack reads vectors of the run's words. The stack is gone afterwards.
         """
         run = self.run
-        if self.reads_own_stream:
-            x = seen.tensor("resid_pre", 0)
-        else:
-            x = run.input.vectors(self.width, run.seed)
-            x = x.to(run.device, devices.DTYPES[run.dtype])
+        x = stream if self.reads_own_stream else run.input.vectors(self.width, run.seed)
+        x = x.to(run.device, devices.DTYPES[run.dtype])
         mask = run.build_mask()
         if mask is not None and mask.dim() > 2:
             mask = mask[:MOST_SEQUENCES]
@@ -91,6 +90,25 @@ class Stack:
         return measure_stack(
             self.config, x[:MOST_SEQUENCES], mask, is_token=is_token, seed=self.seed
         )
+
+
+@dataclass(frozen=True)
+class StackSeries:
+    """The one pass of a stack as work for another process, with the stream that it reads."""
+
+    stack: Stack
+    stream: NDArray[np.float32 | np.float64] = field(compare=False)
+    is_timed: ClassVar[bool] = False
+    n_steps: ClassVar[int] = 1
+
+    @property
+    def device(self) -> str:
+        """Where it is measured."""
+        return self.stack.run.device
+
+    def results(self, _done: Sequence[DepthPass]) -> Iterator[DepthPass]:
+        """The pass."""
+        yield self.stack.measure(torch.from_numpy(self.stream))
 
 
 def stack_config(config: ModelConfig, *, n_layers: int, width: int, **more: Any) -> ModelConfig:
@@ -115,12 +133,13 @@ def stack_config(config: ModelConfig, *, n_layers: int, width: int, **more: Any)
 
 def _narrow(config: ModelConfig, width: int) -> dict[str, Any]:
     n_heads = max(1, config.n_heads * width // config.d_model)
-    group = config.n_heads // config.n_kv_heads
+    group, d_expert = config.n_heads // config.n_kv_heads, config.experts.d_expert
     return {
         "d_model": width,
         "n_heads": n_heads,
         "n_kv_heads": None if group == 1 else max(1, n_heads // group),
         "d_ff": max(1, config.d_ff * width // config.d_model),
+        "d_expert": d_expert and max(1, d_expert * width // config.d_model),
     }
 
 
@@ -168,12 +187,12 @@ def estimate_stack_memory(
     tokens = batch * seq_len
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     streams = 18 * tokens * config.d_model
-    heads = tokens * config.d_head * (4 * config.n_heads + 4 * config.n_kv_heads)
+    heads = tokens * config.d_qk * (4 * config.n_heads + 4 * config.n_kv_heads)
     patterns = 3 * tokens * config.n_heads * seq_len
-    hidden = 4 * tokens * config.d_ff
+    hidden = 4 * tokens * config.n_hidden
     n_parameters = total_parameters(config)
     kept = config.n_layers * (streams + heads + patterns + hidden) * itemsize
-    at_once = (5 * tokens * config.n_heads * seq_len + 4 * tokens * config.d_ff) * itemsize
+    at_once = (5 * tokens * config.n_heads * seq_len + 4 * tokens * config.n_hidden) * itemsize
     return 2 * n_parameters * dtype.itemsize + kept + at_once
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -226,19 +227,25 @@ def keys(run: Run, kind: AttentionKind) -> tuple[str, ...]:
     return run.input.labels if kind.reads_source else run.target_or_start.labels
 
 
-def may_attend(run: Run, kind: AttentionKind) -> Tensor:
-    """The mask of one attention: (query, key)."""
+def may_attend(run: Run, kind: AttentionKind, layer: int) -> Tensor:
+    """The mask of one attention of a layer: (query, key)."""
     sizes = len(queries(run, kind)), len(keys(run, kind))
-    return two_texts.allowed(run.build_mask(), kind, *sizes)
+    return two_texts.allowed(run.build_mask(layer), kind, *sizes)
 
 
 def all_heads(run: Run, seen: Recording, kind: AttentionKind) -> pd.DataFrame:
     """One row a head of all layers (see `two_texts.frame`), over queries that are no padding."""
-    found, is_open = two_texts.patterns(seen, kind, run.config), may_attend(run, kind)
+    found, is_open = two_texts.patterns(seen, kind, run.config), _of_all_layers(run, kind)
     if kind.is_of_source:
         rows = run.input.is_token()[0]
-        found, is_open = [each[:, rows.to(each.device)] for each in found], is_open[rows]
+        found, is_open = [each[:, rows.to(each.device)] for each in found], is_open[:, rows]
     return two_texts.frame(found, is_open)
+
+
+def _of_all_layers(run: Run, kind: AttentionKind) -> Tensor:
+    """The masks of one attention: (layer, query, key)."""
+    layers = range(two_texts.n_layers(run.config, kind))
+    return torch.stack([may_attend(run, kind, layer) for layer in layers])
 
 
 def sharpest(heads: pd.DataFrame) -> tuple[int, int]:
@@ -250,7 +257,7 @@ def sharpest(heads: pd.DataFrame) -> tuple[int, int]:
 def head_weights(run: Run, seen: Recording, which: Head) -> NDArray[np.float32]:
     """One head, NaN where masked: (query, key)."""
     found = two_texts.pattern(seen, which.kind, which.layer)[which.head]
-    return two_texts.weights(found, may_attend(run, which.kind))
+    return two_texts.weights(found, may_attend(run, which.kind, which.layer))
 
 
 def kind_facts(
@@ -262,7 +269,7 @@ def kind_facts(
     return KindFacts(
         kind=kind,
         heads=heads,
-        tiles=two_texts.tiled(found, may_attend(run, kind)),
+        tiles=two_texts.tiled(found, _of_all_layers(run, kind)),
         n_heads=run.config.n_heads,
         pinned=(pins.reading(kind) + 0.5) / len(queries(run, kind)),
         pinned_key=(pins.source + 0.5) / len(run.input.labels) if is_cross else None,

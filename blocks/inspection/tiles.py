@@ -23,12 +23,13 @@ def encode(weights: Tensor, mask: Tensor | None) -> Tensor:
     return codes.to(torch.uint8)
 
 
-def encode_layers(patterns: Sequence[Tensor], mask: Tensor | None) -> Tensor:
+def encode_layers(patterns: Sequence[Tensor], masks: Sequence[Tensor | None]) -> Tensor:
     """The codes of all heads of all layers, of the first sequence: (all heads, query, key).
 
-    `patterns`: one a layer, (batch, n_heads, query, key).
+    `patterns`: one a layer, (batch, n_heads, query, key); `masks`: that of each.
     """
-    return torch.cat([encode(pattern[:1], mask)[0] for pattern in patterns])
+    pairs = zip(patterns, masks, strict=True)
+    return torch.cat([encode(pattern[:1], mask)[0] for pattern, mask in pairs])
 
 
 def weights(pattern: Tensor, mask: Tensor | None) -> NDArray[np.float32]:

@@ -76,12 +76,13 @@ def weights(found: Tensor, is_open: Tensor) -> NDArray[np.float32]:
 def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
     """One row a head of all layers: layer, head, entropy_bits, effective_tokens (2^entropy).
 
-    Means over the queries that may see a key. `found`: one a layer, (n_heads, query, key).
+    Means over the queries that may see a key. `found`: one a layer, (n_heads, query, key);
+    `is_open`: (query, key), or (layer, query, key) where layers differ.
     """
     stacked = torch.stack(found).float()  # (layer, head, query, key)
-    sees_some = is_open.to(stacked.device).any(dim=-1)
+    sees_some = is_open.to(stacked.device).any(dim=-1)[..., None, :]
     entropy = torch.special.entr(stacked).sum(dim=-1) / math.log(2)
-    mean = (entropy * sees_some).sum(dim=-1) / sees_some.sum().clamp(min=1)
+    mean = (entropy * sees_some).sum(dim=-1) / sees_some.sum(dim=-1).clamp(min=1)
     n_heads = stacked.shape[1]
     table = pd.DataFrame({"entropy_bits": mean.flatten().cpu().numpy()})
     table.insert(0, "layer", table.index // n_heads)
@@ -93,9 +94,11 @@ def frame(found: list[Tensor], is_open: Tensor) -> pd.DataFrame:
 def tiled(found: list[Tensor], is_open: Tensor) -> NDArray[np.uint8]:
     """All heads as square tiles, a row of tiles a layer, one byte a cell.
 
-    A long text is drawn by the largest weight of so many cells, a short one with large cells.
+    A long text is drawn by the largest weight of so many cells, a short one with large cells. Both
+    as `frame` takes them.
     """
-    codes = tiles.encode(torch.cat(found), is_open.to(found[0].device))
+    open_heads = is_open.to(found[0].device)[..., None, :, :]
+    codes = tiles.encode(torch.stack(found), open_heads).flatten(0, 1)
     side = SIDE if len(codes) <= MANY_TILES else SIDE_OF_MANY
     strides = [max(1, math.ceil(n / side)) for n in codes.shape[1:]]
     pooled = F.max_pool2d(codes.float()[None], strides, ceil_mode=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blocks.cost.breakdown import OF_NAMES, Kind
+from blocks.observe.run import Run
 
 PIECE = 2**22  # values that are looked at at once: 16 MiB in float32
 N_BINS = 81
@@ -43,6 +44,41 @@ class WeightValues:
     def is_finite(self) -> bool:
         """Whether the values of one kind at least are all numbers."""
         return bool(np.isfinite(self.moments["std"]).any())
+
+    @property
+    def by_width(self) -> pd.DataFrame:
+        """Moments of the kinds that are all numbers, the narrowest first, without norms."""
+        rows = self.moments[self.moments["kind"] != Kind.NORM].dropna()
+        return rows.sort_values("std", ignore_index=True, kind="stable")
+
+    @property
+    def n_outside(self) -> int:
+        """How many values of these kinds lie beyond the bins."""
+        return int(self.by_width["outside"].sum())
+
+    @property
+    def share_outside(self) -> float:
+        """Their share of all values of these kinds."""
+        return self.n_outside / max(1, int(self.by_width["count"].sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class ValueFacts:
+    """How the weights of a run are spread, and where they come from.
+
+    `seed`: None of trained weights.
+    """
+
+    values: WeightValues
+    seed: int | None
+    initialization: str
+    device: str
+
+
+def value_facts(run: Run, model: nn.Module) -> ValueFacts:
+    """Look at every weight of a run's model."""
+    seed = None if run.weights else run.seed
+    return ValueFacts(weight_values(model), seed, run.config.initialization, run.device)
 
 
 def weight_values(model: nn.Module) -> WeightValues:

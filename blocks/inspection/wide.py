@@ -69,7 +69,7 @@ class SeenLayer:
     def place(self, expert: int = 0) -> Place:
         """Where the numbers of an expert, or of the dense layer, come from."""
         run, n_tokens = self.run, len(self.inside[expert].token)
-        is_dense = run.config.n_experts == 1
+        is_dense = not run.config.has_experts(self.layer)
         seed = None if run.weights else run.seed
         return Place(self.layer, None if is_dense else expert, n_tokens, seed)
 
@@ -113,7 +113,7 @@ def layer_alone(
 ) -> nn.Module:
     """One feed-forward layer with the weights it would have in the whole model of this seed."""
     with torch.device("meta"):
-        wide = build_feed_forward(config)
+        wide = build_feed_forward(config, layer)
         place = nn.ModuleDict({str(layer): nn.ModuleDict({"feed_forward": wide})})
         model = nn.ModuleDict({"layers": place})
     model.eval().to(dtype).to_empty(device=device)

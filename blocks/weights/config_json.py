@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import Activation
+from blocks.model.kinds import Activation, RouterKind
 from blocks.model.legal import LARGEST_SIZE, is_of
 from blocks.model.positions import N_BUCKETS
 
@@ -247,7 +247,33 @@ def _llama(keys: Keys) -> Values:
 
 def _mistral(keys: Keys) -> Values:
     keys.size("num_key_value_heads")
-    return _of_llama_kind(keys)
+    return {**_of_llama_kind(keys), **_windows(keys)}
+
+
+def _windows(keys: Keys, *, global_every: int = 0) -> Values:
+    """Which layers see a window of how many tokens; `global_every`: where the file does not say."""
+    n_layers = keys.size("num_hidden_layers")
+    window, every = keys.optional("sliding_window") or 0, global_every
+    kinds = keys.values.get("layer_types")
+    if isinstance(kinds, list):
+        of_every = {n: _kinds(n, n_layers) for n in range(n_layers + 1)}
+        found = [n for n, each in of_every.items() if kinds == each]
+        if kinds == [FULL] * n_layers:
+            return {}
+        if not found:
+            keys.must_be("layer_types", None)
+        every = next(iter(found), 0)
+    return {"local_window": window, "global_every": every}
+
+
+def _kinds(global_every: int, n_layers: int) -> list[str]:
+    """The kind of each layer where every n-th sees all."""
+    return [
+        FULL if global_every and (i + 1) % global_every == 0 else LOCAL for i in range(n_layers)
+    ]
+
+
+FULL, LOCAL = "full_attention", "sliding_attention"
 
 
 def _mixtral(keys: Keys) -> Values:
@@ -273,6 +299,78 @@ def _qwen3(keys: Keys) -> Values:
     }
 
 
+def _qwen3_moe(keys: Keys) -> Values:
+    keys.must_be("decoder_sparse_step", 1)
+    dense = keys.values.get("mlp_only_layers") or []
+    n_dense = len(dense) if isinstance(dense, list) else 0
+    if dense != [*range(n_dense)]:  # layers elsewhere than at the beginning
+        keys.must_be("mlp_only_layers", [])
+    name = "num_experts" if "num_experts" in keys.values else "num_local_experts"
+    return {
+        **_qwen3(keys),
+        "n_experts": keys.size(name, least=2),
+        "n_active_experts": keys.size("num_experts_per_tok"),
+        "d_expert": keys.size("moe_intermediate_size"),
+        "n_dense_layers": n_dense,
+        "normalize_top_k": keys.flag("norm_topk_prob", False),
+    }
+
+
+def _deepseek(keys: Keys) -> Values:
+    """What DeepSeek-V2 and V3 have in common: latent attention, fine and shared experts."""
+    n_layers = keys.size("num_hidden_layers")
+    n_dense = keys.size("first_k_dense_replace", 0, least=0)
+    if n_dense >= n_layers:
+        keys.must_be("first_k_dense_replace", 0)
+    keys.must_be("moe_layer_freq", None, 1)
+    bias = keys.flag("attention_bias", False)
+    of_stream = "q_lora_rank" in keys.values and keys.values["q_lora_rank"] is None
+    return {
+        **_of_llama_kind(keys),
+        "n_kv_heads": None,
+        "d_head": keys.size("qk_nope_head_dim"),
+        "d_kv_latent": keys.size("kv_lora_rank"),
+        "d_q_latent": 0 if of_stream else keys.size("q_lora_rank"),
+        "d_rotary": keys.size("qk_rope_head_dim"),
+        "d_value": keys.size("v_head_dim"),
+        "attention_bias": bias,
+        "n_experts": keys.size("n_routed_experts", least=2),
+        "n_active_experts": keys.size("num_experts_per_tok"),
+        "d_expert": keys.size("moe_intermediate_size"),
+        "n_shared_experts": keys.size("n_shared_experts"),
+        "n_dense_layers": n_dense,
+        "routed_scale": keys.number("routed_scaling_factor", 1.0),
+    }
+
+
+def _deepseek_v2(keys: Keys) -> Values:
+    keys.must_be("topk_method", "greedy", "group_limited_greedy")
+    keys.must_be("norm_topk_prob", False)
+    keys.must_be("mlp_bias", False)
+    is_grouped = keys.values.get("topk_method") == "group_limited_greedy"
+    return {
+        **_deepseek(keys),
+        **(_expert_groups(keys) if is_grouped else {}),
+        "normalize_top_k": False,
+    }
+
+
+def _deepseek_v3(keys: Keys) -> Values:
+    keys.must_be("rope_interleave", True, False)
+    keys.must_be("topk_method", None, "noaux_tc")
+    keys.must_be("scoring_func", None, "sigmoid")
+    return {
+        **_deepseek(keys),
+        **_expert_groups(keys),
+        "router_kind": RouterKind.SIGMOID,
+        "normalize_top_k": keys.flag("norm_topk_prob", True),
+    }
+
+
+def _expert_groups(keys: Keys) -> Values:
+    return {"n_expert_groups": keys.size("n_group"), "n_active_groups": keys.size("topk_group")}
+
+
 def _gemma(keys: Keys) -> Values:
     for name in ("num_key_value_heads", "head_dim"):
         keys.size(name)
@@ -282,6 +380,58 @@ def _gemma(keys: Keys) -> Values:
         "attention_bias": keys.flag("attention_bias", False),
         "scale_embeddings": True,
         "norm_offset": True,
+    }
+
+
+def _gemma2(keys: Keys) -> Values:
+    """Four norms in a layer, every second layer global, scores and logits capped."""
+    return {
+        **_gemma(keys),
+        **_windows(keys, global_every=2),
+        "norm_placement": "sandwich",
+        "score_softcap": _cap(keys, "attn_logit_softcapping", 50.0),
+        "logit_softcap": _cap(keys, "final_logit_softcapping", 30.0),
+    }
+
+
+def _cap(keys: Keys, name: str, default: float) -> float:
+    """A soft-cap: null is none, and absence the family's own."""
+    is_null = name in keys.values and keys.values[name] is None
+    return 0.0 if is_null else keys.number(name, default)
+
+
+def _gemma3(keys: Keys) -> Values:
+    """Every sixth layer global; a norm of queries and keys; local layers with their own base."""
+    every = keys.size("sliding_window_pattern", 6)
+    rope = keys.part("rope_parameters")
+    base = keys.number("rope_theta", 1e6)
+    local = keys.number("rope_local_base_freq", 1e4)
+    full = rope.part(FULL)
+    stretched = full if full.values else keys.part("rope_scaling")
+    return {
+        **_gemma(keys),
+        **_windows(keys, global_every=every),
+        **_stretched(stretched),
+        "rope_base": full.number("rope_theta", base),
+        "local_rope_base": rope.part(LOCAL).number("rope_theta", local),
+        "norm_placement": "sandwich",
+        "qk_norm": True,
+        "qk_norm_scale": True,
+        "score_softcap": _cap(keys, "attn_logit_softcapping", 0.0),
+        "logit_softcap": _cap(keys, "final_logit_softcapping", 0.0),
+    }
+
+
+def _olmo2(keys: Keys) -> Values:
+    """A norm after each sub-layer only, and of queries and keys over their whole width."""
+    return {
+        **_of_llama_kind(keys),
+        "attention_bias": keys.flag("attention_bias", False),
+        "norm_eps": keys.number("rms_norm_eps", 1e-5),
+        "norm_placement": "res_post",
+        "qk_norm": True,
+        "qk_norm_scale": True,
+        "qk_norm_whole": True,
     }
 
 
@@ -479,11 +629,30 @@ def _rope(keys: Keys) -> Values:
     is_longer = type(longest) is int and longest > LARGEST_SIZE
     name = "max_position_embeddings"
     base = keys.number("rope_theta", keys.number("rotary_emb_base", 10_000.0))
+    rope, older = keys.part("rope_parameters"), keys.part("rope_scaling")
     return {
+        **_stretched(rope if rope.values else older),
         "position_kind": "rope",
         "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
-        "rope_base": keys.part("rope_parameters").number("rope_theta", base),
+        "rope_base": rope.number("rope_theta", base),
     }
+
+
+STRETCHED = ("linear", "yarn", "llama3")
+
+
+def _stretched(part: Keys) -> Values:
+    """How RoPE is stretched, as far as a configuration can say it; the rest is no matter of size.
+
+    `blocks.weights.maths` refuses to run what is left out here.
+    """
+    kind = part.values.get("rope_type", part.values.get("type"))
+    if kind not in STRETCHED:
+        return {}
+    found: Values = {"rope_scaling": kind, "rope_factor": part.number("factor", 1.0)}
+    if kind != "linear":
+        found["rope_trained_len"] = part.size("original_max_position_embeddings")
+    return found
 
 
 class Family(NamedTuple):
@@ -505,7 +674,13 @@ FAMILIES: dict[str, Family] = {
     "mixtral": Family(_mixtral, "MixtralForCausalLM"),
     "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),
     "qwen3": Family(_qwen3, "Qwen3ForCausalLM"),
+    "qwen3_moe": Family(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "deepseek_v2": Family(_deepseek_v2, "DeepseekV2ForCausalLM"),
+    "deepseek_v3": Family(_deepseek_v3, "DeepseekV3ForCausalLM"),
     "gemma": Family(_gemma, "GemmaForCausalLM"),
+    "gemma2": Family(_gemma2, "Gemma2ForCausalLM"),
+    "gemma3_text": Family(_gemma3, "Gemma3ForCausalLM"),
+    "olmo2": Family(_olmo2, "Olmo2ForCausalLM"),
     "phi": Family(_phi, "PhiForCausalLM"),
     "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
     "gptj": Family(_gptj, "GPTJForCausalLM"),

@@ -7,8 +7,16 @@ from typing import Any, NamedTuple
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.in_use import settings_in_use
-from blocks.model.kinds import Activation, Architecture, NormPlacement
-from blocks.weights.config_json import FAMILIES, GATED, OF_T5, PLAIN, read_config_file
+from blocks.model.kinds import Activation, Architecture, NormPlacement, RopeScaling
+from blocks.weights.config_json import (
+    FAMILIES,
+    FULL,
+    GATED,
+    LOCAL,
+    OF_T5,
+    PLAIN,
+    read_config_file,
+)
 from blocks.weights.families import LAYOUTS
 
 Values = dict[str, Any]
@@ -84,8 +92,21 @@ def _distilbert(config: ModelConfig) -> Values:
 
 
 def _rope(config: ModelConfig, **more: Any) -> Values:
-    base = {"rope_type": "default", "rope_theta": config.position.rope_base}
-    return {"rope_parameters": {**base, **more}}
+    return {"rope_parameters": {**_turns(config), **more}}
+
+
+def _turns(config: ModelConfig) -> Values:
+    """How queries and keys are turned, and how that is stretched."""
+    position = config.position
+    found: Values = {"rope_type": "default", "rope_theta": position.rope_base}
+    if position.rope_scaling is RopeScaling.NONE:
+        return found
+    found |= {"rope_type": str(position.rope_scaling), "factor": position.rope_factor}
+    if position.rope_scaling is not RopeScaling.LINEAR:
+        found["original_max_position_embeddings"] = position.rope_trained_len
+    if position.rope_scaling is RopeScaling.LLAMA3:
+        found |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    return found
 
 
 def _llama(config: ModelConfig) -> Values:
@@ -107,7 +128,7 @@ def _of_full_attention(config: ModelConfig) -> Values:
 
 
 def _mistral(config: ModelConfig) -> Values:
-    return {**_llama(config), "sliding_window": None}
+    return {**_llama(config), "sliding_window": config.attention.local_window or None}
 
 
 def _mixtral(config: ModelConfig) -> Values:
@@ -115,8 +136,66 @@ def _mixtral(config: ModelConfig) -> Values:
     return {**_mistral(config), "num_local_experts": n_experts, "num_experts_per_tok": n_active}
 
 
+def _qwen3_moe(config: ModelConfig) -> Values:
+    return {
+        **_of_full_attention(config),
+        "num_experts": config.n_experts,
+        "num_experts_per_tok": config.n_active_experts,
+        "moe_intermediate_size": config.d_expert,
+        "mlp_only_layers": [*range(config.n_dense_layers)],
+        "norm_topk_prob": config.experts.normalize_top_k,
+    }
+
+
+def _deepseek(config: ModelConfig) -> Values:
+    experts = config.experts
+    return {
+        **_llama(config),
+        "num_key_value_heads": config.n_heads,
+        "head_dim": config.d_rotary,
+        "qk_nope_head_dim": config.d_head,
+        "qk_rope_head_dim": config.d_rotary,
+        "kv_lora_rank": config.d_kv_latent,
+        "q_lora_rank": config.d_q_latent or None,
+        "v_head_dim": config.d_value,
+        "n_routed_experts": config.n_experts,
+        "num_experts_per_tok": config.n_active_experts,
+        "moe_intermediate_size": config.d_expert,
+        "n_shared_experts": config.n_shared_experts,
+        "first_k_dense_replace": config.n_dense_layers,
+        "routed_scaling_factor": experts.routed_scale,
+        "norm_topk_prob": experts.normalize_top_k,
+        "n_group": experts.n_expert_groups,
+        "topk_group": experts.n_active_groups,
+    }
+
+
+def _deepseek_v2(config: ModelConfig) -> Values:
+    is_grouped = config.experts.n_expert_groups > 1
+    return {**_deepseek(config), "topk_method": "group_limited_greedy" if is_grouped else "greedy"}
+
+
 def _gemma(config: ModelConfig) -> Values:
     return {**_llama(config), "hidden_activation": _word(config, GATED)}
+
+
+def _gemma2(config: ModelConfig) -> Values:
+    caps = config.attention.score_softcap, config.vocabulary.logit_softcap
+    return {
+        **_gemma(config),
+        "query_pre_attn_scalar": config.d_head,
+        "sliding_window": config.attention.local_window or None,
+        "layer_types": [
+            LOCAL if config.window_of(layer) else FULL for layer in range(config.n_layers)
+        ],
+        "attn_logit_softcapping": caps[0] or None,
+        "final_logit_softcapping": caps[1] or None,
+    }
+
+
+def _gemma3(config: ModelConfig) -> Values:
+    local = {"rope_type": "default", "rope_theta": config.position.local_rope_base}
+    return {**_gemma2(config), "rope_parameters": {FULL: _turns(config), LOCAL: local}}
 
 
 def _neox(config: ModelConfig) -> Values:
@@ -233,7 +312,13 @@ WRITERS = {
     "mixtral": Writer(_mixtral, "MixtralForCausalLM"),
     "qwen2": Writer(_of_full_attention, "Qwen2ForCausalLM"),
     "qwen3": Writer(_of_full_attention, "Qwen3ForCausalLM"),
+    "qwen3_moe": Writer(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "deepseek_v2": Writer(_deepseek_v2, "DeepseekV2ForCausalLM"),
+    "deepseek_v3": Writer(_deepseek, "DeepseekV3ForCausalLM"),
     "gemma": Writer(_gemma, "GemmaForCausalLM"),
+    "gemma2": Writer(_gemma2, "Gemma2ForCausalLM"),
+    "gemma3_text": Writer(_gemma3, "Gemma3ForCausalLM"),
+    "olmo2": Writer(_llama, "Olmo2ForCausalLM"),
     "phi": Writer(_phi, "PhiForCausalLM"),
     "gpt_neox": Writer(_neox, "GPTNeoXForCausalLM"),
     "gptj": Writer(_gptj, "GPTJForCausalLM"),

@@ -20,6 +20,8 @@ from blocks.weights.operations import (
     SIDE_BY_SIDE,
     TRANSPOSED,
     UNPAIRED,
+    UNPAIRED_KEY,
+    UNPAIRED_QUERIES,
     Operation,
 )
 
@@ -183,18 +185,16 @@ LLAMA_ATTENTION = (
     *_rows("model.", "", ("norm", "final_norm")),
     Row("lm_head.weight", (UNEMBED,)),
 )
+LLAMA_WIDE = _rows(
+    LLAMA_LAYER,
+    OUR_LAYER,
+    ("mlp.gate_proj", "feed_forward.gate_proj"),
+    ("mlp.up_proj", UP),
+    ("mlp.down_proj", DOWN),
+)
 LLAMA = Layout(
     prefix="model.",
-    rows=(
-        *LLAMA_ATTENTION,
-        *_rows(
-            LLAMA_LAYER,
-            OUR_LAYER,
-            ("mlp.gate_proj", "feed_forward.gate_proj"),
-            ("mlp.up_proj", UP),
-            ("mlp.down_proj", DOWN),
-        ),
-    ),
+    rows=(*LLAMA_ATTENTION, *LLAMA_WIDE),
     aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
     repeats={"lm_head.weight": "model.embed_tokens.weight"},
 )
@@ -210,6 +210,79 @@ MIXTRAL = replace(
             ("w2", "down_proj"),
             ("w3", "up_proj"),
         ),
+    ),
+)
+
+OUT_1, OUT_2 = "attention_residual.out_norm", "feed_forward_residual.out_norm"
+WITH_OUT_NORMS = replace(  # four norms in a layer, or the two that come after
+    LLAMA,
+    rows=(
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("post_attention_layernorm", OUT_1),
+            ("pre_feedforward_layernorm", NORM_2),
+            ("post_feedforward_layernorm", OUT_2),
+        ),
+        *LLAMA.rows,
+    ),
+)
+
+EACH_EXPERT = _rows(
+    f"{LLAMA_LAYER}mlp.experts.{{expert}}.",
+    f"{OUR_LAYER}feed_forward.experts.{{expert}}.",
+    *((name, name) for name in ("gate_proj", "up_proj", "down_proj")),
+)
+QWEN3_MOE = replace(
+    LLAMA,
+    rows=(
+        *LLAMA_ATTENTION,
+        *LLAMA_WIDE,
+        *EACH_EXPERT,
+        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+    ),
+)
+
+DEEPSEEK = Layout(
+    prefix="model.",
+    rows=(
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("self_attn.q_a_proj", "attention.q_latent_proj"),
+            ("self_attn.q_a_layernorm", "attention.q_latent_norm"),
+            ("self_attn.q_b_proj", "attention.q_proj", UNPAIRED_QUERIES),
+            ("self_attn.kv_a_proj_with_mqa", "attention.kv_latent_proj", UNPAIRED_KEY),
+            ("self_attn.kv_a_layernorm", "attention.kv_latent_norm"),
+            ("self_attn.kv_b_proj", "attention.kv_proj"),
+            ("self_attn.o_proj", "attention.out_proj"),
+            ("input_layernorm", NORM_1),
+            ("post_attention_layernorm", NORM_2),
+        ),
+        *LLAMA_WIDE,
+        *EACH_EXPERT,
+        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+        Row(
+            f"{LLAMA_LAYER}mlp.gate.e_score_correction_bias",
+            (f"{OUR_LAYER}feed_forward.expert_bias",),
+        ),
+        *_rows(
+            f"{LLAMA_LAYER}mlp.shared_experts.",
+            f"{OUR_LAYER}feed_forward.shared.",
+            *((name, name) for name in ("gate_proj", "up_proj", "down_proj")),
+        ),
+        Row("model.embed_tokens.weight", (EMBED,)),
+        *_rows("model.", "", ("norm", "final_norm")),
+        Row("lm_head.weight", (UNEMBED,)),
+    ),
+    aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
+    repeats={"lm_head.weight": "model.embed_tokens.weight"},
+)
+# V2-Lite: queries of the stream itself
+DEEPSEEK_OF_WHOLE_QUERIES = replace(
+    DEEPSEEK,
+    rows=tuple(
+        row._replace(theirs=row.theirs.replace("q_b_proj", "q_proj")) for row in DEEPSEEK.rows
     ),
 )
 
@@ -526,7 +599,13 @@ LAYOUTS: dict[str, Layout] = {
     "mixtral": MIXTRAL,
     "qwen2": LLAMA,
     "qwen3": LLAMA,
+    "qwen3_moe": QWEN3_MOE,
+    "deepseek_v2": DEEPSEEK,
+    "deepseek_v3": DEEPSEEK,
     "gemma": LLAMA,
+    "gemma2": WITH_OUT_NORMS,
+    "gemma3_text": WITH_OUT_NORMS,
+    "olmo2": WITH_OUT_NORMS,
     "phi": PHI,
     "gpt_neox": GPT_NEOX,
     "gptj": GPTJ,
@@ -542,4 +621,6 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
         return FALCON_OF_TWO_NORMS
     if family == "t5" and config.feed_forward.activation.is_gated:
         return T5_GATED
+    if LAYOUTS[family] is DEEPSEEK and not config.d_q_latent:
+        return DEEPSEEK_OF_WHOLE_QUERIES
     return LAYOUTS[family]

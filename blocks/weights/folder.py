@@ -52,16 +52,18 @@ def inside(folder: Path, name: str) -> Path:
         raise refusal(text, name=ascii(name[:80]))
     path = folder / name
     try:
-        if not path.resolve(strict=True).is_relative_to(folder.resolve(strict=True)):
-            text = N_("{name} is a link that leads out of the folder: put the file itself there")
-            raise refusal(text, name=name)
-        if stat.S_ISREG(path.stat().st_mode):
-            return path
+        is_inside = path.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
+        is_file = stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         raise refusal(N_("{name} is not in the folder: put it there"), name=name) from None
     except (OSError, RuntimeError, ValueError):  # no right to read it, a link to itself
-        pass
-    raise refusal(N_("{name} cannot be read: give a plain file"), name=name)
+        is_inside, is_file = True, False
+    if not is_inside:
+        text = N_("{name} is a link that leads out of the folder: put the file itself there")
+        raise refusal(text, name=name)
+    if not is_file:
+        raise refusal(N_("{name} cannot be read: give a plain file"), name=name)
+    return path
 
 
 def read_text(folder: Path, name: str) -> str:

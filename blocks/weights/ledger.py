@@ -105,6 +105,15 @@ def ledger(plan: Plan, found: Mapping[str, Stored]) -> Ledger:
     return Ledger(plan.family, (*rows, *missing))
 
 
+def planned(plan: Plan) -> Ledger:
+    """The ledger of the files that a model of this family makes."""
+    rows = []
+    for key, place in plan.places.items():
+        shape = place.operation.shape([plan.shapes[our] for our in place.ours])
+        rows.append(Entry(key, State.USED, place.ours, place.operation.name, shape, shape))
+    return Ledger(plan.family, tuple(rows))
+
+
 def known_as(key: str, layout: Layout, places: Collection[str]) -> str:
     """The key as newer files of whole models write it, where it is known at all."""
     names = [key]

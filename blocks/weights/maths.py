@@ -6,7 +6,8 @@ A model can be counted with any of these; to be run, it has to be the same model
 from collections.abc import Callable
 from typing import Any
 
-from blocks.weights.config_json import Keys
+from blocks.model.positions import LLAMA3_FAST, LLAMA3_SLOW, YARN_FAST, YARN_SLOW
+from blocks.weights.config_json import FULL, LOCAL, STRETCHED, Keys
 
 Changes = dict[str, Any]
 
@@ -36,16 +37,31 @@ def _of_qwen(keys: Keys) -> Changes:
     return {}
 
 
-def _of_mistral(keys: Keys) -> Changes:
-    """Within its window a token sees all: as long as the context is no longer, none is needed."""
-    window = keys.optional("sliding_window")
-    longest = keys.size("max_position_embeddings", 2048)
-    return {} if window is None or window >= longest else {"max_seq_len": window}
+def _of_deepseek(keys: Keys) -> Changes:
+    """Its norms of latents have an eps of their own."""
+    keys.must_be("rms_norm_eps", 1e-6)
+    if keys.values.get("num_key_value_heads") is not None:
+        keys.equal("num_key_value_heads", "num_attention_heads")
+    keys.must_be("pretraining_tp", 1)
+    return {}
+
+
+def _of_deepseek_v3(keys: Keys) -> Changes:
+    keys.must_be("rope_interleave", True)
+    return _of_deepseek(keys)
 
 
 def _of_gemma(keys: Keys) -> Changes:
     keys.must_be("use_bidirectional_attention", None, False)
     return {}
+
+
+def _of_gemma2(keys: Keys) -> Changes:
+    """Scores are divided by the root of a number that the file names: here it is d_head."""
+    if keys.values.get("query_pre_attn_scalar", 256) != keys.values.get("head_dim"):
+        keys.equal("query_pre_attn_scalar", "head_dim")
+    keys.part("rope_parameters").part("sliding_attention").must_be("rope_type", None, "default")
+    return _of_gemma(keys)
 
 
 def _of_falcon(keys: Keys) -> Changes:
@@ -61,10 +77,24 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "t5": _of_t5,
     "qwen2": _of_qwen,
     "qwen3": _of_qwen,
-    "mistral": _of_mistral,
-    "mixtral": _of_mistral,
+    "qwen3_moe": _of_qwen,
+    "deepseek_v2": _of_deepseek,
+    "deepseek_v3": _of_deepseek_v3,
     "gemma": _of_gemma,
+    "gemma2": _of_gemma2,
+    "gemma3_text": _of_gemma2,
     "falcon": _of_falcon,
+}
+OF_EACH_KIND = ("gemma3_text",)  # families whose local layers turn by a base of their own
+USUAL_STRETCH: dict[str, tuple[object, ...]] = {
+    "attention_factor": (),
+    "mscale": (),
+    "mscale_all_dim": (),
+    "truncate": (True,),
+    "beta_fast": (YARN_FAST, float(YARN_FAST)),
+    "beta_slow": (YARN_SLOW, float(YARN_SLOW)),
+    "low_freq_factor": (LLAMA3_SLOW, float(LLAMA3_SLOW)),
+    "high_freq_factor": (LLAMA3_FAST, float(LLAMA3_FAST)),
 }
 PARTIAL = ("gpt_neox", "phi")  # families that turn a share of each head
 
@@ -74,11 +104,17 @@ def check_maths(family: str, keys: Keys) -> Changes:
     keys.must_be("quantization_config", None)
     keys.must_be("add_cross_attention", False)
     rope, scaling = keys.part("rope_parameters"), keys.part("rope_scaling")
-    for part in (rope, scaling):
+    parts = [rope, scaling]
+    if family in OF_EACH_KIND:
+        parts += [rope.part(kind) for kind in (FULL, LOCAL)]
+    for part in parts:
         for name in ("rope_type", "type"):
-            part.must_be(name, None, "default")
+            part.must_be(name, None, "default", *STRETCHED)
+        for name, usual in USUAL_STRETCH.items():
+            part.must_be(name, None, *usual)
         for name, value in part.values.items():
-            if isinstance(value, dict):  # of each kind of layer its own
+            is_own = family in OF_EACH_KIND and name in (FULL, LOCAL)
+            if isinstance(value, dict) and not is_own:  # of each kind of layer its own
                 part.must_be(name, None)
     if family not in PARTIAL:
         rope.must_be("partial_rotary_factor", None, 1.0, 1)

@@ -20,6 +20,8 @@ from blocks.model.legal import is_of
 from blocks.model.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
+from blocks.weights.packing import pack_tensors, unpack_tensors
+from blocks.weights.quantized import QuantizedMatrix
 from blocks.weights.tensors import Weights, check_finite, check_shapes, load_weights
 
 MOST_CHARACTERS = 10_000
@@ -76,12 +78,17 @@ def _is_table(value: object, is_right: Callable[[object], bool]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a file holds. `tensors` lie on the CPU, by parameter name."""
+    """What a file holds. `tensors` lie on the CPU, by parameter name.
+
+    Where a matrix is among the `quantized`, its tensor holds the values of the grid, and the file
+    the codes. A matrix with many zeros is written without them.
+    """
 
     config: ModelConfig
     tokenizer: Tokenizer
     card: Card
     tensors: Weights
+    quantized: Mapping[str, QuantizedMatrix] = field(default_factory=dict)
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
         """The file; weights in half precision unless told otherwise, or too large for it."""
@@ -90,8 +97,10 @@ class ModelFile:
             "tokenizer": self.tokenizer.to_json(),
             "card": json.dumps(asdict(self.card)),
         }
-        tensors = {name: _narrowed(t.detach().cpu(), dtype) for name, t in self.tensors.items()}
-        return save({name: t.contiguous() for name, t in tensors.items()}, metadata=header)
+        plain = self.tensors.keys() - self.quantized.keys()
+        tensors = {name: _narrowed(self.tensors[name].detach().cpu(), dtype) for name in plain}
+        packed, header["packed"] = pack_tensors(tensors, self.quantized)
+        return save({name: packed[name].contiguous() for name in sorted(packed)}, metadata=header)
 
 
 def read_model_file(raw: bytes) -> ModelFile:
@@ -105,12 +114,15 @@ def read_model_file(raw: bytes) -> ModelFile:
         raise
     except (KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
-    tensors = load(raw)
+    try:
+        tensors, quantized = unpack_tensors(load(raw), header.get("packed", "{}"))
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        raise _unreadable() from None
     if any(t.is_complex() for t in tensors.values()) or not _may_hold(tensors, config):
         raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
     check_finite(tensors)
-    return ModelFile(config, tokenizer, card, tensors)
+    return ModelFile(config, tokenizer, card, tensors, quantized)
 
 
 def trained(
@@ -144,8 +156,9 @@ def _header(raw: bytes) -> dict[str, str]:
 def _may_hold(tensors: Weights, config: ModelConfig) -> bool:
     """Whether a file of so few numbers can be this model, which is built only then."""
     n_layers = config.n_layers + config.n_decoder_layers
+    n_parts = n_layers + config.n_expert_layers * (config.n_experts - 1)
     n_numbers = sum(tensor.numel() for tensor in tensors.values())
-    return n_layers * config.n_experts <= len(tensors) and total_parameters(config) <= n_numbers
+    return n_parts <= len(tensors) and total_parameters(config) <= n_numbers
 
 
 def _unreadable() -> ConfigError:

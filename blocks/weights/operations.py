@@ -74,6 +74,19 @@ def _interleaved(rows: Tensor, config: ModelConfig) -> Tensor:
     return torch.cat((pairs, rest), dim=1).flatten(0, 1)
 
 
+def _latent_halved(
+    rows: Tensor, config: ModelConfig, n_parts: int, *, back: bool = False
+) -> Tensor:
+    """As `_halved`, in the last d_rotary rows of each part; or `back`."""
+    parts = rows.unflatten(0, (n_parts, -1))
+    plain, turned = parts.split((parts.shape[1] - config.d_rotary, config.d_rotary), dim=1)
+    if back:
+        order = turned.unflatten(1, (2, -1)).transpose(1, 2).flatten(1, 2)
+    else:
+        order = torch.cat((turned[:, 0::2], turned[:, 1::2]), dim=1)
+    return torch.cat((plain, order), dim=1).flatten(0, 1)
+
+
 SAME = Operation(N_("as it is"), lambda tensor, _config: (tensor,), lambda parts, _config: parts[0])
 TRANSPOSED = Operation(
     N_("transpose"),
@@ -96,7 +109,18 @@ SIDE_BY_SIDE = Operation(
 )
 # The queries of a group, then its key, then its value: of a head alone (GPT-NeoX, BLOOM), of
 # some that share one (Falcon 40B), of all (Falcon 7B)
-BY_GROUPS = Operation("split q k v by groups", _grouped, _regrouped)
+BY_GROUPS = Operation(N_("split q k v by groups"), _grouped, _regrouped)
+# the same in latent attention, of queries and of what is cached
+UNPAIRED_QUERIES = Operation(
+    N_("permute rotary pairs"),
+    lambda tensor, config: (_latent_halved(tensor, config, config.n_heads),),
+    lambda parts, config: _latent_halved(parts[0], config, config.n_heads, back=True),
+)
+UNPAIRED_KEY = Operation(
+    N_("permute rotary pairs"),
+    lambda tensor, config: (_latent_halved(tensor, config, 1),),
+    lambda parts, config: _latent_halved(parts[0], config, 1, back=True),
+)
 # RoPE that turns (2i, 2i + 1) instead of (i, i + width/2)
 UNPAIRED = Operation(
     N_("permute rotary pairs"),

@@ -5,6 +5,7 @@ is not understood is refused by name.
 """
 
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from blocks.cost.memory import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
 from blocks.model.models import Model, assemble
+from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer, published_tokenizer
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
@@ -33,13 +35,17 @@ LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """What a folder holds. `tensors` are by our names; unconverted, they are the mapped file."""
+    """What a folder holds. `tensors` are by our names; unconverted, they are the mapped file.
+
+    `marks`: the token ids that stand around a target, as config.json says.
+    """
 
     family: str
     config: ModelConfig
     ledger: Ledger
     tensors: Weights
     tokenizer: PublishedTokenizer | None
+    marks: Marks
 
     def build(self) -> Model:
         """The model around these weights, which are not copied."""
@@ -61,8 +67,8 @@ def open_published(
         raise ConfigError(rows.faults)
     kept = dtype or functools.reduce(torch.promote_types, _formats(rows))
     _check_budget(rows, kept, budget)
-    tensors = _read(plan, found, rows, kept)
-    return Published(family, config, rows, tensors, _tokenizer(Path(folder), config))
+    tensors, tokenizer = _read(plan, found, rows, kept), _tokenizer(Path(folder), config)
+    return Published(family, config, rows, tensors, tokenizer, _marks(Path(folder), config))
 
 
 def read_ledger(folder: str | Path) -> Ledger:
@@ -78,11 +84,13 @@ def save_published(
     *,
     family: str | None = None,
     tokenizer: Tokenizer | None = None,
+    most_bytes: int | None = None,
 ) -> str:
     """Save a model under the names of a family; returns which. Raises `ConfigError`.
 
     The first family that has such models, unless one is given. What `open_published` read is
-    written again bit for bit. A `tokenizer` that came from a folder is put beside it.
+    written again bit for bit. A `tokenizer` that came from a folder is put beside it. `most_bytes`:
+    of the weights in one file; with more there are several, and an index.
     """
     family = family or family_of(config)
     text, target = config_json(family, config), Path(folder)
@@ -93,15 +101,49 @@ def save_published(
     if any(target.iterdir()):
         said = N_("{name} is not empty: give a new folder")
         raise refusal(said, name=ascii(str(target))[:200])
-    tensors = {}
-    for key, place in plan.places.items():
-        parts = [named[name].detach() for name in place.ours]
-        tensors[key] = place.operation.give(parts, config).cpu().contiguous()
-    save_file(tensors, target / files.WHOLE, metadata={"format": "pt"})
+    shards = _shards(plan, named, most_bytes)
+    for number, keys in enumerate(shards, 1):
+        tensors = {}
+        for key in keys:
+            place = plan.places[key]
+            parts = [named[name].detach() for name in place.ours]
+            tensors[key] = place.operation.give(parts, config).cpu().contiguous()
+        save_file(tensors, target / _shard_name(number, len(shards)), metadata={"format": "pt"})
+    if len(shards) > 1:
+        _write_index(target, shards, sum(tensor.nbytes for tensor in named.values()))
     (target / files.CONFIG).write_text(text + "\n", encoding="utf-8")
     if isinstance(tokenizer, PublishedTokenizer):
         (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")
     return family
+
+
+def _shards(plan: Plan, named: Mapping[str, Tensor], most_bytes: int | None) -> list[list[str]]:
+    """The keys of each file, in their order; a file has at least one tensor."""
+    shards: list[list[str]] = [[]]
+    n_bytes = 0
+    for key, place in plan.places.items():
+        size = sum(named[name].nbytes for name in place.ours)
+        if most_bytes is not None and shards[-1] and n_bytes + size > most_bytes:
+            shards.append([])
+            n_bytes = 0
+        shards[-1].append(key)
+        n_bytes += size
+    return shards
+
+
+def _shard_name(number: int, n: int) -> str:
+    return files.WHOLE if n == 1 else f"model-{number:05}-of-{n:05}.safetensors"
+
+
+def _write_index(target: Path, shards: list[list[str]], n_bytes: int) -> None:
+    """Which key is in which file, as `transformers` writes it."""
+    found = {
+        key: _shard_name(number, len(shards))
+        for number, keys in enumerate(shards, 1)
+        for key in keys
+    }
+    index = {"metadata": {"total_size": n_bytes}, "weight_map": found}
+    (target / files.INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
 
 
 def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
@@ -118,7 +160,8 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
     found = files.stored(folder)
     config = _fitted(read.family, read.config.replace(**changes), found)
     n_layers = config.n_layers + config.n_decoder_layers
-    if LEAST_OF_A_LAYER * n_layers * config.n_experts > len(found):
+    n_parts = n_layers + config.n_expert_layers * (config.n_experts - 1)
+    if LEAST_OF_A_LAYER * n_parts > len(found):
         said = N_("config.json asks for {n} layers, but the files hold {tensors} tensors in all")
         raise refusal(said, n=n_layers, tensors=len(found))
     return read.family, config, found
@@ -176,6 +219,18 @@ def _check_repeated(each: Stored, other: Stored | None) -> None:
             "tie_word_embeddings, or remove the one that is wrong"
         )
         raise refusal(text, key=each.key, other=other.key if other else "there")
+
+
+def _marks(folder: Path, config: ModelConfig) -> Marks:
+    """Padding also begins a target, unless another token does (T5)."""
+    values = parsed(files.read_text(folder, files.CONFIG))
+    names = "pad_token_id", "decoder_start_token_id", "eos_token_id"
+    found = (values.get(name) for name in names)
+    padding, start, stop = (
+        each if type(each) is int and 0 <= each < config.vocab_size else None for each in found
+    )
+    padding = padding or 0
+    return Marks(padding, padding if start is None else start, -1 if stop is None else stop)
 
 
 def _tokenizer(folder: Path, config: ModelConfig) -> PublishedTokenizer | None:

@@ -1,0 +1,105 @@
+"""Tensors that need fewer bytes in a file than their numbers: rounded ones and those of many zeros.
+
+Beside the tensors a file holds a table in JSON: for each packed matrix its shape, and its bits
+where it is rounded. What a matrix is packed into is named after it: `layers.0…weight.codes`.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blocks.weights.quantized import QuantizedMatrix
+
+KEPT, VALUES = "kept", "values"
+
+
+def pack_tensors(
+    plain: Mapping[str, Tensor], quantized: Mapping[str, QuantizedMatrix]
+) -> tuple[dict[str, Tensor], str]:
+    """What is written for these tensors, and the table of what was packed."""
+    sparse = {name: tensor for name, tensor in plain.items() if _is_smaller_sparse(tensor)}
+    written = {name: tensor for name, tensor in plain.items() if name not in sparse}
+    table: dict[str, dict[str, Any]] = {}
+    for name, tensor in sparse.items():
+        written |= _named(name, _without_zeros(tensor))
+        table[name] = {"shape": list(tensor.shape)}
+    for name, matrix in quantized.items():
+        written |= _named(name, matrix.to_tensors())
+        table[name] = {"shape": list(matrix.shape), "n_bits": matrix.n_bits}
+    return written, json.dumps(table)
+
+
+def unpack_tensors(
+    written: Mapping[str, Tensor], table: str
+) -> tuple[dict[str, Tensor], dict[str, QuantizedMatrix]]:
+    """All tensors by name, and those of them that are rounded.
+
+    Raises `ValueError`, `KeyError` or `TypeError` where table and tensors do not fit together. No
+    more memory is taken than 32 times what the tensors take.
+    """
+    tensors, quantized = dict(written), {}
+    for name, entry in json.loads(table).items():
+        parts = _taken(tensors, name)
+        shape = _shape(entry["shape"])
+        if "n_bits" in entry:
+            quantized[name] = QuantizedMatrix.from_tensors(parts, shape, _n_bits(entry["n_bits"]))
+            tensors[name] = quantized[name].values()
+        else:
+            tensors[name] = _with_zeros(parts, shape)
+    return tensors, quantized
+
+
+def _named(name: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {f"{name}.{part}": tensor for part, tensor in parts.items()}
+
+
+def _taken(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The parts of one matrix, which leave the others."""
+    names = [each for each in tensors if each.startswith(f"{name}.")]
+    return {each.removeprefix(f"{name}."): tensors.pop(each) for each in names}
+
+
+def _is_smaller_sparse(tensor: Tensor) -> bool:
+    """Whether a bit for every number and the bytes of those that are not 0 take less room."""
+    if tensor.dim() != 2:
+        return False
+    n_kept = int(tensor.count_nonzero())
+    return n_kept * tensor.element_size() + -(-tensor.numel() // 8) < tensor.nbytes
+
+
+def _without_zeros(tensor: Tensor) -> dict[str, Tensor]:
+    kept = tensor != 0
+    return {KEPT: torch.from_numpy(np.packbits(kept.numpy())), VALUES: tensor[kept]}
+
+
+def _with_zeros(parts: Mapping[str, Tensor], shape: tuple[int, int]) -> Tensor:
+    n = shape[0] * shape[1]
+    bits, values = parts[KEPT], parts[VALUES]
+    if bits.dtype is not torch.uint8 or bits.shape != (-(-n // 8),):
+        raise ValueError(f"{bits.numel()} bytes cannot say which of {n} numbers are kept")
+    kept = torch.from_numpy(np.unpackbits(bits.numpy(), count=n).astype(bool))
+    tensor = torch.zeros(n, dtype=values.dtype)
+    if values.dim() != 1 or len(values) != int(kept.sum()):
+        raise ValueError(f"{len(values)} numbers for {int(kept.sum())} places")
+    tensor[kept] = values
+    return tensor.reshape(shape)
+
+
+def _shape(value: object) -> tuple[int, int]:
+    if not isinstance(value, list) or len(value) != 2 or not all(_is_count(n) for n in value):
+        raise ValueError(f"{value} is not the shape of a matrix")
+    return value[0], value[1]
+
+
+def _n_bits(value: object) -> int:
+    if not _is_count(value) or not 1 <= value <= 8:  # type: ignore[operator]
+        raise ValueError(f"{value} is not a number of bits")
+    return value  # type: ignore[return-value]
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 < value < 2**31

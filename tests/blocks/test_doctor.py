@@ -1,0 +1,112 @@
+"""The doctor names a planted fault, of every kind, and nothing where nothing is wrong."""
+
+import pytest
+import torch
+from published_folders import saved
+
+from blocks import ModelConfig
+from blocks.inspection.conversion import decoded_target, fault_facts
+from blocks.weights.conversion_faults import (
+    ConversionFault,
+    Loaded,
+    mends,
+    plant,
+    possible_faults,
+)
+from blocks.weights.doctor import Text, diagnosis, logits, suspicion
+from blocks.weights.pocket import pocket
+from blocks.weights.published import open_published
+
+TEXT = Text((5, 9, 3, 22, 17, 30, 8), (2, 14, 6, 31))
+FAMILIES = ("gpt2", "gemma", "gpt_neox", "t5", "bart")  # between them they can have every fault
+met: set[ConversionFault] = set()
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    found = open_published(saved(request.param, tmp_path_factory.mktemp("sound")).path)
+    return Loaded(found.config, found.tensors, prefix=(1,), special=(0, 1, 2))
+
+
+def test_every_planted_fault_is_named_first_and_none_where_all_is_well(sound: Loaded):
+    right = logits(sound, TEXT)
+    assert diagnosis(sound, TEXT, right).names is None
+    for fault in possible_faults(sound):
+        found = diagnosis(plant(fault, sound), TEXT, right)
+        assert found.names is fault is found.ranked[0], found
+        met.add(fault)
+
+
+def test_between_the_families_every_fault_was_tried():
+    assert met == set(ConversionFault)
+
+
+def test_two_faults_at_once_are_not_taken_for_one(sound: Loaded):
+    both = plant(ConversionFault.EMBEDDING_SCALE, plant(ConversionFault.NOT_TRANSPOSED, sound))
+    is_undone_by_a_norm = sound.config.norm.embedding_norm
+    if ConversionFault.NOT_TRANSPOSED in possible_faults(sound) and not is_undone_by_a_norm:
+        assert diagnosis(both, TEXT, logits(sound, TEXT)).names is None
+
+
+def test_what_undoes_a_fault_gives_back_every_bit(sound: Loaded):
+    for fault in possible_faults(sound):
+        if fault is ConversionFault.MISSING_TIE:
+            continue
+        assert any(
+            said(each) == said(sound)
+            and each.prefix == sound.prefix
+            and all(torch.equal(t, each.tensors[name]) for name, t in sound.tensors.items())
+            for each in mends(fault, plant(fault, sound))
+        ), fault
+
+
+def said(loaded: Loaded) -> ModelConfig:
+    """The configuration with what it leaves to its architecture."""
+    return loaded.config.replace(scale_embeddings=loaded.config.scales_embeddings)
+
+
+@pytest.fixture(scope="module")
+def stories() -> Loaded:
+    file = pocket("stories-en-zh")
+    return Loaded(file.config, file.tensors)
+
+
+@pytest.fixture(scope="module")
+def story() -> Text:
+    file = pocket("stories-en-zh")
+    return Text(tuple(file.tokenizer.encode(file.card.samples["en"])))
+
+
+def test_a_text_alone_gives_large_faults_away(stories: Loaded, story: Text):
+    loud = (ConversionFault.QKV_ORDER, ConversionFault.MISSING_TIE, ConversionFault.NOT_TRANSPOSED)
+    for fault in loud:
+        assert suspicion(plant(fault, stories), story, torch.float32).names is fault
+    assert suspicion(stories, story, torch.float32).names is None
+
+
+def test_a_text_that_is_strange_to_a_model_raises_no_alarm(stories: Loaded):
+    strange = Text(tuple(range(0, 1000, 90)))
+    assert suspicion(stories, strange, torch.float32).names is None
+
+
+def test_what_a_fault_writes_is_another_text(stories: Loaded, story: Text):
+    facts = fault_facts(stories, ConversionFault.QKV_ORDER, story)
+    sound, faulty = facts.written
+    assert len(sound) == len(faulty) == 16 and sound != faulty
+    assert facts.bits > 1 and facts.found.names is ConversionFault.QKV_ORDER
+    assert facts.candidates["sound"].iloc[0] == facts.candidates["sound"].max()
+    assert facts.candidates["faulty"].max() > 0
+    as_it_is = fault_facts(stories, None, story)
+    assert as_it_is.bits == 0 and as_it_is.found.names is None
+    assert as_it_is.written[0] == as_it_is.written[1] == sound
+
+
+def test_an_encoder_decoder_is_held_against_the_target_that_it_writes(
+    tmp_path_factory: pytest.TempPathFactory,
+):
+    found = open_published(saved("t5", tmp_path_factory.mktemp("t5")).path)
+    loaded = Loaded(found.config, found.tensors)
+    text = decoded_target(loaded, Text((5, 9, 3), (found.marks.start,)), found.marks.stop)
+    assert text.target_ids[0] == 0 and len(text.target_ids) > 1
+    facts = fault_facts(loaded, ConversionFault.SCORE_SCALE, text, stop=found.marks.stop)
+    assert facts.suspected is None and facts.found.names is ConversionFault.SCORE_SCALE
