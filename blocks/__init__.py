@@ -9,8 +9,9 @@ What is special stands in its room: `blocks.cost`, `blocks.inspection`, `blocks.
 """
 
 from blocks.cost import count_parameters
+from blocks.export import as_code
 from blocks.model import PRESETS, ConfigError, Fault, ModelConfig, build
-from blocks.observe import Recording, record
+from blocks.observe import Recording, attach, record
 
 __all__ = [
     "PRESETS",
@@ -18,6 +19,8 @@ __all__ = [
     "Fault",
     "ModelConfig",
     "Recording",
+    "as_code",
+    "attach",
     "build",
     "count_parameters",
     "record",

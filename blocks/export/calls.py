@@ -1,0 +1,258 @@
+"""A call with the arguments that are still asked for, or what stands in its place."""
+
+import ast
+import copy
+import functools
+import inspect
+import textwrap
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from blocks.export.expressions import Expressions
+from blocks.export.sources import (
+    Put,
+    is_identity,
+    is_ours,
+    only_line,
+    tidied,
+)
+from blocks.export.targets import (
+    Calls,
+    bound,
+    definer,
+    is_of_self,
+    is_own,
+    is_super,
+    name_in_torch,
+    name_of,
+    parameters_of,
+    placed,
+    resolved,
+)
+from blocks.export.values import (
+    SOME,
+    Found,
+    Known,
+    Method,
+    Modules,
+    Partly,
+    Target,
+    Value,
+    either,
+    literal,
+)
+from blocks.model.dropout import in_training_mode, updates_statistics
+from blocks.model.faults import N_
+
+
+class Calling(Expressions):
+    """Calls of one function."""
+
+    def see_Call(self, node: ast.Call) -> Found:  # noqa: N802
+        """See `call`."""
+        return self.call(node)
+
+    def call(self, node: ast.Call, *, for_effect: bool = False) -> Found:
+        """A call, of which what is known of its arguments falls away."""
+        if isinstance(node.func, ast.Attribute) and is_super(node.func.value):
+            return self.of_base(node.func.attr, node)
+        function = self.visit(node.func)
+        args = list(self.arguments(node.args))
+        keywords = {each.arg: self.visit(each.value) for each in node.keywords if each.arg}
+        loose = [each for each in node.keywords if not each.arg]
+        for each in loose:
+            each.value = self.visit(each.value).node
+        if isinstance(function.value, Known):
+            special = self.special(function, args, keywords)
+            if special is not None:
+                return special
+        if isinstance(function.value, Known) and function.value.value in self.whole.identities:
+            return args[0]
+        if isinstance(function.value, Modules) and all(map(is_identity, function.value.of)):
+            return args[0]
+        calls = resolved(function.value)
+        if calls is None:
+            words = [ast.keyword(name, each.node) for name, each in keywords.items()]
+            written = ast.Call(function.node, [each.node for each in args], [*words, *loose])
+            return Found(SOME, written)
+        return self.of_targets(function, calls, args, keywords, for_effect=for_effect)
+
+    def arguments(self, nodes: Iterable[ast.expr]) -> Iterator[Found]:
+        """The arguments of a call; a known tuple with a star is taken apart."""
+        for node in nodes:
+            if not isinstance(node, ast.Starred):
+                yield self.visit(node)
+                continue
+            found = self.visit(node.value)
+            if isinstance(found.value, Known) and isinstance(found.value.value, tuple):
+                for value in map(Known, found.value.value):
+                    yield Found(value, literal(value) or ast.Constant(value.value))
+            else:
+                yield Found(SOME, ast.Starred(found.node))
+
+    def special(
+        self, function: Found, args: list[Found], keywords: dict[str, Found]
+    ) -> Found | None:
+        """Functions that stand for something else in a file of its own."""
+        assert isinstance(function.value, Known)
+        value = function.value.value
+        if value is N_:
+            return args[0]
+        if value in (in_training_mode, updates_statistics):
+            return Found(SOME, ast.Attribute(ast.Name("self"), "training"))
+        if value is functools.partial:
+            return self.partly(function, args, keywords)
+        if value is isinstance and isinstance(args[0].value, Modules):
+            classes = args[1].value
+            if isinstance(classes, Known):
+                answers = {isinstance(each, classes.value) for each in args[0].value.of}
+                if len(answers) == 1:
+                    return Found(Known(answers.pop()), ast.Constant(True))
+        return self.of_torch(function, args, keywords)
+
+    def of_torch(
+        self, function: Found, args: list[Found], keywords: dict[str, Found]
+    ) -> Found | None:
+        """Functions that a part holds, by their names in torch; loops over several things."""
+        assert isinstance(function.value, Known)
+        value = function.value.value
+        if isinstance(value, functools.partial):
+            words = [ast.keyword(n, ast.Constant(each)) for n, each in value.keywords.items()]
+            inner = Found(Known(value.func), name_in_torch(value.func))
+            return Found(SOME, ast.Call(inner.node, [each.node for each in args], words))
+        if isinstance(value, types.LambdaType) and value.__name__ == "<lambda>":
+            return self.reduced(value, args)
+        is_held = not isinstance(function.node, ast.Name) and not is_ours(value)
+        if is_held and callable(value) and is_of_self(function.node):
+            words = [ast.keyword(name, each.node) for name, each in keywords.items()]
+            name = name_in_torch(value)
+            return Found(SOME, ast.Call(name, [each.node for each in args], words))
+        if value in (enumerate, zip) and args:
+            words = [ast.keyword(name, each.node) for name, each in keywords.items()]
+            parts = tuple(each.value for each in args)
+            over = Partly(function.value, parts, ())
+            return Found(over, ast.Call(function.node, [each.node for each in args], words))
+        return None
+
+    def reduced(self, value: Any, args: list[Found]) -> Found:
+        """A function of one line, with its argument in its place."""
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.getmodule(value))))  # type: ignore[arg-type]
+        line = value.__code__.co_firstlineno
+        found = [e for e in ast.walk(tree) if isinstance(e, ast.Lambda) and e.lineno == line]
+        inner = type(self)(self.whole, Target(None, value), {})
+        inner.env = {a.arg: each for a, each in zip(found[0].args.args, args, strict=True)}
+        return inner.visit(found[0].body)
+
+    def partly(self, function: Found, args: list[Found], keywords: dict[str, Found]) -> Found:
+        """`partial(f, …)` with the arguments that are still asked for; f where none is."""
+        first, *others = args
+        value = Partly(
+            first.value,
+            tuple(each.value for each in others),
+            tuple((name, each.value) for name, each in keywords.items()),
+        )
+        calls = resolved(first.value)
+        if calls is None:
+            words = [ast.keyword(name, each.node) for name, each in keywords.items()]
+            return Found(value, ast.Call(function.node, [each.node for each in args], words))
+        for target, _args, _keywords in calls:
+            names = [a.arg for a in parameters_of(target)]
+            for name, each in keywords.items():
+                if name in names and target in self.whole.arguments:
+                    self.whole.note(target, {name: each})
+        kept = set().union(*(self.whole.kept.get(target, set()) for target, _, _ in calls))
+        words = [ast.keyword(name, each.node) for name, each in keywords.items() if name in kept]
+        if not words and not others:
+            return Found(value, first.node)
+        return Found(value, ast.Call(function.node, [each.node for each in args], words))
+
+    def of_base(self, name: str, node: ast.Call) -> Found:
+        """`super().m(…)`: in place where it is one line, by a method of its own where not."""
+        owner = self.target.owner
+        assert owner is not None
+        order = owner.__mro__
+        above = order[order.index(definer(self.target)) + 1 :]
+        base = next(kind for kind in above if name in vars(kind))
+        target = Target(owner, vars(base)[name])
+        args = [self.visit(each) for each in node.args]
+        keywords = {str(each.arg): self.visit(each.value) for each in node.keywords}
+        given = bound(target, args, keywords)
+        value, body = self.whole.run(target, given)
+        line = only_line(body)
+        if line is not None:
+            return Found(value, line)
+        function = Found(value, ast.Attribute(ast.Name("self"), name_of(target)))
+        return self.of_targets(function, [(target, (), {})], args, keywords, for_effect=False)
+
+    def of_targets(
+        self,
+        function: Found,
+        calls: "Calls",
+        args: list[Found],
+        keywords: dict[str, Found],
+        *,
+        for_effect: bool,
+    ) -> Found:
+        """Call one of several functions of ours, with the arguments that any of them reads."""
+        whole = self.whole
+        values: list[Value] = []
+        places: list[tuple[Target, dict[str, int | str]]] = []
+        for target, before, words in calls:
+            if target is None:  # a part that torch has
+                values.append(SOME)
+                continue
+            more = {name: Found(value, ast.Name(name)) for name, value in words.items()}
+            first = [Found(value, ast.Name("_")) for value in before]
+            given = bound(target, [*first, *args], more | keywords)
+            given = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
+            whole.note(target, given)
+            values.append(whole.run(target, given)[0])
+            places.append((target, placed(target, len(first), args, keywords)))
+        value = functools.reduce(either, values)
+        short = literal(value)
+        if short is not None and not for_effect:
+            return Found(value, copy.deepcopy(short))
+        read = {
+            place
+            for target, where in places
+            for name, place in where.items()
+            if name in whole.kept.get(target, set())
+        }
+        if len(calls) == 1 and (line := self.inlined(function, calls[0], args, keywords)):
+            return Found(value, line)
+        if any(target is None for target, _, _ in calls):
+            read |= {*range(len(args))}
+        for target, where in places:
+            whole.keep(target, [name for name, place in where.items() if place in read])
+        written = ast.Call(
+            function.node,
+            [each.node for i, each in enumerate(args) if i in read],
+            [ast.keyword(name, each.node) for name, each in keywords.items() if name in read],
+        )
+        return Found(value, written)
+
+    def inlined(
+        self,
+        function: Found,
+        call: tuple[Any, Any, Any],
+        args: list[Found],
+        keywords: dict[str, Found],
+    ) -> ast.expr | None:
+        """A method of this part that is one line, in place; None where it is more."""
+        target = call[0]
+        is_method = isinstance(function.value, Method) and is_own(function.node)
+        if not is_method or call[1] or call[2]:
+            return None
+        given = bound(target, args, keywords)
+        by_name = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
+        line = only_line(tidied(self.whole.run(target, by_name)[1]))
+        if line is None or not isinstance(line, ast.Call | ast.BinOp | ast.Attribute | ast.Name):
+            return None
+        used = [node.id for node in ast.walk(line) if isinstance(node, ast.Name)]
+        if any(isinstance(node, ast.Lambda | ast.comprehension) for node in ast.walk(line)):
+            return None
+        simple = ast.Name | ast.Constant
+        if any(used.count(n) > 1 and not isinstance(e.node, simple) for n, e in given.items()):
+            return None
+        return Put({name: each.node for name, each in given.items()}).visit(line)

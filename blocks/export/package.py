@@ -1,0 +1,64 @@
+"""Weights and what a run showed, as files that others open: safetensors, by name."""
+
+import io
+import json
+import tempfile
+import zipfile
+from pathlib import Path
+
+from safetensors.torch import save
+from torch import nn
+
+from blocks.export.code import as_code
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
+from blocks.observe.recording import Recording
+from blocks.text.tokenizer import Tokenizer
+from blocks.weights.config_write import family_of
+from blocks.weights.published import save_published
+from blocks.weights.tensors import Weights, copied, read_weights
+
+
+def family(config: ModelConfig) -> str:
+    """The published family that has such models; empty where none has."""
+    try:
+        return family_of(config)
+    except ConfigError:
+        return ""
+
+
+def packed(config: ModelConfig, model: nn.Module, tokenizer: Tokenizer | None = None) -> bytes:
+    """A zip of what it takes to run the model elsewhere.
+
+    config.json and model.safetensors as its family has them, where it has one (`open_published`
+    reads them again bit for bit); else under our names, beside the model as code, which has these.
+    """
+    if not family(config):
+        files = {
+            "model.py": as_code(config).encode(),
+            "config.json": json.dumps(config.flat(), indent=2).encode(),
+            "model.safetensors": _saved(read_weights(model)),
+        }
+        return _zipped(files)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / "model"
+        save_published(folder, config, model, tokenizer=tokenizer)
+        return _zipped({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+
+
+def activations(seen: Recording) -> bytes:
+    """What a recording keeps, each tensor under the name of its probe, as safetensors."""
+    tensors = {**seen.tensors, "output": seen.output}
+    return _saved({name: copied(each) for name, each in tensors.items()})
+
+
+def _saved(tensors: Weights) -> bytes:
+    return save({name: each.contiguous() for name, each in tensors.items()})
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return whole.getvalue()

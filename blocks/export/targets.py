@@ -1,0 +1,159 @@
+"""Which functions of ours a call reaches, and which of its arguments goes where."""
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from blocks.export.named import plain
+from blocks.export.sources import (
+    is_identity,
+    is_leaf,
+    is_name,
+    is_ours,
+    source_of,
+)
+from blocks.export.values import (
+    ANY,
+    Choice,
+    Found,
+    Known,
+    Method,
+    Modules,
+    Partly,
+    Target,
+    Value,
+    literal,
+)
+from blocks.model.dropout import Dropout
+
+Calls = list[tuple[Any, tuple[Value, ...], dict[str, Value]]]
+
+
+def name_of(target: Target) -> str:
+    """What a function is called in the file: a method that a subclass hides gets its class's."""
+    name = target.function.__name__
+    if target.owner is None:
+        return name
+    own = inspect.getattr_static(target.owner, name)
+    is_own = target.function in (own, getattr(own, "fget", None))
+    return name if is_own else f"{definer(target).__name__.lower()}_{name}"
+
+
+def definer(target: Target) -> type:
+    """The class in whose body a method stands."""
+    assert target.owner is not None
+    for kind in target.owner.__mro__:
+        for each in vars(kind).values():
+            if target.function in (each, getattr(each, "fget", None)):
+                return kind
+    raise LookupError(target.function)
+
+
+def is_own(node: ast.expr) -> bool:
+    """Whether it is an attribute of `self`."""
+    return isinstance(node, ast.Attribute) and is_name(node.value, "self")
+
+
+def plain_operands(left: Found, op: ast.operator, right: Found) -> tuple[Any, ...]:
+    """A sum of two known numbers, without their names."""
+    values = [each.value.value for each in (left, right)]  # type: ignore[union-attr]
+    first, second = (ast.Constant(plain(each)) for each in values)
+    return first, op, second
+
+
+def is_super(node: ast.expr) -> bool:
+    """Whether it is `super()`."""
+    return isinstance(node, ast.Call) and is_name(node.func, "super")
+
+
+def is_of_self(node: ast.expr) -> bool:
+    """Whether it is a path that begins at a part of the model."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in ("self", "model")
+
+
+def name_in_torch(function: Any) -> ast.expr:
+    """How a function of torch is written."""
+    name = function.__name__
+    for prefix, room in (("F", nn.functional), ("torch", torch)):
+        if getattr(room, name, None) is function:
+            return ast.Attribute(ast.Name(prefix), name)
+    return ast.Name(name)
+
+
+def resolved(value: Value) -> Calls | None:
+    """The functions of ours that a call may reach; None where it is none of ours."""
+    if isinstance(value, Modules):
+        kinds = dict.fromkeys(type(each) for each in value.of if not is_identity(each))
+        if all(is_leaf(each) for each in value.of):
+            return None
+        odd = [None for each in value.of if is_leaf(each) or is_identity(each)][:1]
+        ours = [kind for kind in kinds if is_ours(kind) and not issubclass(kind, Dropout)]
+        found: Calls = [(Target(kind, kind.forward), (), {}) for kind in ours]
+        return [*found, *((each, (), {}) for each in odd)]
+    if isinstance(value, Method):
+        kinds = dict.fromkeys(map(type, value.owner.of))
+        if not all(is_ours(kind) for kind in kinds):
+            return None
+        return [(Target(kind, getattr(kind, value.name)), (), {}) for kind in kinds]
+    if isinstance(value, Partly):
+        inner = resolved(value.function)
+        if inner is None:
+            return None
+        return [
+            (target, (*before, *value.args), words | dict(value.keywords))
+            for target, before, words in inner
+        ]
+    if isinstance(value, Choice):
+        every = [resolved(each) for each in value.of]
+        return None if None in every else [each for some in every for each in some or ()]
+    if isinstance(value, Known) and is_ours(value.value):
+        function = inspect.unwrap(value.value)
+        if isinstance(function, types.FunctionType):
+            return [(Target(None, function), (), {})]
+    return None
+
+
+def parameters_of(target: Target) -> list[ast.arg]:
+    """The parameters of a function, `self` left out."""
+    tree = source_of(target.function)
+    assert isinstance(tree, ast.FunctionDef)
+    own = tree.args.args[1:] if target.owner is not None else tree.args.args
+    return [*own, *tree.args.kwonlyargs]
+
+
+def placed(
+    target: Target, n_before: int, args: list[Found], keywords: Mapping[str, Found]
+) -> dict[str, int | str]:
+    """Where a call gives each parameter: the number of the argument, or its keyword."""
+    names = [each.arg for each in parameters_of(target)]
+    where: dict[str, int | str] = {}
+    for i in range(len(args)):
+        if n_before + i < len(names):
+            where[names[n_before + i]] = i
+    return where | {name: name for name in keywords if name in names}
+
+
+def bound(target: Target, args: list[Found], keywords: Mapping[str, Found]) -> dict[str, Found]:
+    """Every parameter with what it gets."""
+    function, tree = target.function, source_of(target.function)
+    assert isinstance(tree, ast.FunctionDef)
+    names = [each.arg for each in parameters_of(target)]
+    given = dict(zip(names, args, strict=False)) | {
+        name: each for name, each in keywords.items() if name in names
+    }
+    defaults = function.__defaults__ or ()
+    positional = [each.arg for each in tree.args.args]
+    usual = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
+    usual |= function.__kwdefaults__ or {}
+    for name in names:
+        if name not in given:
+            value = Known(usual[name]) if name in usual else ANY
+            given[name] = Found(value, literal(value) or ast.Name(name))
+    return {name: given[name] for name in names}

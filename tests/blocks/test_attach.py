@@ -1,0 +1,99 @@
+"""Looking into somebody's own module: what it shows is what the module computes."""
+
+import threading
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F  # noqa: N812
+from toy import assert_near, draw, scramble, toy, toy_input
+
+from blocks import as_code, attach, build, record
+
+
+class Own(nn.Module):
+    """Two layers of somebody else's, with the fused kernel."""
+
+    def __init__(self, n_heads: int = 2):
+        super().__init__()
+        self.n_heads = n_heads
+        self.h = nn.ModuleList(nn.ModuleDict({"qkv": nn.Linear(8, 24)}) for _ in range(2))
+
+    def forward(self, x):
+        for layer in self.h:
+            q, k, v = (
+                each.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+                for each in layer["qkv"](x).chunk(3, dim=-1)
+            )
+            out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + out.transpose(1, 2).flatten(2)
+        return x
+
+
+def hooks_of(module: nn.Module) -> int:
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in module.modules())
+
+
+def test_stages_are_what_the_parts_give_and_nothing_stays_behind():
+    own, x = scramble(Own()), draw(1, 5, 8)
+    with attach(own) as seen:
+        out = own(x)
+    found = seen.recording
+    assert torch.equal(found.output, out) and hooks_of(own) == 0
+    assert torch.equal(found.tensor("qkv", 0), own.h[0]["qkv"](x))
+    assert found.flow()["stage"].tolist() == ["qkv", "qkv"]
+    assert found.flow()["layer"].tolist() == [0, 1]
+    assert_near(out, own(x))  # step by step as the kernel at once
+
+
+def test_heads_of_torch_are_those_that_it_says():
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2, enable_nested_tensor=False
+    ).eval()
+    x = draw(2, 5, 8)
+    layer = encoder.layers[0]
+    with torch.no_grad(), attach(encoder) as seen:
+        encoder(x)
+    with torch.no_grad():
+        wanted = layer.self_attn(x, x, x, average_attn_weights=False)[1]
+    assert_near(seen.recording.pattern(0), wanted)
+    assert len(seen.recording.heads(layer=1)) == 2
+
+
+def test_a_file_of_ours_shows_the_patterns_of_its_model():
+    model = scramble(build(toy(n_layers=2, dropout=0.0)))
+    written = {"__name__": "written"}
+    exec(as_code(toy(n_layers=2, dropout=0.0)), written)
+    own = written["Block"]()
+    own.load_state_dict(model.state_dict())
+    with torch.no_grad(), attach(own) as seen:
+        own(toy_input())
+    ours = record(model, toy_input())
+    for layer in range(2):
+        assert_near(seen.recording.pattern(layer), ours.pattern(layer))
+        there = seen.recording.tensor("attention_residual", layer)
+        assert_near(there, ours.tensor("resid_mid", layer))
+
+
+def test_a_part_is_switched_off_by_the_name_of_the_module():
+    own, x = scramble(Own()), draw(1, 5, 8)
+    with attach(own, replace={"h.1.qkv": torch.zeros_like}) as seen:
+        changed = own(x)
+    with attach(own, replace={"layers.1.pattern": torch.zeros_like}):
+        without = own(x)
+    assert_near(changed, without)
+    assert not torch.equal(own(x), changed)
+    assert not seen.recording.tensor("layers.1.qkv").any()
+
+
+def test_another_thread_sees_its_own_pass_and_no_other():
+    own, x, other = scramble(Own()), draw(1, 5, 8), draw(1, 3, 8)
+    there = threading.Thread(target=own, args=(other,))
+    with attach(own) as seen:
+        there.start()
+        there.join()
+        with pytest.raises(RuntimeError, match="nothing has passed"):
+            _ = seen.recording
+        own(x)
+    assert seen.recording.tensor("qkv", 0).shape[1] == 5
+    assert len(seen.recording.stages) == 2

@@ -1,0 +1,119 @@
+"""The front door at the command line: what it answers is what the package says."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from toy import toy
+
+from blocks import PRESETS, as_code, build
+from blocks.cost.parameters import total_parameters
+from blocks.export import command, packed
+from blocks.export.command import main
+from blocks.model import devices
+from blocks.text import Generation, SamplingConfig
+from blocks.weights import trained
+from blocks.weights.pocket import pocket
+
+
+@pytest.fixture(autouse=True)
+def threads_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "prepare_process", lambda: None)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *words: str) -> dict:
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_preset_is_counted_with_its_changes(capsys: pytest.CaptureFixture[str]):
+    found = answer(capsys, "count", "gpt2-small", "--set", "n_kv_heads=4")
+    config = PRESETS["gpt2-small"].replace(n_kv_heads=4)
+    assert found["total"] == total_parameters(config)
+    assert sum(part["count"] for part in found["parts"]) == found["total"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "total"),
+    [
+        ("mine.toml", 'architecture = "gpt"\nd_model = 32', None),
+        ("mine.json", '{"architecture": "gpt", "d_model": 32}', None),
+        (
+            "config.json",
+            '{"model_type": "gpt2", "n_layer": 12, "n_embd": 768, "n_head": 12, '
+            '"vocab_size": 50257, "n_positions": 1024, "activation_function": "gelu_new", '
+            '"layer_norm_epsilon": 1e-5}',
+            124_439_808,
+        ),
+    ],
+)
+def test_a_configuration_is_read_from_a_file(
+    name: str, text: str, total: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / name).write_text(text)
+    found = answer(capsys, "count", str(tmp_path / name))
+    mine = build(command.opened(str(tmp_path / name), {}).config) if total is None else None
+    assert found["total"] == (total or sum(p.numel() for p in mine.parameters()))
+
+
+def test_what_passes_is_said_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "seen.safetensors"
+    found = answer(capsys, "record", "sort", "--ids", "1,2,3", "--out", str(file))
+    kept = load_file(file)
+    assert "layers.0.pattern" in kept and kept["layers.0.pattern"].shape[-1] == 3
+    row = next(each for each in found["flow"] if each["stage"] == "embedding")
+    assert row["mean"] == pytest.approx(kept["embedding"].mean().item(), rel=1e-4)
+
+
+def test_it_writes_what_the_model_writes(capsys: pytest.CaptureFixture[str]):
+    words = ("--text", "The small robot", "--tokens", "3", "--temperature", "0")
+    found = answer(capsys, "generate", "stories-en-zh", *words)
+    file = pocket("stories-en-zh")
+    prompt = file.tokenizer.encode("The small robot")
+    model = trained(file.config, file.tensors)
+    wanted = Generation(model, file.config, prompt, SamplingConfig(temperature=0.0))
+    wanted.advance(3)
+    assert found["token_ids"] == wanted.token_ids
+    assert found["text"].startswith("The small robot")
+
+
+def test_a_folder_that_was_exported_is_a_model_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    code = tmp_path / "model.py"
+    assert answer(capsys, "export", "course", "--out", str(code))["file"] == str(code)
+    assert code.read_text(encoding="utf-8") == as_code(PRESETS["course"])
+    config = tmp_path / "own.json"
+    config.write_text(json.dumps(toy(vocab_size=10).flat()))
+    whole = tmp_path / "model.zip"
+    answer(capsys, "export", str(config), "--seed", "3", "--out", str(whole))
+    assert whole.read_bytes() == packed(toy(vocab_size=10), build(toy(vocab_size=10), seed=3))
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("count", "gpt5"), "gpt5 is no preset, no model here and no file"),
+        (("count", "course", "--set", "n_head=3"), "n_head is not a field"),
+        (("count", "course", "--set", "n_heads=3"), "n_heads"),
+        (("record", "gpt2-small", "--text", "x", "--set", "n_layers=1"), "has no tokenizer"),
+        (("record", "sort", "--ids", "1;2"), "with commas between"),
+        (("generate", "sort"), "nothing to read"),
+        (("export", "course", "--out", "model.txt"), "Write model.py"),
+    ],
+)
+def test_what_cannot_be_gets_a_sentence(
+    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(words) == command.WRONG_USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_training_goes_in_by_the_same_door(tmp_path: Path):
+    small = ["--set", "d_model=16", "--set", "n_layers=1", "--set", "n_eval_batches=1"]
+    words = ["train", "--task", "sort", "--seq-len", "8", *small, "--steps", "1"]
+    assert main([*words, "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "checkpoint").is_dir()

@@ -1,0 +1,142 @@
+"""A model as code: run where Blockscope is not, it says what the model says."""
+
+import random
+import subprocess
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from toy import scramble
+
+from blocks import PRESETS, ModelConfig, as_code, build, record
+from blocks.model.config import FIELDS
+from blocks.model.source_target import SourceTarget
+from blocks.weights import read_weights
+
+N_RANDOM = 10
+SIZES: dict[str, list[Any]] = {
+    "n_layers": [1, 2],
+    "d_model": [16],
+    "n_heads": [2, 4],
+    "n_kv_heads": [None, 1, 2],
+    "d_head": [None, 8],
+    "d_ff": [None, 20],
+    "n_experts": [1, 3],
+    "n_active_experts": [1, 2],
+    "expert_capacity": [0.0, 1.25],
+    "norm_eps": [1e-5, 1e-3],
+    "max_seq_len": [16],
+    "position_offset": [0, 2],
+    "rope_base": [100.0],
+    "rotary_share": [1.0, 0.5],
+    "vocab_size": [11],
+    "n_segments": [0, 2],
+    "n_decoder_layers": [None, 1],
+    "dropout": [0.0, 0.1],
+}
+RUN = """
+import importlib, sys
+from pathlib import Path
+import torch
+from safetensors.torch import load_file
+
+def near(ours, theirs):
+    return ((ours - theirs).abs().max() / theirs.abs().max()).item()
+
+for path in sorted(Path(sys.argv[1]).glob("*.py")):
+    written = {"__name__": path.stem}
+    exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), written)
+    name, *texts = (each for each in load_file(path.with_suffix(".io")) if each != "output")
+    io = load_file(path.with_suffix(".io"))
+    x = io["x"] if "x" in io else written["SourceTarget"](io["source"], io["target"])
+    model = written[path.stem.split("-")[0]]().eval()
+    model.load_state_dict(load_file(path.with_suffix(".weights")))
+    with torch.no_grad():
+        print(path.stem, near(model(x), io["output"]))
+assert not [name for name in sys.modules if name.startswith("blocks")]
+"""
+
+
+def random_config(seed: int) -> ModelConfig:
+    """Any field of a configuration, drawn: a field that is new takes part by itself."""
+    choice = random.Random(seed).choice
+    values: dict[str, Any] = {}
+    for name, kind in FIELDS.items():
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            values[name] = choice([*kind])
+        elif kind is bool:
+            values[name] = choice([True, False])
+        elif name in SIZES:
+            values[name] = choice(SIZES[name])
+    return ModelConfig(d_model=16, vocab_size=11).nearest(**values)[0]
+
+
+def some_input(config: ModelConfig) -> dict[str, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    if config.architecture == "block":
+        return {"x": torch.randn(2, 7, config.d_model, generator=generator)}
+    source, target = (torch.randint(0, 11, (2, n), generator=generator) for n in (7, 5))
+    is_two = config.architecture == "encoder-decoder"
+    return {"source": source, "target": target} if is_two else {"x": source}
+
+
+def put(folder: Path, config: ModelConfig, seed: int) -> None:
+    """The file, its weights, and what the model says."""
+    model, given = scramble(build(config)), some_input(config)
+    x = given["x"] if "x" in given else SourceTarget(given["source"], given["target"])
+    output = record(model, x).output
+    path = folder / f"{type(model).__name__}-{seed}"
+    path.with_suffix(".py").write_text(as_code(config), encoding="utf-8")
+    save_file(read_weights(model), path.with_suffix(".weights"))
+    save_file({**given, "output": output}, path.with_suffix(".io"))
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    """How far each file is from its model, in an interpreter that knows nothing of Blockscope."""
+    folder = tmp_path_factory.mktemp("code")
+    for seed in range(N_RANDOM):
+        put(folder, random_config(seed), seed)
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", RUN, str(folder)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return {name: float(far) for name, far in map(str.split, ran.stdout.splitlines())}
+
+
+def test_a_file_says_what_its_model_says_in_a_bare_interpreter(answers: dict[str, float]):
+    assert len(answers) == N_RANDOM
+    assert {name: far for name, far in answers.items() if not far <= 1e-6} == {}
+    assert len({name.split("-")[0] for name in answers}) >= 3
+
+
+def test_a_file_holds_only_what_its_model_uses():
+    text = as_code(PRESETS["gpt2-small"].replace(n_layers=2))
+    for absent in (
+        "Probe",
+        "ContextVar",
+        "config.",
+        "cache",
+        "RMSNorm",
+        "Rotary",
+        "blocks.",
+        "alibi",
+    ):
+        assert absent not in text, absent
+    for present in ("class GPT(nn.Module)", "d_model = 768", "nn.Linear(d_model, d_ff)", "softmax"):
+        assert present in text, present
+    assert text.count("\n") < 280
+
+
+def test_numbers_stand_once_and_go_by_their_names():
+    text = as_code(PRESETS["smollm2-135m"].replace(n_layers=2))
+    assert text.count("576") == 2  # in the title, and as d_model
+    assert "range(n_layers)" in text and "n_kv_heads * d_head" in text
