@@ -1,0 +1,213 @@
+"""A trained model made smaller by a recipe of plain values, as a file that opens again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor, nn
+
+from blocks.efficiency.calibration import Inputs, calibrate
+from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
+from blocks.efficiency.quantization import BITS, Quantization, RangeRule
+from blocks.efficiency.rounding import Rounding, rounded
+from blocks.efficiency.structured import (
+    Choice,
+    config_without_heads,
+    config_without_layers,
+    config_without_units,
+    without_heads,
+    without_layers,
+    without_units,
+)
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.models import build
+from blocks.model.randomness import generator
+from blocks.training.evaluation import Examiner
+from blocks.training.spec import TrainingSpec
+from blocks.training.task import Batch
+from blocks.training.tasks import TaskKind, build_task
+from blocks.weights.model_file import ModelFile, trained
+from blocks.weights.quantized import QuantizedMatrix
+
+N_BATCHES, MOST_REMOVED = 4, 0.95
+EMBEDDING = "embed.weight"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compression:
+    """What is taken out, then what is masked, then how the rest is rounded; nothing by default.
+
+    `removed_heads` counts key/value heads in each layer, `removed_units` is a share of the hidden
+    units, `removed_layers` names layers from 0. `sparsity` is the share of the weights in linear
+    layers that is set to 0; 2:4 is always a half. `exempt` names matrices that are not rounded.
+    """
+
+    removed_heads: int = 0
+    removed_units: float = 0.0
+    removed_layers: tuple[int, ...] = ()
+    sparsity: float = 0.0
+    criterion: Criterion = Criterion.MAGNITUDE
+    pattern: MaskPattern = MaskPattern.ANY
+    scope: Scope = Scope.LAYER
+    quantization: Quantization | None = None
+    rounding: Rounding = Rounding.NEAREST
+    exempt: frozenset[str] = frozenset()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises `ConfigError` with what cannot be and its mend."""
+        if faults := [*_faults(self)]:
+            raise ConfigError(faults)
+
+    @property
+    def needs_calibration(self) -> bool:
+        """Whether any part of it looks at what the matrices read."""
+        takes_out = bool(self.removed_heads or self.removed_units or self.sparsity)
+        is_informed = takes_out and self.criterion is Criterion.WANDA
+        return is_informed or (
+            self.quantization is not None and self.rounding is not Rounding.NEAREST
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """A trained model with the text that it is calibrated and measured on: its own task's.
+
+    Calibration reads batches of the task that are trained on, scores those that are held out.
+    """
+
+    file: ModelFile
+
+    @cached_property
+    def spec(self) -> TrainingSpec:
+        """How it was trained. Raises `KeyError` or `ConfigError` where its card does not say."""
+        return TrainingSpec.from_plain({**self.file.card.recipe, "device": "cpu"})
+
+    @cached_property
+    def examiner(self) -> Examiner:
+        """What asks the held-out questions, the same for every variant."""
+        return Examiner(self.spec, build_task(self.spec.task))
+
+    @cached_property
+    def batches(self) -> list[Batch]:
+        """What is calibrated on."""
+        task, recipe = self.examiner.task, self.spec.recipe
+        draws = (generator(self.spec.seed, "calibration", str(i)) for i in range(N_BATCHES))
+        return [task.batch(recipe.batch_size, draw) for draw in draws]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its score is a share of what was asked; of a text it is bits per character."""
+        return self.spec.task.kind is not TaskKind.TEXT
+
+    def inputs(self, config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Inputs]:
+        """What each matrix of these weights reads on the calibration text."""
+        return calibrate(trained(config, tensors), self.batches)
+
+
+def compress(model: Calibrated, how: Compression) -> ModelFile:
+    """The model by this recipe. Raises `ConfigError` where nothing would be left of it."""
+    config, tensors = _taken_apart(model, how)
+    inputs = model.inputs(config, tensors) if how.needs_calibration else {}
+    tensors |= _masked(tensors, how, matrix_names(config, tensors), inputs)
+    matrices = _rounded(config, tensors, how, inputs)
+    tensors |= {name: matrix.values() for name, matrix in matrices.items()}
+    file = model.file
+    return ModelFile(config, file.tokenizer, file.card, tensors, matrices)
+
+
+def _taken_apart(model: Calibrated, how: Compression) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """Layers first, then heads, then units, each chosen by what is left."""
+    config, tensors = without_layers(model.file.config, model.file.tensors, how.removed_layers)
+    tensors = {name: tensor.float() for name, tensor in tensors.items()}
+    random = generator(how.seed, "compression")
+
+    def choice() -> Choice:
+        is_informed = how.criterion is Criterion.WANDA
+        inputs = model.inputs(config, tensors) if is_informed else {}
+        return Choice(how.criterion, inputs, random)
+
+    if how.removed_heads:
+        config, tensors = without_heads(config, tensors, how.removed_heads, choice())
+    if how.removed_units:
+        config, tensors = without_units(config, tensors, how.removed_units, choice())
+    return config, tensors
+
+
+def compressed_config(config: ModelConfig, how: Compression) -> ModelConfig:
+    """The configuration of the variant; nothing is allocated. Raises as `compress` does."""
+    config = config_without_layers(config, how.removed_layers)
+    if how.removed_heads:
+        config = config_without_heads(config, how.removed_heads)
+    return config_without_units(config, how.removed_units) if how.removed_units else config
+
+
+def matrix_names(config: ModelConfig, tensors: Mapping[str, Tensor]) -> list[str]:
+    """The weights of linear layers, in the order in which they run."""
+    model = build(config, device="meta")
+    paths = (path for path, layer in model.named_modules() if isinstance(layer, nn.Linear))
+    return [name for path in paths if (name := f"{path}.weight") in tensors]
+
+
+def _masked(
+    tensors: Mapping[str, Tensor],
+    how: Compression,
+    names: list[str],
+    inputs: Mapping[str, Inputs],
+) -> dict[str, Tensor]:
+    if not how.sparsity:
+        return {}
+    kept = masks(
+        {name: tensors[name] for name in names},
+        how.sparsity,
+        criterion=how.criterion,
+        pattern=how.pattern,
+        scope=how.scope,
+        inputs=inputs,
+        random=generator(how.seed, "mask"),
+    )
+    return {name: tensors[name] * mask for name, mask in kept.items()}
+
+
+def _rounded(
+    config: ModelConfig,
+    tensors: Mapping[str, Tensor],
+    how: Compression,
+    inputs: Mapping[str, Inputs],
+) -> dict[str, QuantizedMatrix]:
+    """Every linear layer and the table of embeddings, unless it is exempt."""
+    if how.quantization is None:
+        return {}
+    names = [*matrix_names(config, tensors), *({EMBEDDING} & tensors.keys())]
+    return {
+        name: rounded(tensors[name], how.quantization, how.rounding, inputs.get(name))
+        for name in names
+        if name not in how.exempt
+    }
+
+
+def _faults(how: Compression) -> Iterator[Fault]:
+    for name in ("sparsity", "removed_units"):
+        if not 0 <= getattr(how, name) < 1:
+            yield _outside(name, getattr(how, name), 0, MOST_REMOVED)
+    if how.removed_heads < 0:
+        yield _outside("removed_heads", how.removed_heads, 0, 1)
+    if how.quantization is None:
+        return
+    if how.quantization.n_bits not in BITS:
+        yield _outside("n_bits", how.quantization.n_bits, BITS[0], BITS[-1])
+    if how.quantization.group_size < 1:
+        yield _outside("group_size", how.quantization.group_size, 1, 1024)
+    brings_back = how.rounding is Rounding.GPTQ or how.quantization.range_rule is RangeRule.HQQ
+    if how.sparsity and brings_back:
+        text = N_("{method} would bring masked weights back: round to the nearest point, by absmax")
+        method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
+        yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
+
+
+def _outside(name: str, value: float, least: float, most: float) -> Fault:
+    mend = min(max(value, least), most)
+    text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
+    values = {"name": name, "value": value, "least": least, "most": most, "mend": mend}
+    return Fault(text, values, {name: mend})

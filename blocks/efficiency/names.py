@@ -1,0 +1,112 @@
+"""A recipe as a short name of standard terms, for links and files, and back.
+
+    int4-group32-gptq    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
+
+Parts stand between dots in the order in which they are done; what is usual is left out.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
+from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
+from blocks.efficiency.rounding import Rounding
+from blocks.model.faults import N_, ConfigError, Fault
+
+SAID = re.compile(r"(heads|units|layers|sparse|int|seed)(\d+(?:\+\d+)*)")
+Values = dict[str, Any]
+CRITERIA: dict[str, Values] = {each.value: {"criterion": each} for each in Criterion}
+OF_MASKS: dict[str, Values] = {
+    "2:4": {"pattern": MaskPattern.TWO_FOUR},
+    "global": {"scope": Scope.GLOBAL},
+}
+OF_GRIDS: dict[str, Values] = {
+    "tensor": {"granularity": Granularity.TENSOR},
+    "asymmetric": {"symmetric": False},
+    **{each.value: {"range_rule": each} for each in RangeRule},
+}
+ROUNDINGS: dict[str, Values] = {each.value: {"rounding": each} for each in Rounding}
+
+
+def name_of(how: Compression) -> str:
+    """The name of a recipe; empty for one that changes nothing."""
+    return ".".join("-".join(part) for part in _parts(how))
+
+
+def _parts(how: Compression) -> Iterator[list[str]]:
+    by = [] if how.criterion is Criterion.MAGNITUDE else [how.criterion.value]
+    if how.removed_layers:
+        yield [f"layers{'+'.join(map(str, how.removed_layers))}"]
+    if how.removed_heads:
+        yield [f"heads{how.removed_heads}", *by]
+    if how.removed_units:
+        yield [f"units{round(100 * how.removed_units)}", *by]
+    if how.sparsity:
+        rest = [key for key, values in OF_MASKS.items() if _has(how, values)]
+        yield [f"sparse{round(100 * how.sparsity)}", *by, *rest]
+    if how.quantization is not None:
+        yield _grid_part(how.quantization, how.rounding)
+    if how.seed:
+        yield [f"seed{how.seed}"]
+
+
+def _grid_part(how: Quantization, rounding: Rounding) -> list[str]:
+    is_grouped = how.granularity is Granularity.GROUP
+    return [
+        f"int{how.n_bits}",
+        *([f"group{how.group_size}"] if is_grouped else []),
+        *(key for key, values in OF_GRIDS.items() if key != "absmax" and _has(how, values)),
+        *([] if rounding is Rounding.NEAREST else [rounding.value]),
+    ]
+
+
+def _has(how: object, values: Values) -> bool:
+    return all(getattr(how, name) == value for name, value in values.items())
+
+
+def compression_of(name: str) -> Compression:
+    """The recipe of a name. Raises `ConfigError` where it is none, or one that cannot be."""
+    values: Values = {}
+    try:
+        for part in filter(None, name.split(".")):
+            values |= _read(*part.split("-"))
+    except (KeyError, TypeError, ValueError):
+        text = N_("{name} is no recipe for a smaller model: write one like {mend}")
+        raise ConfigError([Fault(text, {"name": name[:80], "mend": "int4-group32"})]) from None
+    return Compression(**values)
+
+
+def _read(head: str, *rest: str) -> Values:
+    found = SAID.fullmatch(head)
+    if found is None or len(found[2]) > 40:
+        raise ValueError(head)
+    kind, numbers = found[1], tuple(int(each) for each in found[2].split("+"))
+    if kind == "layers":
+        return {"removed_layers": tuple(sorted({*numbers}))}
+    (number,) = numbers
+    match kind:
+        case "heads":
+            return {"removed_heads": number, **_merged(CRITERIA, rest)}
+        case "units":
+            return {"removed_units": number / 100, **_merged(CRITERIA, rest)}
+        case "sparse":
+            return {"sparsity": number / 100, **_merged(CRITERIA | OF_MASKS, rest)}
+        case "int":
+            return _read_grid(number, rest)
+        case _:
+            return {"seed": number}
+
+
+def _read_grid(n_bits: int, rest: tuple[str, ...]) -> Values:
+    groups = [int(each[5:]) for each in rest if each.startswith("group")]
+    grouped: Values = {"granularity": Granularity.GROUP, "group_size": groups[0]} if groups else {}
+    plain = tuple(each for each in rest if not each.startswith("group"))
+    rounding = _merged(ROUNDINGS, tuple(each for each in plain if each in ROUNDINGS))
+    grid = _merged(OF_GRIDS, tuple(each for each in plain if each not in ROUNDINGS))
+    return {"quantization": Quantization(n_bits=n_bits, **grouped, **grid), **rounding}
+
+
+def _merged(table: dict[str, Values], keys: tuple[str, ...]) -> Values:
+    return {name: value for key in keys for name, value in table[key].items()}

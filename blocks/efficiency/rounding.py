@@ -1,0 +1,95 @@
+"""Rounding that looks at what a matrix is multiplied with: GPTQ and AWQ."""
+
+from enum import StrEnum
+
+import torch
+from torch import Tensor
+
+from blocks.efficiency.calibration import Inputs
+from blocks.efficiency.quantization import (
+    Granularity,
+    Quantization,
+    grid_of,
+    in_half_precision,
+    quantize,
+)
+from blocks.weights.quantized import Grid, QuantizedMatrix
+
+DAMPING = 0.01
+EXPONENTS = tuple(step / 20 for step in range(21))
+
+
+class Rounding(StrEnum):
+    """How a number finds its point of the grid."""
+
+    NEAREST = "nearest"
+    GPTQ = "gptq"
+    AWQ = "awq"
+
+
+def rounded(
+    weight: Tensor, how: Quantization, rounding: Rounding, inputs: Inputs | None
+) -> QuantizedMatrix:
+    """A matrix (out, in) on its grid; where nothing was calibrated, to the nearest point."""
+    if inputs is None or rounding is Rounding.NEAREST:
+        return quantize(weight, how)
+    return gptq(weight, how, inputs) if rounding is Rounding.GPTQ else awq(weight, how, inputs)
+
+
+def gptq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
+    """Round column by column; the columns to come make up for each error.
+
+    Frantar et al. 2022, algorithm 1, in order of the columns: with H = XᵀX and U the upper
+    Cholesky factor of H⁻¹, rounding column i takes e = (w_i − ŵ_i) / U_ii, and each later column
+    j becomes w_j − e · U_ij. A group's grid is laid when its first column is reached.
+    """
+    left = weight.float().clone()
+    factor = _inverse_factor(inputs.gram)
+    width = how.in_blocks(left).shape[2]
+    codes, grids = torch.empty_like(left), []
+    for i in range(left.shape[1]):
+        if i % width == 0:
+            grids.append(_grid_from(left, i, width, how))
+        column = left[:, i, None, None]
+        codes[:, i] = grids[-1].codes(column, how.n_bits).flatten()
+        error = (column.flatten() - _values(grids[-1], codes[:, i])) / factor[i, i]
+        left[:, i + 1 :] -= error[:, None] * factor[i, i + 1 :]
+    grid = Grid(*(torch.cat(parts, dim=1) for parts in zip(*grids, strict=True)))
+    blocks = how.in_blocks(codes).to(torch.uint8)
+    return QuantizedMatrix(blocks, grid, how.n_bits)
+
+
+def _grid_from(left: Tensor, first: int, width: int, how: Quantization) -> Grid:
+    is_whole = how.granularity is Granularity.TENSOR
+    columns = left if is_whole else left[:, first : first + width]
+    return in_half_precision(grid_of(columns[:, None], how))
+
+
+def _values(grid: Grid, codes: Tensor) -> Tensor:
+    return grid.values(codes[:, None, None]).flatten()
+
+
+def _inverse_factor(gram: Tensor) -> Tensor:
+    """U, upper triangular, with UᵀU = H⁻¹; inputs that never spoke are given a little weight."""
+    hessian = gram.double()
+    mean = hessian.diagonal().mean().clamp(min=1e-12)
+    hessian = hessian + DAMPING * mean * torch.eye(len(hessian), dtype=torch.float64)
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(hessian))
+    return torch.linalg.cholesky(inverse, upper=True).float()
+
+
+def awq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
+    """Give the inputs that are large more room: round W · s, divide by s when it runs.
+
+    Lin et al. 2023, section 3.2: s = (mean |x|)^α, with the α of 0, 0.05, …, 1 that is least wrong
+    on the calibration text. At α = 0 it is rounding to nearest.
+    """
+    tried = (_scaled(weight.float(), how, inputs, exponent) for exponent in EXPONENTS)
+    return min(tried, key=lambda matrix: inputs.output_error(weight.float(), matrix.values()))
+
+
+def _scaled(weight: Tensor, how: Quantization, inputs: Inputs, exponent: float) -> QuantizedMatrix:
+    sizes = inputs.mean_size.clamp(min=1e-4).pow(exponent)
+    scale = (sizes / (sizes.max() * sizes.min()).sqrt()).half().float()
+    plain = quantize(weight * scale, how)
+    return QuantizedMatrix(plain.codes, plain.grid, plain.n_bits, scale if exponent else None)

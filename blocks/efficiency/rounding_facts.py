@@ -1,0 +1,114 @@
+"""What rounding does to the matrices of a model, and to the numbers of one row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from blocks.efficiency.compression import Calibrated, Compression, compress
+from blocks.efficiency.quantization import sqnr
+from blocks.weights.quantized import QuantizedMatrix
+
+MOST_SHOWN = 128  # numbers of a row
+OUTLIER = 6  # standard deviations
+
+
+@dataclass(frozen=True, eq=False)
+class OneGrid:
+    """Numbers of one row that share a grid: `exact`, `rounded`, both (n), and its `points`."""
+
+    matrix: str
+    row: int
+    exact: NDArray[np.float32]
+    rounded: NDArray[np.float32]
+    points: NDArray[np.float32]
+
+    @property
+    def n_used(self) -> int:
+        """Points of the grid that any of the numbers lies on."""
+        return len(np.unique(self.rounded))
+
+
+@dataclass(frozen=True, eq=False)
+class RoundingFacts:
+    """All rounded matrices: `rows` has matrix, stack, layer, part, sqnr (dB), bits, outliers.
+
+    `bits` counts codes and grids for each weight; `outliers` those beyond six standard deviations.
+    Bytes are those of the matrices in a file, and of the same in half precision.
+    """
+
+    how: Compression
+    rows: pd.DataFrame
+    n_bytes: int
+    n_bytes_before: int
+    grid: OneGrid
+
+    @property
+    def worst(self) -> pd.Series:
+        """The row of the matrix that loses most."""
+        return self.rows.iloc[int(self.rows["sqnr"].argmin())]
+
+    @property
+    def median_sqnr(self) -> float:
+        """Half of the matrices lose less."""
+        return float(self.rows["sqnr"].median())
+
+    @property
+    def bits_a_weight(self) -> float:
+        """Codes and grids, over all weights."""
+        return 16 * self.n_bytes / self.n_bytes_before
+
+
+def rounding_facts(model: Calibrated, how: Compression, matrix: str) -> RoundingFacts:
+    """Round a model and look at `matrix`; where it has none of that name, at the worst."""
+    file, exact = compress(model, how), model.file.tensors
+    rows = pd.DataFrame(
+        [_row(name, exact[name].float(), each) for name, each in file.quantized.items()]
+    )
+    worst = str(rows["matrix"].iloc[int(rows["sqnr"].argmin())])
+    shown = matrix if matrix in file.quantized else worst
+    return RoundingFacts(
+        how=how,
+        rows=rows,
+        n_bytes=sum(each.n_bytes for each in file.quantized.values()),
+        n_bytes_before=sum(2 * exact[name].numel() for name in file.quantized),
+        grid=_one_grid(shown, exact[shown].float(), file.quantized[shown]),
+    )
+
+
+def _row(name: str, exact: Tensor, rounded: QuantizedMatrix) -> dict[str, object]:
+    path, _dot, _weight = name.rpartition(".")
+    stack, _layers, rest = path.rpartition("layers.")
+    layer, _dot, part = rest.partition(".") if _layers else ("", "", path)
+    return {
+        "matrix": name,
+        "stack": stack.rstrip("."),
+        "layer": int(layer) if layer else -1,
+        "part": part,
+        "sqnr": sqnr(exact, rounded.values()),
+        "bits": 8 * rounded.n_bytes / exact.numel(),
+        "outliers": int((exact.abs() > OUTLIER * exact.std()).sum()),
+    }
+
+
+def _one_grid(name: str, exact: Tensor, rounded: QuantizedMatrix) -> OneGrid:
+    """The first block of the row that loses most."""
+    values = rounded.values()
+    lost = (exact - values).square().sum(1) / exact.square().sum(1).clamp(min=1e-30)
+    row = int(lost.argmax())
+    width = min(rounded.codes.shape[2], MOST_SHOWN)
+    own_row = row if rounded.grid.scale.shape[0] > 1 else 0
+    codes = torch.arange(2**rounded.n_bits, dtype=torch.float32)
+    scale, zero_point = (each[own_row, 0, 0] for each in rounded.grid)
+    points = (codes - zero_point) * scale
+    scaled = 1.0 if rounded.input_scale is None else rounded.input_scale[:width]
+    return OneGrid(
+        matrix=name,
+        row=row,
+        exact=(exact[row, :width] * scaled).numpy(),
+        rounded=(values[row, :width] * scaled).numpy(),
+        points=points.numpy(),
+    )

@@ -1,0 +1,179 @@
+"""Parts taken out whole, so that the matrices left are really smaller: heads, units, layers.
+
+What is left out adds nothing to the residual stream, so the small model gives what the large one
+gives with those columns of `out_proj` or `down_proj` set to 0.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blocks.efficiency.calibration import Inputs
+from blocks.efficiency.pruning import Criterion
+from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.kinds import Architecture, PositionKind
+
+Tensors = Mapping[str, Tensor]
+OUT, DOWN = ".out_proj.weight", ".down_proj.weight"
+LAYER = re.compile(r"^((?:encoder\.|decoder\.)?layers\.)(\d+)\.")
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How parts are compared: by a criterion, on what was calibrated, or by draws."""
+
+    criterion: Criterion
+    inputs: Mapping[str, Inputs]
+    random: torch.Generator
+
+    def scores(self, name: str, weight: Tensor, width: int) -> Tensor:
+        """How much each part of `width` columns of a matrix adds to the stream: (parts).
+
+        Calibrated (Wanda), the squares of what the part wrote, tr(W_S XᵀX_S W_Sᵀ); by magnitude,
+        those of its weights; random, the control.
+        """
+        n_parts = weight.shape[1] // width
+        if self.criterion is Criterion.RANDOM:
+            return torch.rand(n_parts, generator=self.random)
+        parts = weight.float().reshape(len(weight), n_parts, width).transpose(0, 1)
+        if self.criterion is Criterion.MAGNITUDE or name not in self.inputs:
+            return parts.square().sum((1, 2))
+        gram = self.inputs[name].gram.reshape(n_parts, width, n_parts, width)
+        corners = gram.diagonal(dim1=0, dim2=2).permute(2, 0, 1)  # (parts, width, width)
+        return ((parts @ corners) * parts).sum((1, 2))
+
+
+def without_heads(
+    config: ModelConfig,
+    tensors: Tensors,
+    n_removed: int,
+    choice: Choice,
+) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """The same model with fewer heads in each layer: those that add least to the stream go.
+
+    A key/value head goes with all of its query heads. Raises `ConfigError` where none would be
+    left, or where heads are not alike: ALiBi and a learned bias tell each its own distances.
+    """
+    fewer, small = config_without_heads(config, n_removed), dict(tensors)
+    per_group = config.n_heads // config.n_kv_heads
+    for name, path in _paths(tensors, OUT):
+        width = per_group * config.d_head
+        kept = _kept(choice.scores(name, tensors[name], width), n_removed)
+        wide, narrow = _spread(kept, width), _spread(kept, config.d_head)
+        small[name] = tensors[name][:, wide]
+        _take_rows(small, f"{path}.q_proj", wide)
+        for each in ("k_proj", "v_proj"):
+            _take_rows(small, f"{path}.{each}", narrow)
+    return fewer, small
+
+
+def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
+    """Its configuration. Raises `ConfigError` as `without_heads` does."""
+    _check_some_left("n_heads", n_removed, config.n_kv_heads)
+    is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
+    if n_removed and is_biased:
+        raise ConfigError([Fault(N_("Heads differ in how they see distance here: keep all heads"))])
+    n_left, per_group = config.n_kv_heads - n_removed, config.n_heads // config.n_kv_heads
+    return config.replace(n_heads=n_left * per_group, n_kv_heads=n_left, d_head=config.d_head)
+
+
+def _has_relative_bias(config: ModelConfig) -> bool:
+    is_pair = config.architecture is Architecture.ENCODER_DECODER
+    return is_pair and config.encoder_decoder.relative_bias
+
+
+def without_units(
+    config: ModelConfig,
+    tensors: Tensors,
+    share: float,
+    choice: Choice,
+) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """The same model with a share of the hidden units of each feed-forward layer taken out."""
+    fewer, small = config_without_units(config, share), dict(tensors)
+    n_removed = config.d_ff - fewer.d_ff
+    for name, path in _paths(tensors, DOWN):
+        kept = _kept(choice.scores(name, tensors[name], 1), n_removed)
+        small[name] = tensors[name][:, kept]
+        for each in ("up_proj", "gate_proj"):
+            _take_rows(small, f"{path}.{each}", kept)
+    return fewer, small
+
+
+def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
+    """Its configuration. Raises `ConfigError` where there are no units to take out."""
+    n_removed = round(share * config.d_ff)
+    _check_some_left("d_ff", n_removed, config.d_ff)
+    if n_removed and (config.n_experts > 1 or config.attention_only):
+        raise ConfigError(
+            [Fault(N_("Only a dense feed-forward layer is taken apart: keep all units"))]
+        )
+    return config.replace(d_ff=config.d_ff - n_removed)
+
+
+def without_layers(
+    config: ModelConfig, tensors: Tensors, removed: tuple[int, ...]
+) -> tuple[ModelConfig, dict[str, Tensor]]:
+    """The same model without some layers, counted from 0; of an encoder–decoder in both stacks."""
+    fewer, out = config_without_layers(config, removed), {*removed}
+    small = {_renumbered(name, out): each for name, each in tensors.items() if _stays(name, out)}
+    return fewer, small
+
+
+def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> ModelConfig:
+    """Its configuration. Raises `ConfigError` where a layer is not there, or none is left."""
+    is_pair = config.architecture is Architecture.ENCODER_DECODER
+    depth = min(config.n_layers, config.n_decoder_layers) if is_pair else config.n_layers
+    out = {*removed}
+    if absent := out - {*range(depth)}:
+        text = N_("There is no layer {n}: layers 0 to {mend}")
+        raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])
+    _check_some_left("n_layers", len(out), depth)
+    fewer = {"n_layers": config.n_layers - len(out)}
+    if is_pair:
+        fewer["n_decoder_layers"] = config.n_decoder_layers - len(out)
+    return config.replace(**fewer)
+
+
+def _paths(tensors: Tensors, ending: str) -> Iterator[tuple[str, str]]:
+    """The matrices that write to the stream, each with the path of its sub-layer."""
+    return ((name, name.removesuffix(ending)) for name in tensors if name.endswith(ending))
+
+
+def _kept(scores: Tensor, n_removed: int) -> Tensor:
+    """Which parts stay, in their order."""
+    return scores.argsort(stable=True)[n_removed:].sort().values
+
+
+def _spread(parts: Tensor, width: int) -> Tensor:
+    """The columns of parts: (parts) to (parts · width)."""
+    return (parts[:, None] * width + torch.arange(width)).flatten()
+
+
+def _take_rows(tensors: dict[str, Tensor], path: str, rows: Tensor) -> None:
+    for name in (f"{path}.weight", f"{path}.bias"):
+        if name in tensors:
+            tensors[name] = tensors[name][rows]
+
+
+def _stays(name: str, removed: set[int]) -> bool:
+    found = LAYER.match(name)
+    return found is None or int(found[2]) not in removed
+
+
+def _renumbered(name: str, removed: set[int]) -> str:
+    found = LAYER.match(name)
+    if found is None:
+        return name
+    index = int(found[2])
+    return f"{found[1]}{index - sum(each < index for each in removed)}.{name[found.end() :]}"
+
+
+def _check_some_left(field: str, n_removed: int, n: int) -> None:
+    if not 0 <= n_removed < n:
+        text = N_("{n} of {of} taken out of {name} leaves none: take out at most {mend}")
+        values = {"n": n_removed, "of": n, "name": field, "mend": n - 1}
+        raise ConfigError([Fault(text, values)])

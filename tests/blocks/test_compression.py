@@ -1,0 +1,276 @@
+"""Models made smaller: what is taken out is really gone, and what is left is what it was."""
+
+import itertools
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load, save
+from toy import assert_near, toy
+
+from blocks import ConfigError, ModelConfig, build
+from blocks.efficiency.calibration import calibrate
+from blocks.efficiency.compression import (
+    Calibrated,
+    Compression,
+    compress,
+    compressed_config,
+    matrix_names,
+)
+from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks, two_of_four
+from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
+from blocks.efficiency.rounding import Rounding
+from blocks.efficiency.structured import Choice, without_heads, without_layers, without_units
+from blocks.model.randomness import generator
+from blocks.training import TaskConfig, TrainingSpec
+from blocks.training.recipe import Recipe
+from blocks.training.task import Batch
+from blocks.training.tasks import build_task
+from blocks.weights.model_file import Card, ModelFile, read_model_file, trained
+from blocks.weights.tensors import read_weights
+
+TASK = TaskConfig(kind="sort", seq_len=6, architecture="encoder")
+READ = torch.randint(0, 11, (3, 6), generator=generator(0, "ids"))
+
+
+def config_of(**changes) -> ModelConfig:
+    return toy(vocab_size=11, n_layers=3, n_heads=4, d_model=16, **changes)
+
+
+def weights_of(config: ModelConfig) -> dict[str, torch.Tensor]:
+    model, draw = build(config, seed=2), generator(1, "weights")
+    for each in model.parameters():
+        each.data = torch.randn(each.shape, generator=draw) * 0.3
+    return read_weights(model)
+
+
+def choice(criterion: Criterion, config: ModelConfig, weights) -> Choice:
+    model = trained(config, weights)
+    found = calibrate(model, [Batch(READ, READ)]) if criterion is Criterion.WANDA else {}
+    return Choice(criterion, found, generator(0, "choice"))
+
+
+@pytest.fixture(scope="module")
+def calibrated() -> Calibrated:
+    task = build_task(TASK)
+    config = config_of(architecture="encoder").replace(vocab_size=task.vocab_size)
+    spec = TrainingSpec(config=config, task=TASK, recipe=Recipe(batch_size=4, n_eval_batches=1))
+    card = Card(
+        task="sort",
+        recipe=spec.plain(),
+        seed=0,
+        n_steps=0,
+        seconds=0.0,
+        held_out_loss=None,
+        score=None,
+        score_name="",
+    )
+    return Calibrated(ModelFile(config, task.tokenizer, card, weights_of(config)))
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize(
+    "changes", [{}, {"n_kv_heads": 2}, {"activation": "swiglu", "position_kind": "rope"}]
+)
+def test_without_heads_is_the_model_whose_heads_write_nothing(criterion, changes):
+    config = config_of(architecture="gpt", **changes)
+    weights = weights_of(config)
+    small_config, small = without_heads(config, weights, 1, choice(criterion, config, weights))
+    assert small_config.n_kv_heads == config.n_kv_heads - 1
+    masked = dict(weights)
+    for name in weights:
+        if name.endswith("out_proj.weight"):
+            left = {column.numpy().tobytes() for column in small[name].T}
+            gone = [i for i, c in enumerate(weights[name].T) if c.numpy().tobytes() not in left]
+            assert len(gone) == config.width_of_heads // config.n_kv_heads
+            masked[name] = weights[name].clone()
+            masked[name][:, gone] = 0
+    assert_near(trained(small_config, small)(READ), trained(config, masked)(READ))
+
+
+@pytest.mark.parametrize("criterion", Criterion)
+@pytest.mark.parametrize("activation", ["gelu", "swiglu"])
+def test_without_units_is_the_model_whose_units_write_nothing(criterion, activation):
+    config = config_of(architecture="gpt", activation=activation)
+    weights = weights_of(config)
+    small_config, small = without_units(config, weights, 0.25, choice(criterion, config, weights))
+    assert small_config.d_ff == config.d_ff * 3 // 4
+    masked = dict(weights)
+    for name in weights:
+        if name.endswith("down_proj.weight"):
+            left = {column.numpy().tobytes() for column in small[name].T}
+            gone = [i for i, c in enumerate(weights[name].T) if c.numpy().tobytes() not in left]
+            masked[name] = weights[name].clone()
+            masked[name][:, gone] = 0
+    assert_near(trained(small_config, small)(READ), trained(config, masked)(READ))
+
+
+@pytest.mark.parametrize("architecture", ["gpt", "encoder", "encoder-decoder"])
+def test_without_layers_the_others_follow_one_another(architecture):
+    config = config_of(architecture=architecture)
+    weights = weights_of(config)
+    small_config, small = without_layers(config, weights, (1,))
+    assert small_config.n_layers == 2
+    model, fewer = trained(config, weights), trained(small_config, small)
+    for stack, less in zip(_stacks(model), _stacks(fewer), strict=True):
+        pairs = zip([stack[0], stack[2]], less, strict=True)
+        assert all(map(_is_same, *zip(*pairs, strict=True)))
+
+
+def _stacks(model):
+    both = [model.encoder.layers, model.decoder.layers] if hasattr(model, "decoder") else None
+    return both or [model.layers]
+
+
+def _is_same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
+    return all(map(torch.equal, one.parameters(), other.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("remove", "amount", "word"),
+    [(without_heads, 4, "n_heads"), (without_units, 1.0, "d_ff"), (without_heads, -1, "n_heads")],
+)
+def test_something_is_left(remove, amount, word):
+    config = config_of(architecture="gpt")
+    weights = weights_of(config)
+    with pytest.raises(ConfigError, match=word):
+        remove(config, weights, amount, choice(Criterion.MAGNITUDE, config, weights))
+    with pytest.raises(ConfigError, match="n_layers"):
+        without_layers(config, weights, (0, 1, 2))
+
+
+def test_a_layer_that_is_not_there_cannot_go():
+    config = config_of(architecture="gpt")
+    with pytest.raises(ConfigError, match="no layer 3"):
+        without_layers(config, weights_of(config), (3,))
+
+
+def test_heads_that_are_not_alike_stay():
+    config = config_of(architecture="gpt", position_kind="alibi")
+    weights = weights_of(config)
+    with pytest.raises(ConfigError, match="keep all heads"):
+        without_heads(config, weights, 1, choice(Criterion.MAGNITUDE, config, weights))
+
+
+@pytest.mark.parametrize(("criterion", "scope"), [*itertools.product(Criterion, Scope)])
+def test_a_mask_leaves_out_the_share_that_was_asked_for(criterion, scope):
+    draw = generator(0, "weights")
+    weights = {name: torch.randn(8, 20, generator=draw) * (i + 1) for i, name in enumerate("ab")}
+    found = masks(
+        weights,
+        0.3,
+        criterion=criterion,
+        pattern=MaskPattern.ANY,
+        scope=scope,
+        inputs={},
+        random=draw,
+    )
+    assert sum(int((~mask).sum()) for mask in found.values()) == 96
+    if scope is Scope.LAYER:
+        assert [int((~mask).sum()) for mask in found.values()] == [48, 48]
+    if criterion is Criterion.MAGNITUDE and scope is Scope.GLOBAL:
+        left = [weights[name][mask].abs().min() for name, mask in found.items()]
+        gone = [weights[name][~mask].abs().max() for name, mask in found.items() if (~mask).any()]
+        assert max(gone) <= min(left)
+
+
+@pytest.mark.parametrize("width", [8, 10])
+def test_two_of_four_keeps_the_two_highest(width):
+    scores = torch.randn(5, width, generator=generator(0, "scores"))
+    kept = two_of_four(scores)
+    fours = kept[:, :8].reshape(5, 2, 4)
+    assert (fours.sum(2) == 2).all() and kept[:, 8:].all()
+    values = scores[:, :8].reshape(5, 2, 4)
+    highest = values.topk(2, dim=2).values.min(dim=2, keepdim=True).values
+    assert fours.equal(values >= highest)
+
+
+RECIPES = {
+    "nothing": Compression(),
+    "4 bits": Compression(quantization=Quantization(n_bits=4)),
+    "3 bits, AWQ": Compression(
+        quantization=Quantization(n_bits=3, granularity=Granularity.GROUP, group_size=8),
+        rounding=Rounding.AWQ,
+    ),
+    "2 bits, GPTQ": Compression(
+        quantization=Quantization(n_bits=2, symmetric=False), rounding=Rounding.GPTQ
+    ),
+    "masked": Compression(sparsity=0.6, criterion=Criterion.WANDA),
+    "2:4 at 8 bits": Compression(
+        sparsity=0.5, pattern=MaskPattern.TWO_FOUR, quantization=Quantization()
+    ),
+    "all": Compression(
+        removed_heads=1,
+        removed_units=0.5,
+        removed_layers=(1,),
+        criterion=Criterion.WANDA,
+        quantization=Quantization(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_variant_is_a_file_that_opens_again(calibrated, name):
+    variant = compress(calibrated, RECIPES[name])
+    assert variant.config == compressed_config(calibrated.file.config, RECIPES[name])
+    raw = variant.to_bytes(torch.float32)
+    again = read_model_file(raw)
+    assert again.config == variant.config and again.quantized.keys() == variant.quantized.keys()
+    for each, tensor in variant.tensors.items():
+        assert again.tensors[each].equal(tensor), each
+    bits = sum(m.n_bytes for m in variant.quantized.values())
+    assert bits < len(raw) and (name == "nothing") is (
+        len(raw) >= len(calibrated.file.to_bytes(torch.float32))
+    )
+
+
+def test_zeros_stay_zeros_when_they_are_rounded(calibrated):
+    variant = compress(calibrated, RECIPES["2:4 at 8 bits"])
+    for name in matrix_names(variant.config, variant.tensors):
+        fours = variant.tensors[name].reshape(len(variant.tensors[name]), -1, 4)
+        assert (fours.count_nonzero(dim=2) <= 2).all()
+
+
+def test_what_is_exempt_is_not_rounded(calibrated):
+    name = "layers.0.attention.q_proj.weight"
+    how = replace(RECIPES["4 bits"], exempt=frozenset({name}))
+    assert compress(calibrated, how).tensors[name].equal(calibrated.file.tensors[name])
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ({"sparsity": 1.0}, "sparsity"),
+        ({"removed_units": -0.1}, "removed_units"),
+        ({"removed_heads": -1}, "removed_heads"),
+        ({"quantization": Quantization(n_bits=0)}, "n_bits"),
+        ({"quantization": Quantization(n_bits=9)}, "n_bits"),
+        ({"quantization": Quantization(group_size=0)}, "group_size"),
+        (
+            {"sparsity": 0.5, "quantization": Quantization(), "rounding": Rounding.GPTQ},
+            "masked weights",
+        ),
+        (
+            {"sparsity": 0.5, "quantization": Quantization(range_rule=RangeRule.HQQ)},
+            "masked weights",
+        ),
+    ],
+)
+def test_a_recipe_that_cannot_be_names_its_mend(values, word):
+    with pytest.raises(ConfigError, match=word):
+        Compression(**values)
+
+
+def test_a_file_that_lies_about_what_is_packed_is_refused(calibrated):
+    raw = compress(calibrated, RECIPES["4 bits"]).to_bytes()
+    length = int.from_bytes(raw[:8], "little")
+    for found, lie in ((b'\\"n_bits\\": 4', b'\\"n_bits\\": 9'), (b"[16, 16]", b"[16, 61]")):
+        assert found in raw[: 8 + length]
+        with pytest.raises(ConfigError):
+            read_model_file(raw[: 8 + length].replace(found, lie) + raw[8 + length :])
+    some = load(raw)
+    some.pop(next(name for name in some if name.endswith(".scale")))
+    header = json.loads(raw[8 : 8 + length])["__metadata__"]
+    with pytest.raises(ConfigError):
+        read_model_file(save(some, metadata=header))

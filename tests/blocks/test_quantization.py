@@ -1,0 +1,129 @@
+"""The quantizer against torchao, and what GPTQ and AWQ gain on the inputs they know."""
+
+import itertools
+import warnings
+
+import pytest
+import torch
+
+from blocks.efficiency.calibration import Inputs
+from blocks.efficiency.quantization import (
+    BITS,
+    SMALLEST_SCALE,
+    Granularity,
+    Quantization,
+    RangeRule,
+    grid_of,
+    quantize,
+    sqnr,
+)
+from blocks.efficiency.rounding import Rounding, rounded
+from blocks.model.randomness import generator
+from blocks.weights.quantized import QuantizedMatrix, pack, unpack
+
+SHAPE = (24, 96)
+
+
+def matrix(*, seed: int = 0) -> torch.Tensor:
+    """Drawn numbers, one column of them outliers, and one row of zeros."""
+    weight = torch.randn(SHAPE, generator=generator(seed, "matrix"))
+    weight[:, 5] *= 20
+    weight[7] = 0
+    return weight
+
+
+def inputs(*, seed: int = 0) -> Inputs:
+    """Inputs that hang together, some of them much larger than others."""
+    draw = generator(seed, "inputs")
+    mixed = torch.randn(400, 24, generator=draw) @ torch.randn(24, 96, generator=draw)
+    x = (mixed + torch.randn(400, 96, generator=draw)) * torch.logspace(-1, 1, 96)
+    return Inputs(x.T @ x, x.abs().mean(0))
+
+
+@pytest.fixture(scope="module")
+def torchao():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("torchao.quantization.quant_primitives")
+
+
+@pytest.mark.parametrize("n_bits", BITS)
+@pytest.mark.parametrize(
+    ("granularity", "symmetric"), [*itertools.product(Granularity, (True, False))]
+)
+def test_equals_torchao_bit_for_bit(torchao, n_bits, granularity, symmetric):
+    weight, how = (
+        matrix(),
+        Quantization(n_bits=n_bits, granularity=granularity, symmetric=symmetric),
+    )
+    block = {"tensor": SHAPE, "channel": (1, SHAPE[1]), "group": (1, how.group_size)}[granularity]
+    kind = torchao.MappingType.SYMMETRIC if symmetric else torchao.MappingType.ASYMMETRIC
+    ends = torch.uint8, 0, 2**n_bits - 1
+    scale, zero = torchao.choose_qparams_affine(
+        weight, kind, block, *ends, eps=SMALLEST_SCALE, scale_dtype=torch.float32
+    )
+    codes = torchao.quantize_affine(weight, block, scale, zero, *ends)
+    values = torchao.dequantize_affine(codes, block, scale, zero, *ends)
+    grid = grid_of(how.in_blocks(weight), how)
+    ours = grid.codes(how.in_blocks(weight), n_bits)
+    assert grid.scale.flatten().equal(scale.flatten())
+    assert grid.zero_point.flatten().equal(zero.flatten().float())
+    assert ours.reshape(SHAPE).equal(codes.float())
+    assert grid.values(ours).reshape(SHAPE).equal(values)
+
+
+@pytest.mark.parametrize("n_bits", range(1, 9))
+def test_codes_are_packed_without_a_bit_to_spare(n_bits: int):
+    codes = torch.randint(0, 2**n_bits, (7, 3, 5), generator=generator(n_bits, "codes"))
+    packed = pack(codes.to(torch.uint8), n_bits)
+    assert packed.numel() == -(-codes.numel() * n_bits // 8)
+    assert unpack(packed, codes.numel(), n_bits).equal(codes.flatten().to(torch.uint8))
+
+
+@pytest.mark.parametrize("n_bits", [2, 3, 8])
+@pytest.mark.parametrize("rule", RangeRule)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_what_is_written_is_what_runs(n_bits: int, rule: RangeRule, symmetric: bool):
+    how = Quantization(
+        n_bits=n_bits, granularity=Granularity.GROUP, symmetric=symmetric, range_rule=rule
+    )
+    rounded = quantize(matrix(), how)
+    again = QuantizedMatrix.from_tensors(rounded.to_tensors(), SHAPE, n_bits)
+    assert again.values().equal(rounded.values())
+    assert rounded.values()[7].count_nonzero() == 0
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_no_reach_is_less_wrong_than_the_least_error(symmetric: bool):
+    def error(rule: RangeRule) -> float:
+        how = Quantization(n_bits=3, symmetric=symmetric, range_rule=rule)
+        return -sqnr(matrix(), quantize(matrix(), how).values())
+
+    assert error(RangeRule.LEAST_ERROR) <= min(error(RangeRule.ABSMAX), error(RangeRule.PERCENTILE))
+
+
+def test_a_finer_grid_is_six_decibels_a_bit():
+    weight = torch.randn(64, 512, generator=generator(0, "even"))
+    ratios = [sqnr(weight, quantize(weight, Quantization(n_bits=n)).values()) for n in (6, 7, 8)]
+    gains = [b - a for a, b in itertools.pairwise(ratios)]
+    assert gains == pytest.approx([6.02, 6.02], rel=0.05)
+
+
+@pytest.mark.parametrize("granularity", Granularity)
+@pytest.mark.parametrize(("rounding", "most"), [(Rounding.GPTQ, 0.8), (Rounding.AWQ, 0.99)])
+def test_rounding_that_knows_its_inputs_is_less_wrong(
+    rounding: Rounding, most: float, granularity: Granularity
+):
+    weight, known = torch.randn(SHAPE, generator=generator(1, "even")), inputs()
+    how = Quantization(n_bits=3, granularity=granularity)
+    errors = {
+        each: known.output_error(weight, rounded(weight, how, each, known).values())
+        for each in Rounding
+    }
+    assert errors[rounding] < most * errors[Rounding.NEAREST]
+
+
+def test_gptq_with_inputs_of_no_correlation_rounds_to_the_nearest():
+    weight, how = matrix(), Quantization(n_bits=4)
+    alone = Inputs(torch.eye(96), torch.ones(96))
+    assert rounded(weight, how, Rounding.GPTQ, alone).codes.equal(quantize(weight, how).codes)
