@@ -122,7 +122,7 @@ PANELS = (
         N_("Sharing keys"),
         who_shares,
         layer_and_head,
-        fields=("n_heads", "n_kv_heads", "d_head"),
+        fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
     ),
     Panel(
         "kinds",

@@ -12,7 +12,7 @@ from pages.panels.block.stage import draw_spread, draw_token_values, what_a_stag
 from pages.panels.heads import draw_heads, draw_one_head, heads_of_a_layer
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, link, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
@@ -51,7 +51,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_token_values, run, at.layer, stage, at.token, link.value("n_dims")),
         drawn(draw_heads, run, *at),
         drawn(draw_one_head, run, *at),
-        drawn(draw_parameters, run, True),
+        drawn(draw_parts, run, True, facts=part_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption_of_a_block(run))
 

@@ -11,7 +11,7 @@ from pages.panels.encoder.prediction import prediction_facts, what_it_expects
 from pages.panels.heads import draw_all_heads, draw_one_head, heads_of_all_layers
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, layers, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
@@ -47,7 +47,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_layers, run, run_before(run)),
         drawn(draw_all_heads, run, *at),
         drawn(draw_one_head, run, *at),
-        drawn(draw_parameters, run),
+        drawn(draw_parts, run, False, facts=part_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption(run))
 

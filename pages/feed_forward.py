@@ -69,7 +69,10 @@ PANELS = (
         N_("Which expert?"),
         of_a_layer(mixture_of_experts),
         layer_and_expert,
-        fields=("n_experts", "n_active_experts", "expert_capacity", "d_ff"),
+        fields=(
+            *("n_experts", "n_active_experts", "d_expert", "n_shared_experts", "router_kind"),
+            *("normalize_top_k", "expert_capacity", "d_ff"),
+        ),
     ),
     Panel(
         "positions",

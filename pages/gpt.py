@@ -23,7 +23,7 @@ from pages.panels.gpt import (
 )
 from pages.panels.inputs import what_goes_in
 from pages.panels.interventions import ablation
-from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.ui import cached, labelled, panel, words
 from pages.ui.chart import drawn
 from pages.ui.export import take_away
@@ -75,7 +75,7 @@ def pictures(text: growing.Text, position: int) -> list[Picture]:
     if not surprise.surprise_facts(run, position).tokens.empty:
         draw = surprise_picture.bars
         found.append(drawn(draw, run, position, facts=surprise.surprise_facts))
-    return [*found, drawn(draw_parameters, run)]
+    return [*found, drawn(draw_parts, run, False, facts=part_facts)]
 
 
 PANELS = (
@@ -101,7 +101,7 @@ PANELS = (
         "kv-cache",
         N_("KV cache"),
         kv_cache.what_is_remembered,
-        fields=("n_layers", "n_heads", "n_kv_heads", "d_head", "dtype"),
+        fields=("n_layers", "n_kv_heads", "d_head", "local_window", "global_every", "dtype"),
     ),
     Panel(
         "logit-lens",

@@ -46,7 +46,7 @@ def what_to_take(run: Run) -> None:
         if done.followed:
             figures.append(drawn(draw_gradient, done, token))
     figures += [
-        drawn(draw_mask, run, token),
+        drawn(draw_mask, run, layer, token),
         drawn(draw_scores, run, *shown, facts=shared.step_facts),
         drawn(draw_pattern, run, *shown, facts=shared.step_facts),
         drawn(draw_blind, run, *shown, facts=blind_facts),

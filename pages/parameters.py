@@ -7,9 +7,9 @@ import streamlit as st
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.parameters import shared
-from pages.panels.parameters.breakdown import draw_pieces, where_they_are
+from pages.panels.parameters.breakdown import draw_pieces, opened_facts, size_rows, where_they_are
 from pages.panels.parameters.changes import (
-    change_frame,
+    change_rows,
     changes_facts,
     draw_changes,
     growth_facts,
@@ -17,14 +17,32 @@ from pages.panels.parameters.changes import (
     where_it_goes,
 )
 from pages.panels.parameters.changes_picture import OVER
-from pages.panels.parameters.published_models import draw_published, what_others_have, your_own_file
-from pages.panels.parameters.weight_values import draw_values, how_they_are_spread, those_of_a_file
+from pages.panels.parameters.code import the_code
+from pages.panels.parameters.config_file import your_own_file
+from pages.panels.parameters.conversion import what_a_fault_does
+from pages.panels.parameters.file_ledger import where_tensors_went
+from pages.panels.parameters.ideas import what_each_idea_brought
+from pages.panels.parameters.published_models import (
+    draw_published,
+    published_facts,
+    published_rows,
+    what_others_have,
+)
+from pages.panels.parameters.weight_values import (
+    draw_values,
+    how_values_are_spread,
+    is_shown,
+    shown_values,
+    value_facts,
+)
 from pages.ui import link, panel
+from pages.ui.cached import count_facts
 from pages.ui.chart import drawn
 from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.panel import Panel
+from pages.ui.words import parameter_count
 
 TITLE = N_("Parameters")
 
@@ -33,39 +51,33 @@ def main() -> None:
     """The model that is counted, and the questions."""
     run = open_counting_page(TITLE, PANELS)
     if beside.found():
-        st.caption(
-            beside.said_of_both(lambda each: shared.caption(each.config), run, changes.between)
-        )
+        said = beside.said_of_both(lambda each: parameter_count(each.config), run, changes.between)
+        st.caption(said)
     panel.show(PANELS, run, files=what_to_take)
     close_page(TITLE)
 
 
-def how_values_are_spread(run: Run) -> None:
-    """Those of the model, and those of a file that is brought."""
-    how_they_are_spread(run)
-    those_of_a_file()
-
-
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    view, path = link.value("breakdown"), link.value("opened_piece")
+    config, values = run.config, shown_values(run)
+    opened = config, link.value("breakdown"), link.value("opened_piece")
     files = {
-        "parameters": shared.part_frame(run.config),
-        "weights_bytes": shared.size_frame(run.config),
-        "changes": change_frame(changes_facts(run.config)),
-        "published_models": shared.published_frame(),
+        "parameters": shared.part_rows(count_facts(config)),
+        "weights_bytes": size_rows(count_facts(config)),
+        "changes": change_rows(changes_facts(config)),
+        "published_models": published_rows(published_facts(config)),
     }
-    if shared.is_shown(run):
-        files["weight_values"] = shared.values(run).moments
-        files["weight_bins"] = shared.values(run).bins
     figures = [
-        drawn(draw_pieces, run, view, path),
-        drawn(draw_changes, run.config, facts=changes_facts),
-        *(drawn(draw, run.config, facts=growth_facts) for draw in OVER),
-        drawn(draw_published, run),
-        *([drawn(draw_values, run)] if shared.is_shown(run) else []),
+        drawn(draw_pieces, *opened, facts=opened_facts),
+        drawn(draw_changes, config, facts=changes_facts),
+        *(drawn(draw, config, facts=growth_facts) for draw in OVER),
+        drawn(draw_published, config, facts=published_facts),
     ]
-    take_away(run.config, files, figures, shared.caption(run.config))
+    if is_shown(*values):
+        found = value_facts(*values).values
+        files |= {"weight_values": found.moments, "weight_bins": found.bins}
+        figures.append(drawn(draw_values, *values, facts=value_facts))
+    take_away(config, files, figures, parameter_count(config))
 
 
 PANELS = (
@@ -88,6 +100,12 @@ PANELS = (
         fields=("n_layers", "d_model", "d_ff", "tie_embeddings"),
     ),
     Panel(
+        "ideas",
+        N_("What did each idea bring?"),
+        what_each_idea_brought,
+        fields=("n_kv_heads", "norm_kind", "activation", "position_kind", "n_experts"),
+    ),
+    Panel(
         "published",
         N_("How large are others?"),
         what_others_have,
@@ -104,6 +122,14 @@ PANELS = (
         N_("How are weights spread?"),
         how_values_are_spread,
         fields=("initialization", "n_layers", "seed"),
+    ),
+    Panel("ledger", N_("Where do tensors go?"), where_tensors_went),
+    Panel("conversion-faults", N_("Was it converted right?"), what_a_fault_does),
+    Panel(
+        "code",
+        N_("The model as code"),
+        the_code,
+        fields=("norm_placement", "activation", "position_kind", "n_kv_heads", "n_experts"),
     ),
 )
 

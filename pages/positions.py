@@ -31,7 +31,14 @@ PANELS = (
         "kinds",
         N_("How does order get in?"),
         the_positions,
-        fields=("position_kind", "d_model", "n_heads", "rotary_share"),
+        fields=(
+            "position_kind",
+            "d_model",
+            "n_heads",
+            "rotary_share",
+            "rope_scaling",
+            "rope_factor",
+        ),
     ),
     Panel(
         "claims",

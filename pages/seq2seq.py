@@ -8,7 +8,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.panels.inputs import input_fold
-from pages.panels.parameter_table import draw_parameters, what_it_is_made_of
+from pages.panels.parameter_table import draw_parts, part_facts, what_it_is_made_of
 from pages.panels.seq2seq import architectures_picture, decoding_picture, inputs, search, shared
 from pages.panels.seq2seq.alignment import alignment
 from pages.panels.seq2seq.architectures import (
@@ -87,7 +87,7 @@ def what_to_take(run: Run, here: Standing) -> None:
         *([drawn(decoding_picture.tree, here, facts=search_facts)] if here.n else []),
         drawn(decoding_picture.choices, here, facts=candidate_facts),
         drawn(architectures_picture.flops, run, facts=task_facts),
-        drawn(draw_parameters, run),
+        drawn(draw_parts, run, False, facts=part_facts),
     ]
     take_away(run.config, tables, figures, take_away_caption(run))
 

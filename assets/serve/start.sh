@@ -5,6 +5,7 @@
 #   SITE        where readers come from (":8501", or a name, for which Caddy fetches a certificate)
 #   DATA        the one folder that is written to
 set -eu
+umask 077
 cd "$(dirname "$0")/../.."
 export PROCESSES="${PROCESSES:-$(nproc)}" SITE="${SITE:-:8501}" DATA="${DATA:-build/serve}"
 export PYTHON="${PYTHON:-python3}" FIRST_PORT="${FIRST_PORT:-860}"
@@ -16,5 +17,5 @@ export UPSTREAMS COOKIE_SECRET="$secret" STREAMLIT_SERVER_COOKIE_SECRET="$secret
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-$(( ($(nproc) + PROCESSES - 1) / PROCESSES ))}"
 
 mkdir -p "$DATA"
-export XDG_DATA_HOME="$DATA" XDG_CONFIG_HOME="$DATA" PYTHONDONTWRITEBYTECODE=1
+export BLOCKSCOPE_DATA="$DATA" XDG_DATA_HOME="$DATA" XDG_CONFIG_HOME="$DATA" PYTHONDONTWRITEBYTECODE=1
 exec "$PYTHON" -m supervisor.supervisord -c assets/serve/supervisord.conf

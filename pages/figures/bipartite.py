@@ -77,7 +77,7 @@ def lines(
         title=title,
         height=TITLE + 30 + max(240, min(1000, (26 if n <= 24 else 15) * n)),
         margin=(TITLE + 22, 8),
-        xaxis={"range": [-0.02, 1.02], "fixedrange": True, **bare},
+        xaxis={"range": [-0.02, 1.02], **bare},
         yaxis={**token_ticks(tokens, LABELS), "range": _height(len(tokens), n)},
         yaxis2={
             **token_ticks(keys.tokens, LABELS),
@@ -109,7 +109,7 @@ def _shift(n_queries: int, n_keys: int) -> float:
 
 def _column(text: str, x: float, anchor: str) -> dict[str, Any]:
     place = {"x": x, "xref": "paper", "y": 1, "yref": "paper", "xanchor": anchor}
-    return {**place, "yanchor": "bottom", "text": text, "showarrow": False, "font": {"size": 11}}
+    return {**place, "yanchor": "bottom", "text": text, "font": {"size": 11}}
 
 
 def _levels(

@@ -6,10 +6,10 @@ import pandas as pd
 
 from blocks.inspection.learning import BirthFacts
 from blocks.model.faults import N_
+from pages.figures import marks
 from pages.figures.counting import from_one
 from pages.figures.theme import (
     ATTENTION,
-    BEFORE,
     PINNED,
     TITLE,
     Picture,
@@ -52,14 +52,12 @@ def heads_over_steps(facts: BirthFacts, *, _: Translate) -> Picture:
             "type": "log",
             "tickvals": [1 + step for step in ticks],
             "ticktext": [f"{step:,}" for step in ticks],
-            "fixedrange": True,
             "automargin": False,
         },
         yaxis={
             "title": {"text": _("share of weight")},
             "range": [-0.02, 1.02],
             "tickformat": ".0%",
-            "fixedrange": True,
         },
         shapes=[_now(facts.now), _threshold()],
         annotations=_names(heads),
@@ -102,17 +100,14 @@ def _names(heads: pd.DataFrame) -> list[dict[str, Any]]:
             "y": row.share,
             "yanchor": "bottom",
             "text": f"{from_one(row.layer)}·{from_one(row.head)}",
-            "showarrow": False,
         }
         for row in last.itertuples()
     ]
 
 
 def _now(step: int) -> dict[str, Any]:
-    place = {"x0": 1 + step, "x1": 1 + step, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5}}
+    return marks.upright(1 + step, line=marks.dashed(dash="solid"))
 
 
 def _threshold() -> dict[str, Any]:
-    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": NAMED_ABOVE, "y1": NAMED_ABOVE}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1, "dash": "dot"}}
+    return marks.level(NAMED_ABOVE, line=marks.dashed(dash="dot", width=1))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pages.figures import marks
 from pages.figures.theme import (
     BEFORE,
     HELD_OUT,
@@ -56,8 +57,8 @@ def loss(runs: Sequence[Told], steps: Steps, *, guess: float, _: Translate) -> P
         title=_("Loss"),
         height=TALL,
         yaxis={"title": {"text": _("nats per token")}, "range": [0, _top(runs, guess)]},
-        shapes=[_level(guess)],
-        annotations=[_level_name(guess, label)],
+        shapes=[marks.level(guess)],
+        annotations=[marks.level_name(guess, label, x=1, xanchor="right")],
         is_named=True,
         _=_,
     )
@@ -196,7 +197,7 @@ def _top(runs: Sequence[Told], guess: float) -> float:
 
 def step_axis(steps: Steps, _: Translate) -> dict[str, Any]:
     """The steps from the first to the last, whatever has been told so far."""
-    axis = {"title": {"text": _("step")}, "fixedrange": True, "automargin": False}
+    axis = {"title": {"text": _("step")}, "automargin": False}
     if steps.is_log:
         return {**axis, "type": "log", "range": [-0.05, math.log10(max(steps.most, 2)) + 0.03]}
     return {**axis, "range": [-0.01 * steps.most, 1.01 * steps.most]}
@@ -221,7 +222,7 @@ def _picture(
         height=height + top,
         margin=(top, BOTTOM),
         xaxis=step_axis(steps, _),
-        yaxis={"fixedrange": True, "zeroline": False, **yaxis},
+        yaxis={"zeroline": False, **yaxis},
         **more,
         **(legend() if is_named else {}),
     )
@@ -232,13 +233,3 @@ def _top_margin(traces: list[dict[str, Any]]) -> int:
     names = [trace["name"] for trace in traces if trace["showlegend"]]
     is_short = max(map(len, names), default=0) < LONG_NAME
     return TITLE_AND_LEGEND if is_short else TITLE + ROW * len(names)
-
-
-def _level(y: float) -> dict[str, Any]:
-    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": "dash"}}
-
-
-def _level_name(y: float, text: str) -> dict[str, Any]:
-    place = {"x": 1, "xref": "paper", "xanchor": "right", "y": y, "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False}

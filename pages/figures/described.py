@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from blocks.cost.units import prefixed
 from pages.figures.signed import most_of, values_of
 from pages.figures.theme import Picture, Translate
-from pages.figures.units import prefixed
 
 SAID = "said"  # in the meta of a trace: what it shows that no axis tells
 HEADING = "heading"  # in the same place: the title that stands above its axes

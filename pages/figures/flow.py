@@ -4,8 +4,8 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
-from pages.figures.rows import row_range, stage_rows
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
@@ -51,13 +51,11 @@ def bands(
         **legend(),
         xaxis={
             "title": {"text": _("value")},
-            "fixedrange": True,
             "zeroline": True,
             "automargin": False,
         },
         yaxis={
             "range": row_range(stages),
-            "fixedrange": True,
             "tickvals": list(range(len(stages))),
             "ticktext": [plain(label) for label in stages["label"]],
             "showgrid": False,
@@ -136,7 +134,6 @@ def _numbers(row: Any, i: int) -> dict[str, Any]:
         "xanchor": "right",
         "y": i - 0.36,
         "text": _moments(row),
-        "showarrow": False,
         "font": {"size": 11},
     }
 

@@ -59,7 +59,7 @@ def _in_lines(name: str, most: int = 4) -> str:
     return "<br>".join(name[i : i + most] for i in range(0, len(name), most))
 
 
-BARE = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+BARE = {"showgrid": False, "zeroline": False, "ticks": ""}
 
 
 def _row(i: int, n_columns: int) -> dict[str, Any]:

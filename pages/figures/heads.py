@@ -89,7 +89,7 @@ def _pinned_marks(
 
 def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
     place = {"x": x, "y": y, "xanchor": "left", "yanchor": "bottom"}
-    return {**place, "text": label, "showarrow": False, "font": {"size": 12}}
+    return {**place, "text": label, "font": {"size": 12}}
 
 
 def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The marks that pictures share: lines, bands around them, levels, and what waits for a click."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import BEFORE, faint
+from pages.figures.theme import BEFORE, faint, plain
 
 
 def line(x: Iterable[float | str | None], y: Iterable[float | None], **more: Any) -> dict[str, Any]:
@@ -33,9 +33,9 @@ def band(
     }
 
 
-def dashed(color: str = BEFORE, *, dash: str = "dash") -> dict[str, Any]:
+def dashed(color: str = BEFORE, *, dash: str = "dash", width: float = 1.5) -> dict[str, Any]:
     """What a curve is compared with."""
-    return {"color": color, "width": 1.5, "dash": dash}
+    return {"color": color, "width": width, "dash": dash}
 
 
 def level(y: float, **more: Any) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def upright(x: float, **more: Any) -> dict[str, Any]:
 def level_name(y: float, text: str, **more: Any) -> dict[str, Any]:
     """What a level is, at its left end; `y` as the axis has it: of a logarithmic one its power."""
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False, **more}
+    return {**place, "text": text, **more}
 
 
 def targets(
@@ -77,3 +77,18 @@ def targets(
 def told(hovers: Iterable[str]) -> dict[str, Any]:
     """What marks say under the cursor, each its own text and nothing else."""
     return {"hovertext": list(hovers), "hoverinfo": "text"}
+
+
+def bar_ends(x: Sequence[float], labels: Sequence[str], said: Sequence[str]) -> dict[str, Any]:
+    """One text a bar, to the right of where it ends; it may reach beyond the picture."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": list(x),
+        "y": [plain(label) for label in labels],
+        "text": list(said),
+        "textposition": "middle right",
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }

@@ -124,7 +124,6 @@ def blind_row(
             "tickvals": list(range(len(names))),
             "ticktext": list(names),
             "range": [len(names) - 0.5, -0.5],
-            "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
@@ -157,6 +156,6 @@ def _hovers(
 
 
 def _no_number(row: int, n: int, _: Translate) -> dict[str, Any]:
-    place = {"x": (n - 1) / 2, "y": int(row), "showarrow": False}
+    place = {"x": (n - 1) / 2, "y": int(row)}
     no_number = _("NaN")
     return {**place, "text": f"<b>{no_number}</b>", "font": {"size": 14}}

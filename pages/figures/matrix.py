@@ -156,7 +156,7 @@ def _named(matrix: Matrix, row: np.ndarray, column: np.ndarray) -> list[str]:
 def axes(matrix: Matrix, place: Place, **more: dict[str, Any]) -> dict[str, Any]:
     """Its two axes, row 0 on top, without labels; `x` and `y` say what is different."""
     n_rows, n_columns = matrix.values.shape
-    bare = {"showticklabels": False, "ticks": "", "fixedrange": True, "showgrid": False}
+    bare = {"showticklabels": False, "ticks": "", "showgrid": False}
     bare |= {"zeroline": False, "automargin": False}
     x = {"domain": list(place.x), "anchor": f"y{place.suffix}", "range": [-0.5, n_columns - 0.5]}
     y = {"domain": list(place.y), "anchor": f"x{place.suffix}", "range": [n_rows - 0.5, -0.5]}
@@ -193,6 +193,5 @@ def titled(text: str, place: Place, *, size: int = 12, shift: int = 0) -> dict[s
         "xanchor": "center",
         "yanchor": "bottom",
         "yshift": shift,
-        "showarrow": False,
         "font": {"size": size},
     }

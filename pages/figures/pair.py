@@ -61,13 +61,11 @@ def bars(
             "range": [0, 1.4 * most or 1],
             "tickformat": ".2~p" if is_share else "~s",
             "nticks": 6,
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(len(labels))),
             "ticktext": labels,
             "range": [len(labels) - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 
@@ -140,13 +138,11 @@ def over_layers(
             "range": [-0.5, last + 0.5],
             "tickvals": list(range(0, last + 1, -(-(last + 1) // 16))),
             "anchor": "y2",
-            "fixedrange": True,
         },
-        yaxis={"title": {"text": unit}, "domain": [0.42, 1], "fixedrange": True, **scales[0]},
+        yaxis={"title": {"text": unit}, "domain": [0.42, 1], **scales[0]},
         yaxis2={
             "title": {"text": _("B ÷ A") if is_log else _("B − A")},
             "domain": [0, 0.3],
-            "fixedrange": True,
             "zeroline": not is_log,
             **scales[1],
         },

@@ -63,7 +63,7 @@ def head_map(
 def _key_title(_: Translate) -> dict[str, Any]:
     """Below the map, since the tokens stand above it."""
     place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
-    return {**place, "text": _("key: attended to"), "showarrow": False}
+    return {**place, "text": _("key: attended to")}
 
 
 def cells(values: np.ndarray, first: int, hover: str, _: Translate) -> list[dict[str, Any]]:
@@ -136,7 +136,6 @@ def _numbers(weights: np.ndarray) -> list[dict[str, Any]]:
             "x": int(key),
             "y": int(query),
             "text": f"{weights[query, key]:.2f}".removeprefix("0"),
-            "showarrow": False,
             "font": {"size": 10, "color": "#ffffff" if weights[query, key] > 0.55 else None},
         }
         for query, key in np.argwhere(~np.isnan(weights))

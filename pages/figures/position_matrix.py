@@ -186,7 +186,6 @@ def _ticks(numbers: Sequence[int], title: str) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": list(shown),
         "ticktext": [str(numbers[i]) for i in shown],
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }

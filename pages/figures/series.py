@@ -3,9 +3,11 @@
 from collections.abc import Sequence, Sized
 from typing import Any
 
+from pages.figures import marks
 from pages.figures.theme import (
     BEFORE,
     EDGE,
+    EMBEDDING,
     HELD_OUT,
     LEARNED,
     NORM,
@@ -30,6 +32,7 @@ PLACEMENT_COLORS = {
     "pre": LEARNED,
     "post": HELD_OUT,
     "sandwich": NORM,
+    "res_post": EMBEDDING,
     "parallel": "#b07f10",
     "none": RESIDUAL,
     "trained": NORM,
@@ -39,6 +42,7 @@ DASHES = {
     "pre": "solid",
     "post": "dash",
     "sandwich": "dot",
+    "res_post": "longdashdot",
     "parallel": "dashdot",
     "none": "longdash",
     "trained": "solid",
@@ -71,8 +75,8 @@ def training_losses(
         height=360,
         margin=(room, EDGE),
         **legend(),
-        xaxis={"title": {"text": _("step")}, "range": [0, n_updates], "fixedrange": True},
-        yaxis={**loss_axis, "fixedrange": True},
+        xaxis={"title": {"text": _("step")}, "range": [0, n_updates]},
+        yaxis={**loss_axis},
         **guess_level(guess, n_updates, label=_("random guess")),
     )
 
@@ -85,11 +89,9 @@ def step_hover(name: str, _: Translate) -> str:
 
 def guess_level(guess: float, last: float, *, label: str) -> dict[str, Any]:
     """The loss of random guessing as a dashed level up to `last`, for the layout."""
-    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
-    place = {"x": last, "xanchor": "right", "y": guess, "yanchor": "bottom"}
     return {
-        "shapes": [{"type": "line", "x0": 0, "x1": last, "y0": guess, "y1": guess, "line": line}],
-        "annotations": [{**place, "text": plain(label), "showarrow": False}],
+        "shapes": [marks.level(guess, xref="x", x1=last)],
+        "annotations": [marks.level_name(guess, plain(label), x=last, xref="x", xanchor="right")],
     }
 
 

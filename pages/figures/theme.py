@@ -5,11 +5,14 @@ read on light and dark alike. Backgrounds and text take the page's own theme.
 """
 
 import functools
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+
+from blocks.cost.breakdown import Kind
 
 Translate = Callable[[str], str]
 
@@ -36,6 +39,12 @@ PART_COLORS = {
     "residual": RESIDUAL,
     "pooler": RESIDUAL,
 }
+KIND_COLORS = {
+    **{kind: PART_COLORS.get(kind, RESIDUAL) for kind in Kind},
+    Kind.POSITION: "#e3a8c9",
+    Kind.ROUTER: "#8a5a00",
+    Kind.OUTPUT: "#9b4f7d",
+}
 # Seen on light and on dark alike; small weights rise fast, since most are small.
 WEIGHTS = (
     (0.0, "rgba(20, 130, 210, 0.02)"),
@@ -43,7 +52,8 @@ WEIGHTS = (
     (0.3, "rgba(20, 130, 210, 0.56)"),
     (1.0, "rgba(20, 130, 210, 1)"),
 )
-HIDDEN_AXIS = {"visible": False, "fixedrange": True}
+HIDDEN_AXIS = {"visible": False}
+AXIS = {"automargin": True, "fixedrange": True}  # nothing is dragged: a page scrolls under a finger
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
 ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
@@ -77,7 +87,7 @@ def figure(
     right: int = HALF_A_TICK_LABEL,
     **layout: Any,
 ) -> Picture:
-    """A figure in one go; nothing is dragged, so that a page scrolls under a finger.
+    """A figure in one go, with what all axes and notes have in common.
 
     `margin`: pixels kept free at the top (where the title stands) and at the bottom; `left`,
     `right`: at the sides. Labels make room for themselves, but for one whose middle is below an
@@ -91,8 +101,11 @@ def figure(
         "hovermode": "closest",
         "showlegend": False,
     }
-    axes = {name: {"automargin": True, **axis} for name, axis in layout.items() if "axis" in name}
-    return Picture({"data": list(traces), "layout": {**base, **layout, **axes}})
+    axes = {name: {**AXIS, **axis} for name, axis in layout.items() if "axis" in name}
+    notes = [{"showarrow": False, **note} for note in layout.pop("annotations", ())]
+    return Picture(
+        {"data": list(traces), "layout": {**base, **layout, **axes, "annotations": notes}}
+    )
 
 
 def legend() -> dict[str, Any]:
@@ -117,6 +130,11 @@ def plain(text: str) -> str:
 def token_label(text: str, most: int = 14) -> str:
     """A token as a label: plain, and not longer than a label can be."""
     return plain(text if len(text) <= most else text[: most - 1] + "…")
+
+
+def line_label(text: str, most: int = 14) -> str:
+    """A name as a label: plain and whole, in lines that are not longer than a label can be."""
+    return "<br>".join(map(plain, textwrap.wrap(text, most)))
 
 
 def word_of(token: str) -> str:

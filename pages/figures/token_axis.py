@@ -1,6 +1,6 @@
 """Tokens along an axis: as many names as there is room for, and all of them under the cursor."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pages.figures.theme import token_label
@@ -19,19 +19,19 @@ def label_width(token: str) -> int:
     return 6 * sum(2 if ord(c) > WIDE else 1 for c in token_label(token))
 
 
-def token_ticks(tokens: Sequence[str], at_most: int) -> dict[str, Any]:
-    """As many tokens as there is room for."""
+def token_ticks(
+    tokens: Sequence[str], at_most: int, label: Callable[[str], str] = token_label
+) -> dict[str, Any]:
+    """As many tokens as there is room for; `label` writes what stands there, of other names too."""
     step = -(-len(tokens) // at_most)
     shown = range(0, len(tokens), step)
     return {
         "tickmode": "array",
         "tickvals": list(shown),
-        "ticktext": [token_label(tokens[i]) for i in shown],
+        "ticktext": [label(tokens[i]) for i in shown],
         "tickfont": {"size": 12 if len(tokens) <= CROWDED else 9},
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
-        "automargin": True,
     }
 
 
@@ -52,7 +52,7 @@ def columns(hovers: Sequence[str], returns: Sequence[int], height: float) -> dic
     }
 
 
-def hover_names(tokens: Sequence[str]) -> dict[str, Any]:
+def hover_names(tokens: Sequence[str], label: Callable[[str], str] = token_label) -> dict[str, Any]:
     """A second axis without labels, on which every token has its name under the cursor."""
-    everyone = token_ticks(tokens, len(tokens))
+    everyone = token_ticks(tokens, len(tokens), label)
     return {**everyone, "showticklabels": False, "ticks": "", "automargin": False}

@@ -4,12 +4,12 @@ A browser draws no more than a handful of charts by WebGL on one page, so marks 
 they are few; where they are many, only charts that are clicked have them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pages.figures.theme import RESIDUAL, TITLE, Picture, figure
+from pages.figures.theme import RESIDUAL, TITLE, Picture, figure, token_label
 from pages.figures.token_axis import CROWDED, hover_names, label_room, token_ticks
 from pages.figures.weights import outline
 
@@ -20,13 +20,17 @@ LEAST_HEIGHT, MOST_HEIGHT = 260, 560
 
 
 class Names(NamedTuple):
-    """What a matrix, its axes and each row and column are called, in the reader's language."""
+    """What a matrix, its axes and each row and column are called, in the reader's language.
+
+    `row_label`: how a row's name is written, where it is no token.
+    """
 
     title: str
     down: str
     across: str
     rows: Sequence[str]
     columns: Sequence[str]
+    row_label: Callable[[str], str] = token_label
 
 
 def token_matrix(
@@ -63,12 +67,12 @@ def token_matrix(
             "automargin": False,
         },
         yaxis={
-            **token_ticks(names.rows, ROWS_NAMED),
+            **token_ticks(names.rows, ROWS_NAMED, names.row_label),
             "title": {"text": names.down},
             "range": height,
         },
         xaxis2={**hover_names(names.columns), "overlaying": "x", "range": width},
-        yaxis2={**hover_names(names.rows), "overlaying": "y", "range": height},
+        yaxis2={**hover_names(names.rows, names.row_label), "overlaying": "y", "range": height},
         shapes=[*shapes, *_pinned(pinned, pinned_column, n_rows, n_columns)],
         annotations=[_across(names.across), *annotations],
     )
@@ -105,7 +109,7 @@ def _traces(
 def _across(text: str) -> dict[str, Any]:
     """Below the matrix, since the tokens stand above it."""
     place = {"x": 0.5, "xref": "paper", "y": 0, "yref": "paper", "yanchor": "top"}
-    return {**place, "text": text, "showarrow": False}
+    return {**place, "text": text}
 
 
 def marks(

@@ -1,36 +1,14 @@
-"""FLOPs, bytes and seconds as people read them, with one prefix in pictures, tables and prose."""
+"""FLOPs and seconds as people read them, in pictures, tables and prose."""
 
+from blocks.cost.units import prefixed, rounded
 from pages.figures.theme import Translate
 
-PREFIXES = [
-    (1000.0**power, prefix) for power, prefix in zip(range(8, 0, -1), "YZEPTGMk", strict=True)
-]
-PREFIXES += [(1000.0**-power, prefix) for power, prefix in enumerate("mµn", start=1)]
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 365.25 * 86_400  # seconds
-
-
-def rounded(value: float) -> str:
-    """Three digits, or as many as a whole number has."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def flops(count: float) -> str:
     """So many GFLOP."""
     return f"{prefixed(count)}FLOP"
-
-
-def in_bytes(count: float) -> str:
-    """So many GB, of 10⁹ bytes as on data sheets."""
-    return f"{prefixed(count)}B"
-
-
-def prefixed(count: float) -> str:
-    """A number before its unit: 26.4 G."""
-    if abs(count) >= 1000 or 0 < abs(count) < 1:
-        for size, prefix in PREFIXES:
-            if abs(count) >= size:
-                return f"{rounded(count / size)} {prefix}"
-    return f"{rounded(count)} "
 
 
 def duration(seconds: float) -> str:

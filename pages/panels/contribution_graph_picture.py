@@ -135,7 +135,6 @@ def _levels_axis(n_layers: int, _: Translate) -> dict[str, Any]:
         "ticks": "",
         "showgrid": False,
         "zeroline": False,
-        "fixedrange": True,
     }
 
 

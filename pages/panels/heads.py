@@ -20,6 +20,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal
 from pages.ui.said import say
+from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
 
 
@@ -141,7 +142,7 @@ def _what_heads_see(
     with right:
         one_head(run, *at)
     found = table(layer_heads(run, at.layer))
-    st.dataframe(found, hide_index=True, key="head_table", height="content")
+    show_table(found, key="head_table")
 
 
 def open_head(customdata: list[Any]) -> None:

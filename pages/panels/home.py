@@ -140,7 +140,7 @@ def _append_clicked(run: Run, customdata: list[Any]) -> None:
 def says_openness(facts: NextFacts) -> str:
     """How open the choice is, and that a click writes."""
     text = _(
-        "As open as a choice among {n} tokens alike. Click a word to write it; "
+        "As uncertain as among {n} equally likely tokens. Click a word to write it; "
         "“Write on” takes the first."
     )
     return text.format(n=f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}")

@@ -26,7 +26,6 @@ def _bare_axis(title: str, cells: int, **more: Any) -> dict[str, Any]:
         "range": [-0.5, cells - 0.5],
         "showticklabels": False,
         "ticks": "",
-        "fixedrange": True,
         "constrain": "domain",
         "showgrid": False,
         "zeroline": False,

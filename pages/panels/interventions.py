@@ -56,7 +56,7 @@ def what_moved(run: Run, token: int) -> None:
 def each_in_turn(run: Run, token: int) -> None:
     """What every head, attention and feed-forward layer is worth for one token."""
     steps = [partial(measured.moved_without, run, part) for part in heads_of(run.config)]
-    found = tuple(in_steps(steps, what=run, key="effects", is_asked=True).found)
+    found = tuple(in_steps(steps, what=run, key="effects", asked_by="each_in_turn").found)
     if not found:
         return
     st.info(words.effect_sentence(run, token, found), icon=":material/lightbulb:")

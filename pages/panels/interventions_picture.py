@@ -53,7 +53,7 @@ def tokens(
         margin=(TITLE, room),
         barmode="overlay",
         xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
-        yaxis={"title": {"text": unit}, "range": [0, most], "fixedrange": True},
+        yaxis={"title": {"text": unit}, "range": [0, most]},
         shapes=[outline(pinned - 0.5, 0, 1, most)],
     )
 
@@ -79,14 +79,12 @@ def candidates(table: pd.DataFrame, *, token: str, _: Translate) -> Picture:
             "title": {"text": _("probability")},
             "tickformat": ".0%",
             "range": [-0.02, 1.08 * max(0.05, before.max(), after.max())],
-            "fixedrange": True,
             "zeroline": False,
         },
         yaxis={
             "tickvals": rows,
             "ticktext": [token_label(label) for label in table["label"]],
             "range": [len(table) - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 
@@ -156,7 +154,6 @@ def grid(
             "title": {"text": _("head, or a whole part")},
             "tickvals": list(range(n_parts)),
             "ticktext": list(columns) if n_parts <= TICKS else list(columns)[:0],
-            "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
@@ -165,7 +162,6 @@ def grid(
             "tickvals": list(range(n_layers)),
             "ticktext": [str(layer + 1) for layer in range(n_layers)],
             "range": [n_layers - 0.5, -0.5],
-            "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
@@ -219,7 +215,6 @@ def _numbers(effect: np.ndarray, most: float) -> list[dict[str, Any]]:
             "x": int(part),
             "y": int(layer),
             "text": f"{effect[layer, part]:.2g}",
-            "showarrow": False,
             "font": {"size": 11, "color": "#ffffff" if effect[layer, part] > 0.55 * most else None},
         }
         for layer, part in np.argwhere(~np.isnan(effect))

@@ -1,30 +1,96 @@
 """What a model is made of: every parameter, by formula, and counted."""
 
+import pandas as pd
+import streamlit as st
+
+from blocks.cost.breakdown import CountFacts
 from blocks.cost.parameters import count_parameters
+from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, Translate
 from pages.panels import parameter_table_picture
-from pages.ui import labelled, tables, words
+from pages.ui import cached, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.language import _
 from pages.ui.said import say
+from pages.ui.tables import show_table
+
+
+def part_facts(run: Run, of_one_block: bool) -> CountFacts:
+    """The parameters of the whole model, or of one of its blocks."""
+    return cached.count_facts(run.config.one_block() if of_one_block else run.config)
+
+
+def total(facts: CountFacts, where: str) -> None:
+    """The number of parameters, what it is of, and how it was counted."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{facts.total:,}**", width="content")
+        st.markdown(where, width="content")
+        count_badge(facts)
+
+
+def count_badge(facts: CountFacts) -> None:
+    """Whether the formulas and the modules as they are built agree."""
+    if facts.built is None:
+        st.badge(_("by formula"), icon=":material/functions:")
+    elif facts.built == facts.total:
+        st.badge(_("formula = counted"), color="green", icon=":material/check:")
+    else:
+        text = _("formula {formula:,}, counted {counted:,}")
+        st.badge(text.format(formula=facts.total, counted=facts.built), color="red")
+
+
+def says_heads(run: Run) -> str:
+    """What surprises people about heads."""
+    config = run.config
+    text = _(
+        "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj "
+        "and v_proj are smaller than q_proj. With equal numbers, n_heads would not "
+        "change the parameter count."
+    )
+    if config.n_kv_heads == config.n_heads:
+        text = _(
+            "n_heads changes neither the parameters nor the FLOPs of the projections: "
+            "{n} heads of width {d_head} share d_model = {d_model}. n_kv_heads does: "
+            "the fewer, the smaller keys and values."
+        )
+    if config.is_latent:
+        text = _(
+            "Keys and values of {n} heads are made of one vector of {latent} numbers a token by "
+            "kv_proj: the parameters grow with n_heads, the cache does not."
+        )
+    sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads, "latent": config.d_kv_latent}
+    return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)
+
+
+def draw_parts(facts: CountFacts, *, _: Translate) -> Picture:
+    """A bar a part."""
+    return parameter_table_picture.part_bars(facts, [terms.part(p.name) for p in facts.parts], _=_)
+
+
+def part_table(facts: CountFacts) -> None:
+    """Every part with its formula, in letters and in numbers."""
+    shown = pd.DataFrame(
+        {
+            _("part"): [terms.part(part.name) for part in facts.parts],
+            _("count"): [part.count for part in facts.parts],
+            _("formula"): [part.formula for part in facts.parts],
+            _("in numbers"): [part.numbers for part in facts.parts],
+        }
+    )
+    show_table(shown, key="parameter_table", counts=[_("count")])
 
 
 def what_it_is_made_of(run: Run, *, of_one_block: bool = False) -> None:
     """Every parameter, by formula, and counted; of the whole model, or of one of its blocks."""
+    facts = part_facts(run, of_one_block)
     with explained(("parameters",), (count_parameters,), key="parameters"):
-        words.parameter_total(run.config.one_block() if of_one_block else run.config)
+        is_block = of_one_block or run.config.architecture is Architecture.BLOCK
+        total(facts, _("in this block") if is_block else _("in the whole model"))
     left, right = columns([5, 6])
     with left:
-        show(draw_parameters, run, of_one_block, key="parameter_bars", alt=words.parameters_alt)
+        show(draw_parts, run, of_one_block, facts=part_facts, key="parameter_bars")
     with right:
-        tables.parameters(labelled.parameters(run, of_one_block=of_one_block))
-    say(words.parameter_sentence, run)
-
-
-def draw_parameters(run: Run, of_one_block: bool = False) -> Picture:
-    """Where the parameters are."""
-    return parameter_table_picture.part_bars(
-        labelled.parameters(run, of_one_block=of_one_block), _=_
-    )
+        part_table(facts)
+    say(says_heads, run)

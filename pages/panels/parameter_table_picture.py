@@ -1,28 +1,26 @@
 """Where the parameters are."""
 
-import pandas as pd
+from collections.abc import Sequence
 
-from pages.figures.theme import PART_COLORS, Picture, Translate, figure, plain
+from blocks.cost.breakdown import CountFacts
+from pages.figures.theme import KIND_COLORS, Picture, Translate, figure, plain
 
 ROW = 34
 
 
-def part_bars(parts: pd.DataFrame, *, _: Translate) -> Picture:
-    """One bar a part with its count and share; even the smallest is seen.
-
-    `parts`: label, group, formula, count.
-    """
-    total = parts["count"].sum()
+def part_bars(facts: CountFacts, labels: Sequence[str], *, _: Translate) -> Picture:
+    """One bar a part with its count and share; even the smallest is seen."""
+    parts = facts.parts
     bars = {
         "type": "bar",
         "orientation": "h",
-        "y": [plain(label) for label in parts["label"]],
-        "x": parts["count"].tolist(),
-        "text": [f"{count:,} · {count / total:.1%}" for count in parts["count"]],
+        "y": [plain(label) for label in labels],
+        "x": [float(part.count) for part in parts],
+        "text": [f"{part.count:,} · {facts.share(part.count):.1%}" for part in parts],
         "textposition": "outside",
         "cliponaxis": False,
-        "marker": {"color": [PART_COLORS[group] for group in parts["group"]]},
-        "customdata": [[formula] for formula in parts["formula"]],
+        "marker": {"color": [KIND_COLORS[part.kind] for part in parts]},
+        "customdata": [[part.formula] for part in parts],
         "hovertemplate": "<b>%{y}</b><br>%{customdata[0]} = %{x:,}<extra></extra>",
     }
     return figure(
@@ -31,8 +29,7 @@ def part_bars(parts: pd.DataFrame, *, _: Translate) -> Picture:
         height=90 + ROW * len(parts),
         xaxis={
             "title": {"text": _("parameters")},
-            "range": [0, parts["count"].max() * 1.5],
-            "fixedrange": True,
+            "range": [0, 1.5 * max((float(part.count) for part in parts), default=1.0)],
         },
-        yaxis={"autorange": "reversed", "fixedrange": True, "automargin": True},
+        yaxis={"autorange": "reversed"},
     )

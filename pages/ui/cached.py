@@ -5,7 +5,8 @@ looked at; what is read off them is small (Python's cache).
 """
 
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
@@ -16,14 +17,15 @@ from numpy.typing import NDArray
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks import ModelConfig, Recording, count_parameters
+from blocks.cost import breakdown
 from blocks.inspection import tiles, values
 from blocks.model import devices, masks
 from blocks.model.layout import pack_weights_for_decoding
-from blocks.model.models import Model, build, count_built
+from blocks.model.models import Model, assemble, build
 from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
-from pages.ui import starts
+from pages.ui import brought, machine, starts
 from pages.ui.settings import memory_budget
 from pages.ui.shelf import Recent, Shelf
 
@@ -75,6 +77,11 @@ def model(run: Run) -> Model:
     return _held(models(), Built(run.config, run.weights, run.seed, run.device, run.dtype))
 
 
+def own_runs() -> tuple[Run, ...]:
+    """The runs that this reader looked at last, the newest last."""
+    return tuple(key for key in _own().keys if isinstance(key, Run))
+
+
 def is_recorded(run: Run) -> bool:
     """Whether what this run showed is at hand."""
     return recordings().find(run) is not None
@@ -104,7 +111,7 @@ def recordings() -> Shelf[Run, Recording]:
 @st.cache_resource(show_spinner=False)
 def models() -> Shelf[Built, Model]:
     """The models of all readers."""
-    return Shelf(_build, _weight_bytes, memory_budget() // 2)
+    return Shelf(_build, weight_bytes, memory_budget() // 2)
 
 
 def _held(shelf: Shelf[K, V], key: K) -> V:
@@ -128,23 +135,36 @@ def _record(run: Run) -> Recording:
 
 
 def _build(built: Built) -> Model:
-    """Laid out while it is nobody's yet: text is written with it, too."""
+    """Laid out while it is nobody's yet: text is written with it, too.
+
+    What was brought stays in the file that is mapped, where format and device are the same.
+    """
     dtype = devices.DTYPES[built.dtype]
     if built.weights:
         tensors = starts.model(built.weights).tensors
+        if brought.is_name(built.weights):
+            moved = {name: each.to(built.device, dtype) for name, each in tensors.items()}
+            return assemble(built.config, moved)
         new = trained(built.config, tensors, device=built.device, dtype=dtype)
     else:
         new = build(built.config, seed=built.seed, device=built.device, dtype=dtype)
     return pack_weights_for_decoding(new)
 
 
-def _weight_bytes(built: Model) -> int:
+def weight_bytes(built: Model) -> int:
+    """Of all its parameters."""
     return sum(weight.nbytes for weight in built.parameters())
 
 
+@contextmanager
+def turn(device: str) -> Iterator[None]:
+    """As many passes at once as the device has threads for, none while time is measured there."""
+    with _passes(device), machine.turns().beside_others(device):
+        yield
+
+
 @st.cache_resource(max_entries=8, show_spinner=False)
-def turn(device: str) -> threading.Semaphore:
-    """As many passes at once as the device has threads for; the others wait."""
+def _passes(device: str) -> threading.Semaphore:
     return threading.Semaphore(devices.passes_at_once(device))
 
 
@@ -165,20 +185,20 @@ def whole_flow(run: Run) -> pd.DataFrame:
 @lru_cache(maxsize=64)
 def heads(run: Run, layer: int) -> pd.DataFrame:
     """One row a head of a layer: its measures."""
-    return recording(run).heads(run.build_mask(), layer, run.input.tokens or ())
+    return recording(run).heads(run.build_mask(layer), layer, run.input.tokens or ())
 
 
 @lru_cache(maxsize=32)
 def head_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
     """All heads of a layer, for the first sequence, side by side, one byte a cell."""
-    codes = tiles.encode(recording(run).pattern(layer), run.build_mask())[0]
+    codes = tiles.encode(recording(run).pattern(layer), run.build_mask(layer))[0]
     return tiles.tile(tiles.shrink(codes), tiles.columns(len(codes)))
 
 
 @lru_cache(maxsize=32)
 def head_map(run: Run, layer: int, head: int) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """One head of the first sequence: codes to colour, and weights, NaN where masked."""
-    pattern, mask = recording(run).pattern(layer)[:1, head : head + 1], run.build_mask()
+    pattern, mask = recording(run).pattern(layer)[:1, head : head + 1], run.build_mask(layer)
     return tiles.encode(pattern, mask)[0, 0].cpu().numpy(), tiles.weights(pattern, mask)
 
 
@@ -221,7 +241,4 @@ def parameters(config: ModelConfig) -> pd.DataFrame:
     return count_parameters(config)
 
 
-@lru_cache(maxsize=64)
-def counted_parameters(config: ModelConfig) -> int:
-    """The parameters of the model as it is built, counted one by one."""
-    return count_built(config)
+count_facts = lru_cache(maxsize=256)(breakdown.count_facts)

@@ -12,14 +12,17 @@ from blocks.model.faults import N_
 from blocks.model.kinds import (
     Activation,
     Architecture,
+    AttentionGate,
     Initialization,
     NormKind,
     NormPlacement,
     PositionKind,
+    RopeScaling,
+    RouterKind,
 )
 from blocks.model.legal import divisors
 from blocks.training.recipe import WeightDtype
-from pages.ui import link, runs, starts, terms, weights
+from pages.ui import bringing, brought, link, runs, starts, terms, weights
 from pages.ui.fields import FIELDS, WEIGHTS
 from pages.ui.fold import fold
 from pages.ui.language import _, current_language, enumeration
@@ -30,10 +33,22 @@ LAYERS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 # What is only counted may be as large as anything published.
 MORE_WIDTHS, MORE_LAYERS = (5120, 6144, 8192, 12288, 16384), (32, 48, 64, 80, 96, 128)
 HEAD_WIDTHS = (4, 8, 16, 32, 64, 96, 128, 192, 256)
+LATENT_WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 FF_FACTORS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 8)
-EXPERTS = (1, 2, 4, 8, 16)
+EXPERTS, SHARED_EXPERTS = (1, 2, 4, 8, 16, 32, 64), (0, 1, 2, 4)
+MORE_EXPERTS, MOST_ACTIVE = (128, 256), 16
+ROPE_FACTORS, ROPE_BASES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (0.0, 100.0, 1e3, 1e4, 1e5, 1e6)
+TRAINED_LENGTHS = (8, 16, 32, 64, 128, 512, 2048, 4096, 8192)
+SOFTCAPS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
+LOCAL_WINDOWS = (0, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+EVERY = (0, 1, 2, 3, 4, 5, 6, 8)
 # What stands first where no panel says what it answers to.
 FIRST = ("n_layers", "d_model", "n_heads", "d_ff", "norm_placement", "norm_kind")
+PAGE_OF = {
+    Architecture.GPT: "pages/gpt.py",
+    Architecture.ENCODER: "pages/encoder.py",
+    Architecture.ENCODER_DECODER: "pages/seq2seq.py",
+}
 FOLLOWERS = ("n_decoder_layers", "n_kv_heads", "d_ff")
 
 
@@ -67,6 +82,7 @@ def architecture(
     config = weights.config(shown, "")
     here = Shown(config, shown or config.architecture, is_counted=bool(presets))
     _preset(presets or (starts.names_of_two() if here.has_target else starts.names()))
+    bringing.fold_of_ways()
     _weights(shown)
     _settings(here, first)
 
@@ -129,7 +145,7 @@ def _moved_with(name: str, beside: Sequence[str], led: Mapping[str, tuple[Any, A
 
 def _preset(shipped: Iterable[str]) -> None:
     source = _(starts.start(link.value("preset")).source)
-    here = [runs.preset_of(run_id) for run_id in runs.mine()]
+    here = [*(runs.preset_of(run_id) for run_id in runs.mine()), *brought.mine()]
     known = [name for name in (*shipped, *here) if starts.is_known(name)]
     options = list(dict.fromkeys((*known, link.value("preset"))))
     with st.container(key="preset"):
@@ -150,27 +166,25 @@ def _preset(shipped: Iterable[str]) -> None:
 def _preset_label(name: str) -> str:
     start = starts.start(name)
     sizes = f"{start.config.d_model} / {start.config.n_heads} / {start.config.d_ff}"
-    return f"{_(start.title)} · {sizes}"
+    return " · ".join(filter(None, (_(start.title), start.recipe, sizes)))
 
 
 def _weights(shown: Architecture | None) -> None:
-    """Trained or random, and why; the way back to the trained ones where a change left them."""
+    """Trained or random, and why; where a change left the trained ones, the page says so."""
     start = weights.started_from()
-    why = weights.why_random(shown)
-    if start.weights.startswith(runs.PREFIX):
-        card = starts.model(start.weights).card
-        st.caption(_("The model after {n:,} training steps.").format(n=card.n_steps))
+    if whose := weights.whose():
+        st.caption(whose)
     can_be_trained = bool(start.weights) and weights.fit(shown)
     if start.weights:
-        _which_weights("random" if why else "trained", can_be_trained)
-    if why:
+        _which_weights("trained" if weights.learned(shown) else "random", can_be_trained)
+    if why := weights.why_random(shown):
         st.caption(why)
-    if why and can_be_trained:
-        st.button(
-            _("Back to the trained model"),
-            icon=":material/undo:",
-            on_click=weights.back_to_trained,
-            key="back_to_trained",
+    if brought.is_name(start.weights) and not weights.fit(shown):
+        st.page_link(
+            PAGE_OF[start.config.architecture],
+            label=_("Open it on its own page"),
+            icon=":material/arrow_forward:",
+            query_params=link.elsewhere(),
         )
 
 
@@ -228,6 +242,9 @@ def _d_ff(shown: Shown) -> None:
     wide = [max(1, int(factor * config.d_model)) for factor in FF_FACTORS]
     slide("d_ff", _("d_ff · width of the feed-forward hidden layer"), wide, config.d_ff)
     if config.n_experts > 1:
+        if config.experts.d_expert:
+            st.caption(_("Experts have a width of their own, d_expert."))
+            return
         text = _("d_ff of each of {n} experts; a token passes through {active} of them.")
         st.caption(text.format(n=config.n_experts, active=config.n_active_experts))
 
@@ -263,17 +280,36 @@ def _n_segments(shown: Shown) -> None:
 
 def _n_experts(shown: Shown) -> None:
     label = _("n_experts · feed-forward layers side by side")
-    slide("n_experts", label, EXPERTS, shown.config.n_experts)
+    choices = EXPERTS + MORE_EXPERTS if shown.is_counted else EXPERTS
+    slide("n_experts", label, choices, shown.config.n_experts)
 
 
 def _n_active_experts(shown: Shown) -> None:
-    active = range(1, min(shown.config.n_experts, max(EXPERTS)) + 1)
+    active = range(1, min(shown.config.n_experts, MOST_ACTIVE) + 1)
     label = _("n_active_experts · experts per token")
     slide("n_active_experts", label, active, shown.config.n_active_experts)
 
 
+def _d_expert(shown: Shown) -> None:
+    config = shown.config
+    label = _("d_expert · width of one expert")
+    widths = {max(1, config.d_ff // part) for part in (1, 2, 4, 8, 16)}
+    slide("d_expert", label, widths, config.d_expert)
+
+
+def _n_shared_experts(shown: Shown) -> None:
+    label = _("n_shared_experts · experts that every token passes")
+    slide("n_shared_experts", label, SHARED_EXPERTS, shown.config.n_shared_experts)
+
+
+def _n_dense_layers(shown: Shown) -> None:
+    label = _("n_dense_layers · first layers without experts")
+    layers = range(min(shown.config.n_layers, 4))
+    slide("n_dense_layers", label, layers, shown.config.n_dense_layers)
+
+
 def _expert_capacity(shown: Shown) -> None:
-    capacity = shown.config.feed_forward.expert_capacity
+    capacity = shown.config.experts.expert_capacity
     label = _("expert_capacity · times the even share (0: no limit)")
     slider("expert_capacity", label, capacity, least=0.0, most=2.0, step=0.25)
 
@@ -281,6 +317,100 @@ def _expert_capacity(shown: Shown) -> None:
 def _d_head(shown: Shown) -> None:
     widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_model}
     slide("d_head", _("d_head · width of one head"), widths, shown.config.d_head)
+
+
+def _softcap(name: str, label: str) -> Callable[[Shown], None]:
+    return lambda shown: slide(name, _(label), SOFTCAPS, shown.config.flat()[name], label_of=_brief)
+
+
+def _brief(x: float) -> str:
+    return f"{x:g}"
+
+
+def _local_window(shown: Shown) -> None:
+    label = _("local_window · tokens that a local layer sees")
+    window = shown.config.attention.local_window
+    slide("local_window", label, LOCAL_WINDOWS, window, label_of=_or_all)
+
+
+def _or_all(n: int) -> str:
+    return str(n) if n else _("all")
+
+
+def _global_every(shown: Shown) -> None:
+    label = _("global_every · every n-th layer sees all")
+    slide("global_every", label, EVERY, shown.config.attention.global_every, label_of=_or_none)
+
+
+def _or_none(n: int) -> str:
+    return str(n) if n else _("none")
+
+
+def _has_local_layers(shown: Shown) -> bool:
+    several = shown.config.n_layers > 1 or shown.config.n_decoder_layers > 1
+    return several and shown.config.attention.local_window > 0
+
+
+def _has_rope(shown: Shown) -> bool:
+    return shown.config.position.position_kind is PositionKind.ROPE
+
+
+def _is_of_heads(shown: Shown) -> bool:
+    """Whether keys and values are made for heads, not of latents."""
+    return not shown.config.is_latent
+
+
+def _turns_heads(shown: Shown) -> bool:
+    return _has_rope(shown) and _is_of_heads(shown)
+
+
+def _is_stretched(shown: Shown) -> bool:
+    return _has_rope(shown) and shown.config.position.rope_scaling is not RopeScaling.NONE
+
+
+def _is_stretched_by_turns(shown: Shown) -> bool:
+    """Whether pairs are told apart by how often they turn in the trained length."""
+    by_turns = (RopeScaling.YARN, RopeScaling.LLAMA3)
+    return _has_rope(shown) and shown.config.position.rope_scaling in by_turns
+
+
+def _rope_factor(shown: Shown) -> None:
+    label = _("rope_factor · times the trained length")
+    factors, factor = ROPE_FACTORS, shown.config.position.rope_factor
+    slide("rope_factor", label, factors, float(factor), label_of=_brief)
+
+
+def _trained_len(shown: Shown) -> None:
+    label = _("rope_trained_len · tokens of the texts it was trained on")
+    slide("rope_trained_len", label, TRAINED_LENGTHS, shown.config.position.rope_trained_len)
+
+
+def _local_rope_base(shown: Shown) -> None:
+    label = _("local_rope_base · RoPE base of local layers (0: as in all)")
+    base = float(shown.config.position.local_rope_base)
+    slide("local_rope_base", label, ROPE_BASES, base, label_of=_brief)
+
+
+def _nope_every(shown: Shown) -> None:
+    label = _("nope_every · every n-th layer without position (NoPE)")
+    slide("nope_every", label, EVERY, shown.config.position.nope_every, label_of=_or_none)
+
+
+def _d_kv_latent(shown: Shown) -> None:
+    widths = (0, *(width for width in LATENT_WIDTHS if width <= shown.config.d_model))
+    label = _("d_kv_latent · what latent attention (MLA) caches, 0: none")
+    slide("d_kv_latent", label, widths, shown.config.d_kv_latent)
+
+
+def _d_rotary(shown: Shown) -> None:
+    widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_head}
+    label = _("d_rotary · rotated numbers beside a head")
+    slide("d_rotary", label, widths, shown.config.d_rotary)
+
+
+def _d_value(shown: Shown) -> None:
+    widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_model}
+    slide("d_value", _("d_value · width of one value"), widths, shown.config.d_value)
 
 
 def _rotary_share(shown: Shown) -> None:
@@ -327,6 +457,11 @@ def _is_parallel(shown: Shown) -> bool:
     return shown.config.norm.norm_placement is NormPlacement.PARALLEL
 
 
+def _may_have_dense_layers(shown: Shown) -> bool:
+    is_whole = shown.kind in (Architecture.GPT, Architecture.ENCODER)
+    return _has_experts(shown) and is_whole and shown.config.n_layers > 1
+
+
 def _has_experts(shown: Shown) -> bool:
     return shown.has_wide_layers and shown.config.n_experts > 1
 
@@ -352,7 +487,7 @@ CONTROLS = {
     ),
     "d_model": Control(_d_model),
     "n_heads": Control(_n_heads),
-    "n_kv_heads": Control(_n_kv_heads),
+    "n_kv_heads": Control(_n_kv_heads, lambda shown: not shown.config.is_latent),
     "d_ff": Control(_d_ff, lambda shown: shown.has_wide_layers),
     "norm_placement": Control(_norm_placement),
     "norm_kind": Control(_chosen("norm_kind", N_("Norm"), NormKind)),
@@ -387,15 +522,60 @@ CONTROLS = {
     ),
     "n_experts": Control(_n_experts, lambda shown: shown.has_wide_layers),
     "n_active_experts": Control(_n_active_experts, _has_experts),
+    "d_expert": Control(_d_expert, _has_experts),
+    "n_shared_experts": Control(_n_shared_experts, _has_experts),
+    "n_dense_layers": Control(_n_dense_layers, _may_have_dense_layers),
+    "router_kind": Control(
+        _chosen("router_kind", N_("Scores of the router"), RouterKind), _has_experts
+    ),
+    "normalize_top_k": Control(
+        _switched("normalize_top_k", N_("Weights of the chosen experts sum to 1")), _has_experts
+    ),
     "expert_capacity": Control(_expert_capacity, _has_experts),
     "d_head": Control(_d_head),
-    "rotary_share": Control(
-        _rotary_share, lambda shown: shown.config.position.position_kind is PositionKind.ROPE
+    "d_kv_latent": Control(_d_kv_latent, lambda shown: not shown.has_target),
+    "d_rotary": Control(_d_rotary, lambda shown: shown.config.is_latent),
+    "d_value": Control(_d_value, lambda shown: shown.config.is_latent),
+    "rotary_share": Control(_rotary_share, _turns_heads),
+    "local_window": Control(_local_window, _is_of_heads),
+    "global_every": Control(_global_every, _has_local_layers),
+    "rope_scaling": Control(
+        _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _turns_heads
     ),
-    "qk_norm": Control(_switched("qk_norm", N_("Normalize queries and keys (QK norm)"))),
+    "rope_factor": Control(_rope_factor, _is_stretched),
+    "rope_trained_len": Control(_trained_len, _is_stretched_by_turns),
+    "local_rope_base": Control(
+        _local_rope_base, lambda shown: _has_rope(shown) and shown.config.attention.local_window > 0
+    ),
+    "nope_every": Control(_nope_every, _turns_heads),
+    "qk_norm": Control(
+        _switched("qk_norm", N_("Normalize queries and keys (QK norm)")), _is_of_heads
+    ),
+    "qk_norm_whole": Control(
+        _switched("qk_norm_whole", N_("QK norm over all heads at once (OLMo 2)")),
+        lambda shown: shown.config.attention.qk_norm and _is_of_heads(shown),
+    ),
     "qk_norm_scale": Control(
         _switched("qk_norm_scale", N_("QK norms have learned scales")),
-        lambda shown: shown.config.attention.qk_norm,
+        lambda shown: shown.config.attention.qk_norm and _is_of_heads(shown),
+    ),
+    "score_softcap": Control(
+        _softcap("score_softcap", N_("Soft-cap on scores (0: none)")), _is_of_heads
+    ),
+    "logit_softcap": Control(
+        _softcap("logit_softcap", N_("Soft-cap on logits (0: none)")),
+        lambda shown: shown.config.architecture.reads_tokens,
+    ),
+    "attention_sink": Control(
+        _switched(
+            "attention_sink",
+            N_("Learned attention sink (gpt-oss)"),
+            N_("One more score per head that takes weight and passes nothing on."),
+        ),
+        _is_of_heads,
+    ),
+    "attention_gate": Control(
+        _chosen("attention_gate", N_("Gate on the attention output"), AttentionGate), _is_of_heads
     ),
     "attention_bias": Control(
         _switched("attention_bias", N_("Biases of queries, keys and values"))

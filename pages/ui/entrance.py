@@ -5,7 +5,7 @@ to import. So every page imports this module first, whose lock lets one reader t
 the packages whose doors lead to each other. What a page imports beyond them has no circles.
 """
 
-from blocks import corpora, cost, inspection, model, observe, text, training, weights
+from blocks import corpora, cost, inspection, model, observe, text, training, weights, work
 from pages.ui import frame
 
-rooms = (corpora, cost, inspection, model, observe, text, training, weights, frame)
+rooms = (corpora, cost, inspection, model, observe, text, training, weights, work, frame)

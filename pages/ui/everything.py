@@ -21,17 +21,18 @@ WHAT_IT_HOLDS = N_(
 Draw = Callable[[], Callable[[], None] | None]
 
 
-def in_turn(panels: Sequence[tuple[str, Draw]]) -> list[Callable[[], None]]:
+def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]:
     """Draw one panel after the other, saying which; returns what goes on once all of them stand.
 
-    `panels`: the title of each, and what draws it.
+    `panels`: the title of each, the anchor that leads to it, and what draws it.
     """
     is_asked = st.session_state.pop("one_file_asked", False)
     place, bar, goes_on, seen = st.container(), st.empty(), [], []
-    for i, (title, draw) in enumerate(panels):
+    for i, (title, anchor, draw) in enumerate(panels):
         text = _("Panel {n} of {all}: {title}")
         bar.progress(i / len(panels), text.format(n=i + 1, all=len(panels), title=title))
         panel = page_file.Panel(title, Node())
+        st.subheader(title, anchor=anchor)
         with noted(panel.seen) if is_asked else nullcontext():
             goes_on.append(draw())
         seen.append(panel)

@@ -11,7 +11,12 @@ import streamlit as st
 import tomli_w
 
 from blocks import ModelConfig
-from pages.ui.language import _
+from blocks.export import activations, notebook_of
+from blocks.observe.run import Run
+from blocks.weights.pocket import pocket_names
+from pages.figures.described import described
+from pages.ui import cached, page_file
+from pages.ui.language import _, current_language
 
 PICTURE_FORMATS = ("png", "svg")
 
@@ -33,7 +38,7 @@ def take_away(
             download(f"{name}.csv", partial(_as_csv, table), "text/csv")
         download("config.toml", lambda: tomli_w.dumps(flat), "application/toml")
         download("config.json", lambda: json.dumps(flat, indent=2), "application/json")
-        download("pictures.html", lambda: as_page(figures, caption), "text/html")
+        download("pictures.html", pictures_file(figures, caption), "text/html")
     st.segmented_control(
         _("The camera above each picture saves it as"),
         PICTURE_FORMATS,
@@ -43,13 +48,35 @@ def take_away(
     )
 
 
-def as_page(figures: Sequence[Any], caption: str) -> str:
-    """All pictures, still alive, and what was set, in one page that needs no network."""
-    parts = [
-        figure.to_html(full_html=False, include_plotlyjs=i == 0) for i, figure in enumerate(figures)
-    ]
-    head = "<!doctype html><meta charset='utf-8'><title>Blockscope</title>"
-    return "\n".join((head, f"<p>{html.escape(caption)}</p>", *parts))
+def pictures_file(figures: Sequence[Any], caption: str) -> Callable[[], str]:
+    """What writes all pictures, still alive, and what was set, into one file for no network.
+
+    Words are those of the reader who asks: when the button is pressed, no page is there to tell.
+    """
+    title, language = _(st.session_state.get("page", "")), current_language()
+    head = f"<h1>{html.escape(title)}</h1><p class='caption'>{html.escape(caption)}</p>"
+    said = [described(figure, _=_) for figure in figures]
+
+    def write() -> str:
+        parts = (
+            page_file.picture(figure.to_json(), alt, with_library=i == 0)
+            for i, (figure, alt) in enumerate(zip(figures, said, strict=True))
+        )
+        return page_file.whole(title, (head, *parts), language)
+
+    return write
+
+
+def take_run(run: Run, panel: str) -> None:
+    """The run of the open panel as a notebook, and what it showed as tensors."""
+    is_pocket = run.weights in pocket_names()
+    with st.container(horizontal=True, key="take_run"):
+        if is_pocket or not run.weights:
+            make = partial(notebook_of, run, panel, is_pocket=is_pocket)
+            download("run.ipynb", make, "application/x-ipynb+json")
+        if cached.is_recorded(run):
+            tensors = partial(activations, cached.recording(run))
+            download("activations.safetensors", tensors, "application/octet-stream")
 
 
 def download(name: str, make: Callable[[], str | bytes], mime: str) -> None:

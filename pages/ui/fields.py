@@ -10,12 +10,14 @@ from blocks.model.config import FIELDS as CONFIG_FIELDS
 from blocks.model.devices import DTYPES, available_devices
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
+from blocks.text.numbers import NumberTokenizer
 from pages.ui import starts
 from pages.ui.language import LANGUAGES, browser_language
 from pages.ui.link_fields import (
     attention,
     compare,
     cost,
+    efficiency,
     feed_forward,
     masks,
     normalization,
@@ -46,7 +48,7 @@ SAMPLES = {
 INPUT_KINDS = ("sentence", "random")
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
-PADDING_SHOWN = 3
+PADDING_SHOWN, N_NUMBERS = 3, 12
 
 
 def _config_reader(kind: Any) -> Callable[[str], Any]:
@@ -101,7 +103,13 @@ def _sample(values: Mapping[str, Any]) -> str:
 def samples(preset: str) -> Mapping[str, str]:
     """A text to begin with, by language: one that the trained model was made for."""
     weights = starts.start(preset).weights
-    return {**SAMPLES, **starts.model(weights).card.samples} if weights else SAMPLES
+    if not weights:
+        return SAMPLES
+    learned = starts.model(starts.original(weights))
+    if isinstance(learned.tokenizer, NumberTokenizer):
+        numbers = range(min(N_NUMBERS, learned.tokenizer.vocab_size))
+        return dict.fromkeys(SAMPLES, " ".join(map(str, numbers)))
+    return {**SAMPLES, **(learned.card.samples if learned.card else {})}
 
 
 def _preset_mask(values: Mapping[str, Any]) -> str:
@@ -175,6 +183,7 @@ OF_PAGES = {
     **positions.FIELDS,
     **seq2seq.FIELDS,
     **seq2seq.ATTENTION_FIELDS,
+    **efficiency.FIELDS,
     **cost.FIELDS,
     **cost.MEASURED_FIELDS,
     **compare.FIELDS,

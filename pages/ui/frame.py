@@ -7,12 +7,24 @@ from typing import Any, NoReturn, ParamSpec
 import streamlit as st
 
 from blocks import ConfigError, Fault, Recording
-from blocks.cost.memory import bytes_text, run_fault
+from blocks.cost.memory import run_fault
+from blocks.cost.units import bytes_text
 from blocks.model import devices
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.ui import cached, controls, link, panel, present, starts, weights
+from pages.ui import (
+    cached,
+    controls,
+    link,
+    metrics,
+    panel,
+    present,
+    ready,
+    settings,
+    starts,
+    weights,
+)
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
 from pages.ui.inputs import current_run, shorten
@@ -21,6 +33,7 @@ from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_f
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
+from pages.ui.ways import refused
 
 # Whole models at the left, their parts at the right.
 MENU = (
@@ -40,6 +53,7 @@ MENU = (
         ("pages/positions.py", N_("Positions"), ":material/waves:"),
         ("pages/parameters.py", N_("Parameters"), ":material/functions:"),
         ("pages/cost.py", N_("Cost"), ":material/speed:"),
+        ("pages/efficiency.py", N_("Efficiency"), ":material/compress:"),
         ("pages/compare.py", N_("Compare"), ":material/compare:"),
     ),
 )
@@ -117,6 +131,9 @@ def draw_frame(
 ) -> None:
     """Menu, language, link and title; `first_shown` is the preset where the link names none."""
     cached.prepare_process()
+    metrics.keep()
+    if settings.data_folder():
+        ready.listen()
     st.session_state["default_preset"] = first_shown
     beside.forget()
     present.forget_panels()
@@ -208,7 +225,8 @@ def _in_step_with_the_link(draw: Callable[P, None]) -> Callable[P, None]:
         if link.must_redraw():
             st.rerun(scope="app")
         link.write()
-        draw(*args, **kwargs)
+        with metrics.timed(draw):
+            draw(*args, **kwargs)
 
     return section_draw
 
@@ -282,25 +300,16 @@ def must_fit(run: Run) -> None:
 def refuse(faults: Sequence[Fault]) -> NoReturn:
     """Say what cannot be, offer each mend as a button, and end the page."""
     for i, fault in enumerate(faults):
-        st.error(say_fault(fault), icon=":material/block:")
-        if fault.mend:
-            mend = enumeration(f"{name} = {value}" for name, value in fault.mend.items())
-            st.button(
-                _("Use {mend}").format(mend=mend),
-                on_click=_apply,
-                args=(dict(fault.mend),),
-                key=f"mend_{i}",
-                type="primary",
-            )
+        refused(fault, f"mend_{i}", change=_change)
     st.stop()
 
 
-def _apply(mend: dict[str, Any]) -> None:
-    for name, value in mend.items():
-        if name == "seq_len":
-            shorten(value)
-        else:
-            link.change(name, value)
+def _change(name: str, value: Any) -> None:
+    """Set a field; the length of what goes in is that of a text, or of a random tensor."""
+    if name == "seq_len":
+        shorten(value)
+    else:
+        link.change(name, value)
 
 
 def _device_line(run: Run, seen: Recording) -> None:

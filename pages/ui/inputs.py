@@ -8,6 +8,7 @@ from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.interventions import patched_paths
 from blocks.observe.run import START, Input, PaddingSide, Run
+from blocks.text.numbers import NumberTokenizer
 from blocks.text.words import first_words, words
 from pages.ui import link, starts, terms, tokens, weights
 from pages.ui.controls import choose, slider, switch
@@ -128,9 +129,11 @@ def text_field() -> None:
 def _tokens_note(run: Run) -> None:
     left_out = length_note(run)
     if run.weights:
-        task = starts.model(run.weights).card.task
-        note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
-        st.caption(note.format(task=terms.option(task)))
+        if card := starts.model(starts.original(run.weights)).card:
+            note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
+            st.caption(note.format(task=terms.option(card.task)))
+        if isinstance(tokens.tokenizer(), NumberTokenizer):
+            st.caption(_("It came without a tokenizer.json: write token ids, with spaces between."))
     if left_out:
         note = _("This model has no token for {signs}: left out.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))

@@ -27,11 +27,11 @@ def _stages(run: Run, layer: int, language: str) -> pd.DataFrame:
     batch, seq_len = run.input.shape
     shape = f"({batch}, {seq_len}, {run.config.d_model})"
     labels = [terms.stage(name, run.config, layer) for name in table["stage"]]
-    details = [_detail(part, run) for part in table["part"]]
+    details = [_detail(part, run, layer) for part in table["part"]]
     return table.assign(label=labels, detail=details, shape=shape)
 
 
-def _detail(part: str, run: Run) -> str:
+def _detail(part: str, run: Run, layer: int) -> str:
     config = run.config
     match part:
         case "embedding" | "stream":
@@ -46,12 +46,18 @@ def _detail(part: str, run: Run) -> str:
             inside = () if config.position.position_kind.is_added else (_inside(config),)
             n = config.n_heads
             n_heads = ngettext("{n} head", "{n} heads", n).format(n=n)
-            return " · ".join((n_heads, terms.option(run.mask.mask_kind), *inside))
+            return " · ".join((n_heads, _mask(run, layer), *inside))
         case "feed_forward":
             activation = terms.option(config.feed_forward.activation)
             return f"d_ff {config.d_ff} · {activation}"
         case _:
             return ""
+
+
+def _mask(run: Run, layer: int) -> str:
+    """Who may see whom in a layer; a local one names its window."""
+    kind, window = terms.option(run.mask.mask_kind), run.config.window_of(layer)
+    return f"{kind} · " + _("window {n}").format(n=window) if window else kind
 
 
 def _inside(config: ModelConfig) -> str:
@@ -84,12 +90,6 @@ def head_hover(row: Row) -> str:
     return text.format(
         head=from_one(row.head), entropy=row.entropy_bits, distance=row.distance_tokens
     )
-
-
-def parameters(run: Run, *, of_one_block: bool = False) -> pd.DataFrame:
-    """Parts with their labels."""
-    table = cached.parameters(run.config.one_block() if of_one_block else run.config)
-    return table.assign(label=[terms.part(name) for name in table["part"]])
 
 
 def pinned_token(run: Run) -> int:

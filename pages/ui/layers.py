@@ -79,8 +79,9 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
 def head_tiles(run: Run) -> NDArray[np.uint8]:
     """All heads of all layers, a row of tiles for each layer, one byte a cell."""
     seen = cached.recording(run)
-    patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
-    codes = tiles.encode_layers(patterns, run.build_mask())
+    layers = range(run.config.n_layers)
+    masks = [run.build_mask(layer) for layer in layers]
+    codes = tiles.encode_layers([seen.pattern(layer) for layer in layers], masks)
     return tiles.tile(tiles.shrink(codes), run.config.n_heads)
 
 

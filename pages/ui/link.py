@@ -17,7 +17,7 @@ import streamlit as st
 
 from blocks import Fault, ModelConfig
 from blocks.model.faults import N_
-from pages.ui import moves, starts
+from pages.ui import brought, moves, starts
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
 from pages.ui.link_fields.cost import OF_SEVERAL_SECTIONS
@@ -65,6 +65,12 @@ def change(name: str, new: Any) -> None:
         values[name] = new
     st.session_state["values"] = values
     st.session_state["touched"] = True
+    st.session_state["set_here"] = {name, *st.session_state.get("set_here", ())}
+
+
+def is_set_here(name: str) -> bool:
+    """Whether the reader has set this field in this session, rather than a link."""
+    return name in st.session_state.get("set_here", ())
 
 
 def become(new: Mapping[str, Any]) -> None:
@@ -270,6 +276,8 @@ def read(query: Mapping[str, str]) -> Mended:
 
 
 def _unreadable(name: str, text: str, used: Any) -> Fault:
+    if name == "preset" and brought.is_name(text) and (fault := brought.lacking(text)):
+        return fault
     if used is None or used == "":
         return Fault(DEFAULTED, {"name": name, "value": _shown(text)})
     return Fault(CHANGED, {"name": name, "value": _shown(text), "used": _shown(str(used))})
@@ -280,12 +288,16 @@ def mend(values: Mapping[str, Any]) -> Mended:
     if not starts.is_known(value_in(values, "preset")):
         rest = {name: found for name, found in values.items() if name != "preset"}
         known = mend(rest)
-        forgotten = Fault(FORGOTTEN, {"name": _shown(values["preset"])})
-        return Mended(known.values, (forgotten, *known.faults))
+        return Mended(known.values, (_forgotten(values["preset"]), *known.faults))
     changes = {name: found for name, found in values.items() if name in CONFIG}
     config, faults = starts.start(value_in(values, "preset")).config.nearest(**changes)
     mended = {name: config.flat()[name] for fault in faults for name in fault.mend}
     return Mended(_without_defaults({**values, **mended}), faults)
+
+
+def _forgotten(preset: str) -> Fault:
+    fault = brought.lacking(preset) if brought.is_name(preset) else None
+    return fault or Fault(FORGOTTEN, {"name": _shown(preset)})
 
 
 def _without_defaults(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from string import Template
@@ -45,12 +45,20 @@ def page_file(head: Head, panels: Sequence[Panel]) -> str:
     """One HTML file that needs nothing beside it."""
     writer = _Writer()
     parts = [part for panel in panels for part in writer.panel(panel)]
-    whole = Template(PAGE.read_text(encoding="utf-8"))
-    return whole.substitute(
-        language=current_language(),
-        title=html.escape(head.title),
-        body="\n".join((*_head(head), *parts)),
-    )
+    return whole(head.title, (*_head(head), *parts), current_language())
+
+
+def whole(title: str, parts: Iterable[str], language: str) -> str:
+    """A page of these parts, in HTML, with its style."""
+    page = Template(PAGE.read_text(encoding="utf-8"))
+    body = "\n".join(parts)
+    return page.substitute(language=language, title=html.escape(title), body=body)
+
+
+def picture(spec: str, alt: str, *, with_library: bool) -> str:
+    """A living picture on white, whatever the theme of the app, and what it shows in words."""
+    drawn = as_html(spec.replace(INK_ON_DARK, INK), with_library=with_library)
+    return f"<figure role='img' aria-label='{html.escape(alt, quote=True)}'>{drawn}</figure>"
 
 
 def _head(head: Head) -> Iterator[str]:
@@ -98,14 +106,11 @@ class _Writer:
         return write(getattr(element, kind)) if write else ""
 
     def chart(self, chart: Any) -> str:
-        alt = html.escape(chart.alt, quote=True)
         self.left -= len(chart.spec)
         if self.left < 0:
-            return f"<p class='caption'>{alt}</p>"
-        spec = chart.spec.replace(INK_ON_DARK, INK)
-        drawn = as_html(spec, with_library=self.n_charts == 0)
+            return f"<p class='caption'>{html.escape(chart.alt)}</p>"
         self.n_charts += 1
-        return f"<figure role='img' aria-label='{alt}'>{drawn}</figure>"
+        return picture(chart.spec, chart.alt, with_library=self.n_charts == 1)
 
 
 def _around(block: Any, kind: str | None) -> tuple[str, str]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from blocks.observe.run import Run
 from pages.ui import everything, link, present, share
+from pages.ui.export import take_run
 from pages.ui.language import _
 
 ALL = "all"
@@ -45,7 +47,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
             choices(*values)
         goes_on = panels[shown].draw(*values)
         _ways_on(panels, shown)
-        _taking_away(values, files)
+        _taking_away(values, files, panels[shown].name)
     if goes_on:
         goes_on()
 
@@ -116,21 +118,16 @@ def _show_all(
     for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
-        [(_(panel.title), partial(_one_of_all, panel, values)) for panel in panels]
+        [(_(panel.title), panel.name, partial(panel.draw, *values)) for panel in panels]
     )
     if files:
         st.subheader(_("Save the results"))
-        files(*values)
+        _files(values, files, "")
     for each in goes_on:
         each()
 
 
-def _one_of_all(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
-    st.subheader(_(panel.title), anchor=panel.name)
-    return panel.draw(*values)
-
-
-def _taking_away(values: Sequence[Any], files: Callable[..., None] | None) -> None:
+def _taking_away(values: Sequence[Any], files: Callable[..., None] | None, name: str) -> None:
     """Tables, pictures and configuration; made when the reader asks for them."""
     if not files:
         return
@@ -143,4 +140,11 @@ def _taking_away(values: Sequence[Any], files: Callable[..., None] | None) -> No
     )
     if fold.open:
         with fold:
-            files(*values)
+            _files(values, files, name)
+
+
+def _files(values: Sequence[Any], files: Callable[..., None], name: str) -> None:
+    """What the page gives, and the run itself."""
+    files(*values)
+    if values and isinstance(run := values[0], Run):
+        take_run(run, name)

@@ -7,7 +7,7 @@ import streamlit as st
 from blocks.training.limits import Limits
 from blocks.training.runs import Runs
 from blocks.training.training_run import TrainingRun
-from pages.ui import settings
+from pages.ui import machine, settings
 
 PREFIX = "run:"
 
@@ -21,7 +21,8 @@ def runs() -> Runs:
             max_steps=settings.training_steps(),
             max_parameters=settings.training_parameters(),
         ),
-        in_processes=settings.training_in_processes(),
+        folder=machine.folder() if settings.work_in_processes() else None,
+        queue=machine.queue(),
     )
 
 

@@ -1,6 +1,7 @@
 """Server settings, from environment variables."""
 
 import os
+from pathlib import Path
 
 GIB = 2**30
 MAX_TOKENS = 512
@@ -28,11 +29,44 @@ def training_steps() -> int:
     return int(os.environ.get("BLOCKSCOPE_TRAINING_STEPS", "20000"))
 
 
-def training_in_processes() -> bool:
-    """Whether trainings have a process of their own: unless `BLOCKSCOPE_TRAINING_PROCESS=0`."""
+def work_in_processes() -> bool:
+    """Whether long work has a process of its own: unless `BLOCKSCOPE_TRAINING_PROCESS=0`."""
     return os.environ.get("BLOCKSCOPE_TRAINING_PROCESS", "1") != "0"
+
+
+def data_folder() -> str:
+    """Where processes that serve together keep what they share: `BLOCKSCOPE_DATA`."""
+    return os.environ.get("BLOCKSCOPE_DATA", "")
+
+
+def metrics_address() -> tuple[str, int] | None:
+    """Where a server tells its numbers: `BLOCKSCOPE_METRICS` (127.0.0.1:9464), or nowhere."""
+    host, _colon, port = os.environ.get("BLOCKSCOPE_METRICS", "").rpartition(":")
+    return (host, int(port)) if port else None
 
 
 def training_parameters() -> int:
     """Largest model that is trained: `BLOCKSCOPE_TRAINING_PARAMETERS`, 5 million by default."""
     return int(os.environ.get("BLOCKSCOPE_TRAINING_PARAMETERS", "5000000"))
+
+
+def folders() -> tuple[Path, ...]:
+    """Below these a reader may open models: `BLOCKSCOPE_FOLDERS`, none by default."""
+    found = os.environ.get("BLOCKSCOPE_FOLDERS", "").split(os.pathsep)
+    return tuple(Path(each) for each in found if each)
+
+
+def uploads() -> Path | None:
+    """Where what readers bring is kept: `BLOCKSCOPE_UPLOADS`; else as long as the server runs."""
+    found = os.environ.get("BLOCKSCOPE_UPLOADS")
+    return Path(found) if found else None
+
+
+def uploads_bytes() -> int:
+    """Bytes of all that readers bring: `BLOCKSCOPE_UPLOADS_GIB`, 2 GiB by default."""
+    return int(float(os.environ.get("BLOCKSCOPE_UPLOADS_GIB", "2")) * GIB)
+
+
+def is_hub_allowed() -> bool:
+    """Whether readers may fetch models from the hub: with `BLOCKSCOPE_HUB=1`."""
+    return os.environ.get("BLOCKSCOPE_HUB", "0") == "1"

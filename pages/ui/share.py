@@ -7,7 +7,7 @@ import segno
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import address, link
+from pages.ui import address, cached, link, ready
 from pages.ui.language import _
 
 REACH = {
@@ -36,6 +36,21 @@ def what_to_share() -> None:
         st.caption(_(reach))
     _code_for_a_camera(whole)
     st.code(whole, language=None, wrap_lines=True)
+    _for_a_class()
+
+
+def _for_a_class() -> None:
+    """What a teacher presses before the lesson; where nothing was run there is nothing to make."""
+    if not cached.own_runs():
+        return
+    place = st.empty()
+    if place.button(_("Ready for a class"), icon=":material/school:", key="make_ready"):
+        ready.make_ready()
+        text = _(
+            "Ready: what this link shows is computed, and kept for {n} hours, so a class that "
+            "opens it does not wait for it."
+        )
+        place.success(text.format(n=ready.HOURS), icon=":material/school:")
 
 
 def whole_link() -> str:

@@ -48,6 +48,12 @@ class Recent(Generic[K, V]):
             while self.n_bytes > self.most_bytes and len(self) > self.n_at_least:
                 self._drop(next(iter(self._kept)))
 
+    @property
+    def keys(self) -> tuple[K, ...]:
+        """Of what is kept, the newest last."""
+        with self._lock:
+            return tuple(self._kept)
+
     def clear(self) -> None:
         """Let go of everything."""
         with self._lock:

@@ -1,12 +1,15 @@
 """Where a configuration starts from: a published architecture, or a trained model.
 
-Trained are the pocket models that ship with us, and whatever a reader has trained here.
+Trained are the pocket models that ship with us, what a reader has trained here, and what readers
+bring.
 """
 
 from functools import lru_cache
 from typing import NamedTuple
 
-from blocks import ModelConfig
+from blocks import ConfigError, ModelConfig
+from blocks.efficiency.compression import Calibrated, compress, compressed_config
+from blocks.efficiency.names import compression_of
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskKind
@@ -19,7 +22,8 @@ from blocks.training.tasks import Task, TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
-from pages.ui import runs
+from pages.ui import brought, runs
+from pages.ui.brought import Learned
 
 POCKET_TITLES = {
     "stories-en-zh": N_("Stories · trained"),
@@ -31,12 +35,14 @@ POCKET_TITLES = {
 
 
 FAST = "fast"
+RECIPE = "~"  # between the name of a trained model and how it was made smaller
 
 
 class Start(NamedTuple):
     """A configuration, the mask it is used with, and its trained weights where it has some.
 
     `weights` names them for good: those of a run, with the step at which they were kept.
+    `recipe`: how a trained model was made smaller, empty where it is as it was trained.
     """
 
     title: str
@@ -44,6 +50,7 @@ class Start(NamedTuple):
     mask_kind: MaskKind
     source: str
     weights: str = ""
+    recipe: str = ""
 
 
 def names() -> tuple[str, ...]:
@@ -68,11 +75,35 @@ def _is_of_two(config: ModelConfig) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether one can start from this name; of a run, whether it is still kept."""
-    return name in names_to_count() or _run(name) is not None
+    if _is_made_smaller(name):
+        return _is_variant(name)
+    return name in names_to_count() or _run(name) is not None or brought.is_sound(name)
+
+
+def _is_made_smaller(name: str) -> bool:
+    return RECIPE in name and not brought.is_name(name)
+
+
+def _is_variant(name: str) -> bool:
+    base, _tilde, recipe = name.partition(RECIPE)
+    try:
+        is_whole = bool(recipe) and is_known(base)
+        return is_whole and has_task(_start_of_variant(base, recipe, None).weights)
+    except ConfigError:
+        return False
+
+
+def variant_of(name: str, recipe: str) -> str:
+    """The name of a model made smaller by a recipe; of a variant, anew from the original."""
+    base, *_old = name.split(RECIPE)
+    return f"{base}{RECIPE}{recipe}" if recipe else base
 
 
 def start(name: str, step: int | None = None) -> Start:
     """What has this name; of a run, the weights kept nearest to this step, or the newest."""
+    if _is_made_smaller(name):
+        base, _tilde, recipe = name.partition(RECIPE)
+        return _start_of_variant(base, recipe, step)
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), scaled down")
         return Start(N_("Learns fast"), _fast(), MaskKind.CAUSAL, source)
@@ -84,10 +115,20 @@ def start(name: str, step: int | None = None) -> Start:
         config = pocket(name).config
         source = N_("trained by us; `make pocket` retrains it")
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
+    if brought.is_name(name):
+        return _start_of_brought(name)
     run = _run(name)
     if run is None:
         raise KeyError(name)
     return _start_of_run(run, step)
+
+
+def _start_of_variant(base: str, recipe: str, step: int | None) -> Start:
+    """Raises `ConfigError` where the recipe cannot be; without weights there is no variant."""
+    whole, how = start(base, step), compression_of(recipe)
+    config = compressed_config(whole.config, how)
+    weights = whole.weights and variant_of(whole.weights, recipe)
+    return whole._replace(config=config, weights=weights, recipe=recipe)
 
 
 def _fast() -> ModelConfig:
@@ -116,15 +157,62 @@ def _start_of_run(run: TrainingRun, step: int | None) -> Start:
     return Start(N_("Trained here"), config, _mask(config), N_("trained by you"), weights)
 
 
-def model(weights: str) -> ModelFile:
-    """The trained model that `Start.weights` names. KeyError where a run is forgotten."""
-    if not weights.startswith(runs.PREFIX):
-        return pocket(weights)
-    name, _at, step = weights.rpartition("@")
+def _start_of_brought(name: str) -> Start:
+    found = brought.find(name)
+    if found is None or found.learned is None:
+        raise KeyError(name)
+    config = found.learned.config
+    weights = f"{name}@{found.short_digest}"
+    return Start(brought.title(name), config, _mask(config), N_("brought by a reader"), weights)
+
+
+def model(weights: str) -> Learned:
+    """The trained model that `Start.weights` names. KeyError where it is forgotten."""
+    if _is_made_smaller(weights):
+        return Learned.of_file(_variant(weights))
+    name, _at, which = weights.rpartition("@")
+    if brought.is_name(name):
+        found = brought.find(name)
+        if found is None or found.learned is None or found.short_digest != which:
+            raise KeyError(weights)
+        return found.learned
+    if not name:
+        return Learned.of_file(pocket(weights))
     run = _run(name)
     if run is None:
         raise KeyError(weights)
-    return model_of_run(run, int(step))
+    return Learned.of_file(model_of_run(run, int(which)))
+
+
+def original(weights: str) -> str:
+    """The weights as they were trained, of which these are a smaller variant or all."""
+    return weights.partition(RECIPE)[0] if _is_made_smaller(weights) else weights
+
+
+def start_of(weights: str) -> Start:
+    """What trained weights start from, by their own name; of a run, at the step that it has."""
+    name, _at, step = weights.rpartition("@")
+    return start(name, int(step)) if weights.startswith(runs.PREFIX) else start(weights)
+
+
+@lru_cache(maxsize=8)
+def _variant(weights: str) -> ModelFile:
+    base, _tilde, recipe = weights.partition(RECIPE)
+    return compress(calibrated(base), compression_of(recipe))
+
+
+@lru_cache(maxsize=4)
+def calibrated(weights: str) -> Calibrated:
+    """A trained model with its task. KeyError where it came without a card that names one."""
+    found = model(weights)
+    if found.card is None:
+        raise KeyError(weights)
+    return Calibrated(ModelFile(found.config, found.tokenizer, found.card, found.tensors))
+
+
+def has_task(weights: str) -> bool:
+    """Whether it is known what a trained model was trained on."""
+    return bool(weights) and model(original(weights)).card is not None
 
 
 def model_of_run(run: TrainingRun, step: int) -> ModelFile:

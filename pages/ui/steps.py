@@ -1,18 +1,27 @@
-"""Long work, step by step: how far it is, how long it takes yet, and a way to stop it."""
+"""Long work, step by step: how far it is, how long it takes yet, and a way to stop it.
+
+What a page shows by itself is made in steps of its own thread; what a reader asks for is a series,
+made in another process when its turn in the queue has come.
+"""
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
-from pages.ui.language import _
+from blocks import ConfigError
+from blocks.work.job import Series
+from blocks.work.queue import Place
+from blocks.work.works import Works
+from pages.ui import cached, link, machine, runs, settings
+from pages.ui.language import _, say_fault
 
-A_MOMENT, A_WHILE = 0.3, 5.0
+A_MOMENT, A_WHILE, SECONDS_BETWEEN_LOOKS = 0.3, 5.0, 0.2
 N_FIRST = 3  # steps that say too little about how long the others take
 T = TypeVar("T")
 
@@ -24,49 +33,136 @@ class Done(NamedTuple, Generic[T]):
     is_stopped: bool
 
 
+@st.cache_resource(show_spinner=False)
+def works() -> Works:
+    """The series that all sessions share."""
+    folder = machine.folder() if settings.work_in_processes() else None
+    return Works(machine.queue(), turn=_turn, folder=folder)
+
+
+def _turn(series: Series[Any]) -> AbstractContextManager[None]:
+    turn = machine.turns().alone if series.is_timed else cached.turn
+    return turn(series.device)
+
+
+def in_series(series: Series[T], *, key: str, asked_by: str, first: int | None = None) -> Done[T]:
+    """The first values of a series (all), behind a progress bar; kept for whoever asks again.
+
+    Other work starts over where this one was stopped. The reader can stop at any time, or set
+    something else, which is answered first. It begins where the reader has set the field that asks
+    for it; where a link has, it is offered, unless all of it is known.
+    """
+    n_all = series.n_steps if first is None else first
+    what, known = (series, n_all), works().found(series)
+    if len(known) < n_all and not link.is_set_here(asked_by):
+        _offer_to_begin(n_all, key, asked_by)
+        return Done([], is_stopped=True)
+
+    def next_of(found: Sequence[T]) -> T | Place:
+        if len(found) < len(known):
+            return known[len(found)]
+        more = works().follow(
+            series,
+            first=_n_until_stopped(what, key, n_all),
+            known=len(found),
+            owner=runs.owner(),
+            patience=SECONDS_BETWEEN_LOOKS,
+        )
+        return more.found[len(found)] if len(more.found) > len(found) else more.place
+
+    return _followed(next_of, n_all, what=what, key=key, is_asked=True)
+
+
 def in_steps(
-    steps: Sequence[Callable[[], T]], *, what: Hashable, key: str, is_asked: bool = False
+    steps: Sequence[Callable[[], T]],
+    *,
+    what: Hashable,
+    key: str,
+    asked_by: str = "",
+    rest: Sequence[Callable[[], Series[T]]] = (),
 ) -> Done[T]:
     """Run `steps` behind a progress bar and return their results; each step caches itself.
 
     `what` identifies the work: other work starts over where this one was stopped. A step
     should take less than a second, since the reader can stop between two of them, or set something
-    else, which is answered first. What nobody asked for (`is_asked`) pauses after a while, and the
-    reader says whether it goes on.
+    else, which is answered first. What nobody asked for pauses after a while, and the reader says
+    whether it goes on. What a field asks for (`asked_by`) runs through where the reader has set it;
+    where a link has, it is offered. Where it goes on, each of the `rest` is a series of one value:
+    once another process has made it, the step finds it there.
     """
+    if asked_by and not link.is_set_here(asked_by):
+        _offer_to_begin(len(steps), key, asked_by)
+        return Done([], is_stopped=True)
+    goes_on, n_here = st.session_state.get(f"{key}_goes_on", (None, 0))
+
+    def next_of(found: Sequence[T]) -> T | Place:
+        i = len(found)
+        if rest and goes_on == what and i >= n_here and not works().found(one := rest[i]()):
+            more = works().follow(
+                one, first=1, known=0, owner=runs.owner(), patience=SECONDS_BETWEEN_LOOKS
+            )
+            if not more.found:
+                return more.place
+        return steps[i]()
+
+    return _followed(next_of, len(steps), what=what, key=key, is_asked=bool(asked_by))
+
+
+def _followed(
+    next_of: Callable[[Sequence[T]], T | Place],
+    n_all: int,
+    *,
+    what: Hashable,
+    key: str,
+    is_asked: bool,
+) -> Done[T]:
+    """Take one value after the other; a place instead of a value says that it is still awaited."""
     place, begun = st.empty(), time.monotonic()
     found: list[T] = []
-    n_steps = _n_until_stopped(what, key, len(steps))
+    n_steps = _n_until_stopped(what, key, n_all)
     bar = None
-    may_go_on = is_asked or st.session_state.get(f"{key}_goes_on") == what
-    for i, step in enumerate(steps[:n_steps]):
-        if i and _is_touched():
+    may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
+    awaited = Place(0, None)
+    while len(found) < n_steps:
+        if (found or awaited.position) and _is_touched():
             place.empty()
             return Done(found, is_stopped=True)
         elapsed = time.monotonic() - begun
         if elapsed > A_WHILE and not may_go_on:
-            n_steps = i
-            st.session_state[f"{key}_stopped"] = (what, i)
+            n_steps = len(found)
+            st.session_state[f"{key}_stopped"] = (what, n_steps)
             st.session_state[f"{key}_paused"] = what
             break
         if bar is None and elapsed > A_MOMENT:
             bar = _progress(place, what, key)
         if bar is not None:
-            bar.progress(i / len(steps), _left(i, len(steps), elapsed))
-        found.append(step())
-        st.session_state[f"{key}_done"] = (what, i + 1)
+            said = says_place(awaited) if awaited.position else _left(len(found), n_all, elapsed)
+            bar.progress(len(found) / n_all, said)
+        try:
+            value = next_of(found)
+        except ConfigError as error:
+            with place.container():
+                st.error(" ".join(map(say_fault, error.faults)), icon=":material/block:")
+                _go_on_button(_("Try again"), ":material/refresh:", what, key)
+            return Done(found, is_stopped=True)
+        if isinstance(value, Place):
+            awaited = value
+        else:
+            found.append(value)
+            st.session_state[f"{key}_done"] = (what, len(found))
     place.empty()
-    if n_steps < len(steps):
+    if n_steps < n_all:
         with place.container(horizontal=True, vertical_alignment="center"):
-            _offer_the_rest(n_steps, len(steps), what, key)
-    return Done(found, n_steps < len(steps))
+            _offer_the_rest(n_steps, n_all, what, key)
+    return Done(found, n_steps < n_all)
 
 
-def in_turn(
-    work: Callable[[T, int], None], each: Sequence[T], n: int, *, at_once: int
-) -> list[Callable[[], None]]:
-    """Steps that take each a little further in turn, up to `n`, so that they grow together."""
-    return [partial(work, one, end) for end in range(at_once, n + 1, at_once) for one in each]
+def says_place(place: Place) -> str:
+    """Which number a reader has in the queue, and how long it takes until then."""
+    said = _("number {n} in the queue").format(n=place.position)
+    if place.seconds is None:
+        return said
+    return f"{said} · " + _("starts in about {seconds:.0f} s").format(seconds=place.seconds)
 
 
 def _is_touched() -> bool:
@@ -106,14 +202,28 @@ def _left(i: int, n_steps: int, elapsed: float) -> str:
 
 
 def _stop(what: Hashable, key: str) -> None:
+    works().leave(runs.owner())
     known, n_done = st.session_state.get(f"{key}_done", (None, 0))
     st.session_state[f"{key}_stopped"] = (what, n_done if known == what else 0)
     st.session_state.pop(f"{key}_paused", None)
 
 
 def _go_on(what: Hashable, key: str) -> None:
-    st.session_state.pop(f"{key}_stopped", None)
-    st.session_state[f"{key}_goes_on"] = what
+    _what, n_done = st.session_state.pop(f"{key}_stopped", (what, 0))
+    st.session_state[f"{key}_goes_on"] = (what, n_done)
+
+
+def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        text = _("Set by the link, not run yet: {n} steps of work.")
+        st.caption(text.format(n=n_steps))
+        st.button(
+            _("Start"),
+            icon=":material/play_arrow:",
+            on_click=link.change,
+            args=(asked_by, link.value(asked_by)),
+            key=f"{key}_begin",
+        )
 
 
 def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None:
@@ -121,10 +231,8 @@ def _offer_the_rest(n_done: int, n_steps: int, what: Hashable, key: str) -> None
     if st.session_state.get(f"{key}_paused") == what:
         text = _("Paused to keep the page responsive: {done} of {all} are done and drawn.")
     st.caption(text.format(done=n_done, all=n_steps))
-    st.button(
-        _("Continue"),
-        icon=":material/play_arrow:",
-        on_click=_go_on,
-        args=(what, key),
-        key=f"{key}_go_on",
-    )
+    _go_on_button(_("Continue"), ":material/play_arrow:", what, key)
+
+
+def _go_on_button(label: str, icon: str, what: Hashable, key: str) -> None:
+    st.button(label, icon=icon, on_click=_go_on, args=(what, key), key=f"{key}_go_on")

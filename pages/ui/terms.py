@@ -13,6 +13,11 @@ OPTIONS = {
     "pre": N_("pre"),
     "post": N_("post"),
     "sandwich": N_("sandwich"),
+    "res_post": N_("res-post"),
+    "linear": N_("linear"),
+    "ntk": "NTK",
+    "yarn": "YaRN",
+    "llama3": "Llama 3",
     "parallel": N_("parallel"),
     "layernorm": "LayerNorm",
     "rmsnorm": "RMSNorm",
@@ -31,6 +36,8 @@ OPTIONS = {
     "geglu": "GEGLU",
     "geglu_tanh": "GEGLU (tanh)",
     "swiglu": "SwiGLU",
+    "softmax": "softmax",
+    "sigmoid": "sigmoid",
     "pytorch": N_("PyTorch default"),
     "zero_writes": N_("output projections start at zero"),
     "xavier_uniform": N_("Xavier uniform"),
@@ -41,6 +48,8 @@ OPTIONS = {
     "sliding_window": N_("sliding window"),
     "prefix": N_("prefix"),
     "painted": N_("painted"),
+    "head": N_("per head"),
+    "elementwise": N_("elementwise"),
     "explicit": N_("eager (step by step)"),
     "fused": N_("fused kernel"),
     "left": N_("left"),
@@ -87,12 +96,29 @@ PARTS = {
     "k_proj": "k_proj",
     "v_proj": "v_proj",
     "out_proj": "out_proj",
+    "q_latent_proj": "q_latent_proj",
+    "kv_latent_proj": "kv_latent_proj",
+    "kv_proj": "kv_proj",
+    "absorbed_k_proj": N_("k part of kv_proj, in the queries"),
+    "absorbed_v_proj": N_("v part of kv_proj, in the heads"),
+    "latent_norms": N_("norms of latents"),
     "attention_bias": N_("attention biases"),
+    "out_gate_proj": "out_gate_proj",
+    "sinks": N_("attention sinks"),
+    "cross_sinks": N_("attention sinks, cross-attention"),
     "gate_proj": "gate_proj",
     "up_proj": "up_proj",
     "down_proj": "down_proj",
     "feed_forward_bias": N_("feed-forward biases"),
     "router": N_("router"),
+    "dense_gate_proj": N_("gate_proj, dense layers"),
+    "dense_up_proj": N_("up_proj, dense layers"),
+    "dense_down_proj": N_("down_proj, dense layers"),
+    "dense_feed_forward_bias": N_("feed-forward biases, dense layers"),
+    "shared_gate_proj": N_("gate_proj, shared experts"),
+    "shared_up_proj": N_("up_proj, shared experts"),
+    "shared_down_proj": N_("down_proj, shared experts"),
+    "shared_feed_forward_bias": N_("feed-forward biases, shared experts"),
     "norms": N_("norms"),
     "position": N_("position table"),
     "embed": N_("token embedding"),
@@ -110,7 +136,11 @@ PARTS = {
     "relative_bias": N_("relative position bias"),
     "cross_attention_bias": N_("cross-attention biases"),
 }
-STACKS = {"encoder": N_("encoder: {part}"), "decoder": N_("decoder: {part}")}
+STACKS = {
+    "encoder": N_("encoder: {part}"),
+    "decoder": N_("decoder: {part}"),
+    "dense": N_("dense layers: {part}"),
+}
 STAGES = {
     "input": N_("embedding"),
     "attention_norm": N_("norm 1"),
@@ -182,7 +212,9 @@ def _stream(label: str, config: ModelConfig) -> str:
 
 
 def attention_kind(config: ModelConfig) -> str:
-    """MHA, GQA or MQA, which follow from the number of key and value heads."""
+    """MHA, GQA or MQA, which follow from the number of key and value heads; or MLA."""
+    if config.is_latent:
+        return "MLA"
     if config.n_kv_heads == config.n_heads:
         return "MHA"
     return "MQA" if config.n_kv_heads == 1 else "GQA"

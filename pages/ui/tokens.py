@@ -11,13 +11,15 @@ from blocks.model.model_input import PADDING
 from blocks.observe.run import Run
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import MASK
-from blocks.text.marks import Marks, marks_of
+from blocks.text.marks import Marks
+from blocks.text.published import PublishedTokenizer
 from blocks.text.tokenizer import Piece, Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
-from pages.ui import link, starts
+from pages.ui import brought, link, starts
 from pages.ui.settings import MAX_TOKENS
 
 EMPTY = "∅"
+MASKS = (MASK, "<mask>")  # of BERT and of ours, of RoBERTa
 
 
 class Reading(NamedTuple):
@@ -40,7 +42,9 @@ def tokenizer() -> Tokenizer:
 
 def tokenizer_of(vocabulary: str) -> Tokenizer:
     """The tokenizer of a trained model, or the one that ships with us."""
-    return starts.model(vocabulary).tokenizer if vocabulary else shipped_tokenizer()
+    return (
+        starts.model(starts.original(vocabulary)).tokenizer if vocabulary else shipped_tokenizer()
+    )
 
 
 def label(run: Run, token_id: int) -> str:
@@ -77,6 +81,8 @@ def reading(text: str | None = None) -> Reading:
 
 def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
     """The tokens of a text in which a reader wrote [MASK] for what is to be guessed."""
+    if isinstance(reader, PublishedTokenizer):
+        return _published_with_masks(text, reader)
     found: list[Piece] = []
     start = 0
     for i, part in enumerate(text.split(MASK)):
@@ -89,11 +95,18 @@ def _with_masks(text: str, reader: Tokenizer) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+def _published_with_masks(text: str, reader: PublishedTokenizer) -> tuple[Piece, ...]:
+    """Such a tokenizer knows its own mask in a text; it is shown as everywhere."""
+    own = mask_name()
+    pieces = reader.pieces(text.replace(MASK, own))
+    return tuple(replace(p, label=MASK) if p.label == own else p for p in pieces)
+
+
 def marks() -> Marks:
     """What begins and ends a target: of random weights token 0, and nothing."""
     start = starts.start(link.value("preset"))
     is_two = start.config.architecture is Architecture.ENCODER_DECODER
-    return marks_of(tokenizer()) if is_two and start.weights else Marks(0, 0, -1)
+    return starts.model(start.weights).marks if is_two and start.weights else Marks(0, 0, -1)
 
 
 def sentence(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
@@ -109,7 +122,10 @@ def sentence(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
 
 def padding_id() -> int:
     """The token that fills up."""
-    return tokenizer().special.get(PADDING, 0)
+    found, weights = tokenizer().special.get(PADDING), vocabulary()
+    if found is None and brought.is_name(weights):
+        return starts.model(weights).marks.padding
+    return found or 0
 
 
 def hide(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
@@ -117,7 +133,7 @@ def hide(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
     if any(piece.label == MASK for piece in pieces):
         return pieces
     i = hidden_token(len(pieces))
-    mask = Piece(tokenizer().special[MASK], pieces[i].start, pieces[i].end, MASK)
+    mask = Piece(tokenizer().special[mask_name()], pieces[i].start, pieces[i].end, MASK)
     return (*pieces[:i], mask, *pieces[i + 1 :])
 
 
@@ -130,4 +146,10 @@ def hidden_token(n_tokens: int) -> int:
 def can_hide() -> bool:
     """Whether the model is one that guesses what is hidden."""
     is_encoder = starts.start(link.value("preset")).config.architecture is Architecture.ENCODER
-    return is_encoder and MASK in tokenizer().special
+    return is_encoder and bool(mask_name())
+
+
+def mask_name() -> str:
+    """What the vocabulary calls the token that hides another; empty where it has none."""
+    special = tokenizer().special
+    return next((name for name in MASKS if name in special), "")

@@ -2,8 +2,8 @@
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
-from pages.ui import link, starts, terms
-from pages.ui.language import _, enumeration
+from pages.ui import brought, link, runs, starts, terms
+from pages.ui.language import _, literal
 
 FREE_TO_CHANGE = {"dropout", "initialization"}
 
@@ -13,12 +13,28 @@ def learned(architecture: Architecture | None) -> str:
 
     None, here and below: the page shows each model as what it is.
     """
-    return "" if why_random(architecture) else started_from().weights
+    is_random = why_random(architecture) or lost_to(architecture)
+    return "" if is_random else started_from().weights
 
 
 def started_from() -> starts.Start:
     """What the configuration starts from; of a run, at the step that the link names."""
     return starts.start(link.value("preset"), link.value("at_step"))
+
+
+def whose() -> str:
+    """Who made the weights that one can start from; nothing where there are none."""
+    weights = started_from().weights
+    if not weights:
+        return ""
+    if brought.is_name(weights):
+        text = _("Brought: {name} · SHA-256 {digest} …")
+        digest = weights.partition("@")[2]
+        return text.format(name=literal(brought.title(weights)), digest=digest)
+    card = starts.model(starts.original(weights)).card
+    if weights.startswith(runs.PREFIX) and card:
+        return _("Trained here: the model after {n:,} steps.").format(n=card.n_steps)
+    return _("Shipped with Blockscope, trained by us.")
 
 
 def shown(architecture: Architecture | None) -> Architecture | None:
@@ -65,9 +81,11 @@ def lost_to(architecture: Architecture | None) -> list[str]:
 
 
 def why_random(architecture: Architecture | None) -> str:
-    """Why trained weights do not run, in the reader's language; nothing where they do."""
+    """Why trained weights cannot run or are not wanted; nothing where a change alone is in the way.
+
+    That is said beside the result, with what was changed (`lost_to`).
+    """
     start = started_from()
-    changed = sorted(link.config_changes().keys() - FREE_TO_CHANGE)
     if not start.weights:
         return _("This architecture ships without weights: they are drawn at random from the seed.")
     if not fit(architecture):
@@ -75,8 +93,5 @@ def why_random(architecture: Architecture | None) -> str:
         return text.format(kind=terms.option(start.config.architecture))
     if link.value("weights") == "random":
         return _("You chose random weights.")
-    if changed:
-        text = _("Trained weights fit one configuration; yours differs in {names}.")
-        return text.format(names=enumeration(changed))
     is_random = architecture is Architecture.BLOCK and link.value("input_kind") == "random"
     return _("The trained model reads words, not a random tensor.") if is_random else ""

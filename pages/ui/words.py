@@ -2,12 +2,11 @@
 
 from urllib.parse import urlencode
 
-import streamlit as st
-
 from blocks import ModelConfig
+from blocks.cost.parameters import total_parameters
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
-from pages.ui import cached, labelled, link, terms
+from pages.ui import labelled, link, terms
 from pages.ui.compare import beside, changes
 from pages.ui.language import _, literal, ngettext
 
@@ -54,7 +53,7 @@ def parameter_count(config: ModelConfig) -> str:
         text = _("{n:,} parameters in this block")
     else:
         text = _("{n:,} parameters in the whole model")
-    return text.format(n=cached.parameters(config)["count"].sum())
+    return text.format(n=total_parameters(config))
 
 
 def input_line(run: Run) -> str:
@@ -91,46 +90,3 @@ def mask_alt(run: Run) -> str:
     """Write the alt text of the mask."""
     mask = terms.option(run.mask.mask_kind)
     return _("Mask: {mask}. Rows are queries, columns keys; grey is forbidden.").format(mask=mask)
-
-
-def parameter_total(config: ModelConfig) -> None:
-    """The total, and whether formula and model agree."""
-    by_formula = int(cached.parameters(config)["count"].sum())
-    counted = cached.counted_parameters(config)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{by_formula:,}**", width="content")
-        is_block = config.architecture is Architecture.BLOCK
-        said = _("in this block") if is_block else _("in the whole model")
-        st.markdown(said, width="content")
-        if by_formula == counted:
-            st.badge(_("formula = counted"), color="green", icon=":material/check:")
-        else:
-            text = _("formula {formula:,}, counted {counted:,}")
-            st.badge(text.format(formula=by_formula, counted=counted), color="red")
-
-
-def parameter_sentence(run: Run) -> str:
-    """What surprises people about heads."""
-    config = run.config
-    if config.n_kv_heads == config.n_heads:
-        text = _(
-            "n_heads changes neither the parameters nor the FLOPs of the projections: "
-            "{n} heads of width {d_head} share d_model = {d_model}. n_kv_heads does: "
-            "the fewer, the smaller keys and values."
-        )
-    else:
-        text = _(
-            "Keys and values have {n_kv} heads of width {d_head}, queries {n}: k_proj "
-            "and v_proj are smaller than q_proj. With equal numbers, n_heads would not "
-            "change the parameter count."
-        )
-    sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads}
-    return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)
-
-
-def parameters_alt(run: Run, of_one_block: bool = False) -> str:
-    """Write the alt text of the parameters."""
-    parts = labelled.parameters(run, of_one_block=of_one_block)
-    counted = zip(parts["label"], parts["count"], strict=True)
-    rows = "; ".join(f"{label} {count:,}" for label, count in counted)
-    return _("Parameters by part: {rows}.").format(rows=rows)

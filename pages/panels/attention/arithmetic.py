@@ -44,7 +44,9 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
         kind, kv_head = terms.attention_kind(config), from_one(facts.kv_head)
         said.append(text.format(kind=kind, kv_head=kv_head, n=config.n_kv_heads))
     if config.attention.qk_norm:
-        said.append(_("q and k are scaled to RMS 1."))
+        whole = config.attention.qk_norm_whole
+        over_all = _("q and k of all heads together are scaled to RMS 1.")
+        said.append(over_all if whole else _("q and k are scaled to RMS 1."))
     if config.position.position_kind is PositionKind.ROPE:
         said.append(_("RoPE has turned q and k by their positions."))
     return said
@@ -60,10 +62,16 @@ def _scaled(facts: HeadFacts, cell: Cell) -> str:
     return f"{raw} / √{facts.steps.d_head} = {raw} / {root} = **{number(cell.scaled)}**"
 
 
-def _biased(_facts: HeadFacts, cell: Cell) -> str:
+def _capped(facts: HeadFacts, cell: Cell) -> str:
+    cap, scaled = number(facts.run.config.attention.score_softcap), number(cell.scaled)
+    return f"{cap} · tanh({scaled} / {cap}) = **{number(cell.capped)}**"
+
+
+def _biased(facts: HeadFacts, cell: Cell) -> str:
     text = _("{scaled} − slope {slope} × distance {distance} = **{biased}**")
-    numbers = {name: number(getattr(cell, name)) for name in ("scaled", "slope", "biased")}
-    return text.format(**numbers, distance=cell.distance)
+    numbers = {name: number(getattr(cell, name)) for name in ("slope", "biased")}
+    before = cell.scaled if facts.steps.capped is None else cell.capped
+    return text.format(**numbers, scaled=number(before), distance=cell.distance)
 
 
 def _masked(_facts: HeadFacts, cell: Cell) -> str:
@@ -83,13 +91,22 @@ def _softmax(facts: HeadFacts, cell: Cell) -> str:
         "score of the row is subtracted first)"
     )
     numbers = {n: number(getattr(cell.softmax, n)) for n in ("score", "largest", "exp", "total")}
-    return text.format(**numbers, weight=cell.softmax.weight)
+    said = text.format(**numbers, weight=cell.softmax.weight)
+    if facts.steps.sink is None:
+        return said
+    text = _("{softmax}; Σ also counts the learned sink, score {sink}")
+    return text.format(softmax=said, sink=number(facts.steps.sink))
 
 
 def _mixed(facts: HeadFacts, cell: Cell) -> str:
     """The heaviest keys first."""
     text = _("head_out[{feature}] = Σ weight × v[{feature}] = {sum}")
     return text.format(feature=facts.column("mix"), sum=_sum(cell.mixed))
+
+
+def _gated(facts: HeadFacts, cell: Cell) -> str:
+    text = _("head_out[{feature}] after the gate = **{gated}**")
+    return text.format(feature=facts.column("gate"), gated=number(cell.gated))
 
 
 def _written(facts: HeadFacts, cell: Cell) -> str:
@@ -101,10 +118,12 @@ LINES = {
     "qkv": _projected,
     "scores": _scores,
     "scaled": _scaled,
+    "cap": _capped,
     "bias": _biased,
     "mask": _masked,
     "softmax": _softmax,
     "mix": _mixed,
+    "gate": _gated,
     "write": _written,
 }
 

@@ -60,7 +60,6 @@ def bars(facts: ContributionFacts, *, _: Translate) -> Picture:
             "tickvals": list(range(len(rows))),
             "ticktext": [_label(row) for row in each_row(rows)],
             "range": [len(rows) - 0.4, -0.6],
-            "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
         },
@@ -117,7 +116,6 @@ def _x_axis(
         "range": _range(rows, column),
         "title": {"text": title},
         "side": "top",
-        "fixedrange": True,
         "zeroline": True,
         "nticks": 4,
         "tickformat": "" if column == "norm" else ".0%",
@@ -137,7 +135,6 @@ def _values(rows: pd.DataFrame) -> list[dict[str, Any]]:
             "yref": "y",
             "text": _number(column, float(value)),
             "xanchor": "left",
-            "showarrow": False,
             "font": {"size": 10},
         }
         for i, column in enumerate(COLUMNS)

@@ -1,13 +1,12 @@
 """Other ways to attend on the same queries, keys and values, and what they cost here."""
 
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
 
-from blocks.cost.attention_time import GrowthFacts, Measured, estimate_peak, measure_attention
-from blocks.cost.memory import bytes_text
+from blocks.cost.attention_time import GrowthFacts, GrowthSeries, estimate_peak
+from blocks.cost.units import bytes_text
 from blocks.inspection import other_attention
 from blocks.inspection.other_attention import KindsFacts
 from blocks.model import attention_kinds, devices
@@ -19,7 +18,7 @@ from pages.figures.table_rows import each_row
 from pages.figures.theme import Picture
 from pages.panels.attention import kinds_picture, shared
 from pages.panels.attention.kinds_picture import NAMES
-from pages.ui import cached, labelled, link
+from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide, slider, switch
 from pages.ui.explain import explained, note
@@ -28,7 +27,8 @@ from pages.ui.language import _
 from pages.ui.link_fields.attention import LENGTHS
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
-from pages.ui.steps import in_steps
+from pages.ui.steps import in_series
+from pages.ui.tables import show_table
 
 IN_THEORY = {
     AttentionKind.FULL: ("n²", "n²"),
@@ -145,9 +145,7 @@ def how_else(run: Run) -> None:
             )
     with right:
         reach_controls(run)
-    st.dataframe(
-        errors_table(kinds_facts(*shown)), hide_index=True, key="kinds_table", height="content"
-    )
+    show_table(errors_table(kinds_facts(*shown)), key="kinds_table")
     switch("measure_kinds", _("Measure here how time and memory grow with n"))
     if link.value("measure_kinds"):
         how_they_grow(run)
@@ -195,12 +193,12 @@ def how_they_grow(run: Run) -> None:
     """Each way at each length, on this device."""
     longest = max(LENGTHS[2], link.value("kinds_up_to"))
     slide("kinds_up_to", _("up to n · tokens"), LENGTHS[2:], longest)
-    lengths = tuple(n for n in LENGTHS if n <= link.value("kinds_up_to"))
-    steps = growth_steps(run, lengths)
-    if not steps:
+    series = growth_series(run)
+    if series is None:
         note(_("Not measured: heads this wide need more memory than one run is allowed."))
         return
-    done = in_steps(steps, what=(run, lengths), key="growth", is_asked=True)
+    first = sum(n <= link.value("kinds_up_to") for _kind, n in series.cases)
+    done = in_series(series, key="growth", asked_by="measure_kinds", first=first)
     facts = GrowthFacts(tuple(done.found))
     if len(facts.found) < len(AttentionKind):
         return
@@ -210,41 +208,23 @@ def how_they_grow(run: Run) -> None:
         with column:
             show(kinds_picture.growth, facts.found, of, facts=GrowthFacts, key=key)
     note(says_measured(run))
-    st.dataframe(growth_table(facts), hide_index=True, key="growth_table", height="content")
+    show_table(growth_table(facts), key="growth_table")
 
 
-def growth_steps(run: Run, lengths: tuple[int, ...]) -> list[Callable[[], Measured]]:
+def growth_series(run: Run) -> GrowthSeries | None:
     """One measurement a way to attend and a length, those that fit into the memory budget.
 
     None where heads are so wide that not every way fits at any length.
     """
     n_heads, d_head = run.config.n_heads, run.config.d_head
     itemsize = devices.DTYPES[run.dtype].itemsize
-    fit = [
+    fit = tuple(
         (kind, n)
-        for n in lengths
+        for n in LENGTHS
         for kind in AttentionKind
         if estimate_peak(kind, n, n_heads=n_heads, d_head=d_head, itemsize=itemsize)
         <= memory_budget()
-    ]
-    if {kind for kind, _n in fit} != set(AttentionKind):
-        return []
-    device = run.device, run.dtype, run.seed
-    return [partial(timed, kind, n, n_heads, d_head, *device) for kind, n in fit]
-
-
-@lru_cache(maxsize=512)
-def timed(
-    kind: AttentionKind, n: int, n_heads: int, d_head: int, device: str, dtype: str, seed: int
-) -> Measured:
-    """Measured once and kept, so that moving on and coming back shows the same numbers."""
-    with cached.turn(device):
-        return measure_attention(
-            kind,
-            n,
-            n_heads=n_heads,
-            d_head=d_head,
-            device=device,
-            dtype=devices.DTYPES[dtype],
-            seed=seed,
-        )
+    )
+    if {kind for kind, n in fit if n <= LENGTHS[2]} != set(AttentionKind):
+        return None
+    return GrowthSeries(fit, n_heads, d_head, run.device, run.dtype, run.seed)

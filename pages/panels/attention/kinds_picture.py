@@ -8,7 +8,7 @@ import pandas as pd
 from blocks.cost.attention_time import GrowthFacts
 from blocks.model.attention_kinds import AttentionKind
 from blocks.model.faults import N_
-from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
     EMBEDDING,
@@ -65,7 +65,6 @@ def growth(facts: GrowthFacts, *, _: Translate) -> Picture:
             "type": "log",
             "dtick": 1,
             "range": _room(table["value"]),
-            "fixedrange": True,
         },
     )
 

@@ -7,26 +7,30 @@ from pages.figures.matrix import Matrix
 from pages.figures.theme import Translate
 
 MOST_TOKENS, MOST_FEATURES = 32, 64
-SQUARES = ("raw", "scaled", "biased", "masked", "pattern")
+SQUARES = ("raw", "scaled", "capped", "biased", "masked", "pattern")
 
 STEP_TITLES = {
     "qkv": N_("Queries, keys, values"),
     "scores": N_("Scores q · k"),
     "scaled": N_("Divide by √d_head"),
+    "cap": N_("Soft-cap the scores"),
     "bias": N_("Add the ALiBi bias"),
     "mask": N_("Apply the mask"),
     "softmax": N_("Softmax over each row"),
     "mix": N_("Weights times values"),
+    "gate": N_("Gate the output"),
     "write": N_("Output projection"),
 }
 MADE_BY = {
     "qkv": ("q", "k", "v"),
     "scores": ("raw",),
     "scaled": ("scaled",),
+    "cap": ("capped",),
     "bias": ("biased",),
     "mask": ("masked",),
     "softmax": ("pattern",),
     "mix": ("mixed",),
+    "gate": ("gated",),
     "write": ("written",),
 }
 NAMES = {
@@ -35,10 +39,12 @@ NAMES = {
     "v": ("V", N_("Values: what each token passes on")),
     "raw": ("QKᵀ", N_("Scores: the dot product of each query with each key")),
     "scaled": ("÷ √d", N_("Scaled dot products: scores ÷ √d_head")),
+    "capped": ("tanh", N_("Scores bent to stay below the cap")),
     "biased": ("ALiBi", N_("Scores lowered by distance (ALiBi)")),
     "masked": (N_("mask"), N_("Scores that the mask lets through")),
     "pattern": ("softmax", N_("Weights: softmax over each row")),
     "mixed": ("· V", N_("Weighted sum of the values")),
+    "gated": ("σ ⊙", N_("What the gate passes on")),
     "written": ("· W_O", N_("Output projection: what the head adds to the stream")),
     "out_weight": ("W_O", N_("Output projection: the share of this head")),
 }

@@ -45,10 +45,9 @@ def curves(facts: ScalingFacts, *, _: Translate) -> Picture:
         "ticktext": [f"{tick:,}" for tick in ticks],
         "title": {"text": "d_head"},
         "tickangle": 0,
-        "fixedrange": True,
         "automargin": False,
     }
-    y = {"fixedrange": True, "rangemode": "tozero"}
+    y = {"rangemode": "tozero"}
     return figure(
         traces,
         title=_("Entropy and largest weight against d_head"),
@@ -155,6 +154,5 @@ def row(facts: ScalingFacts, *, _: Translate) -> Picture:
         yaxis={
             "title": {"text": _("weight")},
             "range": [0, 1.03 * max(1e-6, float(weights.max()), float(others.max()))],
-            "fixedrange": True,
         },
     )

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
-from blocks.cost.memory import bytes_text
+from blocks import ModelConfig
+from blocks.cost.units import bytes_text
 from blocks.inspection import sharing, tiles
 from blocks.inspection.output_change import output_change
-from blocks.inspection.sharing import Shared, SharingFacts, kv_head_counts
+from blocks.inspection.sharing import CachedKinds, Shared, SharingFacts, kv_head_counts
+from blocks.model import devices
 from blocks.model.attention import repeat_kv
 from blocks.observe.recording import record
 from blocks.observe.run import Run
@@ -25,6 +26,7 @@ from pages.ui.frame import section
 from pages.ui.interventions.measured import reads_tokens
 from pages.ui.language import _
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +70,7 @@ def shared_tiles(run: Run, layer: int) -> NDArray[np.uint8]:
     """The first heads with each number of keys and values, a row of tiles each, a byte a cell."""
     counts = kv_head_counts(run.config)
     patterns = [read_with(run, n, layer)[0][:, :MOST_HEADS] for n in counts]
-    codes = tiles.encode_layers(patterns, run.build_mask())
+    codes = tiles.encode_layers(patterns, [run.build_mask(layer)] * len(patterns))
     return tiles.tile(tiles.shrink(codes), patterns[0].shape[1])
 
 
@@ -147,11 +149,17 @@ def _cosine(value: float | None) -> str:
 def who_shares(run: Run) -> None:
     """Compare MHA, GQA and MQA at one width and number of query heads."""
     code = (repeat_kv, sharing.pooled, sharing.likeness)
-    place = explained(("sharing", "kv_cache"), code, key="sharing")
+    place = explained(("sharing", "latent_attention", "kv_cache"), code, key="sharing")
+    if run.config.is_latent:
+        with place:
+            say(says_latent, run.config, run.dtype, facts=kinds_facts)
+        _kinds_table(run)
+        return
     if run.config.n_kv_heads == 1:
         place.caption(
             _("Only one key and value head: all heads share it already. Set n_kv_heads higher.")
         )
+        _kinds_table(run)
         return
     at = labelled.selection(run)
     with place:
@@ -159,7 +167,65 @@ def who_shares(run: Run) -> None:
     show(draw_shared, run, at.layer, at.token, key="shared_maps")
     note(says_pooled(run))
     found = table(sharing_facts(run, at.layer))
-    st.dataframe(found, hide_index=True, key="sharing_table", height="content")
+    show_table(found, key="sharing_table")
+    _kinds_table(run)
+
+
+def _kinds_table(run: Run) -> None:
+    note(
+        _(
+            "Each way to keep keys and values, exactly, at this width and number of heads, where "
+            "every layer keeps every token:"
+        )
+    )
+    found = kinds_table(kinds_facts(run.config, run.dtype))
+    show_table(found, key="cached_kinds")
+
+
+@lru_cache(maxsize=16)
+def kinds_facts(config: ModelConfig, dtype: str) -> CachedKinds:
+    """What each way to keep keys and values takes."""
+    return sharing.cached_kinds(config, devices.DTYPES[dtype].itemsize)
+
+
+def says_latent(facts: CachedKinds) -> str:
+    """What the latent saves against heads of their own."""
+    first, own = facts.rows[0], facts.rows[-1]
+    text = _(
+        "All {n_heads} heads make their keys and values of one vector of {latent} numbers a "
+        "token, with {rotary} more that RoPE turns: {bytes:,} bytes a token in the cache, where "
+        "heads with keys and values of their own (MHA) would take {heads:,}, {times:.1f} times "
+        "as much. There "
+        "are no keys and values to share among heads here."
+    )
+    return text.format(
+        n_heads=own.config.n_heads,
+        latent=own.config.d_kv_latent,
+        rotary=own.config.d_rotary,
+        bytes=own.cache_bytes,
+        heads=first.cache_bytes,
+        times=facts.times_saved,
+    )
+
+
+def kinds_table(facts: CachedKinds) -> pd.DataFrame:
+    """What each keeps, and what that takes."""
+    rows = facts.rows
+    return pd.DataFrame(
+        {
+            _("kind"): [terms.attention_kind(row.config) for row in rows],
+            _("cached for a token in each layer"): [_kept(row.config) for row in rows],
+            _("cache per token (bytes)"): [f"{row.cache_bytes:,}" for row in rows],
+            _("cache at max_seq_len"): [bytes_text(row.full_cache_bytes) for row in rows],
+            _("parameters of attention"): [f"{row.parameters:,}" for row in rows],
+        }
+    )
+
+
+def _kept(config: ModelConfig) -> str:
+    if config.is_latent:
+        return f"{config.d_kv_latent} + {config.d_rotary}"
+    return f"2 · {config.n_kv_heads} · {config.d_head}"
 
 
 def draw_shared(run: Run, layer: int, token: int) -> Picture:

@@ -5,8 +5,11 @@ from typing import Any
 from blocks.inspection.contribution import SinkFacts
 from pages.figures.counting import head_called
 from pages.figures.described import SAID
-from pages.figures.table_rows import each_row
-from pages.figures.theme import ATTENTION, BEFORE, PINNED, Picture, Translate, faint, figure
+from pages.figures.marks import dashed, level, level_name, told
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import ATTENTION, PINNED, Picture, Translate, faint, figure
+
+TOP = 1.03  # of the axis: a weight of 1 is still seen whole
 
 
 def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
@@ -14,84 +17,72 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
 
     Sinks lie in the shaded corner. A click returns layer and head.
     """
-    heads, (layer, head) = facts.heads, facts.selected
-    text = _("{head}: weight {weight:.2f}, value {ratio:.2f}")
-    hovers = [
-        text.format(
-            head=head_called(row.layer, row.head, _), weight=row.weight, ratio=row.value_ratio
-        )
-        for row in each_row(heads)
-    ]
-    said = [hover for hover, is_sink in zip(hovers, heads["is_sink"], strict=True) if is_sink]
-    is_selected = (heads["layer"] == layer) & (heads["head"] == head)
-    colors = [
-        PINNED if chosen else ATTENTION if sink else faint(ATTENTION, 0.45)
-        for chosen, sink in zip(is_selected, heads["is_sink"], strict=True)
-    ]
-    kept = {"marker": {"opacity": 1}}
-    most = max(1.25, 1.1 * float(heads["value_ratio"].max()))
-    points = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": heads["value_ratio"].tolist(),
-        "y": heads["weight"].tolist(),
-        "customdata": heads[["layer", "head"]].to_numpy().tolist(),
-        "hovertext": hovers,
-        "hoverinfo": "text",
-        "meta": {SAID: said},
-        "marker": {
-            "size": 11,
-            "color": colors,
-            "symbol": ["diamond" if sink else "circle" for sink in heads["is_sink"]],
-        },
-        "selected": kept,
-        "unselected": kept,
-    }
-    even = float(heads["even_weight"].iloc[0])
+    most = max(1.25, 1.1 * float(facts.heads["value_ratio"].max()))
+    even = float(facts.heads["even_weight"].iloc[0])
     return figure(
-        [points],
+        [_heads(facts, _)],
         title=_("First token: attention weight against vector size"),
         height=360,
         margin=(46, 48),
         xaxis={
             "title": {"text": _("‖v·W_O‖ of the first token, relative to the mean of the others")},
             "range": [0, most],
-            "fixedrange": True,
             "automargin": False,
         },
         yaxis={
             "title": {"text": _("mean weight on the first token")},
-            "range": [0, 1.03],
+            "range": [0, TOP],
             "tickformat": ".0%",
-            "fixedrange": True,
         },
-        shapes=[
-            {
-                "type": "rect",
-                "x0": 0,
-                "x1": facts.below,
-                "y0": facts.above,
-                "y1": 1.03,
-                "line": {"width": 0},
-                "fillcolor": faint(ATTENTION, 0.12),
-                "layer": "below",
-            },
-            {
-                "type": "line",
-                "x0": 0,
-                "x1": most,
-                "y0": even,
-                "y1": even,
-                "line": {"color": BEFORE, "width": 1, "dash": "dot"},
-            },
-        ],
+        shapes=[_corner(facts), level(even, line=dashed(dash="dot", width=1))],
         annotations=[
-            _note(_("heads with an attention sink"), 0.02 * most, 1.0, "left", "top"),
-            _note(_("if all keys weighed the same"), 0.02 * most, even, "left", "bottom"),
+            _note(_("heads with an attention sink"), 1.0, "top"),
+            _note(_("if all keys weighed the same"), even, "bottom"),
         ],
     )
 
 
-def _note(text: str, x: float, y: float, xanchor: str, yanchor: str) -> dict[str, Any]:
-    place = {"x": x, "y": y, "xanchor": xanchor, "yanchor": yanchor}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
+def _heads(facts: SinkFacts, _: Translate) -> dict[str, Any]:
+    """Sinks are diamonds, and those are said; the head that is looked at has the pin's colour."""
+    heads = [*each_row(facts.heads)]
+    hovers = [_hover(row, _) for row in heads]
+    kept = {"marker": {"opacity": 1}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [row.value_ratio for row in heads],
+        "y": [row.weight for row in heads],
+        "customdata": [[row.layer, row.head] for row in heads],
+        **told(hovers),
+        "meta": {SAID: [said for said, row in zip(hovers, heads, strict=True) if row.is_sink]},
+        "marker": {
+            "size": 11,
+            "color": [_color(row, facts) for row in heads],
+            "symbol": ["diamond" if row.is_sink else "circle" for row in heads],
+        },
+        "selected": kept,
+        "unselected": kept,
+    }
+
+
+def _hover(row: Row, _: Translate) -> str:
+    text = _("{head}: weight {weight:.2f}, value {ratio:.2f}")
+    head = head_called(row.layer, row.head, _)
+    return text.format(head=head, weight=row.weight, ratio=row.value_ratio)
+
+
+def _color(row: Row, facts: SinkFacts) -> str:
+    if (row.layer, row.head) == facts.selected:
+        return PINNED
+    return ATTENTION if row.is_sink else faint(ATTENTION, 0.45)
+
+
+def _corner(facts: SinkFacts) -> dict[str, Any]:
+    """Where sinks lie: much weight, little that would move."""
+    place = {"x0": 0, "x1": facts.below, "y0": facts.above, "y1": TOP}
+    look = {"line": {"width": 0}, "fillcolor": faint(ATTENTION, 0.12), "layer": "below"}
+    return {"type": "rect", **place, **look}
+
+
+def _note(text: str, y: float, yanchor: str) -> dict[str, Any]:
+    return level_name(y, text, x=0.02, yanchor=yanchor, font={"size": 11})

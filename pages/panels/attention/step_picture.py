@@ -37,7 +37,7 @@ PRODUCTS = {
     "mix": ("pattern", "v", "mixed"),
     "write": ("mixed", "out_weight", "written"),
 }
-READS = {"scaled": "raw", "bias": "scaled", "softmax": "masked"}
+READS = {"scaled": "raw", "cap": "scaled", "softmax": "masked", "gate": "mixed"}
 
 
 class Chosen(NamedTuple):
@@ -59,20 +59,23 @@ def step(facts: HeadFacts, *, _: Translate) -> Picture:
     )
     numbers = range(drawn.first, drawn.end)
     if facts.step in PRODUCTS:
-        left, right, result = (matrix_of(facts, name, _) for name in PRODUCTS[facts.step])
+        first, *others = PRODUCTS[facts.step]
+        is_gated = facts.step == "write" and facts.steps.gated is not None
+        names = ("gated" if is_gated else first, *others)
+        left, right, result = (matrix_of(facts, name, _) for name in names)
         right = right.transposed if facts.step == "scores" else right
         return product(left, right, result, chosen, numbers, title=title, _=_)
-    names = MADE_BY[facts.step]
-    if facts.step != "qkv":
-        names = (_read_by(facts), *names)
-    matrices = [matrix_of(facts, name, _) for name in names]
+    made = MADE_BY[facts.step]
+    read = () if facts.step == "qkv" else (_read_by(facts),)
+    matrices = [matrix_of(facts, name, _) for name in (*read, *made)]
     return side_by_side(matrices, chosen, numbers, title=title, _=_)
 
 
 def _read_by(facts: HeadFacts) -> str:
-    """What a step changes; the mask is put on what the step before it gave."""
-    unmasked = "scaled" if facts.steps.biased is None else "biased"
-    return READS.get(facts.step, unmasked)
+    """What a step changes; bias and mask are put on what the step before them gave."""
+    before = ("capped", "scaled") if facts.step == "bias" else ("biased", "capped", "scaled")
+    there = (name for name in before if getattr(facts.steps, name) is not None)
+    return READS.get(facts.step) or next(there)
 
 
 def _returns(matrix: Matrix, tokens: Sequence[int]) -> Returns:
@@ -228,7 +231,7 @@ def _corner(
     names = f"{token_label(left.rows[row])} × {token_label(result.columns[column])}"
     value = result.values[row, column]
     x, y = place
-    at = {"x": x, "y": y, "xref": "paper", "yref": "paper", "showarrow": False}
+    at = {"x": x, "y": y, "xref": "paper", "yref": "paper"}
     return [{**at, "text": f"{names}<br>= <b>{short(value)}</b>", "font": {"size": 14}}]
 
 

@@ -71,6 +71,7 @@ STEP_SENTENCES = {
     ),
     "scores": N_("The dot product of the pinned query with every key: scores range {raw}."),
     "scaled": N_("Divided by √{d_head}, the scores range {scaled}."),
+    "cap": N_("cap · tanh(score / cap) bends the scores: the range is now {capped}."),
     "bias": N_("The further a key, the lower its score: the range is now {biased}."),
     "mask": N_(
         "The mask hides {n_masked} of {n} keys from the pinned token; the remaining scores "
@@ -78,6 +79,7 @@ STEP_SENTENCES = {
     ),
     "softmax": N_("Softmax turns the row's scores into weights ({pattern}) that sum to {sum}."),
     "mix": N_("The values, each times its weight, are summed: a vector of length {mixed}."),
+    "gate": N_("The gate, a sigmoid of what the layer reads, leaves a vector of length {gated}."),
     "write": N_(
         "The output projection maps {d_head} numbers to d_model = {d_model}: this head "
         "adds a vector of length {written}, and those of all heads are summed."
@@ -87,13 +89,14 @@ STEP_SENTENCES = {
 
 def says_step(facts: HeadFacts) -> str:
     """What this step did to the pinned row, in numbers."""
-    rows = ("raw", "scaled", "biased", "masked", "pattern")
+    rows = ("raw", "scaled", "capped", "biased", "masked", "pattern")
     return _(STEP_SENTENCES[facts.step]).format(
         **{name: _range(*facts.reach(name)) for name in rows},
         n=len(facts.labels),
         n_masked=facts.n_masked,
         sum=f"{facts.weight_sum:.3f}",
         mixed=f"{facts.length('mixed'):.3f}",
+        gated=f"{facts.length('passed_on'):.3f}",
         written=f"{facts.length('written'):.3f}",
         d_head=facts.steps.d_head,
         d_model=facts.run.config.d_model,
@@ -126,7 +129,7 @@ def steps_of_a_head(run: Run) -> None:
         _on_one_screen(facts)
         return
     code = (*source.heads_source(), head_steps.attention_steps)
-    with explained(("attention_steps", "attention"), code, key="filmstrip"):
+    with explained(("attention_steps", "attention", "attention_ideas"), code, key="filmstrip"):
         say(says_reads, run, *at, facts=shared.head_facts)
     values = run, *at, cell[0]
     show(strip_picture.strip, *values, facts=shared.head_facts, key="strip", on_click=open_step)
@@ -212,7 +215,7 @@ def cell_choice(facts: HeadFacts) -> None:
             **link.view("key", facts.key, labels),
         )
     last = facts.last_column(facts.step)
-    if facts.step in ("mix", "write") and last > 0:
+    if facts.step in ("mix", "gate", "write") and last > 0:
         with right:
             label = _("Feature · the column written out below")
             slider("feature", label, facts.column(facts.step), most=last)

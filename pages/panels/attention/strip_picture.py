@@ -9,7 +9,7 @@ from pages.figures.theme import ATTENTION, EDGE, Picture, Translate, figure
 from pages.panels.attention.matrices import MADE_BY, MOST_TOKENS, matrix_of
 
 HEIGHT, TOP, FAINT = 150, 26, 0.45
-SCORES = ("raw", "scaled")
+SCORES = ("raw", "scaled", "capped")
 """On one scale, so that one sees what dividing does."""
 
 

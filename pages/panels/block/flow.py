@@ -3,7 +3,6 @@
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import source
 from blocks.inspection.flow_facts import FlowFacts
@@ -20,6 +19,7 @@ from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 
 def flow_facts(run: Run, layer: int) -> FlowFacts:
@@ -53,6 +53,11 @@ def _reason(run: Run) -> str:
         case NormPlacement.SANDWICH:
             return _(
                 "Each branch output is normalized before it is added: all have about the same size."
+            )
+        case NormPlacement.RES_POST:
+            return _(
+                "Each branch reads the stream as it is, and its output is normalized before it is "
+                "added: nothing rescales the stream itself."
             )
         case NormPlacement.PARALLEL:
             return _(
@@ -89,7 +94,7 @@ def what_flows(run: Run) -> None:
     with right:
         show(draw_bands, run, layer, run_before(run), key="bands")
     found = table(labelled.stages(run, layer))
-    st.dataframe(found, hide_index=True, key="flow_table", height="content")
+    show_table(found, key="flow_table")
 
 
 def open_stage(customdata: list[Any]) -> None:

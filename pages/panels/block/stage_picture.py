@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from pages.figures.marks import dashed, upright
 from pages.figures.theme import (
     BEFORE,
     EDGE,
@@ -41,8 +42,8 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
         height=330,
         bargap=0,
         margin=(TITLE_AND_LEGEND, EDGE),
-        xaxis={"title": {"text": _("value")}, "fixedrange": True},
-        yaxis={"title": {"text": _("share of values")}, "fixedrange": True, "tickformat": ".0%"},
+        xaxis={"title": {"text": _("value")}},
+        yaxis={"title": {"text": _("share of values")}, "tickformat": ".0%"},
         shapes=[_mark(mean, "solid"), _mark(mean - std, "dot"), _mark(mean + std, "dot")],
         annotations=[
             _mark_label(mean, _("mean")),
@@ -53,13 +54,12 @@ def spread(histogram: pd.DataFrame, stage: pd.Series, *, _: Translate) -> Pictur
 
 
 def _mark(x: float, dash: str) -> dict[str, Any]:
-    place = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": dash}}
+    return upright(x, line=dashed(dash=dash))
 
 
 def _mark_label(x: float, text: str) -> dict[str, Any]:
     place = {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
+    return {**place, "text": text, "font": {"size": 11}}
 
 
 def before_after(
@@ -96,6 +96,6 @@ def before_after(
         barmode="group",
         **legend(),
         margin=(TITLE_AND_LEGEND, EDGE),
-        xaxis={"title": {"text": _("feature of the token's vector")}, "fixedrange": True},
-        yaxis={"title": {"text": _("value")}, "fixedrange": True},
+        xaxis={"title": {"text": _("feature of the token's vector")}},
+        yaxis={"title": {"text": _("value")}},
     )

@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 
 from pages.figures import marks
+from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
-from pages.figures.rows import row_range, stage_rows
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     HIDDEN_AXIS,
@@ -129,7 +129,7 @@ def _text(row: Any, place: tuple[float, int]) -> dict[str, Any]:
     detail = f"<br><span style='font-size:10px'>{plain(row.detail)}</span>" if row.detail else ""
     text = "<b>+</b>" if row.part == "residual" else f"<b>{plain(row.label)}</b>{detail}"
     font = {"size": 20 if row.part == "residual" else 12}
-    return {"x": x, "y": y, "text": text, "showarrow": False, "font": font}
+    return {"x": x, "y": y, "text": text, "font": font}
 
 
 def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
     at = {"x": x + BOX_HALF_WIDTH + GAP, "y": y - GAP, "yanchor": "bottom"}
     if row.part == "residual":
         at = {"x": x + SUM_HALF_WIDTH + GAP, "y": y + 0.34, "yanchor": "middle"}
-    return {**at, "text": text, "showarrow": False, "xanchor": "left", "font": {"size": 11}}
+    return {**at, "text": text, "xanchor": "left", "font": {"size": 11}}
 
 
 def _targets(

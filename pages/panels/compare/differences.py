@@ -8,9 +8,10 @@ import streamlit as st
 
 from blocks.cost import summary
 from blocks.cost.two_models import PairCounts
+from blocks.cost.units import bytes_text
 from blocks.inspection import settings
 from blocks.observe.run import Run
-from pages.figures.units import flops, in_bytes
+from pages.figures.units import flops
 from pages.panels.compare import measures, shared
 from pages.panels.compare.shared import Pair, Row, kind
 from pages.panels.cost.shared import operation
@@ -102,13 +103,13 @@ def _cache(facts: PairCounts) -> str:
         return ""
     if a == b:
         text = _("Each token takes {n} of KV cache in both ({number_format}).")
-        return text.format(n=in_bytes(a), number_format=number_format)
+        return text.format(n=bytes_text(a), number_format=number_format)
     text = _(
         "In the KV cache ({number_format}) each token takes {b} instead of {a}: {ratio} times as "
         "much."
     )
     return text.format(
-        number_format=number_format, a=in_bytes(a), b=in_bytes(b), ratio=readable(b / a)
+        number_format=number_format, a=bytes_text(a), b=bytes_text(b), ratio=readable(b / a)
     )
 
 

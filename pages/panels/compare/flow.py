@@ -62,7 +62,7 @@ def run_numbers(run: Run) -> RunNumbers:
     flow = two_runs.over_layers(cached.whole_flow(run), "resid_post", "rms", runs.stack(run))
     first, last = flow["value"].iloc[[0, -1]]
     heads = (
-        head_measures.frame(runs.pattern(run, i)[None], runs.mask(run))
+        head_measures.frame(runs.pattern(run, i)[None], runs.mask(run, i))
         for i in range(run.config.n_layers)
     )
     bits = float(np.mean([table["entropy_bits"].mean() for table in heads]))

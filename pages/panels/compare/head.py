@@ -23,7 +23,7 @@ from pages.ui.views import head_choice, pin_token
 @lru_cache(maxsize=32)
 def one_head(run: Run, layer: int, head: int) -> OneHead:
     """The pattern of one head, on the host."""
-    pattern, mask = runs.pattern(run, layer)[None, head : head + 1], runs.mask(run)
+    pattern, mask = runs.pattern(run, layer)[None, head : head + 1], runs.mask(run, layer)
     codes = tiles.encode(pattern, mask)[0, 0].cpu().numpy()
     return OneHead(run.input.labels, codes, tiles.weights(pattern, mask))
 

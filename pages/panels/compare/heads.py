@@ -31,7 +31,7 @@ TILES_WIDTH = 430
 def measures(run: Run, layer: int) -> pd.DataFrame:
     """One row a head of a layer: its measures."""
     found, tokens = runs.pattern(run, layer)[None], run.input.tokens or ()
-    return head_measures.frame(found, runs.mask(run), layer=layer, tokens=tokens)
+    return head_measures.frame(found, runs.mask(run, layer), layer=layer, tokens=tokens)
 
 
 def says_heads(facts: HeadDistances) -> str:
@@ -109,7 +109,7 @@ def draw_tiles(pair: Pair, side: int, layer: int, head: int, token: int) -> Pict
     found = measures(run, layer)
     labels = [f"<b>{from_one(row.head)}</b> {terms.head_name(row.name)}" for row in each_row(found)]
     hovers = [_hover(pair, row, layer) for row in each_row(found)]
-    codes = tiles.shrink(tiles.encode(runs.pattern(run, layer), runs.mask(run)))
+    codes = tiles.shrink(tiles.encode(runs.pattern(run, layer), runs.mask(run, layer)))
     title = _("{letter}: all heads of layer {layer}").format(
         letter="AB"[side], layer=from_one(layer)
     )

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from blocks.cost.summary import Summary
-from pages.figures.units import in_bytes
+from blocks.cost.units import bytes_text
 from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
 from pages.ui import link
@@ -21,7 +21,7 @@ UPLOAD = "kept_file"
 def says_counts(found: Summary, weight_format: str) -> str:
     """How large a configuration is."""
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
-    memory = in_bytes(found.weight_bytes)
+    memory = bytes_text(found.weight_bytes)
     return text.format(total=found.parameters, memory=memory, weight_format=weight_format)
 
 

@@ -4,8 +4,9 @@ from functools import lru_cache
 
 from blocks import ModelConfig
 from blocks.cost.summary import Summary, summarise
+from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
-from pages.figures.units import flops, in_bytes
+from pages.figures.units import flops
 from pages.ui.language import _
 
 MEASURES = {
@@ -50,5 +51,5 @@ def cache_format(weight_format: str) -> str:
 def written(measure: str, value: float) -> str:
     """A number with its unit."""
     if measure in BYTES:
-        return in_bytes(value)
+        return bytes_text(value)
     return flops(value) if measure in FLOPS else f"{value:,.0f}"

@@ -63,14 +63,13 @@ def set_pair(name: str) -> None:
 
 def ready_pairs() -> None:
     """A and B at once, by one button each."""
-    for column, (name, pair) in zip(st.columns(len(PAIRS)), PAIRS.items(), strict=True):
-        with column:
+    with st.container(horizontal=True):
+        for name, pair in PAIRS.items():
             st.button(
                 _(pair.title),
                 icon=":material/compare_arrows:",
+                help=_(pair.why),
                 key=f"pair_{name}",
                 on_click=set_pair,
                 args=(name,),
-                width="stretch",
             )
-            st.caption(_(pair.why))

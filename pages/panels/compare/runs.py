@@ -30,25 +30,25 @@ def pattern(run: Run, layer: int) -> "Tensor":
     return cached.recording(run).pattern(layer, stack=stack(run))[0]
 
 
-def mask(run: Run) -> "Tensor | None":
-    """Who may see whom in the first sequence, (query, key), or None."""
-    found, n = run.build_mask(), run.input.shape[1]
+def mask(run: Run, layer: int) -> "Tensor | None":
+    """Who may see whom in a layer, in the first sequence: (query, key), or None."""
+    found, n = run.build_mask(layer), run.input.shape[1]
     found = found.source if run.has_target else found
     return None if found is None else found.expand(*found.shape[:-2], n, n).reshape(-1, n, n)[0]
 
 
 @lru_cache(maxsize=32)
-def _counts(a: Run, b: Run) -> "Tensor":
-    return pattern_distance.comparable_queries(mask(a), mask(b), a.input.shape[1]).to(a.device)
+def _counts(a: Run, b: Run, layer: int) -> "Tensor":
+    masks = mask(a, layer), mask(b, layer)
+    return pattern_distance.comparable_queries(*masks, a.input.shape[1]).to(a.device)
 
 
 @lru_cache(maxsize=16)
 def distances(pair: Pair) -> NDArray[np.float32]:
     """(layer, head) of all that both have: distance of heads with the same number."""
     a, b = pair.both
-    counts = _counts(a, b)
     rows = (
-        pattern_distance.head_distances(pattern(a, i), pattern(b, i), counts)
+        pattern_distance.head_distances(pattern(a, i), pattern(b, i), _counts(a, b, i))
         for i in range(pair.n_layers)
     )
     return np.stack([row.cpu().numpy() for row in rows])
@@ -58,7 +58,7 @@ def distances(pair: Pair) -> NDArray[np.float32]:
 def head_distances(pair: Pair, layer: int) -> HeadDistances:
     """Of all heads with the same number, and of every head of a layer to every head."""
     a, b = pair.both
-    counts = _counts(a, b)
+    counts = _counts(a, b, layer)
     each = pattern_distance.all_distances(pattern(a, layer), pattern(b, layer), counts)
     return HeadDistances(layer, int(counts.sum()), distances(pair), each.cpu().numpy())
 

@@ -132,7 +132,6 @@ def _axis(n: int, title: str) -> dict[str, Any]:
         "title": {"text": title},
         "tickvals": shown,
         "ticktext": [str(from_one(i)) for i in shown],
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }

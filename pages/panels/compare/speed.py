@@ -1,33 +1,22 @@
 """Which of A and B is faster here: forward passes of both, measured in turn."""
 
-from functools import lru_cache, partial
-
 import streamlit as st
 
 from blocks.cost import paired_time
-from blocks.cost.paired_time import PairTimes
-from blocks.observe.run import Run
+from blocks.cost.paired_time import PairSeries, PairTimes
 from pages.figures.units import duration
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair, Row
 from pages.panels.cost.shared import measure_button
-from pages.ui import cached, link
+from pages.ui import link
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.numbers import readable
-from pages.ui.steps import in_steps
+from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
 
 N_ROUNDS = 7
-
-
-@lru_cache(maxsize=256)
-def one_round(a: Run, b: Run, attempt: int, i: int) -> tuple[float, float]:
-    """Seconds of A, then of B, where nothing else runs on the device."""
-    models = cached.model(a), cached.model(b)
-    with cached.turn(b.device):
-        return paired_time.measure_round(a, models[0], b, models[1])
 
 
 def says_time(facts: PairTimes) -> str:
@@ -101,8 +90,8 @@ def how_fast_here(pair: Pair) -> None:
 
 def measured(pair: Pair, attempt: int) -> None:
     """Measure, and say what was found."""
-    steps = [partial(one_round, pair.a, pair.b, attempt, i) for i in range(N_ROUNDS)]
-    done = in_steps(steps, what=(pair, attempt), key="pair_rounds", is_asked=True)
+    rounds = PairSeries(pair.a, pair.b, attempt, N_ROUNDS)
+    done = in_series(rounds, key="pair_rounds", asked_by="measure_pair")
     if done.found:
         facts = paired_time.pair_times(pair.a, pair.b, tuple(done.found))
         st.info(says_time(facts), icon=":material/timer:")

@@ -95,7 +95,7 @@ def says_front(facts: FrontFacts) -> str:
     """Which lie on the front, what beats B, and how many have no such number."""
     if facts.points.empty:
         return _("No configuration has both numbers.")
-    text = _("{n} of {all} lie on the front: {names}.")
+    text = _("{n} of {all} lie on the Pareto front: {names}.")
     names = shared.some_of([literal(name) for name in facts.front])
     said = [text.format(n=len(facts.front), all=len(facts.points), names=names)]
     if name := facts.better_than("b"):

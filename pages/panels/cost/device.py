@@ -1,64 +1,26 @@
 """The roof of the device in front of the reader: products, traffic and a launch, measured."""
 
-from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import streamlit as st
 
-from blocks.cost import device_peak as peaks
 from blocks.cost import device_speed as speeds
-from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
-from blocks.cost.device_speed import DeviceSpeed
-from blocks.cost.timing import Place, Times
-from pages.figures.units import duration, flops, in_bytes, rounded
+from blocks.cost.device_peak import DevicePeak
+from blocks.cost.device_speed import DeviceSpeed, Speed, SpeedSeries
+from blocks.cost.timing import Place
+from blocks.cost.units import bytes_text, rounded
+from pages.figures.units import duration, flops
 from pages.panels.cost import device_picture, shared
-from pages.ui import cached
 from pages.ui.chart import show
 from pages.ui.explain import note
 from pages.ui.language import _
-from pages.ui.steps import in_steps
-
-
-@lru_cache(maxsize=128)
-def product(size: int, place: Place) -> MatmulRate | None:
-    """One square; None where a smaller one says that it would take too long."""
-    before = [each for each in peaks.matrix_sizes(place.device) if each < size]
-    smaller = product(before[-1], place) if before else None
-    if before and smaller is None:
-        return None
-    with cached.turn(place.device):
-        return peaks.measure_matmul(
-            size, device=place.device, dtype=place.torch_dtype, smaller=smaller
-        )
-
-
-@lru_cache(maxsize=128)
-def traffic(way: Traffic, array_bytes: int, place: Place) -> Bandwidth:
-    """Bytes moved in one way."""
-    with cached.turn(place.device):
-        return peaks.measure_bandwidth(way, array_bytes, device=place.device)
+from pages.ui.steps import in_series
 
 
 @lru_cache(maxsize=32)
-def start(place: Place) -> Times:
-    """The smallest operation there is."""
-    with cached.turn(place.device):
-        return peaks.measure_start(device=place.device, dtype=place.torch_dtype)
-
-
-def speed_steps(place: Place) -> list[Callable[[], object]]:
-    """Products of growing squares, arrays of growing size, and the start of an operation."""
-    return [
-        *(partial(product, size, place) for size in peaks.matrix_sizes(place.device)),
-        *(partial(traffic, *way, place) for way in peaks.traffics()),
-        partial(start, place),
-    ]
-
-
-@lru_cache(maxsize=32)
-def device_speed(place: Place, n_steps: int) -> DeviceSpeed:
-    """What the first steps found."""
-    return speeds.device_speed(place, (step() for step in speed_steps(place)[:n_steps]))
+def device_speed(place: Place, found: tuple[Speed, ...]) -> DeviceSpeed:
+    """What was found so far."""
+    return speeds.device_speed(place, found)
 
 
 def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
@@ -72,7 +34,7 @@ def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
         where=shared.where(facts.place),
         rate=f"{flops(peak.flops_per_s)}/s",
         size=facts.best.size,
-        bandwidth=f"{in_bytes(peak.bytes_per_s)}/s",
+        bandwidth=f"{bytes_text(peak.bytes_per_s)}/s",
         ridge=rounded(peak.ridge),
         start=duration(peak.start_seconds),
     )
@@ -90,7 +52,7 @@ def says_how(facts: DeviceSpeed) -> str:
         "Arrays of {size} exceed the caches, smaller ones may not. Other work on "
         "this machine makes it look slower. Dashed: the values that form the roof."
     )
-    said = text.format(repeats=facts.repeats, size=in_bytes(facts.largest_array))
+    said = text.format(repeats=facts.repeats, size=bytes_text(facts.largest_array))
     if facts.has_all_sizes:
         return said
     text = _("Matrices larger than {size:,} would take too long in this number format.")
@@ -99,8 +61,8 @@ def says_how(facts: DeviceSpeed) -> str:
 
 def measured_peak(place: Place) -> DevicePeak | None:
     """Measure what the roof is made of; None where the reader stopped."""
-    done = in_steps(speed_steps(place), what=place, key="device_steps", is_asked=True)
-    shown = place, len(done.found)
+    done = in_series(SpeedSeries(place), key="device_steps", asked_by="measure_device")
+    shown = place, tuple(done.found)
     facts = device_speed(*shown)
     if facts.peak:
         st.info(says_speed(facts, facts.peak), icon=":material/speed:")

@@ -5,6 +5,7 @@ from typing import Any
 
 from blocks.cost.device_speed import DeviceSpeed
 from blocks.model.faults import N_
+from pages.figures import marks
 from pages.figures.theme import (
     ATTENTION,
     EMBEDDING,
@@ -74,7 +75,6 @@ def _sizes(values: Sequence[int], unit: int, title: str) -> dict[str, Any]:
         "ticktext": [f"{tick / unit:g}" for tick in ticks],
         "title": {"text": title},
         "tickangle": 0,
-        "fixedrange": True,
         "visible": bool(ticks),
     }
 
@@ -90,7 +90,7 @@ def _apart(sizes: Sequence[int]) -> list[int]:
 
 def _speed(unit: str) -> dict[str, Any]:
     title = {"text": unit}
-    return {"title": title, "tickformat": "~s", "rangemode": "tozero", "fixedrange": True}
+    return {"title": title, "tickformat": "~s", "rangemode": "tozero"}
 
 
 def _line(
@@ -113,13 +113,5 @@ def _line(
 
 
 def _level(y: float, axis: str) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": f"x{axis} domain",
-        "yref": f"y{axis}",
-        "x0": 0,
-        "x1": 1,
-        "y0": y,
-        "y1": y,
-        "line": {"color": RESIDUAL, "width": 2, "dash": "dash"},
-    }
+    line = marks.dashed(RESIDUAL, width=2)
+    return marks.level(y, xref=f"x{axis} domain", yref=f"y{axis}", line=line)

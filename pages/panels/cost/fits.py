@@ -9,8 +9,9 @@ from blocks import ModelConfig
 from blocks.cost import device_fit, fit
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts
 from blocks.cost.hardware import HARDWARE, HERE
+from blocks.cost.units import bytes_text
 from pages.figures.theme import Picture, Translate
-from pages.figures.units import flops, in_bytes
+from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
 from pages.panels.cost.memory import NEEDS, shown_use
 from pages.ui import link
@@ -20,7 +21,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
-from pages.ui.tables import show_whole
+from pages.ui.tables import show_table, show_whole
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 
@@ -39,7 +40,7 @@ def _alone(facts: FitFacts) -> str:
     if facts.enough:
         text = _("{needed} fit into {n} of {all} devices; the smallest is {device}.")
     said = text.format(
-        needed=in_bytes(facts.needed),
+        needed=bytes_text(facts.needed),
         n=len(facts.enough),
         all=len(facts.devices),
         device=shared.device(facts.smallest.device, facts.here) if facts.enough else "",
@@ -53,7 +54,7 @@ def _alone(facts: FitFacts) -> str:
 
 def _shared(facts: FitFacts) -> str:
     """Which devices suffice where each holds its share."""
-    sizes = {"needed": in_bytes(facts.needed), "n": facts.n_devices}
+    sizes = {"needed": bytes_text(facts.needed), "n": facts.n_devices}
     if not facts.enough:
         text = _(
             "{needed} on each of {n:,} devices: none of these kinds has that much. Use "
@@ -91,8 +92,8 @@ def says_growth(facts: FitFacts) -> str:
         batch=facts.shape.batch,
         devices=facts.n_devices,
         ratio=facts.growth_of_twice,
-        now=in_bytes(facts.needed),
-        then=in_bytes(facts.twice),
+        now=bytes_text(facts.needed),
+        then=bytes_text(facts.twice),
     )
 
 
@@ -153,7 +154,7 @@ def fit_rows(facts: FitFacts) -> pd.DataFrame:
             batch: [_most(each.batch, LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, LONGEST) for each in found],
             _("share of memory"): [f"{each.share:,.0%}" for each in found],
-            _("usable memory"): [in_bytes(each.usable) for each in found],
+            _("usable memory"): [bytes_text(each.usable) for each in found],
         }
     )
 
@@ -170,15 +171,15 @@ def hardware_table() -> None:
     known = HARDWARE.values()
     rows = {
         _("device"): [each.title for each in known],
-        _("memory"): [in_bytes(each.memory) for each in known],
-        _("bandwidth"): [f"{in_bytes(each.bandwidth)}/s" for each in known],
+        _("memory"): [bytes_text(each.memory) for each in known],
+        _("bandwidth"): [f"{bytes_text(each.bandwidth)}/s" for each in known],
         **{
             dtype: [_rate(each.peak.get(dtype)) for each in known]
             for dtype in ("float32", "bfloat16", "float16")
         },
         _("stated in"): [each.source for each in known],
     }
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="hardware_table", height="content")
+    show_table(pd.DataFrame(rows), key="hardware_table")
 
 
 def _rate(peak: float | None) -> str:

@@ -7,10 +7,9 @@ from typing import Any
 import pandas as pd
 
 from blocks.cost.device_fit import FitFacts
-from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
-from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
+from pages.figures.marks import dashed, level, level_name
 from pages.figures.theme import (
-    BEFORE,
     PINNED,
     TITLE,
     Picture,
@@ -71,7 +70,6 @@ def growth(
             "tickformat": "~s",
             "ticksuffix": "B",
             "dtick": 1,
-            "fixedrange": True,
         },
     )
 
@@ -98,25 +96,11 @@ def _line(table: pd.DataFrame, part: str, name: str) -> dict[str, Any]:
 
 
 def _device_line(size: int) -> dict[str, Any]:
-    return {
-        "type": "line",
-        "xref": "paper",
-        "x0": 0,
-        "x1": 1,
-        "y0": size,
-        "y1": size,
-        "line": {"color": BEFORE, "width": 1, "dash": "dot"},
-    }
+    return level(size, line=dashed(dash="dot", width=1))
 
 
 def _device_name(name: str, size: int) -> dict[str, Any]:
     return {
-        "xref": "paper",
-        "x": 0,
-        "y": math.log10(size),
-        "text": plain(name),
-        "showarrow": False,
-        "xanchor": "left",
-        "yanchor": "bottom",
+        **level_name(math.log10(size), plain(name)),
         "font": {"size": 11},
     }

@@ -22,7 +22,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, current_language
 from pages.ui.numbers import percent
 from pages.ui.said import say
-from pages.ui.tables import show_whole
+from pages.ui.tables import show_table, show_whole
 
 step_facts = lru_cache(maxsize=64)(step.step_facts)
 crossover_facts = lru_cache(maxsize=64)(crossover.crossover_facts)
@@ -169,7 +169,7 @@ def operations_table(facts: StepFacts) -> None:
     for way, name in (("backward", _("backward")), ("recomputed", _("recomputed"))):
         if rows[way].any():
             table[name] = rows[way].map(units.flops)
-    st.dataframe(pd.DataFrame(table), hide_index=True, key="operation_table", height="content")
+    show_table(pd.DataFrame(table), key="operation_table")
 
 
 def passes_table(facts: StepFacts) -> None:

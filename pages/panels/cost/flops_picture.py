@@ -8,9 +8,8 @@ from blocks.cost.crossover import CrossoverFacts
 from blocks.cost.passes import Operation
 from blocks.cost.step import StepFacts
 from pages.figures import units
-from pages.figures.bar_ends import bar_ends
-from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
-from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
+from pages.figures.marks import bar_ends
 from pages.figures.theme import (
     ATTENTION,
     FEED_FORWARD,
@@ -72,7 +71,6 @@ def crossing(facts: CrossoverFacts, *, _: Translate) -> Picture:
             "type": "log",
             "tickformat": "~s",
             "dtick": 2,
-            "fixedrange": True,
         },
     )
 
@@ -137,9 +135,8 @@ def operation_bars(
             "range": [0, 1.5 * max(float(each.flops) for each in found)],
             "tickformat": "~s",
             "nticks": 6,
-            "fixedrange": True,
         },
-        yaxis={"range": [len(found) - 0.4, -0.6], "fixedrange": True},
+        yaxis={"range": [len(found) - 0.4, -0.6]},
     )
 
 

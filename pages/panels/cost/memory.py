@@ -11,9 +11,9 @@ from blocks.cost.activations import Activations
 from blocks.cost.fit import OptimizerStates, Setup
 from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.step import Shape
+from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
-from pages.figures.units import in_bytes
 from pages.panels.cost import memory_picture, shared
 from pages.ui import link, terms
 from pages.ui.chart import show
@@ -24,6 +24,7 @@ from pages.ui.language import _
 from pages.ui.link_fields.cost import TRAINED_FORMATS, USES, WEIGHT_FORMATS
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 memory_facts = lru_cache(maxsize=64)(need.memory_facts)
 USE_NAMES = {"training": N_("training"), "inference": N_("inference")}
@@ -49,12 +50,16 @@ KEPT = {
     "layer_input": N_("inputs of the layers"),
     "norms": N_("norms: saved inputs"),
     "attention_in": N_("input of q, k and v"),
+    "latents": N_("latents of queries, keys and values"),
     "q_k_v": N_("queries, keys, values"),
     "qk_norm": N_("norms of queries and keys"),
     "rotation": N_("cosines and sines of RoPE"),
     "pattern": N_("attention weights"),
     "distances": N_("distances of the learned bias"),
     "mask": N_("additive mask"),
+    "soft_cap": N_("soft-capped scores"),
+    "out_gate": N_("gate of the heads"),
+    "logit_soft_cap": N_("soft-capped logits"),
     "head_out": N_("outputs of the heads"),
     "dropout": N_("masks of dropout"),
     "feed_forward_in": N_("input of the feed-forward layer"),
@@ -93,9 +98,9 @@ def says_memory(facts: MemoryFacts) -> str:
     if facts.setup.n_devices > 1:
         text = _("{total} on each device; the largest part is {part}: {bytes}, {share}.")
     said = text.format(
-        total=in_bytes(facts.need.total),
+        total=bytes_text(facts.need.total),
         part=_(NEEDS[facts.largest]),
-        bytes=in_bytes(facts.largest_bytes),
+        bytes=bytes_text(facts.largest_bytes),
         share=percent(facts.largest_share),
     )
     more = _state(facts) if facts.is_training else _cache(facts)
@@ -111,14 +116,14 @@ def _state(facts: MemoryFacts) -> str:
     if facts.setup.n_devices == 1:
         return said
     text = _("These {total} are shared among {n:,} devices.")
-    return f"{said} {text.format(total=in_bytes(facts.state), n=facts.setup.n_devices)}"
+    return f"{said} {text.format(total=bytes_text(facts.state), n=facts.setup.n_devices)}"
 
 
 def _cache(facts: MemoryFacts) -> str:
     if not facts.cache_per_token:
         return ""
     text = _("The cache takes {each} for each token: {cache} for {batch} × {n:,}.")
-    each, cache = in_bytes(facts.cache_per_token), in_bytes(facts.need.cache)
+    each, cache = bytes_text(facts.cache_per_token), bytes_text(facts.need.cache)
     return text.format(each=each, cache=cache, batch=facts.shape.batch, n=facts.shape.n)
 
 
@@ -184,11 +189,11 @@ def kept_table(found: Activations) -> None:
     """Activations, term by term."""
     rows = {
         _("saved for backward"): [kept_name(each.name) for each in found.terms],
-        _("bytes"): [in_bytes(each.n_bytes) for each in found.terms],
+        _("bytes"): [bytes_text(each.n_bytes) for each in found.terms],
         _("share"): [percent(max(0, each.n_bytes) / found.peak) for each in found.terms],
         _("formula"): [each.formula for each in found.terms],
     }
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="kept_table", height="content")
+    show_table(pd.DataFrame(rows), key="kept_table")
 
 
 @section

@@ -5,8 +5,9 @@ from typing import Any
 
 from blocks.cost.fit import Need
 from blocks.cost.need import MemoryFacts
-from pages.figures.bar_ends import bar_ends
-from pages.figures.legend_below import AXIS, LEGEND_ROW, legend_below
+from blocks.cost.units import bytes_text
+from pages.figures.axes import AXIS, LEGEND_ROW, legend_below
+from pages.figures.marks import bar_ends
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -21,7 +22,6 @@ from pages.figures.theme import (
     figure,
     plain,
 )
-from pages.figures.units import in_bytes
 
 ROW, DEVICE_ROOM = 36, 18
 NEAREST = 0.07  # of the longest bar: how close to each other, or to nothing, devices are drawn
@@ -53,7 +53,7 @@ def memory_bars(
     drawn = _apart(devices, most)
     rows, edge = len(needs), max([most, *(float(size) for _name, size in drawn)])
     body, room = ROW * rows + DEVICE_ROOM * len(drawn) + 20, AXIS + LEGEND_ROW * len(names)
-    ends = bar_ends([edge] * rows, labels, [f"  {in_bytes(each.total)}" for each in needs])
+    ends = bar_ends([edge] * rows, labels, [f"  {bytes_text(each.total)}" for each in needs])
     return figure(
         [*(_bar(needs, labels, part, name) for part, name in names.items()), ends],
         title=title,
@@ -72,11 +72,9 @@ def memory_bars(
             "tickformat": "~s",
             "ticksuffix": "B",
             "nticks": 6,
-            "fixedrange": True,
         },
         yaxis={
             "range": [rows - 0.4 + 0.5 * len(drawn), -0.5],
-            "fixedrange": True,
             "tickvals": [plain(label) for label in labels],
         },
     )
@@ -127,7 +125,6 @@ def _device_name(name: str, size: int, y: float) -> dict[str, Any]:
         "x": size,
         "y": y,
         "text": plain(name),
-        "showarrow": False,
         "xanchor": "right",
         "xshift": -4,
         "font": {"size": 11},

@@ -1,6 +1,6 @@
 """Time: what a layer takes at best on this device, and what it takes."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
@@ -9,17 +9,25 @@ from blocks.cost import device_peak, operation_time, roofline
 from blocks.cost import roofline_facts as facts_of
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.operations import Phase, Tokens, phases
-from blocks.cost.pass_time import PassTime, measure_layer, measure_model
+from blocks.cost.pass_time import PassTime
 from blocks.cost.roofline import Bound
-from blocks.cost.roofline_facts import Case, LayerFacts, ModelFacts, RooflineFacts
+from blocks.cost.roofline_facts import (
+    Case,
+    LayerFacts,
+    ModelFacts,
+    OperationSeries,
+    RooflineFacts,
+    WholeSeries,
+)
 from blocks.cost.timing import Times
+from blocks.cost.units import bytes_text, rounded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
-from pages.figures.units import duration, flops, in_bytes, rounded
+from pages.figures.units import duration, flops
 from pages.panels.cost import roofline_picture, shared
 from pages.panels.cost.device import measured_peak
-from pages.ui import cached, link, terms
+from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import explained, note
@@ -28,7 +36,8 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 from pages.ui.settings import memory_budget
-from pages.ui.steps import in_steps
+from pages.ui.steps import in_series
+from pages.ui.tables import show_table
 
 CODE = (
     roofline.estimate_seconds,
@@ -63,43 +72,22 @@ OPERATIONS = {
     "residual": N_("residual addition"),
 }
 CROSS = "cross_"
-
-
-@lru_cache(maxsize=512)
-def operation_times(case: Case, name: str) -> Times:
-    """One operation, alone."""
-    with cached.turn(case.place.device):
-        return operation_time.measure_operation(case.config, case.tokens, name, **case.where)
-
-
-@lru_cache(maxsize=64)
-def layer_time(case: Case) -> PassTime:
-    """One layer at once."""
-    with cached.turn(case.place.device):
-        return measure_layer(case.config, case.tokens, **case.where)
-
-
-@lru_cache(maxsize=32)
-def model_time(case: Case, run: Run) -> PassTime:
-    """The whole model, as it stands on the other pages."""
-    model = cached.model(run)
-    with cached.turn(case.place.device):
-        return measure_model(model, case.config, case.tokens, **case.where)
+Shown = tuple[Case, DevicePeak, tuple[tuple[str, Times], ...], int]
+"""What is measured, under which roof, what was found so far, and how much memory there is."""
 
 
 @lru_cache(maxsize=64)
 def roofline_facts(
-    case: Case, peak: DevicePeak, names: tuple[str, ...], budget: int
+    case: Case, peak: DevicePeak, found: tuple[tuple[str, Times], ...], budget: int
 ) -> RooflineFacts:
     """Estimate beside measurement, of the operations that were measured so far."""
-    found = {name: operation_times(case, name) for name in names}
-    return facts_of.roofline_facts(case, peak, found, budget)
+    return facts_of.roofline_facts(case, peak, dict(found), budget)
 
 
 @lru_cache(maxsize=64)
-def layer_facts(case: Case, peak: DevicePeak, names: tuple[str, ...], budget: int) -> LayerFacts:
+def layer_facts(shown: Shown, whole: PassTime) -> LayerFacts:
     """One layer beside the sum of its operations."""
-    return facts_of.layer_facts(roofline_facts(case, peak, names, budget), layer_time(case))
+    return facts_of.layer_facts(roofline_facts(*shown), whole)
 
 
 def operation(name: str) -> str:
@@ -135,7 +123,7 @@ def _why(facts: RooflineFacts) -> str:
     )
     said = text.format(
         name=operation(read.operation),
-        bytes=in_bytes(read.n_bytes),
+        bytes=bytes_text(read.n_bytes),
         flops=flops(read.flops),
         intensity=rounded(read.intensity),
         ridge=rounded(facts.peak.ridge),
@@ -172,7 +160,7 @@ def says_left_out(facts: RooflineFacts) -> str:
         text.format(
             name=operation(each.operation),
             seconds=duration(each.seconds),
-            bytes=in_bytes(each.n_bytes),
+            bytes=bytes_text(each.n_bytes),
         )
         for each in facts.left_out
     )
@@ -195,7 +183,7 @@ def says_layer(facts: LayerFacts) -> str:
         parts=duration(facts.one_by_one),
         whole=duration(facts.whole.times.median),
         times=facts.of_best,
-        memory=in_bytes(facts.whole.peak_bytes),
+        memory=bytes_text(facts.whole.peak_bytes),
     )
 
 
@@ -244,13 +232,13 @@ def names(facts: RooflineFacts) -> dict[str, str]:
     return {name: operation(name) for name in facts.rows["operation"]}
 
 
-def show_table(rows: pd.DataFrame) -> None:
+def operations_table(rows: pd.DataFrame) -> None:
     """Every operation with its FLOPs and bytes, and its times where there are any."""
     table = {
         _("operation"): rows["operation"].map(operation),
         _("times per layer"): rows["times"].astype(str).where(rows["operation"] != "unembed", "–"),
         "FLOPs": rows["flops"].map(flops),
-        _("bytes"): rows["bytes"].map(in_bytes),
+        _("bytes"): rows["bytes"].map(bytes_text),
         _("FLOPs per byte"): rows["intensity"].map(rounded),
     }
     if "measured_s" in rows:
@@ -265,7 +253,7 @@ def show_table(rows: pd.DataFrame) -> None:
         _("FLOPs, formula"): rows["flops_formula"],
         _("bytes, formula"): rows["bytes_formula"],
     }
-    st.dataframe(pd.DataFrame(table), hide_index=True, key="operations_table", height="content")
+    show_table(pd.DataFrame(table), key="operations_table")
 
 
 def phase_control(run: Run) -> None:
@@ -299,12 +287,12 @@ def how_fast_here(run: Run) -> None:
             "FLOPs and bytes are exact; to know how long they take, this device is measured first."
         )
         note(text)
-        show_table(case.counted())
+        operations_table(case.counted())
         return
     if peak := measured_peak(case.place):
         measured_operations(run, case, peak)
     else:
-        show_table(case.counted())
+        operations_table(case.counted())
 
 
 def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
@@ -312,9 +300,10 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     budget = memory_budget()
     refused = {each.operation for each in facts_of.left_out(case, peak, budget)}
     wanted = tuple(name for name in case.counted()["operation"] if name not in refused)
-    steps = [partial(operation_times, case, name) for name in wanted]
-    done = in_steps(steps, what=(case, wanted), key="operation_steps", is_asked=True)
-    shown = case, peak, wanted[: len(done.found)], budget
+    done = in_series(
+        OperationSeries(case, wanted), key="operation_steps", asked_by="measure_device"
+    )
+    shown = case, peak, tuple(zip(wanted, done.found, strict=False)), budget
     facts = roofline_facts(*shown)
     st.info(says_bounds(facts), icon=":material/lightbulb:")
     if said := says_left_out(facts):
@@ -327,22 +316,22 @@ def measured_operations(run: Run, case: Case, peak: DevicePeak) -> None:
     if said := says_reach(facts):
         st.info(said, icon=":material/query_stats:")
     with st.expander(_("Every operation in numbers"), icon=":material/table_rows:"):
-        show_table(facts.rows)
+        operations_table(facts.rows)
     note(says_how(case))
     download("roofline.csv", lambda: facts.rows.to_csv(index=False), "text/csv")
     if facts.is_complete and facts.may_measure_layer:
         the_whole_beside(run, shown)
 
 
-def the_whole_beside(run: Run, shown: tuple[Case, DevicePeak, tuple[str, ...], int]) -> None:
+def the_whole_beside(run: Run, shown: Shown) -> None:
     """One layer at once, and the model, where it fits."""
     case, facts = shown[0], roofline_facts(*shown)
-    has_model = facts.may_measure_model
-    steps = [partial(layer_time, case), partial(model_time, case, run.untouched)][: 1 + has_model]
-    found = in_steps(steps, what=(case, has_model), key="layer_steps", is_asked=True).found
+    series = WholeSeries(case, run.untouched if facts.may_measure_model else None)
+    found = in_series(series, key="layer_steps", asked_by="measure_device").found
     if not found:
         return
-    st.info(says_layer(layer_facts(*shown)), icon=":material/functions:")
-    show(roofline_picture.sums, *shown, facts=layer_facts, key="layer_sums")
-    for whole in found[1:]:
-        st.info(says_model(facts_of.model_facts(facts, whole.times)), icon=":material/layers:")
+    whole = shown, found[0]
+    st.info(says_layer(layer_facts(*whole)), icon=":material/functions:")
+    show(roofline_picture.sums, *whole, facts=layer_facts, key="layer_sums")
+    for model in found[1:]:
+        st.info(says_model(facts_of.model_facts(facts, model.times)), icon=":material/layers:")

@@ -8,8 +8,9 @@ import pandas as pd
 
 from blocks.cost.device_peak import DevicePeak
 from blocks.cost.roofline_facts import LayerFacts, RooflineFacts
+from blocks.cost.units import bytes_text, rounded
 from blocks.model.faults import N_
-from pages.figures.bar_ends import bar_ends
+from pages.figures.marks import bar_ends, dashed, upright
 from pages.figures.table_rows import Row, each_row
 from pages.figures.theme import (
     BEFORE,
@@ -24,7 +25,7 @@ from pages.figures.theme import (
     legend,
     plain,
 )
-from pages.figures.units import duration, flops, in_bytes, rounded
+from pages.figures.units import duration, flops
 
 HEIGHT, ROW, BOTTOM = 540, 26, 48
 BAR_ROW = 52
@@ -94,7 +95,6 @@ def durations(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) -
             "ticksuffix": "s",
         },
         yaxis={
-            "fixedrange": True,
             "categoryorder": "array",
             "categoryarray": labels,
             "range": [-0.7, len(labels) - 0.3],
@@ -113,7 +113,7 @@ def _hover(row: Row, _: Translate) -> str:
     lines = [
         f"<b>{row.label}</b>",
         f"{flops(row.flops)} = {row.flops_formula}",
-        f"{in_bytes(row.bytes)} = {row.bytes_formula}",
+        f"{bytes_text(row.bytes)} = {row.bytes_formula}",
         _("{intensity} FLOPs per byte").format(intensity=rounded(row.intensity)),
         _("at best {time}: {rate}").format(
             time=duration(row.estimated_s), rate=f"{flops(row.roof_flops_per_s)}/s"
@@ -134,7 +134,6 @@ def _log(title: str, between: Sequence[float], tickformat: str) -> dict[str, Any
         "range": [math.log10(each) for each in between],
         "dtick": 1,
         "tickformat": tickformat,
-        "fixedrange": True,
         "zeroline": False,
     }
 
@@ -155,16 +154,8 @@ def _roof_line(edges: Sequence[float], peak: DevicePeak, _: Translate) -> dict[s
 
 def _ridge_line(peak: DevicePeak) -> dict[str, Any]:
     """From the ridge down to the axis."""
-    return {
-        "type": "line",
-        "x0": peak.ridge,
-        "x1": peak.ridge,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 0.72,
-        "layer": "below",
-        "line": {"color": faint(RESIDUAL, 0.5), "width": 1, "dash": "dot"},
-    }
+    line = dashed(faint(RESIDUAL, 0.5), dash="dot", width=1)
+    return upright(peak.ridge, y1=0.72, layer="below", line=line)
 
 
 def _ridge(peak: DevicePeak, _: Translate) -> dict[str, Any]:
@@ -173,7 +164,6 @@ def _ridge(peak: DevicePeak, _: Translate) -> dict[str, Any]:
         "yref": "paper",
         "y": 0,
         "text": _("ridge point: {ridge} FLOPs per byte").format(ridge=rounded(peak.ridge)),
-        "showarrow": False,
         "xanchor": "left",
         "yanchor": "bottom",
         "textangle": -90,
@@ -253,7 +243,6 @@ def _labels(table: pd.DataFrame) -> list[dict[str, Any]]:
             "x": math.log10(place["intensity"].iloc[0]),
             "y": math.log10(place["roof_flops_per_s"].max()),
             "text": _names(place.sort_index()["label"].tolist()),
-            "showarrow": False,
             "textangle": SLANT,
             "xanchor": "left",
             "yanchor": "bottom",
@@ -309,9 +298,8 @@ def sums(facts: LayerFacts, *, _: Translate) -> Picture:
             "range": [0, 1.25 * max(totals)],
             "tickformat": "~s",
             "ticksuffix": "s",
-            "fixedrange": True,
         },
-        yaxis={"categoryorder": "array", "categoryarray": rows[::-1], "fixedrange": True},
+        yaxis={"categoryorder": "array", "categoryarray": rows[::-1]},
     )
 
 

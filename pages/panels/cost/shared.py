@@ -74,7 +74,7 @@ def device_count(place: str, shown: int) -> None:
 
 def capacity_note(config: ModelConfig) -> str:
     """What a limit to what an expert takes means for FLOPs; empty without one."""
-    if config.n_experts == 1 or not config.feed_forward.expert_capacity:
+    if config.n_experts == 1 or not config.experts.expert_capacity:
         return ""
     return _(
         "All routed tokens count, even those dropped by expert_capacity: with a "

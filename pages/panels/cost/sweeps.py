@@ -1,6 +1,6 @@
 """How time and memory grow here: one size of a layer, number formats, ways to attend."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import streamlit as st
 
@@ -9,14 +9,15 @@ from blocks.cost import sweep_facts as facts_of
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.sweep import LONGEST_PASS, Point, Sweep, Swept
 from blocks.cost.sweep_facts import Formats, Reading, SweepFacts
+from blocks.cost.units import bytes_text, rounded
 from blocks.model.devices import available_dtypes
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.units import duration, in_bytes, rounded
+from pages.figures.units import duration
 from pages.panels.attention.kinds import how_they_grow
 from pages.panels.cost import shared, sweeps_picture
 from pages.panels.cost.sweeps_picture import SWEPT_NAMES
-from pages.ui import cached, link
+from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
@@ -25,7 +26,7 @@ from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
 from pages.ui.settings import memory_budget
-from pages.ui.steps import in_steps
+from pages.ui.steps import in_series
 
 ALIKE = 0.1  # of a ratio of times
 DTYPES = ("float32", "bfloat16", "float16")
@@ -47,14 +48,6 @@ READINGS = {
 }
 CODE = (sweep.swept, pass_time.measure_layer, timing.measure_times)
 Found = tuple[tuple[Sweep, ...], tuple[Point, ...]]
-
-
-@lru_cache(maxsize=512)
-def point(wanted: Sweep, size: int) -> Point:
-    """One size; not measured where those before say that it would take too long."""
-    before = [point(wanted, each) for each in wanted.sizes if each < size]
-    with cached.turn(wanted.place.device):
-        return sweep.measure_point(wanted, size, before, memory_budget())
 
 
 sweep_facts = lru_cache(maxsize=64)(facts_of.sweep_facts)
@@ -107,7 +100,7 @@ def _refused(series: str, refused: Point) -> str:
         text = _(
             "{dtype}: from size {size:,} on it needs about {need}, more than one run is allowed."
         )
-        return text.format(dtype=series, size=refused.size, need=in_bytes(refused.n_bytes))
+        return text.format(dtype=series, size=refused.size, need=bytes_text(refused.n_bytes))
     text = _("{dtype}: from size {size:,} on a pass would take about {time}, more than {most}.")
     times = {"time": duration(refused.seconds), "most": duration(LONGEST_PASS)}
     return text.format(dtype=series, size=refused.size, **times)
@@ -187,7 +180,7 @@ def how_it_grows(run: Run) -> None:
     text = _("Measure one layer")
     if not shared.measure_button("measure_sweep", text, again=_("Measure again")):
         return
-    shown = measured((chosen_sweep(run),), "sweep_steps")
+    shown = measured((chosen_sweep(run),), "sweep_steps", "measure_sweep")
     facts = sweep_facts(*shown)
     if facts.rows.empty:
         return
@@ -204,7 +197,7 @@ def which_format_pays(run: Run) -> None:
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
     if not is_asked:
         return
-    shown = measured(format_sweeps(run), "dtype_steps")
+    shown = measured(format_sweeps(run), "dtype_steps", "measure_dtypes")
     facts = sweep_facts(*shown)
     if facts.rows.empty:
         return
@@ -223,10 +216,9 @@ def which_attention_pays(run: Run) -> None:
         how_they_grow(run)
 
 
-def measured(wanted: tuple[Sweep, ...], key: str) -> Found:
+def measured(wanted: tuple[Sweep, ...], key: str, asked_by: str) -> Found:
     """As far as they are measured."""
-    steps = [partial(point, *step) for step in facts_of.steps(wanted)]
-    done = in_steps(steps, what=wanted, key=key, is_asked=True)
+    done = in_series(facts_of.Sweeps(wanted, memory_budget()), key=key, asked_by=asked_by)
     found = wanted, tuple(done.found)
     if said := says_skipped(sweep_facts(*found)):
         note(said)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from blocks.cost.sweep_facts import SweepFacts
 from blocks.model.faults import N_
-from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.theme import (
     ATTENTION,
     CROSS_ATTENTION,
@@ -108,7 +108,6 @@ def _sweep(
             "ticksuffix": unit,
             "dtick": 1 if between[1] - between[0] > MOST_DECADES else "D2",
             "range": between,
-            "fixedrange": True,
         },
     )
 

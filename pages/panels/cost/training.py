@@ -10,9 +10,10 @@ from blocks.cost import training_cost, training_plan
 from blocks.cost.fit import Setup
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.training_plan import Plan, TrainingFacts
+from blocks.cost.units import rounded
 from blocks.model.faults import N_
 from pages.figures.theme import Picture, Translate
-from pages.figures.units import flops, long_duration, rounded
+from pages.figures.units import flops, long_duration
 from pages.panels.cost import shared, training_picture
 from pages.ui import link
 from pages.ui.chart import columns, show
@@ -22,6 +23,7 @@ from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.link_fields.cost import MOST_TOKENS
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 training_facts = lru_cache(maxsize=64)(training_plan.training_facts)
 TOKENS = tuple(tenths * 10**power for power in range(5, 13) for tenths in (10, 15, 20, 30, 50, 70))
@@ -145,7 +147,7 @@ def hours_table(facts: TrainingFacts) -> None:
         _("on all devices"): [long_duration(each.seconds, _=_) for each in found],
         _("devices needed at least, without activations"): [each.fewest for each in found],
     }
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="hours_table", height="content")
+    show_table(pd.DataFrame(rows), key="hours_table")
 
 
 Training = tuple[ModelConfig, Plan, int, Setup]

@@ -6,7 +6,7 @@ from typing import Any
 
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.training_plan import TrainingFacts
-from pages.figures.bar_ends import bar_ends
+from pages.figures.marks import bar_ends
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -50,9 +50,8 @@ def waterfall(facts: TrainingFacts, labels: Sequence[str], *, _: Translate) -> P
             "range": [0, 1.35 * max(ends)],
             "tickformat": "~s",
             "nticks": 5,
-            "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed"},
     )
 
 
@@ -99,9 +98,8 @@ def hours_bars(facts: TrainingFacts, *, title: str, _: Translate) -> Picture:
             "type": "log",
             "range": _log_range(min(seconds), max(seconds)),
             **_time_ticks(_),
-            "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed"},
     )
 
 

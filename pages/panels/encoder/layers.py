@@ -1,7 +1,6 @@
 """What each layer does: the stream after the embedding and after every layer."""
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import source
 from blocks.inspection.flow_facts import FlowFacts
@@ -16,6 +15,7 @@ from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 
 def layer_facts(run: Run) -> FlowFacts:
@@ -58,7 +58,7 @@ def what_passes(run: Run) -> None:
         show(draw_layers, run, run_before(run), key="layer_bands")
     with right:
         found = table(layers.flow(run))
-        st.dataframe(found, hide_index=True, key="layer_table", height="content")
+        show_table(found, key="layer_table")
 
 
 def draw_layers(run: Run, before: Run | None) -> Picture:

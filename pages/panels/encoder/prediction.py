@@ -52,12 +52,12 @@ def _hidden(facts: PredictionFacts) -> tuple[str, ...]:
 
 def _trained(facts: PredictionFacts) -> tuple[str, ...]:
     card = facts.card
-    if card is None:
+    if card is None and not facts.run.weights:
         text = _("The weights are random (seed {seed}): these predictions mean nothing yet.")
         return (text.format(seed=facts.run.seed),)
     text = _("Taken together it would write {text}.")
     written = text.format(text=literal(facts.written))
-    if card.score is None:
+    if card is None or card.score is None:
         return (written,)
     text = _("Trained on {task} (seed {seed}); {score_name} on unseen data: {score:.1%}.")
     task, name = terms.option(card.task), _(card.score_name)

@@ -31,12 +31,10 @@ def bars(facts: PredictionFacts, *, _: Translate) -> Picture:
             "title": {"text": _("probability")},
             "tickformat": ".0%",
             "range": [0, 1.15 * max(0.05, candidates["probability"].max())],
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(n)),
             "ticktext": [token_label(label) for label in candidates["label"]],
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
         },
     )

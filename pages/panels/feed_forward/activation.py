@@ -19,6 +19,7 @@ from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.views import pin_token
+from pages.ui.ways import way
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +143,7 @@ def way_to_a_gate(facts: GateFacts) -> None:
     """For an activation without a gate, and back."""
     if facts.is_gated:
         label = _("Without a gate: {kind}").format(kind=terms.option("gelu"))
-        shared.way(label, "without_gate", activation="gelu")
+        way(label, "without_gate", activation="gelu")
     else:
         label = _("With a gate: {kind}").format(kind=terms.option("swiglu"))
-        shared.way(label, "with_gate", activation="swiglu")
+        way(label, "with_gate", activation="swiglu")

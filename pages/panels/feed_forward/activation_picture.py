@@ -52,7 +52,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
         for kind, name, dash in drawn
     ]
     own = curves[curves["activation"] == chosen]
-    x = {"range": [-reach, reach], "fixedrange": True}
+    x = {"range": [-reach, reach]}
     return figure(
         [*traces, _count_bars(facts.spread, _)],
         title=_("Activation function, its slope, and the inputs of this run"),
@@ -69,7 +69,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
 
 
 def _rows(name: str, title: str, **more: Any) -> dict[str, Any]:
-    place = {"domain": ROWS[name], "fixedrange": True, "anchor": "x"}
+    place = {"domain": ROWS[name], "anchor": "x"}
     return {**place, "title": {"text": title}, **more}
 
 
@@ -159,7 +159,6 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
         _axis("xaxis", i): {
             "domain": [i * (width + GAP), i * (width + GAP) + width],
             "anchor": "y",
-            "fixedrange": True,
             "zeroline": True,
             "nticks": 3,
         }
@@ -177,7 +176,6 @@ def factors(facts: GateFacts, *, _: Translate) -> Picture:
             "ticktext": [str(from_one(unit)) for unit in rows],
             "title": {"text": _("unit")},
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
             "showgrid": False,
         },
         annotations=[_head(i, width, name) for i, (_column, name) in enumerate(parts)],
@@ -214,7 +212,7 @@ def _bars(
 
 def _head(i: int, width: float, name: str) -> dict[str, Any]:
     place = {"x": i * (width + GAP) + width / 2, "xref": "paper", "y": 1, "yref": "paper"}
-    return {**place, "yanchor": "bottom", "text": name, "showarrow": False, "font": {"size": 13}}
+    return {**place, "yanchor": "bottom", "text": name, "font": {"size": 13}}
 
 
 def closed(facts: GateFacts, *, _: Translate) -> Picture:
@@ -251,7 +249,6 @@ def closed(facts: GateFacts, *, _: Translate) -> Picture:
             "title": {"text": _("share of units")},
             "tickformat": ".0%",
             "range": [0, 1.02],
-            "fixedrange": True,
         },
         shapes=marks,
     )

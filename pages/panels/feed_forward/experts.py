@@ -13,6 +13,7 @@ from blocks.inspection import ratios, routing
 from blocks.inspection.routing import LayoutFacts, RoutingFacts
 from blocks.model import devices
 from blocks.model import experts as parts
+from blocks.model.kinds import RouterKind
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_group, each_row
@@ -22,10 +23,12 @@ from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, ngettext
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
+from pages.ui.tables import show_table
+from pages.ui.ways import way
 
 EVEN_SHARE = 1.0
 FAINT = "38"  # hexadecimal, of 255: text stays readable on it
@@ -70,7 +73,20 @@ def says_routes(facts: RoutingFacts) -> str:
         even=facts.even_share,
         balance=facts.imbalance,
     )
-    return f"{said} {_dropped(facts)}"
+    return " ".join(filter(None, (said, _dropped(facts), _shared(facts))))
+
+
+def _shared(facts: RoutingFacts) -> str:
+    if facts.shared_share is None:
+        return ""
+    text = ngettext(
+        "Besides, every token passes {n} shared expert: it writes {share:.2f} times the RMS of the "
+        "whole layer.",
+        "Besides, every token passes {n} shared experts: they write {share:.2f} times the RMS of "
+        "the whole layer.",
+        facts.choice.n_shared_experts,
+    )
+    return text.format(n=facts.choice.n_shared_experts, share=facts.shared_share)
 
 
 def _dropped(facts: RoutingFacts) -> str:
@@ -88,17 +104,30 @@ def says_router(facts: RoutingFacts) -> str:
     """How the router decides; and where the layer has none, which one is shown."""
     if not facts.is_own:
         text = _(
-            "This model is dense. Shown: 8 experts, 2 active, each as wide as its "
-            "feed-forward layer, with random weights (seed {seed}), on the layer's real "
-            "input: they are untrained."
+            "This layer is dense. Shown: {n} experts, {k} active, with random weights "
+            "(seed {seed}), on the layer's real input: they are untrained."
         )
-        return text.format(seed=facts.seed)
-    text = _(
-        "Router: linear without bias, softmax over {n} experts, the {k} largest "
-        "rescaled to sum 1 (as in Mixtral). {weights}."
+        return text.format(n=len(facts.load), k=facts.n_active, seed=facts.seed)
+    choice = facts.choice
+    if choice.router_kind is RouterKind.SIGMOID:
+        text = _(
+            "Router: linear without bias, the sigmoid of each of {n} scores; a bias, which "
+            "training moves against the load, decides with them who the {k} chosen are."
+        )
+    else:
+        text = _("Router: linear without bias, softmax over {n} experts, of which the {k} largest.")
+    weight = (
+        _("Their weights sum to {sum:g}.")
+        if choice.normalize_top_k
+        else _("Their weights are the scores times {sum:g}.")
     )
     said = shared.weights(facts.seed)
-    return text.format(n=len(facts.load), k=facts.n_active, weights=said[:1].upper() + said[1:])
+    parts = [
+        text.format(n=len(facts.load), k=facts.n_active),
+        weight.format(sum=choice.routed_scale),
+        f"{said[:1].upper() + said[1:]}.",
+    ]
+    return " ".join(parts)
 
 
 def says_layouts(facts: LayoutFacts) -> str:
@@ -126,10 +155,11 @@ def load_table(load: pd.DataFrame) -> None:
         "kept": _("processed"),
         "dropped": _("dropped"),
         "mean_prob": _("mean probability"),
+        "bias": _("bias"),
     }
     table = load.assign(expert=load["expert"].map(from_one))
-    shown = table.round({"mean_prob": 4}).rename(columns=names)
-    st.dataframe(shown, hide_index=True, key="load_table", height="content")
+    shown = table.round({"mean_prob": 4, "bias": 4}).rename(columns=names)
+    show_table(shown, key="load_table")
 
 
 def layout_table(facts: LayoutFacts) -> None:
@@ -139,14 +169,7 @@ def layout_table(facts: LayoutFacts) -> None:
         (experts_picture.layout_name(each, _), each.total, each.active, each.flops)
         for each in facts.layouts
     ]
-    count = st.column_config.NumberColumn(format="localized")
-    st.dataframe(
-        pd.DataFrame(rows, columns=names),
-        hide_index=True,
-        key="totals_table",
-        column_config=dict.fromkeys(names[1:], count),
-        height="content",
-    )
+    show_table(pd.DataFrame(rows, columns=names), key="totals_table", counts=names[1:])
 
 
 def routed_text(facts: RoutingFacts) -> None:
@@ -235,18 +258,27 @@ def ways_among_experts(config: ModelConfig) -> None:
     """Into a mixture, out of it, and a limit to what an expert takes."""
     with st.container(horizontal=True, key="expert_ways"):
         if config.n_experts == 1:
-            shared.way(_("Try 8 experts, 2 active"), "try_experts", **routing.DEMO)
+            way(_("Try 8 experts, 2 active"), "try_experts", **routing.DEMO)
             return
         if config.n_active_experts == 1:
-            shared.way(_("2 active experts"), "two_active", n_active_experts=2)
+            way(_("2 active experts"), "two_active", n_active_experts=2)
         else:
-            shared.way(_("1 active expert"), "one_active", n_active_experts=1)
-        if config.feed_forward.expert_capacity:
-            shared.way(_("No capacity limit"), "no_capacity", expert_capacity=0.0)
+            way(_("1 active expert"), "one_active", n_active_experts=1)
+        if config.experts.expert_capacity:
+            way(_("No capacity limit"), "no_capacity", expert_capacity=0.0)
         else:
             label = _("Limit each to its even share")
-            shared.way(label, "with_capacity", expert_capacity=EVEN_SHARE)
-        shared.way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
+            way(label, "with_capacity", expert_capacity=EVEN_SHARE)
+        if not config.n_shared_experts:
+            fine: dict[str, Any] = {
+                "n_experts": 32,
+                "n_active_experts": 6,
+                "d_expert": max(1, config.d_ff // 4),
+                "n_shared_experts": 2,
+                "router_kind": RouterKind.SIGMOID,
+            }
+            way(_("Finer, two of them shared, sigmoid (DeepSeek-V3)"), "fine_experts", **fine)
+        way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
 
 
 def show_expert(customdata: list[Any]) -> None:

@@ -115,7 +115,6 @@ def _expert_axis(n_experts: int, _: Translate) -> dict[str, Any]:
         "tickvals": list(range(n_experts)),
         "ticktext": [str(from_one(expert)) for expert in range(n_experts)],
         "range": [n_experts - 0.5, -0.5],
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }
@@ -221,7 +220,6 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("routed tokens (token × expert)")},
             "range": [0, 1.08 * most],
-            "fixedrange": True,
         },
         yaxis=_expert_axis(n, _),
     )
@@ -244,6 +242,9 @@ def layout_name(layout: Layout, _: Translate) -> str:
     """What one of the compared layouts is called."""
     if layout.n_experts == 1:
         return _("dense, d_ff {d_ff:,}").format(d_ff=layout.d_ff)
+    if layout.n_shared:
+        text = _("{n} experts, {k} active, {shared} shared")
+        return text.format(n=layout.n_experts, k=layout.n_active, shared=layout.n_shared)
     return _("{n} experts, {k} active").format(n=layout.n_experts, k=layout.n_active)
 
 
@@ -278,7 +279,6 @@ def totals(facts: LayoutFacts, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("parameters")},
             "range": [0, 1.35 * max(each.total for each in layouts)],
-            "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed"},
     )

@@ -17,6 +17,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 
 @lru_cache(maxsize=32)
@@ -115,7 +116,7 @@ def shuffled_table(parts: tuple[Shuffled, ...]) -> None:
             _("RMS of its output"): [f"{row.size:.3g}" for row in parts],
         }
     )
-    st.dataframe(shown, hide_index=True, key="shuffle_table", height="content")
+    show_table(shown, key="shuffle_table")
 
 
 @section

@@ -58,7 +58,7 @@ def reach(facts: ReachFacts, *, _: Translate) -> Picture:
 def _arrow(changed: int, _: Translate) -> dict[str, Any]:
     """Where the change was made."""
     place = {"x": changed, "y": 1, "yref": "paper", "yanchor": "bottom", "xanchor": "left"}
-    return {**place, "text": "▼ " + _("changed"), "showarrow": False, "xshift": -6}
+    return {**place, "text": "▼ " + _("changed"), "xshift": -6}
 
 
 def _axis(part: str, names: dict[str, str], most: dict[str, float]) -> dict[str, Any]:
@@ -68,7 +68,6 @@ def _axis(part: str, names: dict[str, str], most: dict[str, float]) -> dict[str,
         "tickformat": ".0%",
         "range": [0, most[part]],
         "nticks": 4,
-        "fixedrange": True,
         "anchor": "x",
     }
 

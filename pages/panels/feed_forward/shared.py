@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.inspection import routing, units, wide
 from blocks.inspection.routing import Routing
 from blocks.inspection.wide import Place, SeenLayer
@@ -16,6 +17,7 @@ from pages.ui.controls import slider
 from pages.ui.language import _
 from pages.ui.link_fields.feed_forward import LIKELIEST
 from pages.ui.views import layer_choice
+from pages.ui.ways import way
 
 PILLS_UP_TO = 16
 
@@ -39,14 +41,19 @@ def selection(run: Run) -> Selection:
     expert, unit = link.value("expert"), link.value("unit")
     if expert == LIKELIEST:
         expert = _likeliest(run, layer, token)
-    expert = min(expert, run.config.n_experts - 1)
+    expert = min(expert, n_experts(run.config, layer) - 1)
     if unit == LIKELIEST:
         unit = strongest_unit(run, layer, expert, token)
-    return Selection(layer, expert, token, min(unit, run.config.d_ff - 1))
+    return Selection(layer, expert, token, min(unit, n_units(run.config, layer) - 1))
+
+
+def n_units(config: ModelConfig, layer: int) -> int:
+    """Units of the feed-forward layer, or of each of its experts."""
+    return config.d_expert if config.has_experts(layer) else config.d_ff
 
 
 def _likeliest(run: Run, layer: int, token: int) -> int:
-    if run.config.n_experts == 1:
+    if not run.config.has_experts(layer):
         return 0
     found = routes(run, layer)
     return int(found.index[token, found.kept[token].argmax()])
@@ -103,7 +110,7 @@ def layer_and_expert(run: Run) -> None:
         way(_("Give it feed-forward layers"), "with_feed_forward", attention_only=False)
         return
     at = selection(run)
-    expert_choice(run, at.expert)
+    expert_choice(run, at.layer, at.expert)
     if not see(run, at.layer).place(at.expert).n_tokens:
         text = _("No token of this input was routed to expert {expert} of layer {layer}.")
         said = text.format(expert=from_one(at.expert), layer=from_one(at.layer))
@@ -113,9 +120,14 @@ def layer_and_expert(run: Run) -> None:
         way(label, "busiest_expert", expert=busiest)
 
 
-def expert_choice(run: Run, shown: int) -> None:
+def n_experts(config: ModelConfig, layer: int) -> int:
+    """Experts of a layer; a dense one is one."""
+    return config.n_experts if config.has_experts(layer) else 1
+
+
+def expert_choice(run: Run, layer: int, shown: int) -> None:
     """Which expert is looked at, where there are several."""
-    n = run.config.n_experts
+    n = n_experts(run.config, layer)
     if n == 1:
         return
     with st.container(key="expert"):
@@ -134,17 +146,6 @@ def expert_choice(run: Run, shown: int) -> None:
 def show_unit_everywhere(customdata: list[Any]) -> None:
     """A unit was clicked outside of the section that opens it."""
     link.change("unit", int(customdata[0]))
-    link.redraw_everything()
-
-
-def way(label: str, key: str, **changes: object) -> None:
-    """A button that leads to another configuration."""
-    st.button(label, icon=":material/arrow_forward:", key=key, on_click=_use, kwargs=changes)
-
-
-def _use(**changes: object) -> None:
-    for name, value in changes.items():
-        link.change(name, value)
     link.redraw_everything()
 
 

@@ -10,7 +10,7 @@ from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitToke
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.feed_forward import shared, units_picture
-from pages.ui import link
+from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import enter
 from pages.ui.explain import explained, note
@@ -21,6 +21,7 @@ from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
+from pages.ui.ways import way
 
 
 @lru_cache(maxsize=64)
@@ -155,17 +156,12 @@ def one_unit(run: Run) -> None:
 def unit_choice(run: Run, shown: int) -> None:
     """Any unit by its number; and back to the strongest."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="unit"):
-        last = run.config.d_ff - 1
+        last = shared.n_units(run.config, labelled.selected_layer(run)) - 1
         label = _("Unit · 1 to {last:,}").format(last=from_one(last))
         enter("unit", label, shown, least=0, most=last, first=1, width=180)
         if link.value("unit") != LIKELIEST:
-            st.button(
-                _("The strongest at the pinned token"),
-                icon=":material/restart_alt:",
-                on_click=link.change,
-                args=("unit", LIKELIEST),
-                key="strongest_unit",
-            )
+            label = _("The strongest at the pinned token")
+            way(label, "strongest_unit", icon=":material/restart_alt:", unit=LIKELIEST)
 
 
 def show_unit_and_token(customdata: list[Any]) -> None:

@@ -74,13 +74,12 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, BOTTOM),
         barmode="group",
         **legend(),
-        xaxis={"title": {"text": _("layer")}, "tickvals": places, "fixedrange": True},
+        xaxis={"title": {"text": _("layer")}, "tickvals": places},
         yaxis={
             "title": {"text": _("share")},
             "tickformat": ".0%",
             "range": [0, 1.12],
             "tickvals": [0, 0.5, 1],
-            "fixedrange": True,
         },
         shapes=[outline(facts.selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
     )
@@ -121,13 +120,11 @@ def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("units, the busiest first")},
             "range": [0, len(table) + 1],
-            "fixedrange": True,
         },
         yaxis={
             "title": {"text": _("share of tokens")},
             "tickformat": ".0%",
             "range": [-0.03, 1.06],
-            "fixedrange": True,
         },
         annotations=_silent_end(facts.n_silent, facts.n_dead, _),
         shapes=_silent_ground(facts.n_silent, len(table)),
@@ -180,7 +177,7 @@ def _silent_end(n_silent: int, n_dead: int, _: Translate) -> list[dict[str, Any]
         return []
     text = _("never active: {n:,}, of which dead: {dead:,}").format(n=n_silent, dead=n_dead)
     place = {"x": 1, "xref": "paper", "xanchor": "right", "y": 0.98, "yref": "paper"}
-    return [{**place, "yanchor": "top", "text": text, "showarrow": False}]
+    return [{**place, "yanchor": "top", "text": text}]
 
 
 def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
@@ -219,7 +216,6 @@ def unit_map(facts: UnitTokens, *, _: Translate) -> Picture:
             "ticktext": [str(from_one(unit)) for unit in units],
             "title": {"text": _("unit")},
             "range": height,
-            "fixedrange": True,
             "showgrid": False,
         },
         shapes=marks,
@@ -281,7 +277,6 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": "hidden"},
             "range": _with_room(tokens["hidden"]),
-            "fixedrange": True,
             "zeroline": True,
             "zerolinecolor": faint(RESIDUAL, 0.6),
         },
@@ -289,7 +284,6 @@ def exciting(facts: UnitTokens, *, _: Translate) -> Picture:
             "tickvals": list(range(n)),
             "ticktext": names,
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 

@@ -20,6 +20,7 @@ from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
 
 
 def affordable_ratios(run: Run) -> tuple[int, ...]:
@@ -100,14 +101,7 @@ def width_table(facts: WidthFacts) -> None:
     names = ["d_ff / d_model", _("parameters"), _("FLOPs per token"), _("RMS of each output")]
     names += [_("RMS of the stream"), _("change of the output")]
     table = pd.DataFrame(list(facts.widths)).set_axis(names, axis=1)
-    count = st.column_config.NumberColumn(format="localized")
-    st.dataframe(
-        table.round(4),
-        hide_index=True,
-        key="ratio_table",
-        column_config={names[1]: count, names[2]: count},
-        height="content",
-    )
+    show_table(table.round(4), key="ratio_table", counts=names[1:3])
 
 
 @section

@@ -3,8 +3,8 @@
 from typing import Any
 
 from blocks.inspection.ratios import WidthFacts
+from pages.figures.marks import upright
 from pages.figures.theme import (
-    BEFORE,
     FEED_FORWARD,
     LEARNED,
     PINNED,
@@ -80,8 +80,6 @@ def _line(facts: WidthFacts, column: str, name: str, color: str, shown: str) -> 
 
 def _frame(title: str, facts: WidthFacts, _: Translate, **more: Any) -> dict[str, Any]:
     own = facts.own_ratio
-    line = {"color": BEFORE, "width": 1.5, "dash": "dash"}
-    place = {"x0": own, "x1": own, "y0": 0, "y1": 1, "yref": "paper"}
     return {
         "height": TITLE_AND_LEGEND + TALL + BOTTOM,
         "margin": (TITLE_AND_LEGEND, BOTTOM),
@@ -91,8 +89,7 @@ def _frame(title: str, facts: WidthFacts, _: Translate, **more: Any) -> dict[str
             },
             "dtick": 1,
             "range": [min(0.4, own - 0.3), max(8.6, own + 0.3)],
-            "fixedrange": True,
         },
-        "yaxis": {"title": {"text": title}, "rangemode": "tozero", "fixedrange": True, **more},
-        "shapes": [{"type": "line", **place, "line": line, "layer": "below"}],
+        "yaxis": {"title": {"text": title}, "rangemode": "tozero", **more},
+        "shapes": [upright(own, layer="below")],
     }

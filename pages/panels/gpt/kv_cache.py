@@ -55,6 +55,10 @@ def says_formula(facts: CacheFacts) -> str:
     config, dtype = facts.run.config, facts.run.dtype
     factors = f"2 · {config.n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
     letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
+    if config.is_latent:
+        cached = f"({config.d_kv_latent} + {config.d_rotary})"
+        factors = f"{config.n_layers} · {cached} · {facts.itemsize}"
+        letters = _("n_layers · (d_kv_latent + d_rotary) · bytes per number")
     text = _("**Bytes per token:** {letters} = {factors} = **{total:,}** ({dtype})")
     total = facts.bytes_per_token
     return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
@@ -79,6 +83,13 @@ def _how_it_grows(facts: CacheFacts) -> str:
     if facts.window_size is not None:
         text = _("The window of {n} evicts what no token can attend to: it grows no further.")
         return text.format(n=facts.window_size)
+    if facts.n_local:
+        text = _(
+            "{n} of {all} layers are local and keep {kept} tokens at most (local_window − 1): "
+            "beyond that only the others grow."
+        )
+        kept = facts.run.config.attention.local_window - 1
+        return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)
     if facts.is_shifted:
         return _("When the context is full, its older half is dropped and it fills again.")
     return _("Every new token adds the same amount: it grows linearly.")
@@ -106,7 +117,7 @@ def what_is_remembered(run: Run) -> None:
     text = text_so_far(run, shared.current_sampling())
     facts = cache_facts(*text)
     code = (kv_cache_bytes_per_token, KVCache)
-    explained(("kv_cache",), code, key="cache").markdown(says_formula(facts))
+    explained(("kv_cache", "local_attention"), code, key="cache").markdown(says_formula(facts))
     left, right = columns(2)
     with left:
         said = _("No new token yet: press Generate.")

@@ -85,12 +85,10 @@ def _over_tokens(
         xaxis={
             "title": {"text": _("tokens of the text that were read")},
             "tickformat": "d",
-            "fixedrange": True,
         },
         yaxis={
             "title": {"text": unit},
             "tickformat": digits,
             "rangemode": "tozero",
-            "fixedrange": True,
         },
     )

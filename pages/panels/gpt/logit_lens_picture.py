@@ -100,7 +100,7 @@ def _colorbar(_: Translate) -> dict[str, Any]:
 
 
 def _names(labels: list[str]) -> dict[str, Any]:
-    bare = {"fixedrange": True, "showgrid": False, "zeroline": False, "ticks": ""}
+    bare = {"showgrid": False, "zeroline": False, "ticks": ""}
     return {"tickvals": list(range(len(labels))), "ticktext": labels, **bare}
 
 

@@ -55,13 +55,11 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
             "title": {"text": _("probability")},
             "tickformat": f".{digits}%",
             "range": [0, 1.2 * largest],
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(n)),
             "ticktext": names,
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 
@@ -97,7 +95,6 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
         "tickfont": {"size": 14},
         "ticks": "",
         "range": [len(tokens) - 0.5, -0.5],
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }

@@ -4,9 +4,9 @@ from typing import Any
 
 from blocks.inspection.predictions import SurpriseFacts
 from pages.figures.counting import from_one, told_apart
+from pages.figures.marks import dashed, level
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
-    BEFORE,
     EMBEDDING,
     TITLE_AND_LEGEND,
     Picture,
@@ -45,10 +45,10 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, room),
         barmode="overlay",
         xaxis={**token_ticks(labels, NAMES), "tickangle": -55, "automargin": False},
-        yaxis={"title": {"text": _("bits")}, "range": [0, most], "fixedrange": True},
+        yaxis={"title": {"text": _("bits")}, "range": [0, most]},
         shapes=[
-            _level(mean, "solid"),
-            _level(guess_bits, "dot"),
+            level(mean, line=dashed(dash="solid")),
+            level(guess_bits, line=dashed(dash="dot")),
             *(outline(i - 0.5, 0, 1, most) for i in marks),
         ],
         annotations=[
@@ -60,15 +60,10 @@ def bars(facts: SurpriseFacts, *, _: Translate) -> Picture:
     )
 
 
-def _level(y: float, dash: str) -> dict[str, Any]:
-    place = {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
-    return {"type": "line", **place, "line": {"color": BEFORE, "width": 1.5, "dash": dash}}
-
-
 def _line_names(*names: str) -> dict[str, Any]:
     """What the lines are, above the bars, where nothing stands in the way."""
     place = {"x": 0, "xref": "paper", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": " · ".join(names), "showarrow": False, "xanchor": "left"}
+    return {**place, "text": " · ".join(names), "xanchor": "left"}
 
 
 def _hover(label: str, row: Any, _: Translate) -> str:

@@ -62,7 +62,6 @@ def chances(facts: NewTokens, *, _: Translate) -> Picture:
             "title": {"text": _("probability")},
             "tickformat": ".0%",
             "range": [0, TOP],
-            "fixedrange": True,
         },
         shapes=[outline(facts.opened - 0.5, 0, 1, TOP)],
     )
@@ -136,7 +135,6 @@ def _layer_ticks(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
         "tickvals": [(layer + 0.5) * n_heads - 0.5 for layer in shown],
         "ticktext": [_("layer {layer}").format(layer=from_one(layer)) for layer in shown],
         "ticks": "",
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
     }
@@ -146,7 +144,7 @@ def _head_names(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
     """Every row has its name under the cursor."""
     names = [head_called(layer, head, _) for layer in range(n_layers) for head in range(n_heads)]
     rows = {"tickvals": list(range(len(names))), "ticktext": names, "showticklabels": False}
-    return {**rows, "ticks": "", "fixedrange": True, "showgrid": False, "zeroline": False}
+    return {**rows, "ticks": "", "showgrid": False, "zeroline": False}
 
 
 def _between(y: float, width: int) -> dict[str, Any]:

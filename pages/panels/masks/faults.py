@@ -22,6 +22,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import note
 from pages.ui.language import _
 from pages.ui.link_fields.masks import MOST_SCALE
+from pages.ui.ways import way
 
 A_BIT_MORE = 1.2
 NAMES = {
@@ -143,21 +144,26 @@ def where_it_leaks(run: Run, fault: MaskFault) -> None:
         if fault is MaskFault.ADDITIVE:
             _larger_scores(run)
         if fault in (MaskFault.ADDITIVE, MaskFault.PADDING_ATTENDED):
-            shared.way_out("use_padding", _("Pad on the left"), **_left_padding(run))
+            way(_("Pad on the left"), "use_padding", **_left_padding(run))
         else:
             causal_button()
 
 
 def causal_button() -> None:
     """A way to a mask that forbids something."""
-    shared.way_out("use_causal", _("Use the causal mask"), mask_kind=str(MaskKind.CAUSAL))
+    way(
+        _("Use the causal mask"),
+        "use_causal",
+        icon=":material/tune:",
+        mask_kind=str(MaskKind.CAUSAL),
+    )
 
 
 def _larger_scores(run: Run) -> None:
     scale = math.ceil(lead(run).scale * A_BIT_MORE)
     if 1 < scale <= MOST_SCALE:
         label = _("Make scores {scale:,} times as large").format(scale=scale)
-        shared.way_out("use_scale", label, score_scale=scale)
+        way(label, "use_scale", score_scale=scale)
 
 
 def _left_padding(run: Run) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
+from pages.ui.ways import way
 
 CODE = (leaks.reachable, leaks.moved, leaks.gradients, mask_faults.faulty_pattern)
 SCALES = (1, 10, 100, 1_000, 10_000, 100_000)
@@ -226,14 +227,10 @@ def controls(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if fault is MaskFault.NONE and plan.runs_fused(run):
             choose("attention_path", _("Attention implementation"), AttentionPath)
-        st.button(
-            _("Other replacements"),
-            icon=":material/casino:",
-            on_click=link.change,
-            args=("leak_seed", link.value("leak_seed") + 1),
-            key="other_replacements",
-        )
-    n = len(run.input.labels)
-    if n > min(link.value("n_changed"), LEAST_SLIDER):
-        shown = min(link.value("n_changed"), n)
-        slider("n_changed", _("Tokens to change, evenly spaced"), shown, most=n)
+        label, seed = _("Other replacements"), link.value("leak_seed") + 1
+        way(label, "other_replacements", icon=":material/casino:", leak_seed=seed)
+        n = len(run.input.labels)
+        if n > min(link.value("n_changed"), LEAST_SLIDER):
+            shown = min(link.value("n_changed"), n)
+            with st.container(width=260):
+                slider("n_changed", _("Tokens to change, evenly spaced"), shown, most=n)

@@ -4,15 +4,13 @@ from functools import lru_cache
 
 import streamlit as st
 
-from blocks import ConfigError
 from blocks.corpora.stories import Language
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training import peeking as training
 from blocks.training.next_token import StoryTask
-from blocks.training.peeking import Peeking, peeking_spec
-from blocks.training.racer import Racer
-from blocks.training.recorded import Learned, Look, recorded
+from blocks.training.peeking import Peeking, PeekingRace, peeking_spec
+from blocks.training.recorded import Learned, recorded
 from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
@@ -22,11 +20,11 @@ from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, say_fault
+from pages.ui.language import _, current_language
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
-from pages.ui.steps import in_steps, in_turn
+from pages.ui.steps import in_series
 
 AT_ONCE = 5
 NAMES = {"masked": N_("causal mask"), "peeking": N_("no mask")}
@@ -41,32 +39,23 @@ def pair(language: str, seed: int, device: str) -> Pair:
     return masked, peeking_spec(told, sees_ahead=True, seed=seed, device=device)
 
 
-def _train(spec: TrainingSpec, n_updates: int) -> None:
-    with cached.turn(spec.device):
-        training.learned(_learner(spec), n_updates)
-
-
-@lru_cache(maxsize=8)
-def _learner(spec: TrainingSpec) -> Racer[Look]:
-    return training.learner(spec, budget=memory_budget())
-
-
 @lru_cache(maxsize=8)
 def _seconds(spec: TrainingSpec) -> float:
     with cached.turn(spec.device):
         return training.measured_seconds(spec)
 
 
-def finished(specs: Pair) -> tuple[Learned, Learned] | None:
+def finished(specs: Pair) -> tuple[Learned, ...] | None:
     """The recorded trainings, where both of them ship."""
     masked, peeking = map(recorded, specs)
     return (masked, peeking) if masked and peeking else None
 
 
 @lru_cache(maxsize=32)
-def peeking_facts(both: tuple[Learned, Learned], vocab_size: int) -> Peeking:
+def peeking_facts(both: tuple[Learned, ...], vocab_size: int) -> Peeking:
     """What one says about the other."""
-    return training.compared(*both, vocab_size)
+    masked, peeking = both
+    return training.compared(masked, peeking, vocab_size)
 
 
 def says_peeking(found: Peeking) -> str:
@@ -139,11 +128,7 @@ def what_if_it_could_peek(run: Run) -> None:
         estimate = st.empty()
     is_live = link.value("train_peeking")
     specs = pair(current_language(), run.seed if is_live else 0, run.device)
-    try:
-        both = _trained(specs) if is_live else finished(specs)
-    except ConfigError as error:
-        st.error(say_fault(error.faults[0]), icon=":material/block:")
-        return
+    both = _trained(specs) if is_live else finished(specs)
     if both is None:
         return
     shown = both, specs[0].config.vocab_size
@@ -157,15 +142,11 @@ def what_if_it_could_peek(run: Run) -> None:
         estimate.caption(text.format(n=max(1, len(specs) * _seconds(specs[0]))))
 
 
-def _trained(specs: Pair) -> tuple[Learned, Learned] | None:
+def _trained(specs: Pair) -> tuple[Learned, ...] | None:
     """As far as both have come; none before the first updates."""
-    steps = in_turn(_train, specs, training.N_UPDATES, at_once=AT_ONCE)
-    done = in_steps(steps, what=specs, key="peeking_steps", is_asked=True)
-    n = len(done.found) // len(specs) * AT_ONCE
-    if not n:
-        return None
-    masked, peeking = (training.learned(_learner(spec), n) for spec in specs)
-    return masked, peeking
+    series = PeekingRace(specs, training.N_UPDATES, AT_ONCE, memory_budget())
+    found = in_series(series, key="peeking_steps", asked_by="train_peeking").found
+    return series.learned(found) if len(found) >= len(specs) else None
 
 
 def both_texts(facts: Peeking) -> None:

@@ -1,23 +1,20 @@
 """What the panels of masks share: one layer step by step, tokens in sentences, and ways out."""
 
-from collections.abc import Mapping
 from functools import lru_cache
-
-import streamlit as st
 
 from blocks.inspection import mask_steps
 from blocks.inspection.mask_faults import MaskFault
 from blocks.inspection.mask_steps import Cells, Layer, StepFacts
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import cached, link
+from pages.ui import cached
 from pages.ui.language import literal
 
 
 @lru_cache(maxsize=32)
-def open_cells(run: Run) -> Cells:
-    """The mask of the first sequence, True where a query may see a key: (query, key)."""
-    return mask_steps.open_cells(run)
+def open_cells(run: Run, layer: int | None = None) -> Cells:
+    """The mask of the first sequence, or that of a layer: (query, key), True where allowed."""
+    return mask_steps.open_cells(run, layer)
 
 
 @lru_cache(maxsize=8)
@@ -38,21 +35,10 @@ def step_facts(
 ) -> StepFacts:
     """What the mask does to one head, clean or with a fault."""
     scores, pattern = layer_steps(run, layer, fault, scale).head(head)
-    is_open = open_cells(run)
+    is_open = open_cells(run, layer)
     return StepFacts(run.input.labels, layer, head, query, is_open, scores, pattern)
 
 
 def token(labels: tuple[str, ...], place: int) -> str:
     """A token in a sentence: its number from 1, and what it is."""
     return f"{from_one(place)} {literal(labels[place])}"
-
-
-def way_out(key: str, label: str, **settings: object) -> None:
-    """A button that leads to another setting."""
-    st.button(label, on_click=_set, args=(settings,), key=key, icon=":material/tune:")
-
-
-def _set(settings: Mapping[str, object]) -> None:
-    for name, value in settings.items():
-        link.change(name, value)
-    link.redraw_everything()

@@ -24,9 +24,16 @@ from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration
 from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
+from pages.ui.ways import way
 
 COLUMNS = 4  # of the small masks
-CODE = (mask_rules.build_mask, mask_faults.raw_scores, attention_scores, attention_pattern)
+CODE = (
+    mask_rules.build_mask,
+    mask_rules.within,
+    mask_faults.raw_scores,
+    attention_scores,
+    attention_pattern,
+)
 
 
 @lru_cache(maxsize=32)
@@ -95,10 +102,10 @@ def draw_kinds(run: Run, token: int) -> Picture:
     )
 
 
-def draw_mask(run: Run, token: int) -> Picture:
-    """Who may see whom, large."""
+def draw_mask(run: Run, layer: int, token: int) -> Picture:
+    """Who may see whom in a layer, large."""
     labels, can_paint = run.input.labels, painting.is_paintable(run)
-    is_open = shared.open_cells(run)
+    is_open = shared.open_cells(run, layer)
     return mask_steps.mask_map(is_open, labels, labels, pinned=token, can_paint=can_paint, _=_)
 
 
@@ -116,14 +123,14 @@ def draw_pattern(facts: StepFacts, *, _: Translate) -> Picture:
 
 def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     """All masks small; the chosen one, the scores before it and the pattern after it large."""
-    place = explained(("masks", "attention"), CODE, key="mask_steps")
+    place = explained(("masks", "local_attention", "attention"), CODE, key="mask_steps")
     left, right = columns(2)
     with left:
         alt, key = says_small_masks, "mask_kinds"
         show(draw_kinds, run, token, key=key, alt=alt, on_click=choose_kind)
         note(says_kinds(run))
         if not run.input.n_padding:
-            shared.way_out("use_some_padding", _("Add 3 padding tokens"), n_padding=3)
+            way(_("Add 3 padding tokens"), "use_some_padding", n_padding=3)
     with right:
         title = _("Paint a mask by hand")
         st.markdown(f"**{title}**")
@@ -135,7 +142,7 @@ def what_the_mask_does(run: Run, layer: int, head: int, token: int) -> None:
     first, second, third = columns(3)
     with first:
         paint = painting.cell_painter(run) if painting.is_paintable(run) else None
-        show(draw_mask, run, token, key="mask_map", on_click=paint)
+        show(draw_mask, run, layer, token, key="mask_map", on_click=paint)
     with second:
         facts = shared.step_facts
         show(draw_scores, *shown, facts=facts, key="score_map", on_click=pin_token)

@@ -19,6 +19,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language
 from pages.ui.said import say
+from pages.ui.tables import show_table
 from pages.ui.views import layer_choice
 
 CODE = (
@@ -140,7 +141,7 @@ def dependence_table(facts: NormFacts) -> None:
         _("with padding"): found["padding"].map(_change),
         _("in the other mode"): found["mode"].map(_change),
     }
-    st.dataframe(pd.DataFrame(shown), hide_index=True, key="dependence_table", height="content")
+    show_table(pd.DataFrame(shown), key="dependence_table")
 
 
 def running_table(facts: NormFacts) -> None:
@@ -149,7 +150,7 @@ def running_table(facts: NormFacts) -> None:
         _("training passes before"): facts.running["updates"],
         _("difference in evaluation mode"): facts.running["change"].map(_change),
     }
-    st.dataframe(pd.DataFrame(shown), hide_index=True, key="running_table", height="content")
+    show_table(pd.DataFrame(shown), key="running_table")
 
 
 def _change(value: float) -> str:

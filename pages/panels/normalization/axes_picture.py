@@ -63,7 +63,6 @@ def shared_cells(facts: NormInput, *, pinned: int, _: Translate) -> Picture:
         xaxis={**HIDDEN_AXIS, "range": [-0.6, total[0] - 0.4]},
         yaxis={
             "range": [total[1] - 0.4, -0.6],
-            "fixedrange": True,
             "showgrid": False,
             "zeroline": False,
             "tickvals": [row for sequence in rows for row in sequence],
@@ -120,7 +119,7 @@ def _above(left: float, norm: str, facts: NormInput, _: Translate) -> dict[str, 
     statistics = _("mean square") if norm == "RMSNorm" else _("mean, variance")
     said = _("{n_groups} × over {size}").format(n_groups=n_groups, size=size)
     place = {"x": left - 0.5, "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}
-    look = {"align": "left", "showarrow": False, "font": {"size": 12}}
+    look = {"align": "left", "font": {"size": 12}}
     return {**place, "text": f"<b>{norm}</b><br>{statistics}<br>{said}", **look}
 
 
@@ -129,7 +128,7 @@ def _below(
 ) -> dict[str, Any]:
     place = {"x": -0.5, "xanchor": "left", "y": 0, "yref": "paper", "yanchor": "top"}
     text = _("features 1 to {shown} of {d_model}").format(shown=n_features, d_model=d_model)
-    return {**place, "text": f"→ {text}", "showarrow": False, "font": {"size": 12}}
+    return {**place, "text": f"→ {text}", "font": {"size": 12}}
 
 
 STATISTICS = ("mean", "std", "rms")
@@ -173,7 +172,7 @@ def of_features(facts: NormFacts, names: Mapping[str, str], *, _: Translate) -> 
             for norm, found in table.groupby("norm", sort=False)
         ],
         title=_("Over all tokens, per feature"),
-        axis={"title": {"text": title}, "fixedrange": True, "showticklabels": False},
+        axis={"title": {"text": title}, "showticklabels": False},
         _=_,
     )
 
@@ -193,7 +192,6 @@ def _panels(
         f"yaxis{_number(statistic)}": {
             "domain": [max(0.0, 1 - (i + 1) * height - i * GAP), 1 - i * (height + GAP)],
             "title": {"text": titles[statistic]},
-            "fixedrange": True,
             "zeroline": statistic == "mean",
             "rangemode": "normal" if statistic == "mean" else "tozero",
             "nticks": 5,

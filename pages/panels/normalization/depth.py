@@ -21,6 +21,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
+from pages.ui.ways import refused, way
 
 
 @lru_cache(maxsize=32)
@@ -149,7 +150,7 @@ def what_depth_does(run: Run) -> None:
     place = explained(("placement_depth", "residual"), stacks.CODE, key="depth_story")
     wanted = stacks.wanted(run, link.value("depth"))
     if fault := wanted[0].fault(memory_budget()):
-        shared.refused(fault)
+        refused(fault, "mend_depth")
         return
     n_done = stacks.measured(wanted, "depth_work")
     if not n_done:
@@ -179,18 +180,10 @@ def drawn_before(current: Stacks) -> Stacks:
 def experiments(run: Run) -> None:
     """What makes deep stacks fail, one click away; the curves of before stay as a ghost."""
     norm = run.config.norm
-    tried: list[tuple[str, str, object]] = [(_("Residual connection on"), "residual", True)]
-    if norm.residual:
-        tried = [(_("Residual connection off"), "residual", False)]
-    if norm.norm_kind is NormKind.NONE:
-        tried += [(_("Add LayerNorm"), "norm_kind", str(NormKind.LAYER_NORM))]
-    else:
-        tried += [(_("Leave the norm out"), "norm_kind", str(NormKind.NONE))]
+    has_norm = norm.norm_kind is not NormKind.NONE
+    other_kind = NormKind.NONE if has_norm else NormKind.LAYER_NORM
     with st.container(horizontal=True, key="experiments"):
-        for label, name, value in tried:
-            st.button(label, on_click=_change, args=(name, value), key=f"try_{name}")
-
-
-def _change(name: str, value: object) -> None:
-    link.change(name, value)
-    link.redraw_everything()
+        label = _("Residual connection off") if norm.residual else _("Residual connection on")
+        way(label, "try_residual", residual=not norm.residual)
+        label = _("Leave the norm out") if has_norm else _("Add LayerNorm")
+        way(label, "try_norm_kind", norm_kind=str(other_kind))

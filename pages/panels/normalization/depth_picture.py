@@ -157,10 +157,8 @@ def _domain(panel: int, n_panels: int) -> list[float]:
 def _value_axis(panel: int, n_panels: int, is_log: bool, found: pd.DataFrame) -> dict[str, Any]:
     axis = {
         "domain": _domain(panel, n_panels),
-        "fixedrange": True,
         "zeroline": False,
         "nticks": 5,
-        "automargin": True,
     }
     if not is_log:
         is_share = found["measure"].isin(SHARES).any()
@@ -195,7 +193,6 @@ def _layer_axis(n_layers: int, anchor: str, _: Translate) -> dict[str, Any]:
         "title": {"text": _("layer (0: what goes in)")},
         "range": [-0.02 * n_layers - 0.1, n_layers * 1.02 + 0.1],
         "anchor": anchor,
-        "fixedrange": True,
         "zeroline": False,
         "tick0": 0,
         "dtick": max(1, -(-n_layers // MOST_LAYER_TICKS)),
@@ -241,12 +238,10 @@ def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translat
             "type": "log",
             "tickvals": depths,
             "ticktext": [str(depth) for depth in depths],
-            "fixedrange": True,
         },
         yaxis={
             "title": {"text": _("size of the gradient")},
             "type": "log",
-            "fixedrange": True,
             **log_ticks(positive),
         },
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, cast
 
 from blocks.inspection import depth_facts as measures
 from blocks.inspection.depth import DepthPass, measure_depth
@@ -26,11 +26,22 @@ SORTING = ("sorting letters", "sort")
 Targets = tuple[int, ...]
 
 
+class Hidden(NamedTuple):
+    """What the page hid from a model that guesses words, in the token ids of its vocabulary."""
+
+    vocabulary: str
+    targets: Targets
+
+
 @lru_cache(maxsize=32)
-def own_facts(run: Run, targets: Targets) -> OwnFacts:
-    """The layers of this run's model, and of one with random weights."""
-    if not run.weights:
-        raise ValueError("the loss of random weights means nothing")
+def own_facts(run: Run, hidden: Hidden | None) -> OwnFacts:
+    """The layers of this run's model on its own loss, and of one with random weights.
+
+    Raises ValueError where there is none.
+    """
+    targets = own_targets(run, hidden)
+    if not run.weights or targets is None:
+        raise ValueError("no loss of its own")
     random = replace(run, weights="")
     return measures.own_facts(_own_pass(run, targets), _own_pass(random, targets), run.seed)
 
@@ -60,7 +71,8 @@ def says_task(run: Run) -> str:
     text = _("Loss: cross entropy of its answers on this text. Trained on: {task}.")
     if run.config.architecture is Architecture.GPT:
         text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
-    task = terms.option(starts.model(run.weights).card.task)
+    card = starts.model(run.weights).card
+    task = terms.option(card.task) if card else _("texts that its files do not name")
     return text.format(task=task) + " " + _("In evaluation mode, nothing is updated.")
 
 
@@ -77,8 +89,8 @@ def the_trained_layers(run: Run) -> None:
     if not run.weights:
         place.info(_("The weights are random: no loss means anything yet."), icon=":material/info:")
         return
-    targets = own_targets(run)
-    if targets is None:
+    shown = run, hidden_word(run)
+    if own_targets(*shown) is None:
         text = _(
             "For this text the model has no known answer to be measured against: give a GPT "
             "two tokens or more, or mask the encoder's pinned token."
@@ -86,30 +98,31 @@ def the_trained_layers(run: Run) -> None:
         place.info(text)
         return
     with place:
-        say(says_loss, run, targets, facts=own_facts)
-    show(draw_layers, run, targets, facts=own_facts, key="own_panels")
+        say(says_loss, *shown, facts=own_facts)
+    show(draw_layers, *shown, facts=own_facts, key="own_panels")
     note(says_task(run))
 
 
-def own_targets(run: Run) -> Targets | None:
+def own_targets(run: Run, hidden: Hidden | None) -> Targets | None:
     """What the model should say at each position; None where this text has no right answer."""
     ids = run.input.token_ids
     if run.config.architecture is Architecture.GPT:
         return _padded(run, (*ids[1:], IGNORED)) if len(ids) > 1 else None
-    if starts.model(run.weights).card.task in SORTING:
+    card = starts.model(run.weights).card
+    if card and card.task in SORTING:
         return _padded(run, tuple(sorted(ids)))
-    return _hidden_word(run)
+    return hidden.targets if hidden and hidden.vocabulary == run.input.vocabulary else None
 
 
-def _hidden_word(run: Run) -> Targets | None:
-    """The one token that the page hid from the model, to be found."""
+def hidden_word(run: Run) -> Hidden | None:
+    """The tokens that the page hid from its model, to be found; None where it hid none."""
     is_token, pieces = run.input.is_token()[0].tolist(), tokens.reading().pieces
     read = [label for label, kept in zip(run.input.labels, is_token, strict=True) if kept]
     hidden = [i for i, label in enumerate(read) if label == MASK != pieces[i].label]
     if not hidden:
         return None
     found = (piece.token_id if i in hidden else IGNORED for i, piece in enumerate(pieces))
-    return _padded(run, tuple(found))
+    return Hidden(run.input.vocabulary, _padded(run, tuple(found)))
 
 
 def _padded(run: Run, targets: Targets) -> Targets:

@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import placements
 from blocks.inspection.placements import MOMENTS, Placed, PlacementFacts, placement_run
@@ -22,6 +21,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.said import say
 from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
 from pages.ui.views import head_choice
 
 CODE: tuple[Source, ...] = (residual.PreNorm, residual.PostNorm, residual.SandwichNorm, placed)
@@ -94,7 +94,7 @@ def placement_table(facts: PlacementFacts) -> None:
         table[heads[moment]] = facts.moments[moment].map(_number).to_list()
         if facts.differences is not None:
             table["Δ " + heads[moment]] = facts.differences[moment].map(_signed).to_list()
-    st.dataframe(table, hide_index=True, key="placement_table", height="content")
+    show_table(table, key="placement_table")
 
 
 def _number(value: float, sign: str = "") -> str:

@@ -50,8 +50,8 @@ def spreads(facts: PlacementFacts, names: Mapping[str, str], *, _: Translate) ->
         height=380,
         margin=(legend_room(found), EDGE),
         **legend(),
-        xaxis={"fixedrange": True, **axis},
-        yaxis={"title": {"text": per}, "fixedrange": True, "rangemode": "tozero"},
+        xaxis={**axis},
+        yaxis={"title": {"text": per}, "rangemode": "tozero"},
     )
 
 
@@ -107,4 +107,4 @@ def _pinned_mark(x: float, y: float, side: int, pinned: float) -> dict[str, Any]
 
 def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
     place = {"x": x - 0.5, "y": y - 0.5, "xanchor": "left", "yanchor": "bottom"}
-    return {**place, "text": label, "showarrow": False, "font": {"size": 12}}
+    return {**place, "text": label, "font": {"size": 12}}

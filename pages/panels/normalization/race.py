@@ -4,10 +4,8 @@ from functools import lru_cache
 
 import streamlit as st
 
-from blocks import ConfigError
 from blocks.observe.run import Run
 from blocks.training import race as training
-from blocks.training.events import Evaluation
 from blocks.training.race import (
     DEEP,
     GUESS,
@@ -18,11 +16,12 @@ from blocks.training.race import (
     RaceFacts,
     race_spec,
 )
-from blocks.training.racer import Racer, evaluation
+from blocks.training.racer import Race, Racer
+from blocks.training.recorded import Learned
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import race_picture, shared
-from pages.ui import cached, link, terms
+from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
@@ -30,7 +29,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
 from pages.ui.said import say
-from pages.ui.steps import in_steps, in_turn
+from pages.ui.steps import in_series
 
 AT_ONCE = 5
 Racers = tuple[tuple[str, TrainingSpec], ...]
@@ -53,22 +52,17 @@ def _spec(run: Run, placement: str) -> TrainingSpec:
     )
 
 
-def _train(spec: TrainingSpec, n_updates: int) -> None:
-    with cached.turn(spec.device):
-        _racer(spec).losses(n_updates)
-
-
-@lru_cache(maxsize=12)
-def _racer(spec: TrainingSpec) -> Racer[Evaluation]:
-    return Racer(spec, evaluation)
-
-
 @lru_cache(maxsize=32)
-def race_facts(wanted: Racers, n_updates: int) -> RaceFacts:
-    """What each has learned after so many updates."""
-    names = [name for name, _spec in wanted]
-    losses = [_racer(spec).losses(n_updates) for _name, spec in wanted]
+def race_facts(wanted: Racers, found: tuple[Learned, ...]) -> RaceFacts:
+    """What each has learned so far."""
+    names, series = [name for name, _spec in wanted], _race(wanted)
+    losses = [learned.losses for learned in series.learned(found)]
+    n_updates = len(found) // len(wanted) * AT_ONCE
     return training.race_facts(names, losses, wanted[0][1], n_updates)
+
+
+def _race(wanted: Racers) -> Race:
+    return Race(tuple(spec for _name, spec in wanted), training.N_UPDATES, AT_ONCE)
 
 
 def says_race(facts: RaceFacts) -> str:
@@ -140,23 +134,13 @@ def who_learns(run: Run) -> None:
     with right:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     switch("race", _("Train them side by side now"))
-    n_updates = _trained(wanted := racers(run)) if link.value("race") else 0
-    if not n_updates:
+    if not link.value("race"):
         return
-    shown = wanted, n_updates
+    found = in_series(_race(wanted := racers(run)), key="race_steps", asked_by="race").found
+    if len(found) < len(wanted):
+        return
+    shown = wanted, tuple(found)
     with place:
         say(says_race, *shown, facts=race_facts)
     show(draw_race, *shown, facts=race_facts, key="race_curves")
     note(says_setting(race_facts(*shown)))
-
-
-def _trained(wanted: Racers) -> int:
-    """Train them in turn, so that their curves grow together; the updates that all have made."""
-    specs = [spec for _name, spec in wanted]
-    steps = in_turn(_train, specs, training.N_UPDATES, at_once=AT_ONCE)
-    try:
-        done = in_steps(steps, what=wanted, key="race_steps", is_asked=True)
-    except ConfigError as error:
-        shared.refused(error.faults[0])
-        return 0
-    return len(done.found) // len(wanted) * AT_ONCE

@@ -1,55 +1,41 @@
 """Where the parameters are: a model taken apart, piece by piece; every part with its formula."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from blocks import ModelConfig
 from blocks.cost import breakdown, parameters
-from blocks.cost.breakdown import Kind, Node, by_kind, by_layer, count_kinds, opened
-from blocks.cost.fitting import can_build
-from blocks.cost.memory import bytes_text
+from blocks.cost.breakdown import CountFacts, Kind, Node, OpenedFacts, Piece, path_to
+from blocks.cost.fit import BITS, WeightFormat
+from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures import breakdown as pictures
-from pages.figures.theme import Picture
-from pages.panels.parameters import shared
-from pages.ui import cached, link, terms
+from pages.figures.theme import Picture, Translate
+from pages.panels.parameter_table import count_badge
+from pages.panels.parameters import breakdown_picture, shared
+from pages.panels.parameters.breakdown_picture import Bar
+from pages.ui import link, terms
+from pages.ui.cached import count_facts
 from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language
 from pages.ui.link_fields.parameters import VIEWS
+from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
-
-@lru_cache(maxsize=64)
-def kinds(config: ModelConfig) -> dict[Kind, int]:
-    """Parameters by kind."""
-    return count_kinds(config)
-
-
-@lru_cache(maxsize=32)
-def tree(config: ModelConfig, view: str) -> Node:
-    """The model taken apart by kind, or by layer."""
-    return by_layer(config) if view == "by_layer" else by_kind(config)
-
-
+opened_facts = lru_cache(maxsize=64)(breakdown.opened_facts)
 VIEW_NAMES = {"by_kind": N_("by kind"), "by_layer": N_("by layer")}
-
-
 STACKS = {
     "layers": N_("layers"),
     "encoder.layers": N_("layers of the encoder"),
     "decoder.layers": N_("layers of the decoder"),
 }
-
-
-def view(found: str) -> str:
-    """How the model is taken apart."""
-    return _(VIEW_NAMES[found])
 
 
 def node_name(found: Node) -> str:
@@ -58,7 +44,7 @@ def node_name(found: Node) -> str:
         return _("the whole model")
     if found.name in STACKS:
         return _(STACKS[found.name])
-    if found.name in list(Kind) and found.kind == found.name and found.children:
+    if found.name == found.kind and found.children:
         return shared.kind_name(found.name)
     if is_layer(found):
         return _("layer {layer}").format(layer=found.name)
@@ -70,181 +56,114 @@ def is_layer(found: Node) -> bool:
     return found.name[:1].isdigit()
 
 
-Fields = tuple[int, int, str, str, str, str, str]  # of `pages.figures.breakdown.Piece`
-
-
-def path_of(run: Run, view: str, text: str) -> tuple[Node, ...]:
-    """The pieces that a path leads through, the whole first."""
-    return opened(tree(run.config, view), text.split("/") if text else [])
-
-
-def text_of(nodes: tuple[Node, ...]) -> str:
-    """The path that leads to the last of them."""
-    return "/".join(node.name for node in nodes[1:])
-
-
-def piece_levels(run: Run, view: str, text: str) -> list[list[Fields]]:
-    """What is opened, and as many rows below it as can be told apart."""
-    along = path_of(run, view, text)
-    whole, up = along[-1], text_of(along[:-1])
-    row = [(whole, 0, text_of(along))]
-    found = [[_piece(whole, 0, up, whole.count)]]
-    while len(found) < shared.MOST_ROWS:
-        row = _below(row)
-        if not row or len(row) > shared.MOST_PIECES:
-            break
-        found.append([_piece(n, start, path, whole.count) for n, start, path in row])
-    return found
-
-
-def _below(row: list[tuple[Node, int, str]]) -> list[tuple[Node, int, str]]:
-    """The children of all pieces of a row, each where its parent is."""
-    found = []
-    for node, start, path in row:
-        for child in node.children:
-            found.append((child, start, f"{path}/{child.name}".lstrip("/")))
-            start += child.count
-    return found
-
-
-def _piece(node: Node, start: int, path: str, whole: int) -> Fields:
-    said = f"{shared.short(node.count)} · {shared.share(node.count, whole)}"
-    label = node_name(node)
-    short = node.name if is_layer(node) else label
-    return start, node.count, short, label, said, str(node.kind or ""), path
-
-
-def parts(config: ModelConfig, kind: str) -> None:
-    """Show the parts of one kind as a table."""
-    shared._shown(shared.part_frame(config, kind), "piece_table", _("count"))
-
-
-def sizes(config: ModelConfig) -> None:
-    """Bytes of the weights in each number format, tied and not."""
-    shared._shown(shared.size_frame(config), "size_table")
-
-
-def total(config: ModelConfig) -> None:
-    """The total, whether formula and model agree, and what of it a token meets."""
-    found = shared.total(config)
-    with st.container(horizontal=True, vertical_alignment="center", key="parameter_count"):
-        st.markdown(f"## {found:,}", width="content")
-        if not can_build(config):
-            st.badge(_("by formula"), icon=":material/functions:")
-        elif cached.counted_parameters(config) == found:
-            st.badge(_("formula = counted"), color="green", icon=":material/check:")
-        else:
-            text = _("formula {formula:,}, counted {counted:,}")
-            said = text.format(formula=found, counted=cached.counted_parameters(config))
-            st.badge(said, color="red")
-    st.markdown(" · ".join(_in_brief(config)))
-
-
-def _in_brief(config: ModelConfig) -> list[str]:
-    found, active = shared.total(config), shared.active(config)
+def says_in_brief(facts: CountFacts) -> str:
+    """What of the total a token meets, what weight tying saves, and how many bytes it takes."""
     said = [_("parameters")]
-    if active < found:
+    if facts.active < facts.total:
         text = _("each token uses **{active:,}** of them ({share})")
-        said.append(text.format(active=active, share=shared.share(active, found)))
-    if config.architecture.reads_tokens:
-        said.append(_tied(config))
-    in_two_bytes = bytes_text(shared.bytes_in(found, "bfloat16"))
-    said.append(_("in bfloat16 **{size}**").format(size=in_two_bytes))
-    return said
+        share = percent(facts.share(facts.active))
+        said.append(text.format(active=facts.active, share=share))
+    if facts.tied_otherwise is not None:
+        text = _("not tied; if it were, **{n:,}**")
+        if facts.is_tied:
+            text = _("tied; if not, **{n:,}**")
+        said.append(text.format(n=facts.tied_otherwise))
+    size = bytes_text(WeightFormat.BFLOAT16.bytes_of(facts.total))
+    said.append(_("in bfloat16 **{size}**").format(size=size))
+    return " · ".join(said)
 
 
-def _tied(config: ModelConfig) -> str:
-    is_tied = config.vocabulary.tie_embeddings
-    other = shared.total(config.replace(tie_embeddings=not is_tied))
-    text = _("tied; if not, **{n:,}**") if is_tied else _("not tied; if it were, **{n:,}**")
-    return text.format(n=other)
-
-
-def breakdown_sentence(config: ModelConfig) -> str:
+def says_breakdown(facts: CountFacts) -> str:
     """Where most of it is, and how little the small parts are."""
-    found, whole = kinds(config), shared.total(config)
-    if not found:
+    if facts.largest is None:
         return _("This model has no parameters at all.")
-    largest = max(found, key=found.__getitem__)
+    norms = facts.kinds.get(Kind.NORM, 0)
+    largest = percent(facts.share(facts.kinds[facts.largest]))
     text = _("The largest part is {kind}: {share} of all.")
-    said = [text.format(kind=shared.kind_name(largest), share=shared.share(found[largest], whole))]
-    rows = shared.counted_rows(config)
-    biases = sum(row.count for row in rows if row.part.endswith("bias") and row.kind != "position")
-    norms = found.get(Kind.NORM, 0)
+    said = [text.format(kind=shared.kind_name(facts.largest), share=largest)]
     text = _("Norms hold {norms:,} ({norm_share}), biases {biases:,} ({bias_share}).")
     shares = {
-        "norm_share": shared.share(norms, whole),
-        "bias_share": shared.share(biases, whole),
+        "norm_share": percent(facts.share(norms)),
+        "bias_share": percent(facts.share(facts.biases)),
     }
-    said.append(text.format(norms=norms, biases=biases, **shares))
-    if config.architecture.reads_tokens:
-        said.append(_tables(config))
+    said.append(text.format(norms=norms, biases=facts.biases, **shares))
+    if facts.tied_otherwise is not None:
+        text = _("Token embedding and output matrix hold {share}.")
+        if facts.is_tied:
+            text = _(
+                "The token embedding holds {share}; input and output are tied, so it counts once."
+            )
+        said.append(text.format(share=percent(facts.share(facts.ends))))
     return " ".join(said)
 
 
-def _tables(config: ModelConfig) -> str:
-    found, whole = kinds(config), shared.total(config)
-    ends = found.get(Kind.EMBEDDING, 0) + found.get(Kind.OUTPUT, 0)
-    text = _("Token embedding and output matrix hold {share}.")
-    if config.vocabulary.tie_embeddings:
-        text = _("The token embedding holds {share}; input and output are tied, so it counts once.")
-    return text.format(share=shared.share(ends, whole))
-
-
-def opened_sentence(run: Run, view: str, path: str) -> str:
-    """What is opened: how much it is, and of one layer."""
-    nodes = path_of(run, view, path)
-    whole, found = nodes[0].count, nodes[-1].count
-    if len(nodes) == 1:
+def says_opened(facts: OpenedFacts) -> str:
+    """What is opened, and how much of the model it is."""
+    if facts.is_whole:
         return _("Click a piece to open it: it then fills the width. All widths are exact.")
-    label = node_name(nodes[-1])
     text = _("Opened: {piece}, {count:,} parameters, {share} of the model.")
-    return text.format(piece=label, count=found, share=shared.share(found, whole))
+    piece, share = node_name(facts.opened), percent(facts.share)
+    return text.format(piece=piece, count=facts.opened.count, share=share)
 
 
-def breakdown_alt(run: Run, view: str, path: str) -> str:
-    """Write the alt text of the rows of bars."""
-    top, *rest = piece_levels(run, view, path)
-    below = rest[0] if rest else top
-    rows = "; ".join(f"{label} {said}" for _start, _count, _short, label, said, *_more in below)
-    return _("Breakdown of {whole}: {rows}.").format(whole=top[0][3], rows=rows)
+def draw_pieces(facts: OpenedFacts, *, _: Translate) -> Picture:
+    """Rows of pieces, from what is opened downwards."""
+    top, *below = [[_bar(piece, facts.opened.count) for piece in row] for row in facts.rows]
+    up = [replace(bar, path=path_to(facts.along[:-1])) for bar in top]
+    return breakdown_picture.rows([up, *below], _=_)
 
 
-def view_choice() -> None:
-    """By kind or by layer."""
-    choose("breakdown", _("Breakdown"), VIEWS, label_of=view)
+def _bar(piece: Piece, whole: int) -> Bar:
+    node, start, path = piece
+    said, name = (
+        f"{shared.short(node.count)} · {percent(node.count / max(1, whole))}",
+        node_name(node),
+    )
+    short = node.name if is_layer(node) else name
+    return Bar(start, node.count, short, name, said, node.kind, path)
 
 
-def way_back(run: Run, view: str, path: str) -> None:
+def size_rows(facts: CountFacts) -> pd.DataFrame:
+    """Bytes of the weights in each number format, tied and not."""
+    counts = {_("weights"): facts.total}
+    if facts.active < facts.total:
+        counts[_("active per token")] = facts.active
+    if facts.tied_otherwise is not None:
+        counts[_("if untied") if facts.is_tied else _("if tied")] = facts.tied_otherwise
+    sizes = {
+        label: [bytes_text(each.bytes_of(count)) for each in BITS]
+        for label, count in counts.items()
+    }
+    return pd.DataFrame({_("number format"): map(str, BITS), _("bits"): BITS.values(), **sizes})
+
+
+def way_back(facts: OpenedFacts) -> None:
     """The whole, and what was opened on the way, each a button that leads back to it."""
-    nodes = path_of(run, view, path)
     with st.container(horizontal=True, gap="xsmall", key="way_back"):
-        for i, node in enumerate(nodes):
+        for i, node in enumerate(facts.along):
             st.button(
                 node_name(node),
                 key=f"back_to_{i}",
                 on_click=link.change,
-                args=("opened_piece", text_of(nodes[: i + 1])),
-                disabled=i == len(nodes) - 1,
+                args=("opened_piece", path_to(facts.along[: i + 1])),
+                disabled=node is facts.opened,
                 type="tertiary",
                 icon=":material/chevron_right:" if i else ":material/home:",
             )
 
 
-def open_choice(run: Run, view: str, path: str) -> None:
+def open_choice(facts: OpenedFacts) -> None:
     """The pieces of what is opened, by name: also for those too thin to click."""
-    nodes = path_of(run, view, path)
-    here = text_of(nodes)
-    inside = {f"{here}/{n.name}".lstrip("/"): node_name(n) for n in nodes[-1].children}
-    if not inside:
+    if len(facts.rows) == 1:
         return
-    options = (here, *inside)
+    inside = {piece.path: node_name(piece.node) for piece in facts.rows[1]}
+    options = (facts.path, *inside)
     with st.container(key="open_piece"):
         st.selectbox(
             _("Open a piece"),
             options,
             format_func=lambda path: inside.get(path, _("choose one, or click it")),
-            **link.view("opened_piece", here, (options, current_language())),
+            **link.view("opened_piece", facts.path, (options, current_language())),
         )
 
 
@@ -253,32 +172,35 @@ def open_clicked(customdata: list[Any]) -> None:
     link.change("opened_piece", str(customdata[0]))
 
 
+def total(facts: CountFacts) -> None:
+    """The total, whether formula and model agree, and what of it a token meets."""
+    with st.container(horizontal=True, vertical_alignment="center", key="parameter_count"):
+        st.markdown(f"## {facts.total:,}", width="content")
+        count_badge(facts)
+    st.markdown(says_in_brief(facts))
+
+
 @section
 def where_they_are(run: Run) -> None:
     """The total, the picture to click through, and the table."""
+    view, path = link.value("breakdown"), link.value("opened_piece")
+    shown = run.config, view, path
+    counted, opened = count_facts(run.config), opened_facts(*shown)
     code = (parameters.count_parameters, breakdown.by_kind)
     with explained(("parameters",), code, key="breakdown_story"):
-        total(run.config)
-    say(breakdown_sentence, run.config)
-    view, path = link.value("breakdown"), link.value("opened_piece")
-    view_choice()
-    way_back(run, view, path)
-    shown = run, view, path
-    alt, click = breakdown_alt, open_clicked
-    show(draw_pieces, *shown, key="pieces", alt=alt, on_click=click)
+        total(counted)
+    say(says_breakdown, run.config, facts=count_facts)
+    choose("breakdown", _("Breakdown"), VIEWS, label_of=lambda name: _(VIEW_NAMES[name]))
+    way_back(opened)
+    show(draw_pieces, *shown, facts=opened_facts, key="pieces", on_click=open_clicked)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
-        note(opened_sentence(run, view, path))
+        note(says_opened(opened))
     with right:
-        open_choice(run, view, path)
-    kind = path.partition("/")[0] if view == "by_kind" else ""
-    parts(run.config, kind if kind in list(Kind) else "")
+        open_choice(opened)
+    of_one_kind = view == "by_kind" and not opened.is_whole
+    kind = opened.along[1].kind if of_one_kind else None
+    show_table(shared.part_rows(counted, kind), key="piece_table", counts=[_("count")])
     with st.expander(_("Memory of the weights"), icon=":material/memory:"):
-        sizes(run.config)
+        show_table(size_rows(counted), key="size_table")
         note(_("Weights alone; int8 and int4 also need scales for groups of weights."))
-
-
-def draw_pieces(run: Run, view: str, path: str) -> Picture:
-    """Rows of pieces, from what is opened downwards."""
-    levels = [[pictures.Piece(*fields) for fields in row] for row in piece_levels(run, view, path)]
-    return pictures.rows(levels, title=_("From the whole to its parts: click one"), _=_)

@@ -20,6 +20,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, current_language
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 LONGEST = len("+999,999,999")  # of a number that has room with every digit
 changes_facts = lru_cache(maxsize=64)(variations.changes_facts)
@@ -124,7 +125,7 @@ def _in_short(delta: int) -> str:
     return exact if len(exact) <= LONGEST else short
 
 
-def change_frame(facts: ChangesFacts) -> pd.DataFrame:
+def change_rows(facts: ChangesFacts) -> pd.DataFrame:
     """What each change does."""
     found = facts.changes
     rows = {
@@ -182,7 +183,7 @@ def what_changes_it(run: Run) -> None:
     show(draw_changes, config, facts=changes_facts, key="differences", on_click=click)
     change_choice(found)
     with st.expander(_("All changes, down to the last parameter"), icon=":material/table:"):
-        shared._shown(change_frame(facts), "change_table")
+        show_table(change_rows(facts), key="change_table")
 
 
 @section

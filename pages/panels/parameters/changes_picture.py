@@ -6,8 +6,9 @@ from typing import Any
 
 from blocks.cost.growth import GrowthFacts, Share
 from blocks.model.faults import N_
+from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.described import SAID
-from pages.figures.size_axis import half_of_last, log_sizes
+from pages.figures.marks import dashed, upright
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -27,7 +28,7 @@ from pages.figures.theme import (
 )
 
 ROW, CHANGES_BOTTOM, BAR = 44, 60, 0.36
-LABEL = {"showarrow": False, "font": {"size": 12}}
+LABEL = {"font": {"size": 12}}
 LEAST_REACH, TICK = 4.0, 3  # thousand after thousand
 
 
@@ -73,9 +74,8 @@ def differences(
             "zeroline": True,
             "zerolinewidth": 1,
             "zerolinecolor": faint(BEFORE, 0.6),
-            "fixedrange": True,
         },
-        yaxis={"visible": False, "range": [len(deltas) - 0.4, -0.6], "fixedrange": True},
+        yaxis={"visible": False, "range": [len(deltas) - 0.4, -0.6]},
     )
 
 
@@ -169,7 +169,6 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
         }
         for name, label in names.items()
     ]
-    line = {"color": PINNED, "width": 2, "dash": "dash"}
     across = _("{size} (logarithmic; yours: {own})").format(size=size, own=own)
     return figure(
         areas,
@@ -183,9 +182,8 @@ def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Pictu
             "title": {"text": _("share of all parameters")},
             "range": [0, 1],
             "tickformat": ".0%",
-            "fixedrange": True,
         },
-        shapes=[{"type": "line", "x0": own, "x1": own, "y0": 0, "y1": 1, "line": line}],
+        shapes=[upright(own, line=dashed(PINNED, width=2))],
     )
 
 

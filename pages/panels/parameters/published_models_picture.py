@@ -1,11 +1,12 @@
-"""Published models by size: a dot a model on a logarithmic axis, and the reader's own."""
+"""Published models by size: a dot a model, and the reader's own among them."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-
-from pages.figures.table_rows import each_row
+from blocks.cost.published import Published, PublishedFacts
+from blocks.model.kinds import Architecture
+from pages.figures.described import SAID
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -20,87 +21,120 @@ from pages.figures.theme import (
     plain,
 )
 
-ROW, BOTTOM, ABOVE = 24, 50, 66  # two lines of a legend, and the word above the line
-COLORS = {"gpt": ATTENTION, "encoder": FEED_FORWARD, "encoder-decoder": EMBEDDING}
+ROW, BOTTOM, LEGEND = 24, 50, 50  # two lines of a legend
+COLORS = {
+    Architecture.GPT: ATTENTION,
+    Architecture.ENCODER: FEED_FORWARD,
+    Architecture.ENCODER_DECODER: EMBEDDING,
+}
+Rows = Mapping[int, Published]
 
 
-def dots(
-    table: pd.DataFrame, names: dict[str, str], *, own: int, own_label: str, _: Translate
-) -> Picture:
-    """A row a model, the smallest at the top, coloured by architecture.
+def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Translate) -> Picture:
+    """A row a model, the smallest at the top, coloured by architecture; the own one a diamond.
 
-    `table`: name, title, architecture, total, active. What a token meets of a mixture of experts
-    is a hollow dot. `names` of architectures; `own`: the reader's own number, drawn as a line.
+    What a token meets of a mixture of experts is a hollow dot. A click returns a model's name.
     """
-    middle = math.sqrt(int(table["total"].min()) * int(table["total"].max()))
-    traces = [
-        _named(table[table["architecture"] == kind], kind, plain(label), middle)
-        for kind, label in names.items()
-    ]
-    sparse = table[table["active"] < table["total"]]
-    if len(sparse):
-        traces.append(_active(sparse, _))
-    least, most = min(table["active"].min(), own), max(table["total"].max(), own)
-    plot = ROW * len(table)
-    line = {"color": PINNED, "width": 2, "dash": "dash"}
-    place = {"x0": float(own), "x1": float(own), "y0": -0.7, "y1": len(table) - 0.3}
-    note = {
-        "x": math.log10(max(1, own)),
-        "y": 1,
-        "yref": "paper",
-        "yanchor": "bottom",
-        "text": plain(own_label),
-        "showarrow": False,
-        "font": {"color": PINNED, "size": 12},
-    }
+    rows, own_row = _rows(facts)
+    models, n_rows = facts.models, len(facts.models) + 1
+    middle = math.sqrt(models[0].total * models[-1].total)
+    traces = [_own(facts.own, own_row, is_left=facts.own > middle, name=_("yours"))]
+    traces += [_named(rows, kind, names[kind], middle, _) for kind in COLORS]
+    sparse = {row: each for row, each in rows.items() if each.active < each.total}
+    if sparse:
+        traces.append(_active(sparse, _("active per token"), _))
+    least, most = min(facts.own, *(each.active for each in models)), models[-1].total
     return figure(
         traces,
         title=_("Published models, and yours"),
-        height=TITLE + ABOVE + BOTTOM + ROW * len(table),
-        margin=(TITLE + ABOVE, BOTTOM),
-        **{**legend(), "legend": {**legend()["legend"], "y": 1 + 20 / plot}},
+        height=TITLE + LEGEND + BOTTOM + ROW * n_rows,
+        margin=(TITLE + LEGEND, BOTTOM),
+        **legend(),
         xaxis={
             "title": {"text": _("parameters (logarithmic)")},
             "type": "log",
-            "range": [math.log10(max(1, least)) - 0.25, math.log10(max(1, most)) + 0.35],
+            "range": [_power(least) - 0.25, _power(max(most, facts.own)) + 0.35],
             "exponentformat": "B",
             "dtick": 1,
             "tickangle": 0,
-            "fixedrange": True,
         },
-        yaxis={"visible": False, "range": [len(table) - 0.3, -0.7], "fixedrange": True},
-        shapes=[{"type": "line", **place, "line": line, "layer": "below"}] if own else [],
-        annotations=[note] if own else [],
+        yaxis={"visible": False, "range": [n_rows - 0.3, -0.7]},
     )
 
 
-def _named(rows: pd.DataFrame, kind: str, name: str, middle: float) -> dict[str, Any]:
-    """Dots with the names of their models at the side where there is room."""
-    is_right = (rows["total"] < middle) | (rows["active"] < rows["total"])
-    sides = ["middle right" if right else "middle left" for right in is_right]
+def _power(count: int) -> float:
+    """Where a count stands on the axis."""
+    return math.log10(max(1, count))
+
+
+def _rows(facts: PublishedFacts) -> tuple[Rows, int]:
+    """The models by the row in which each stands, and the row of the own one among them."""
+    own_row = sum(each.total <= facts.own for each in facts.models)
+    return {row + (row >= own_row): each for row, each in enumerate(facts.models)}, own_row
+
+
+def _own(own: int, row: int, *, is_left: bool, name: str) -> dict[str, Any]:
     return {
-        **_dots(rows, "total", kind, name),
-        "mode": "markers+text",
-        "text": [f"  {plain(title)}  " for title in rows["title"]],
-        "textposition": sides,
+        **_labelled([own], [row], [name], [not is_left]),
+        "showlegend": False,
+        "marker": {"size": 13, "color": PINNED, "symbol": "diamond"},
+        "textfont": {"size": 12, "color": PINNED},
+        "hovertemplate": "%{x:,}<extra></extra>",
+        "meta": {SAID: [f"{name} {own:,}"]},
+    }
+
+
+def _named(
+    rows: Rows, kind: Architecture, name: str, middle: float, _: Translate
+) -> dict[str, Any]:
+    """Dots with the names of their models at the side where there is room."""
+    found = {row: each for row, each in rows.items() if each.config.architecture is kind}
+    models = [*found.values()]
+    is_right = [each.total < middle or each.active < each.total for each in models]
+    counts = [each.total for each in models]
+    return {
+        **_labelled(counts, [*found], [_(each.title) for each in models], is_right),
+        **_clickable(models, counts, name, _),
+        "marker": {"size": 11, "color": COLORS[kind]},
         "textfont": {"size": 11},
+    }
+
+
+def _active(rows: Rows, name: str, _: Translate) -> dict[str, Any]:
+    counts = [each.active for each in rows.values()]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": counts,
+        "y": [*rows],
+        **_clickable([*rows.values()], counts, name, _),
+        "marker": {"size": 10, "color": BEFORE, "symbol": "circle-open", "line": {"width": 2}},
+    }
+
+
+def _labelled(
+    counts: Sequence[int], rows: Sequence[int], labels: Sequence[str], is_right: Sequence[bool]
+) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": [float(max(1, count)) for count in counts],
+        "y": rows,
+        "text": [f"  {plain(label)}  " for label in labels],
+        "textposition": ["middle right" if right else "middle left" for right in is_right],
         "cliponaxis": False,
     }
 
 
-def _dots(rows: pd.DataFrame, column: str, kind: str, name: str) -> dict[str, Any]:
+def _clickable(
+    models: Sequence[Published], counts: Sequence[int], name: str, _: Translate
+) -> dict[str, Any]:
+    """What dots return, and say under the cursor and to those who cannot see them."""
+    titles = [plain(_(each.title)) for each in models]
+    listed = "; ".join(f"{title} {n:,}" for title, n in zip(titles, counts, strict=True))
     return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [int(n) for n in rows[column]],
-        "y": rows.index.tolist(),
-        "name": name,
-        "marker": {"size": 11, "color": COLORS[kind]},
-        "customdata": [[r.name_, plain(r.title)] for r in each_row(rows)],
+        "name": plain(name),
+        "customdata": [[each.name, title] for each, title in zip(models, titles, strict=True)],
         "hovertemplate": "<b>%{customdata[1]}</b><br>%{x:,}<extra></extra>",
+        "meta": {SAID: [f"{plain(name)}: {listed}"]},
     }
-
-
-def _active(rows: pd.DataFrame, _: Translate) -> dict[str, Any]:
-    marker = {"size": 10, "color": BEFORE, "symbol": "circle-open", "line": {"width": 2}}
-    return {**_dots(rows, "active", "gpt", _("active per token")), "marker": marker}

@@ -1,45 +1,140 @@
 """The weights themselves: how they are spread, by kind."""
 
-from math import isfinite
+from functools import lru_cache
 from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from blocks import ModelConfig
-from blocks.cost.breakdown import Kind
 from blocks.cost.fitting import MOST_BUILT, can_build
-from blocks.cost.memory import bytes_text
+from blocks.cost.memory import Memory, estimate_memory
+from blocks.cost.parameters import total_parameters
+from blocks.cost.units import bytes_text
 from blocks.inspection import weight_values as measures
-from blocks.inspection.weight_values import N_BINS, WeightValues, values_by_kind
+from blocks.inspection.weight_values import N_BINS, ValueFacts, WeightValues, values_by_kind
 from blocks.model import devices
 from blocks.model.faults import ConfigError
 from blocks.model.models import parameter_names
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card, read_model_file
-from pages.figures.table_rows import Row, each_row
-from pages.figures.theme import Picture
+from pages.figures.theme import Picture, Translate
 from pages.panels.parameters import shared, weight_values_picture
-from pages.ui import terms
+from pages.ui import cached, link, terms
 from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal, say_fault
 from pages.ui.numbers import percent
+from pages.ui.said import say
 from pages.ui.settings import memory_budget
+from pages.ui.tables import show_table
+
+BUILT_UNASKED = 30_000_000
 
 
-def moments_frame(found: pd.DataFrame) -> pd.DataFrame:
-    """Moments of each kind with what it is called."""
-    return found.assign(label=[shared.kind_name(kind) for kind in found["kind"]])
+@lru_cache(maxsize=8)
+def value_facts(run: Run, is_wanted: bool) -> ValueFacts:
+    """How the weights of this run are spread. Runs that differ in their input share the model.
+
+    Raises ValueError where they are not to be looked at.
+    """
+    if not is_shown(run, is_wanted):
+        raise ValueError("too large, or large and not asked for")
+    model = cached.model(run)
+    with cached.turn(run.device):
+        return measures.value_facts(run, model)
 
 
-def moments_table(found: pd.DataFrame, *, key: str) -> None:
+def is_shown(run: Run, is_wanted: bool) -> bool:
+    """Whether the weights are looked at: they fit, and are few or were asked for."""
+    fits = can_build(run.config) and need(run).total <= memory_budget()
+    return fits and (is_wanted or is_small(run))
+
+
+def is_small(run: Run) -> bool:
+    """Whether the weights are so few that nobody needs to ask for them."""
+    return total_parameters(run.config) <= BUILT_UNASKED
+
+
+def need(run: Run) -> Memory:
+    """Bytes while the model is built: its weights, and what drawing them takes meanwhile."""
+    dtype = devices.DTYPES[run.dtype]
+    return estimate_memory(run.config, batch=1, seq_len=1, dtype=dtype)
+
+
+def says_values(facts: ValueFacts) -> str:
+    """What the weights are, where they spread most and least, and how many lie far out."""
+    said = [_("The weights are trained.")]
+    if facts.seed is not None:
+        text = _("The weights are random: {how}, seed {seed}.")
+        said = [text.format(how=terms.option(facts.initialization), seed=facts.seed)]
+    found = facts.values
+    if len(found.by_width) > 1:
+        narrow, wide = found.by_width.iloc[0], found.by_width.iloc[-1]
+        text = _(
+            "The widest distribution is that of {wide} (σ = {most:.3g}), the narrowest "
+            "that of {narrow} ({least:.3g})."
+        )
+        names = {"wide": shared.kind_name(wide["kind"]), "narrow": shared.kind_name(narrow["kind"])}
+        said.append(text.format(**names, most=wide["std"], least=narrow["std"]))
+    if found.n_outside:
+        text = _("{n:,} values ({share}) lie beyond 5 σ; the table lists the largest.")
+        said.append(text.format(n=found.n_outside, share=percent(found.share_outside)))
+    return " ".join(said)
+
+
+def says_too_large(run: Run, budget: int) -> str:
+    """Why the weights are not looked at here, with the numbers; nothing where they can be."""
+    if not can_build(run.config):
+        text = _(
+            "To inspect the values the model must be built, and more than {most} "
+            "layers, counting every expert, are not built here. Choose fewer layers."
+        )
+        return text.format(most=MOST_BUILT)
+    if need(run).total <= budget:
+        return ""
+    text = _(
+        "To inspect the values the model must be built, which takes {need}, more than "
+        "the {budget} allowed here. Choose a smaller model, or fewer layers."
+    )
+    return text.format(need=bytes_text(need(run).total), budget=bytes_text(budget))
+
+
+def says_building(run: Run) -> str:
+    """Why a large model waits for the reader."""
+    text = _("This first samples {n:,} weights ({size}) and takes a moment.")
+    size = bytes_text(need(run).weights)
+    return text.format(n=total_parameters(run.config), size=size)
+
+
+def says_how(facts: ValueFacts) -> str:
+    """How it was counted."""
+    text = _(
+        "Every weight is counted, on {device}, in {bins} bins over the range of values, "
+        "at most 5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
+    )
+    return text.format(device=devices.device_name(facts.device), bins=N_BINS)
+
+
+def draw_values(facts: ValueFacts, *, _: Translate) -> Picture:
+    """A panel for each kind."""
+    return draw_spread(facts.values, _=_)
+
+
+def draw_spread(values: WeightValues, *, _: Translate) -> Picture:
+    """Draw the weights of a file as those of a run are drawn."""
+    names = {kind: shared.kind_name(kind) for kind in values.moments["kind"]}
+    return weight_values_picture.panels(values, names, _=_)
+
+
+def moments_table(values: WeightValues, *, key: str) -> None:
     """How the weights of each kind are spread."""
+    found = values.moments
     shown = pd.DataFrame(
         {
-            _("kind"): [shared.kind_name(kind) for kind in found["kind"]],
+            _("kind"): found["kind"].map(shared.kind_name),
             _("count"): found["count"],
             _("mean"): found["mean"].map(_digits),
             "σ": found["std"].map(_digits),
@@ -48,94 +143,12 @@ def moments_table(found: pd.DataFrame, *, key: str) -> None:
             _("beyond 5 σ"): found["outside"],
         }
     )
-    shared._shown(shown, key, _("count"), _("beyond 5 σ"))
+    show_table(shown, key=key, counts=[_("count"), _("beyond 5 σ")])
 
 
 def _digits(value: float) -> str:
     """Four digits, or in words where a weight is no number."""
     return f"{value:.4g}" if value - value == 0 else _("not finite")
-
-
-def values_sentence(run: Run, moments: pd.DataFrame) -> str:
-    """Where weights spread most and least, and what they are."""
-    rows = moments[moments["kind"] != Kind.NORM].dropna()
-    said = [_whose(run)]
-    if len(rows) > 1:
-        widest, narrowest = rows.iloc[rows["std"].argmax()], rows.iloc[rows["std"].argmin()]
-        text = _(
-            "The widest distribution is that of {wide} (σ = {most:.3g}), the narrowest "
-            "that of {narrow} ({least:.3g})."
-        )
-        ends = {
-            "wide": shared.kind_name(widest["kind"]),
-            "narrow": shared.kind_name(narrowest["kind"]),
-        }
-        said.append(text.format(**ends, most=widest["std"], least=narrowest["std"]))
-    tails = rows[rows["outside"] > 0]
-    if len(tails):
-        share = tails["outside"].sum() / rows["count"].sum()
-        said.append(
-            _("{n:,} values ({share}) lie beyond 5 σ; the table lists the largest.").format(
-                n=int(tails["outside"].sum()), share=percent(share)
-            )
-        )
-    return " ".join(said)
-
-
-def _whose(run: Run) -> str:
-    if run.weights:
-        return _("The weights are trained.")
-    text = _("The weights are random: {how}, seed {seed}.")
-    return text.format(how=terms.option(run.config.initialization), seed=run.seed)
-
-
-def too_large_text(run: Run) -> str:
-    """Why the weights are not drawn here, with the numbers; nothing where they can be."""
-    if not can_build(run.config):
-        text = _(
-            "To inspect the values the model must be built, and more than {most} "
-            "layers, counting every expert, are not built here. Choose fewer layers."
-        )
-        return text.format(most=MOST_BUILT)
-    need, budget = shared.need(run), memory_budget()
-    if need <= budget:
-        return ""
-    text = _(
-        "To inspect the values the model must be built, which takes {need}, more than "
-        "the {budget} allowed here. Choose a smaller model, or fewer layers."
-    )
-    return text.format(need=bytes_text(need), budget=bytes_text(budget))
-
-
-def building_note(run: Run) -> str:
-    """Why a large model waits for the reader."""
-    text = _("This first samples {n:,} weights ({size}) and takes a moment.")
-    n = shared.total(run.config)
-    return text.format(n=n, size=bytes_text(n * devices.DTYPES[run.dtype].itemsize))
-
-
-def values_note(run: Run) -> str:
-    """How it was counted."""
-    text = _(
-        "Every weight is counted, on {device}, in {bins} bins over the range of values, "
-        "at most 5 σ from the mean; solid: mean, dotted: ±σ (standard deviation)."
-    )
-    return text.format(device=devices.device_name(run.device), bins=N_BINS)
-
-
-def values_alt(run: Run) -> str:
-    """Write the alt text of the histograms."""
-    return spread_alt(shared.values(run).moments)
-
-
-def spread_alt(moments: pd.DataFrame) -> str:
-    """Write the alt text of mean and σ of each kind."""
-    rows = "; ".join(f"{shared.kind_name(row.kind)} {_spread(row)}" for row in each_row(moments))
-    return _("Distribution of the weights, mean ± σ by kind: {rows}.").format(rows=rows)
-
-
-def _spread(row: Row) -> str:
-    return f"{row.mean:.3g} ± {row.std:.3g}" if isfinite(row.std) else _("not finite")
 
 
 class WeightsFile(NamedTuple):
@@ -164,12 +177,12 @@ def found() -> WeightsFile | None:
     return st.session_state.get("weights_file")
 
 
-def sentence(file: WeightsFile) -> str:
+def says_file(file: WeightsFile) -> str:
     """What the file holds, as it says itself."""
     text = _("{name}: {n:,} weights, trained on {task} for {steps:,} steps, seed {seed}.")
     return text.format(
         name=literal(file.name),
-        n=shared.total(file.config),
+        n=total_parameters(file.config),
         task=literal(file.card.task),
         steps=file.card.n_steps,
         seed=file.card.seed,
@@ -193,29 +206,42 @@ def _read(name: str, raw: bytes) -> WeightsFile:
     return WeightsFile(name, file.config, file.card, values_by_kind(weights))
 
 
+def how_values_are_spread(run: Run) -> None:
+    """Those of the model, and those of a file that is brought."""
+    how_they_are_spread(run)
+    those_of_a_file()
+
+
+def shown_values(run: Run) -> tuple[Run, bool]:
+    """The run, and whether the reader asks to build a large one."""
+    return run, link.value("spread_of_weights")
+
+
 @section
 def how_they_are_spread(run: Run) -> None:
     """Histograms of the weights; a large model is built when the reader asks."""
     place = explained(("weight_values",), (measures.weight_values,), key="values_story")
-    if too_large := too_large_text(run):
+    if too_large := says_too_large(run, memory_budget()):
         place.info(too_large, icon=":material/block:")
         return
-    if not shared.is_small(run):
-        note(building_note(run))
+    if not is_small(run):
+        note(says_building(run))
         switch("spread_of_weights", _("Build it and inspect its weights"))
-    if not shared.is_shown(run):
+    shown = shown_values(run)
+    if not is_shown(*shown):
         return
     try:
         with st.spinner(_("Drawing and counting the weights …"), show_time=True):
-            found = shared.values(run)
+            facts = value_facts(*shown)
     except ConfigError as error:
         st.warning(say_fault(error.faults[0]), icon=":material/block:")
         return
-    place.info(values_sentence(run, found.moments), icon=":material/lightbulb:")
-    if found.is_finite:
-        show(draw_values, run, key="weight_values", alt=values_alt)
-    moments_table(found.moments, key="moment_table")
-    note(values_note(run))
+    with place:
+        say(says_values, *shown, facts=value_facts)
+    if facts.values.is_finite:
+        show(draw_values, *shown, facts=value_facts, key="weight_values")
+    moments_table(facts.values, key="moment_table")
+    note(says_how(facts))
 
 
 @section
@@ -225,14 +251,6 @@ def those_of_a_file() -> None:
     file = found()
     if file is None:
         return
-    st.info(sentence(file), icon=":material/description:")
-    moments = moments_frame(file.values.moments)
-    picture = weight_values_picture.panels(file.values.bins, moments, _=_)
-    show_now(picture, key="file_values", alt=spread_alt(moments))
-    moments_table(file.values.moments, key="file_moment_table")
-
-
-def draw_values(run: Run) -> Picture:
-    """A panel for each kind."""
-    found = shared.values(run)
-    return weight_values_picture.panels(found.bins, moments_frame(found.moments), _=_)
+    st.info(says_file(file), icon=":material/description:")
+    show_now(draw_spread(file.values, _=_), key="file_values")
+    moments_table(file.values, key="file_moment_table")

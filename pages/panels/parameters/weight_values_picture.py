@@ -1,33 +1,46 @@
 """How weights are spread: a panel for each kind, each on its own scale, mean and σ marked."""
 
+from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import pandas as pd
 
-from pages.figures.breakdown import KIND_COLORS
-from pages.figures.theme import BEFORE, EDGE, TITLE, Picture, Translate, faint, figure, plain
+from blocks.inspection.weight_values import WeightValues
+from pages.figures.described import SAID
+from pages.figures.marks import dashed, upright
+from pages.figures.table_rows import Row, each_row
+from pages.figures.theme import (
+    EDGE,
+    KIND_COLORS,
+    TITLE,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    plain,
+)
 
 PANEL, GAP = 96, 62
 
 
-def panels(bins: pd.DataFrame, moments: pd.DataFrame, *, _: Translate) -> Picture:
-    """Histograms below each other. `bins`: kind, value, share; `moments`: kind, label, mean, std.
+def panels(values: WeightValues, names: Mapping[str, str], *, _: Translate) -> Picture:
+    """Histograms below each other, one a kind; what is no number has none.
 
     The dotted lines are one standard deviation from the mean (solid).
     """
-    drawn = moments.dropna(subset=["mean"]).reset_index(drop=True)
-    n = max(1, len(drawn))
-    height = n * (PANEL + GAP)
+    drawn = [row for row in each_row(values.moments) if isfinite(row.std)]
+    height = max(1, len(drawn)) * (PANEL + GAP)
     traces, shapes, notes = [], [], []
     layout: dict[str, Any] = {}
-    for i, (_index, row) in enumerate(drawn.iterrows()):
+    for i, row in enumerate(drawn):
         axis = "" if i == 0 else str(i + 1)
         top = 1 - (i * (PANEL + GAP) + 24) / height
-        layout |= _axes(axis, top, top - (PANEL - 0) / height, _)
-        found = bins[bins["kind"] == row["kind"]]
-        traces.append(_bars(found, row, axis, _))
+        layout |= _axes(axis, top, top - PANEL / height)
+        bins = values.bins[values.bins["kind"] == row.kind]
+        traces.append(_bars(bins, row, names[row.kind], axis, _))
         shapes += _marks(row, axis)
-        notes.append(_label(row, top))
+        notes.append(_label(row, names[row.kind], top))
     return figure(
         traces,
         title=_("Distribution of the weights, by kind"),
@@ -40,7 +53,7 @@ def panels(bins: pd.DataFrame, moments: pd.DataFrame, *, _: Translate) -> Pictur
     )
 
 
-def _axes(axis: str, top: float, bottom: float, _: Translate) -> dict[str, Any]:
+def _axes(axis: str, top: float, bottom: float) -> dict[str, Any]:
     return {
         f"xaxis{axis}": {
             "anchor": f"y{axis}",
@@ -48,7 +61,6 @@ def _axes(axis: str, top: float, bottom: float, _: Translate) -> dict[str, Any]:
             "nticks": 7,
             "tickangle": 0,
             "zeroline": False,
-            "fixedrange": True,
         },
         f"yaxis{axis}": {
             "anchor": f"x{axis}",
@@ -56,45 +68,42 @@ def _axes(axis: str, top: float, bottom: float, _: Translate) -> dict[str, Any]:
             "tickformat": ".1~%",
             "nticks": 3,
             "rangemode": "tozero",
-            "fixedrange": True,
         },
     }
 
 
-def _bars(found: pd.DataFrame, row: pd.Series, axis: str, _: Translate) -> dict[str, Any]:
+def _bars(bins: pd.DataFrame, row: Row, name: str, axis: str, _: Translate) -> dict[str, Any]:
     text = _("{kind}, about {value}: {share} of its values")
-    said = text.format(kind=plain(row["label"]), value="%{x:.4g}", share="%{y:.2%}")
-    color = KIND_COLORS[row["kind"]]
+    hover = text.format(kind=plain(name), value="%{x:.4g}", share="%{y:.2%}")
     return {
         "type": "bar",
-        "x": found["value"].tolist(),
-        "y": found["share"].tolist(),
+        "x": bins["value"].tolist(),
+        "y": bins["share"].tolist(),
         "xaxis": f"x{axis}",
         "yaxis": f"y{axis}",
-        "marker": {"color": faint(color, 0.75), "line": {"width": 0}},
-        "hovertemplate": said + "<extra></extra>",
+        "marker": {"color": faint(KIND_COLORS[row.kind], 0.75), "line": {"width": 0}},
+        "hovertemplate": hover + "<extra></extra>",
+        "meta": {SAID: [f"{name}: {_spread(row)}"]},
     }
 
 
-def _marks(row: pd.Series, axis: str) -> list[dict[str, Any]]:
+def _spread(row: Row) -> str:
+    return f"{row.mean:.3g} ± {row.std:.3g}"
+
+
+def _marks(row: Row, axis: str) -> list[dict[str, Any]]:
     """Lines at the mean, and one standard deviation to either side."""
-    places = ((row["mean"], "solid"), (row["mean"] - row["std"], "dot"))
+    places = ((row.mean, "solid"), (row.mean - row.std, "dot"), (row.mean + row.std, "dot"))
     return [
         {
-            "type": "line",
-            "x0": x,
-            "x1": x,
-            "y0": 0,
-            "y1": 1,
-            "xref": f"x{axis}",
-            "yref": f"y{axis} domain",
-            "line": {"color": BEFORE, "width": 1.5, "dash": dash},
+            **upright(x, xref=f"x{axis}", yref=f"y{axis} domain"),
+            "line": dashed(dash=dash),
         }
-        for x, dash in (*places, (row["mean"] + row["std"], "dot"))
+        for x, dash in places
     ]
 
 
-def _label(row: pd.Series, top: float) -> dict[str, Any]:
-    said = f"<b>{plain(row['label'])}</b> · {row['mean']:.3g} ± {row['std']:.3g}"
+def _label(row: Row, name: str, top: float) -> dict[str, Any]:
+    said = f"<b>{plain(name)}</b> · {_spread(row)}"
     place = {"x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper"}
-    return {**place, "yanchor": "bottom", "text": said, "showarrow": False}
+    return {**place, "yanchor": "bottom", "text": said}

@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from blocks import ConfigError, Fault
-from blocks.cost.memory import bytes_text, estimate_memory
+from blocks.cost.memory import estimate_memory
+from blocks.cost.units import bytes_text
 from blocks.inspection import beyond_length
 from blocks.inspection.beyond_length import FACTORS, BeyondFacts, Refused, Spread, Tried
 from blocks.inspection.other_positions import with_position
@@ -20,7 +21,7 @@ from pages.figures.counting import from_one
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import beyond_picture, shared, trained
 from pages.panels.positions.shared import KINDS
-from pages.ui import cached, labelled, link, terms
+from pages.ui import cached, labelled, terms
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide
 from pages.ui.explain import explained, note
@@ -30,7 +31,9 @@ from pages.ui.link_fields.positions import TRAINED_LENGTHS
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
 from pages.ui.views import head_choice, layer_choice
+from pages.ui.ways import way
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -172,7 +175,7 @@ def spread_table(facts: BeyondFacts) -> None:
     }
     table: pd.DataFrame = facts.spreads.assign(kind=facts.spreads["kind"].map(terms.option))
     shown = table[list(names)].rename(columns=names).round(3)
-    st.dataframe(shown, hide_index=True, key="beyond_table", height="content")
+    show_table(shown, key="beyond_table")
 
 
 def draw_spread(facts: BeyondFacts, *, _: Translate) -> Picture:
@@ -244,10 +247,5 @@ def is_too_long(run: Run, length: int) -> bool:
     text = _("Texts of {n} tokens need about {memory}, more than is allowed here.")
     said = text.format(n=longest(length), memory=bytes_text(memory_needed(run, length)))
     st.warning(said, icon=":material/block:")
-    st.button(
-        _("Use {mend}").format(mend=f"L = {fitting}"),
-        on_click=link.change,
-        args=("trained_len", fitting),
-        key="shorter_length",
-    )
+    way(_("Use {mend}").format(mend=f"L = {fitting}"), "shorter_length", trained_len=fitting)
     return True

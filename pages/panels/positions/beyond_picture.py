@@ -50,7 +50,6 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("distance + 1 (tokens back; 1 is the query itself)")},
             "type": "log",
-            "fixedrange": True,
             "tickvals": [2**i for i in range(12)],
         },
         yaxis={
@@ -58,7 +57,6 @@ def by_distance(facts: BeyondFacts, kind: str, *, _: Translate) -> Picture:
             "type": "log",
             "exponentformat": "power",
             "dtick": 1,
-            "fixedrange": True,
         },
         shapes=[marks.upright(edge)],
         annotations=[
@@ -106,9 +104,8 @@ def by_length(facts: BeyondFacts, names: Mapping[PositionKind, str], *, _: Trans
             "tickmode": "array",
             "tickvals": lengths["seq_len"].tolist(),
             "ticktext": [f"{row.seq_len} · {row.factor}×" for row in each_row(lengths)],
-            "fixedrange": True,
         },
-        yaxis={**y, "range": [0, 1.04], "fixedrange": True},
+        yaxis={**y, "range": [0, 1.04]},
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
     )
@@ -156,12 +153,10 @@ def loss(facts: LossFacts, kind: str, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("position in the text (from 1)")},
             "range": [0, float(bands["last"].max()) * 1.01],
-            "fixedrange": True,
         },
         yaxis={
             "title": {"text": _("bits per token")},
             "range": [0, 1.08 * float(high.max())],
-            "fixedrange": True,
         },
         shapes=[marks.upright(edge)],
         annotations=[_edge_name(edge, facts.trained_len, _)],
@@ -173,4 +168,4 @@ def _edge_name(x: float, trained_len: int, _: Translate, **more: Any) -> dict[st
     """At the foot of the line, or where `more` says, to its left; `x` as the axis has it."""
     text = _("trained length {n}").format(n=trained_len)
     place = {"x": x, "xanchor": "right", "y": 0.02, "yref": "paper", "yanchor": "bottom"}
-    return {**place, "text": text, "showarrow": False, **more}
+    return {**place, "text": text, **more}

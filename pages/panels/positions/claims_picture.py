@@ -148,7 +148,6 @@ def _names(names: Sequence[str]) -> dict[str, Any]:
         "tickmode": "array",
         "tickvals": list(range(len(names))),
         "ticktext": list(names),
-        "fixedrange": True,
         "showgrid": False,
         "zeroline": False,
         "ticks": "",
@@ -183,14 +182,13 @@ def permuted(table: pd.DataFrame, names: Mapping[PositionKind, str], *, _: Trans
         height=TITLE_AND_LEGEND + 280,
         margin=(TITLE_AND_LEGEND, EDGE),
         barmode="group",
-        xaxis={"fixedrange": True},
+        xaxis={},
         yaxis={
             "title": {"text": _("largest change / largest output")},
             "type": "log",
             "exponentformat": "power",
             "dtick": 2,
             "range": [-9, 0.6],
-            "fixedrange": True,
         },
         **legend(),
     )

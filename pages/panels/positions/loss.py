@@ -3,7 +3,6 @@
 from functools import lru_cache, partial
 
 import numpy as np
-import streamlit as st
 from numpy.typing import NDArray
 
 from blocks.inspection import beyond_length
@@ -13,13 +12,14 @@ from blocks.model.randomness import generator
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.positions import beyond_picture, trained
-from pages.ui import cached, link, terms
+from pages.ui import cached, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.steps import in_steps
+from pages.ui.ways import way
 
 TRAINED = "stories-en-zh"
 N_STEPS, ROWS_A_STEP = 6, 8
@@ -105,12 +105,8 @@ def what_it_costs(run: Run) -> None:
     place = explained(("beyond_length", "surprise"), (beyond_length.bits_by_position,), key="costs")
     if not run.weights:
         place.info(_("The weights are random: losses mean nothing yet."), icon=":material/info:")
-        st.button(
-            _("Open the trained story model"),
-            icon=":material/model_training:",
-            on_click=_open_trained,
-            key="open_trained",
-        )
+        label, icon = _("Open the trained story model"), ":material/model_training:"
+        way(label, "open_trained", icon=icon, preset=TRAINED)
         return
     length = trained.length(run)
     n = trained.longest_measured(run, length)
@@ -126,8 +122,3 @@ def what_it_costs(run: Run) -> None:
         say(says_loss, *shown, facts=loss_facts)
     show(draw_loss, *shown, facts=loss_facts, key="loss_far")
     note(says_examples(loss_facts(*shown), run.config.max_seq_len))
-
-
-def _open_trained() -> None:
-    link.change("preset", TRAINED)
-    link.redraw_everything()

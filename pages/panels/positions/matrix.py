@@ -239,7 +239,7 @@ def the_positions(run: Run) -> None:
     """One kind, looked at from four sides."""
     kind = shared.kind(run)
     code = (*source.positions_source(kind), position_tables.similarity)
-    place = explained(("positions",), code, key="positions")
+    place = explained(("positions", "rope_scaling"), code, key="positions")
     left, right = st.columns([7, 4])
     with left:
         shared.kind_choice(run)

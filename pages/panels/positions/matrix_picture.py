@@ -220,7 +220,7 @@ def similarity(values: np.ndarray, pinned: int, *, _: Translate) -> Picture:
 
 def _picture(traces: list[dict[str, Any]], title: str, x: str, y: str, **more: Any) -> Picture:
     top = TITLE_AND_LEGEND if more.get("showlegend") else TITLE + 12
-    axis = {"fixedrange": True, "zeroline": False}
+    axis = {"zeroline": False}
     axes: dict[str, Any] = {
         "xaxis": {**axis, "title": {"text": x}, **more.pop("xaxis", {})},
         "yaxis": {**axis, "title": {"text": y}, **more.pop("yaxis", {})},

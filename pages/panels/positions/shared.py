@@ -12,6 +12,7 @@ from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
 from pages.ui import cached, link, terms
 from pages.ui.language import _, say_fault
+from pages.ui.ways import use_mend, way
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -87,19 +88,9 @@ def run_with_it(run: Run) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(said, width="content")
         if kind_fault(run.config, shown) is None:
-            st.button(
-                _("Run the model with {kind}").format(kind=terms.option(shown)),
-                icon=":material/play_arrow:",
-                on_click=_use,
-                args=(shown,),
-                key="use_position",
-            )
-
-
-def _use(kind: PositionKind) -> None:
-    link.change("position_kind", str(kind))
-    link.restore("shown_position")
-    link.redraw_everything()
+            label = _("Run the model with {kind}").format(kind=terms.option(shown))
+            to = {"position_kind": str(shown), "shown_position": None}
+            way(label, "use_position", icon=":material/play_arrow:", **to)
 
 
 def refusal(run: Run) -> bool:
@@ -108,16 +99,5 @@ def refusal(run: Run) -> bool:
     if found is None:
         return False
     st.warning(say_fault(found), icon=":material/block:")
-    if "n_heads" in found.mend:
-        st.button(
-            _("Use {mend}").format(mend=f"n_heads = {found.mend['n_heads']}"),
-            on_click=_mend,
-            args=(found.mend["n_heads"],),
-            key="mend_position",
-        )
+    use_mend(found, "mend_position", type="secondary")
     return True
-
-
-def _mend(n_heads: int) -> None:
-    link.change("n_heads", n_heads)
-    link.redraw_everything()

@@ -20,8 +20,9 @@ RANDOM_LENGTH = 32
 
 
 def spec(run: Run) -> TrainingSpec | None:
-    """How the weights of this run were trained; None where they are random."""
-    return TrainingSpec.from_plain(starts.model(run.weights).card.recipe) if run.weights else None
+    """How the weights of this run were trained; None where nobody here trained them."""
+    card = starts.model(run.weights).card if run.weights else None
+    return TrainingSpec.from_plain(card.recipe) if card else None
 
 
 def length(run: Run) -> int:

@@ -153,7 +153,7 @@ def _line(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
 
 
 def _text(x: float, y: float, text: str, **more: Any) -> dict[str, Any]:
-    return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"size": 10}, **more}
+    return {"x": x, "y": y, "text": text, "font": {"size": 10}, **more}
 
 
 def sees(facts: ArchitectureFacts, *, _: Translate) -> Picture:
@@ -185,7 +185,6 @@ def sees(facts: ArchitectureFacts, *, _: Translate) -> Picture:
                 "yref": "paper",
                 "yanchor": "top",
                 "text": _("rows: queries; columns: keys"),
-                "showarrow": False,
             }
         ],
     )
@@ -210,9 +209,8 @@ def flops(facts: TaskFacts, *, _: Translate) -> Picture:
             "title": {"text": _("FLOPs of matrix products")},
             "range": [0, 1.05 * most],
             "exponentformat": "SI",
-            "fixedrange": True,
         },
-        yaxis={"autorange": "reversed", "fixedrange": True},
+        yaxis={"autorange": "reversed"},
     )
 
 

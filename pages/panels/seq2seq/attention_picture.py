@@ -90,7 +90,7 @@ def _sums(sums: np.ndarray, n_columns: int) -> dict[str, Any]:
     """What each whole row adds up to, at its right, where there is room."""
     if max(len(sums), n_columns) > SUMS_UP_TO:
         return {}
-    place = {"x": n_columns - 0.4, "xanchor": "left", "showarrow": False, "font": {"size": 10}}
+    place = {"x": n_columns - 0.4, "xanchor": "left", "font": {"size": 10}}
     said = [{**place, "y": i, "text": f"Σ {total:.3f}"} for i, total in enumerate(sums)]
     return {"annotations": said, "room_right": 0.3 + 0.11 * n_columns}
 
@@ -192,5 +192,5 @@ def _ticks(tokens: tuple[str, ...]) -> dict[str, Any]:
 
 def _named(text: str, place: Place) -> dict[str, Any]:
     at = {"x": 0, "xref": "paper", "y": place.y[1], "yref": "paper"}
-    look = {"xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+    look = {"xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
     return {**at, **look, "text": text}

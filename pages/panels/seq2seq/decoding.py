@@ -27,6 +27,7 @@ from pages.ui.explain import explained, note
 from pages.ui.language import _, literal
 from pages.ui.link_fields.seq2seq import written_ids
 from pages.ui.numbers import percent
+from pages.ui.ways import way
 
 
 def says_target(facts: SearchFacts) -> str:
@@ -288,13 +289,8 @@ def step_controls(here: Standing) -> None:
         if here.n > 1:
             slider("target_step", _("Tokens generated"), here.step, most=here.n)
     if here.search.forced:
-        st.button(
-            _("Let the model choose again"),
-            icon=":material/restart_alt:",
-            key="unforce",
-            on_click=link.change,
-            args=("forced_ids", ""),
-        )
+        label = _("Let the model choose again")
+        way(label, "unforce", icon=":material/restart_alt:", forced_ids="")
 
 
 def _go(key: str, label: str, icon: str, step: int | None, is_possible: bool) -> None:

@@ -46,7 +46,7 @@ def tree(facts: SearchFacts, *, _: Translate) -> Picture:
     (first, last), path = facts.steps_drawn, {*facts.path_to_result}
     placed = _placed(facts.nodes[facts.nodes["step"].between(first, last)])
     columns = int(placed["x"].max()) + 1
-    axis = {"fixedrange": True, "showgrid": False, "zeroline": False}
+    axis = {"showgrid": False, "zeroline": False}
     return figure(
         [
             _edges(placed, {*placed.index} - path, BEFORE, 1.2, columns),
@@ -237,13 +237,11 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
             "title": {"text": _("probability (ln p beside it)")},
             "tickformat": ".0%" if most > 0.02 else ".2%",
             "range": [0, 1.3 * most],
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(n)),
             "ticktext": [token_label(label) for label in found["label"]],
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 

@@ -7,7 +7,7 @@ from blocks.inspection.three_attentions import N_DRAWN, around
 from pages.figures.cell_numbers import cell_numbers
 from pages.figures.counting import from_one
 from pages.figures.signed import largest, signed_bar, signed_map
-from pages.figures.theme import Picture, Translate
+from pages.figures.theme import Picture, Translate, line_label
 from pages.figures.token_matrix import Names, marks, token_matrix
 from pages.figures.weights import TICKS, codes, weight_map
 
@@ -52,7 +52,9 @@ def changes(facts: SourceFacts, *, _: Translate) -> Picture:
     relative = facts.changes[:, shown]
     steps = [step_name(facts, step, _) for step in range(len(relative))]
     title = _("How much each step changes a token")
-    names = Names(title, _("step of the encoder"), _("source token"), steps, facts.labels[shown])
+    names = Names(
+        title, _("step of the encoder"), _("source token"), steps, facts.labels[shown], line_label
+    )
     said = _("changed by {change} times its length").format(change="%{customdata[2]:.2f}")
     everywhere = np.ones(relative.shape, dtype=bool)
     most = largest(relative)

@@ -36,6 +36,7 @@ from pages.ui.interventions import state as changes
 from pages.ui.language import _, enumeration, literal
 from pages.ui.said import say
 from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
 
 LATIN = re.compile(r"[A-Za-z]")
 
@@ -215,7 +216,7 @@ def _what_is_written_blind(here: Standing) -> None:
     note(says_blind(texts))
     rows = [(way_name(way, _), text) for way, text in zip(Missing, texts, strict=False)]
     table = pd.DataFrame(rows, columns=[_("without"), _("its output")])
-    st.dataframe(table, hide_index=True, key="blind_table", height="content")
+    show_table(table, key="blind_table")
 
 
 def _pin_next(customdata: list[Any]) -> None:

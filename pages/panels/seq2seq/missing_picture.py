@@ -1,13 +1,11 @@
 """How far the next token moves, in bits, where something of the source is missing."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
 from pages.figures.cell_numbers import cell_numbers
 from pages.figures.counting import from_one
-from pages.figures.theme import WEIGHTS, Picture, Translate, small
+from pages.figures.theme import WEIGHTS, Picture, Translate, line_label, small
 from pages.figures.token_matrix import Names, marks, token_matrix
 
 LEAST_SCALE = 1e-6
@@ -29,29 +27,25 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
     """A row a way."""
     title = _("Change of the next-token prediction without the source")
     rows = [way_name(way, _) for way in facts.ways]
-    return _moved(facts.bits, (title, "", rows), facts.labels, (None, facts.pinned), _)
+    names = Names(title, "", _across(_), rows, facts.labels, line_label)
+    return _moved(facts.bits, names, (None, facts.pinned), _)
 
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
     """A row a token of the source."""
     title = _("Change of the prediction when one source token is hidden")
-    rows = title, _("hidden source token"), facts.source[: len(facts.bits)]
-    return _moved(facts.bits, rows, facts.labels, (facts.pinned_source, facts.pinned), _)
+    rows = facts.source[: len(facts.bits)]
+    names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)
+    return _moved(facts.bits, names, (facts.pinned_source, facts.pinned), _)
 
 
-def _moved(
-    bits: np.ndarray,
-    rows: tuple[str, str, Sequence[str]],
-    columns: Sequence[str],
-    pinned: tuple[int | None, int],
-    _: Translate,
-) -> Picture:
-    """What is missing down, the next token across; a click returns [row, column, bits].
+def _across(_: Translate) -> str:
+    """The tokens that were written, each after those before it."""
+    return _("target tokens as generated")
 
-    `rows`: the title, what stands down, and each; `columns`: the tokens that were written, each
-    after those before it.
-    """
-    title, down, names = rows
+
+def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Translate) -> Picture:
+    """What is missing down, the next token across; a click returns [row, column, bits]."""
     most = max(LEAST_SCALE, float(np.nanmax(bits, initial=0)))
     said = _("{bits} bits").format(bits="%{customdata[2]:.3g}")
     heat = {
@@ -72,7 +66,7 @@ def _moved(
     return token_matrix(
         heat,
         [marks(~np.isnan(bits), bits, said), *cell_numbers(bits, bits / most)],
-        Names(title, down, _("target tokens as generated"), names, columns),
+        names,
         pinned=pinned[0],
         pinned_column=pinned[1],
     )

@@ -169,8 +169,8 @@ def candidate_facts(here: Standing) -> CandidateFacts:
     """What could come after what stands."""
     run = run_of(here)
     table = predictions.candidates(cached.recording(run).output[0, -1], N_CANDIDATES)
-    weights = run.weights
-    recipe = starts.model(weights).card.recipe["recipe"] if weights else {"label_smoothing": 0}
+    card = starts.model(run.weights).card if run.weights else None
+    recipe = card.recipe["recipe"] if card else {"label_smoothing": 0}
     return CandidateFacts(
         candidates=table.assign(label=[tokens.label(run, each) for each in table["token_id"]]),
         after=run.target_or_start.labels[-1],

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from blocks.corpora.stories import Language
-from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
+from blocks.cost.units import bytes_text
 from blocks.inspection.learning import ExampleFacts
 from blocks.model.faults import N_, Fault
 from blocks.model.kinds import Architecture
@@ -35,6 +35,7 @@ from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.training import CORPORA
+from pages.ui.ways import use_mend
 
 MOST_CHIPS = 40
 # Beside the button that starts: how long it will take, once that is known.
@@ -176,14 +177,11 @@ def start_row() -> None:
 
 def _mend(fault: Fault, *, key: str) -> None:
     """Set what mends a fault."""
-    if fault.mend:
-        label = _("Use {mend}").format(mend=shared.mend_text(fault))
-        st.button(label, key=key, on_click=_apply, args=(dict(fault.mend),))
+    use_mend(fault, key, change=_change, type="secondary")
 
 
-def _apply(mend: dict[str, Any]) -> None:
-    for name, value in mend.items():
-        link.change("task_seq_len" if name == "seq_len" else name, value)
+def _change(name: str, value: Any) -> None:
+    link.change("task_seq_len" if name == "seq_len" else name, value)
 
 
 def _start() -> None:

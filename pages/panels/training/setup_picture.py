@@ -7,6 +7,7 @@ import pandas as pd
 
 from blocks.training import schedule
 from blocks.training.recipe import OptimizerKind, Recipe
+from pages.figures import marks
 from pages.figures.curves import BOTTOM, LOW, Steps, step_axis
 from pages.figures.theme import (
     LEARNED,
@@ -58,7 +59,7 @@ def rates(facts: Plan, *, _: Translate) -> Picture:
         height=LOW + TITLE_AND_LEGEND,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         xaxis=step_axis(steps, _),
-        yaxis={"fixedrange": True, "rangemode": "tozero", "exponentformat": "power"},
+        yaxis={"rangemode": "tozero", "exponentformat": "power"},
         shapes=[*([_warmup(steps, warmup)] if warmup else []), *now],
         annotations=[_warmup_name(steps, warmup, _)] if warmup else [],
         **(legend() if len(lines) > 1 else {}),
@@ -90,9 +91,8 @@ def _warmup_name(steps: Steps, n_steps: int, _: Translate) -> dict[str, Any]:
     is_wide = n_steps > 0.5 * steps.most
     place = {"x": math.log10(n_steps) if steps.is_log else n_steps, "y": 0, "yref": "paper"}
     side = {"xanchor": "right" if is_wide or steps.is_log else "left", "yanchor": "bottom"}
-    return {**place, **side, "text": _("warm-up"), "showarrow": False}
+    return {**place, **side, "text": _("warm-up")}
 
 
 def _now(step: int) -> dict[str, Any]:
-    place = {"x0": step, "x1": step, "y0": 0, "y1": 1, "yref": "paper"}
-    return {"type": "line", **place, "line": {"color": PINNED, "width": 2}}
+    return marks.upright(step, line={"color": PINNED, "width": 2})

@@ -6,7 +6,7 @@ from functools import lru_cache
 import streamlit as st
 
 from blocks.inspection.learning import BirthFacts
-from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.faults import N_, ConfigError
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
@@ -19,7 +19,7 @@ from blocks.training.training_run import TrainingRun
 from pages.figures.births import MEASURES
 from pages.figures.counting import from_one
 from pages.ui import cached, controls, link, panel, runs, starts, terms
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 
 
@@ -70,11 +70,6 @@ def model_controls() -> None:
     """The model to train, as the task's learner has it."""
     architecture = learner(TaskKind(link.value("task")))
     controls.to_train(link.config().nearest(architecture=architecture)[0])
-
-
-def mend_text(fault: Fault) -> str:
-    """The values that mend a fault."""
-    return enumeration(f"{name} = {value}" for name, value in fault.mend.items())
 
 
 def start_spec(spec: TrainingSpec) -> None:

@@ -14,6 +14,7 @@ from blocks.training.events import Answer, Sample
 from blocks.training.smoothing import half_life, smoothed
 from blocks.training.spec import TrainingSpec
 from blocks.training.training_run import RunState, RunView, TrainingRun
+from blocks.work.queue import Place
 from pages.figures import curves
 from pages.figures.curves import Steps, Told
 from pages.panels.training import shared
@@ -23,6 +24,8 @@ from pages.ui.chart import show_now
 from pages.ui.explain import explained, note
 from pages.ui.frame import live_section
 from pages.ui.language import _, enumeration, say_fault
+from pages.ui.steps import says_place
+from pages.ui.ways import mend_text
 
 
 def compare_choice(run: TrainingRun) -> None:
@@ -77,7 +80,7 @@ def ended_note(run: TrainingRun, view: RunView) -> None:
     st.warning(say_fault(view.fault), icon=":material/error:")
     if view.fault.mend:
         st.button(
-            _("Restart with {mend}").format(mend=shared.mend_text(view.fault)),
+            _("Restart with {mend}").format(mend=mend_text(view.fault.mend)),
             key="start_again_mended",
             type="primary",
             on_click=_start_mended,
@@ -102,23 +105,16 @@ STATES = {
 }
 
 
-def state_sentence(view: RunView, position: int | None, wait: float | None) -> str:
+def state_sentence(view: RunView, place: Place | None) -> str:
     """Where the run is, and how long it will take."""
     text = _("{state} · step {step:,} of {n_steps:,} · {seconds:.0f} s on the device")
     state = _("stopping …") if view.is_leaving_off else _(STATES[view.state])
-    said = text.format(state=state, step=view.step, n_steps=view.n_steps, seconds=view.seconds)
-    return " · ".join((said, *_waiting(view, position, wait)))
-
-
-def _waiting(view: RunView, position: int | None, wait: float | None) -> list[str]:
-    found = []
-    if view.state is RunState.QUEUED and position:
-        found.append(_("number {n} in the queue").format(n=position))
-        if wait is not None:
-            found.append(_("starts in about {seconds:.0f} s").format(seconds=wait))
+    said = [text.format(state=state, step=view.step, n_steps=view.n_steps, seconds=view.seconds)]
+    if place is not None and place.position:
+        said.append(says_place(place))
     if view.state is RunState.RUNNING and view.seconds_left is not None:
-        found.append(_("about {seconds:.0f} s left").format(seconds=view.seconds_left))
-    return found
+        said.append(_("about {seconds:.0f} s left").format(seconds=view.seconds_left))
+    return " · ".join(said)
 
 
 def says_learning(facts: LearningFacts, name: str) -> str:
@@ -267,11 +263,8 @@ def draw_curves(run_id: str) -> None:
 
 
 def _state(run: TrainingRun, view: RunView) -> None:
-    registry = runs.runs()
-    position = wait = None
-    if view.state is RunState.QUEUED:
-        position, wait = registry.position(run.id), registry.expected_wait(run.id)
-    st.progress(view.progress, state_sentence(view, position, wait))
+    place = runs.runs().place(run.id) if view.state is RunState.QUEUED else None
+    st.progress(view.progress, state_sentence(view, place))
     run_buttons(view)
     ended_note(run, view)
     said = says_learning(learning_facts(view), score_name(view))

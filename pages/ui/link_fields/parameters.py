@@ -2,9 +2,12 @@
 
 import re
 
+from blocks.weights.conversion_faults import ConversionFault
 from pages.ui.readers import Field, UnreadableError, choice, flag
 
 VIEWS = ("by_kind", "by_layer")
+NO_FAULT = "none"
+FAULTS = choice((NO_FAULT, *ConversionFault))
 
 
 def path(text: str) -> str:
@@ -17,5 +20,6 @@ def path(text: str) -> str:
 FIELDS: dict[str, Field] = {
     "breakdown": Field(choice(VIEWS), "by_kind"),
     "opened_piece": Field(path, ""),
+    "conversion_fault": Field(FAULTS, str(ConversionFault.NOT_TRANSPOSED)),
     "spread_of_weights": Field(flag, False),
 }

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from blocks.cost.breakdown import Kind
+from pages.figures.described import SAID
 from pages.figures.theme import (
-    EMBEDDING,
     HALF_A_TICK_LABEL,
-    PART_COLORS,
+    KIND_COLORS,
     RESIDUAL,
     TITLE,
     Picture,
@@ -18,22 +19,14 @@ from pages.figures.theme import (
 
 ROW, BOTTOM = 62, 46
 ROOM_FOR_NUMBERS = 0.09
-ROUTER, OUTPUT = "#8a5a00", "#9b4f7d"
-KIND_COLORS = {
-    **PART_COLORS,
-    "embedding": EMBEDDING,
-    "position": "#e3a8c9",
-    "router": ROUTER,
-    "output": OUTPUT,
-    "": RESIDUAL,
-}
+SAID_ROWS = 2  # of all that are drawn: what is opened, and what it consists of
 
 
 @dataclass(frozen=True)
-class Piece:
+class Bar:
     """A piece in a row: where it starts, how large it is, what it is called, where a click leads.
 
-    `short` stands in the bar, `label` under the cursor; `kind` is empty where it holds several.
+    `short` stands in the bar, `label` under the cursor; `kind` is None where it holds several.
     """
 
     start: int
@@ -41,19 +34,22 @@ class Piece:
     short: str
     label: str
     said: str
-    kind: str
+    kind: Kind | None
     path: str
 
 
-def rows(levels: Sequence[Sequence[Piece]], *, title: str, _: Translate) -> Picture:
+def rows(levels: Sequence[Sequence[Bar]], *, _: Translate) -> Picture:
     """The opened piece at the top, and below it what it consists of; a piece is clicked to open it.
 
     Widths are exact; a piece too thin to be seen still has its edge.
     """
     whole = max(1, levels[0][0].count)
     return figure(
-        [_row(pieces, len(levels) - i, whole, _) for i, pieces in enumerate(levels)],
-        title=title,
+        [
+            _row(pieces, len(levels) - i, whole, is_said=i < SAID_ROWS)
+            for i, pieces in enumerate(levels)
+        ],
+        title=_("From the whole to its parts: click one"),
         height=TITLE + BOTTOM + ROW * len(levels),
         margin=(TITLE, BOTTOM),
         left=HALF_A_TICK_LABEL,
@@ -66,14 +62,14 @@ def rows(levels: Sequence[Sequence[Piece]], *, title: str, _: Translate) -> Pict
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
             "range": [-0.002, 1.002],
             "zeroline": False,
-            "fixedrange": True,
         },
-        yaxis={"visible": False, "fixedrange": True, "range": [0.4, len(levels) + 0.6]},
+        yaxis={"visible": False, "range": [0.4, len(levels) + 0.6]},
     )
 
 
-def _row(pieces: Sequence[Piece], y: int, whole: int, _: Translate) -> dict[str, Any]:
-    colors = [KIND_COLORS[piece.kind] for piece in pieces]
+def _row(pieces: Sequence[Bar], y: int, whole: int, *, is_said: bool) -> dict[str, Any]:
+    colors = [KIND_COLORS[piece.kind] if piece.kind else RESIDUAL for piece in pieces]
+    said = "; ".join(f"{plain(piece.label)} {piece.said}" for piece in pieces)
     return {
         "type": "bar",
         "orientation": "h",
@@ -94,10 +90,11 @@ def _row(pieces: Sequence[Piece], y: int, whole: int, _: Translate) -> dict[str,
         ],
         "hovertemplate": "<b>%{customdata[1]}</b><br>%{customdata[2]}<br>%{customdata[3]}"
         "<extra></extra>",
+        "meta": {SAID: [said] if is_said else []},
     }
 
 
-def _text(piece: Piece, share: float) -> str:
+def _text(piece: Bar, share: float) -> str:
     """Its name, and its numbers where there is room."""
     label = plain(piece.short)
     return f"{label}<br>{plain(piece.said)}" if share > ROOM_FOR_NUMBERS else label

@@ -1,0 +1,36 @@
+"""Smaller models: rounded, masked, taken apart, and what each of them still can do."""
+
+import pages.ui.entrance  # noqa: F401
+
+from blocks.model.faults import N_
+from pages.panels.efficiency.frontier import how_small
+from pages.panels.efficiency.paths import which_paths
+from pages.panels.efficiency.pruning import what_can_go
+from pages.panels.efficiency.rounding import what_rounding_loses
+from pages.panels.efficiency.shared import ways_to_trained
+from pages.ui import panel, starts, words
+from pages.ui.frame import close_page, open_counting_page, subtitle
+from pages.ui.panel import Panel
+
+TITLE = N_("Efficiency: how small can a model be?")
+
+
+def main() -> None:
+    """The model that is made smaller, and the questions."""
+    run = open_counting_page(TITLE, PANELS, first_shown="stories-en-zh")
+    if starts.has_task(run.weights):
+        subtitle(words.summary(run))
+        panel.show(PANELS, run)
+    else:
+        ways_to_trained()
+    close_page(TITLE)
+
+
+PANELS = (
+    Panel("frontier", N_("How small?"), how_small),
+    Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
+    Panel("pruning", N_("Which weights can go?"), what_can_go),
+    Panel("paths", N_("How deep is it really?"), which_paths),
+)
+
+main()

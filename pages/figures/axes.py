@@ -1,0 +1,48 @@
+"""Axes that pictures share: sizes on a logarithmic scale, a legend under them, rows of stages."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE_AND_LEGEND
+
+AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
+STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
+
+
+def half_of_last(sizes: Sequence[int]) -> int:
+    """Half of what the last of these sizes takes, in pixels: it reaches beyond the axis."""
+    return max(HALF_A_TICK_LABEL, 4 * len(f"{sizes[-1]:,}"))
+
+
+def log_sizes(title: str, sizes: Sequence[int]) -> dict[str, Any]:
+    """An axis with a tick at each of these sizes, turned so that none reaches beyond the right."""
+    return {
+        "title": {"text": title},
+        "type": "log",
+        "tickvals": list(sizes),
+        "ticktext": [f"{size:,}" for size in sizes],
+        "autotickangles": [0, -45, -90],
+    }
+
+
+def legend_below(plot_height: int) -> dict[str, Any]:
+    """Under ticks and title of the axis; free `LEGEND_ROW` pixels for each name below `AXIS`.
+
+    There a phone has room for a row for each name.
+    """
+    y = -AXIS / plot_height
+    under = {"orientation": "h", "x": 0, "y": y, "yanchor": "top", "traceorder": "normal"}
+    return {"showlegend": True, "legend": under}
+
+
+def stage_rows(stages: pd.DataFrame) -> dict[str, Any]:
+    """Height and margin of a picture that has these rows, which may stand closer."""
+    height = TITLE_AND_LEGEND + STAGE_BOTTOM + int(STAGE_ROW * (len(stages) + 0.2))
+    return {"height": height, "margin": (TITLE_AND_LEGEND, STAGE_BOTTOM), "meta": {ROOMY: True}}
+
+
+def row_range(stages: pd.DataFrame) -> list[float]:
+    """The range of its y axis: row 0 on top."""
+    return [len(stages) - 0.3, -0.5]

@@ -1,0 +1,159 @@
+"""Bytes in a file against what the model still can do: a ready set of variants, and the front."""
+
+from functools import lru_cache, partial
+
+import pandas as pd
+import streamlit as st
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency import compression, frontier
+from blocks.efficiency.frontier import FrontierFacts, Variant
+from blocks.efficiency.recorded import recorded
+from blocks.observe.run import Run
+from pages.figures.units import duration
+from pages.panels.efficiency import frontier_picture, shared
+from pages.panels.efficiency.frontier_picture import METHOD_NAMES
+from pages.ui import link, starts
+from pages.ui.chart import show
+from pages.ui.controls import switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+from pages.ui.tables import show_whole
+
+CODE = (compression.compress, frontier.measure_variant)
+MOST_LOST = 0.02
+
+
+@lru_cache(maxsize=64)
+def frontier_facts(run: Run, n_measured: int) -> FrontierFacts:
+    """The first variants of the ready set, measured here; with none, what was measured before."""
+    weights = starts.original(run.weights)
+    names = frontier.ready(starts.start_of(weights).config)[:n_measured]
+    variants = tuple(shared.variant(weights, name) for name in names)
+    if not variants and (before := recorded(weights)):
+        variants = before.variants
+    model = starts.calibrated(weights)
+    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share)
+
+
+def says_frontier(facts: FrontierFacts) -> str:
+    """How far the file shrinks before the score does."""
+    best = facts.smallest(MOST_LOST)
+    text = _(
+        "The smallest of {n} files that loses at most {most} is **{name}**: {size} for "
+        "{original}, {ratio:.1f} times smaller. Its {score} are {after}, of the original "
+        "{before}."
+    )
+    return text.format(
+        n=len(facts.variants),
+        most=_said(MOST_LOST, facts),
+        name=variant_name(best),
+        size=bytes_text(best.n_bytes),
+        original=bytes_text(facts.original.n_bytes),
+        ratio=facts.times_smaller(best),
+        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
+        after=_said(facts.quality(best), facts),
+        before=_said(facts.quality(facts.original), facts),
+    )
+
+
+def _said(quality: float, facts: FrontierFacts) -> str:
+    return percent(quality) if facts.is_share else f"{quality:.3f}"
+
+
+def variant_name(variant: Variant) -> str:
+    """The recipe in standard terms, as a link has it."""
+    return variant.name or _("original")
+
+
+def says_how(facts: FrontierFacts, processor: str) -> str:
+    """What was measured, on what; `processor` is empty where it was here and now."""
+    first = facts.original
+    before = _("Measured beforehand on {processor}.").format(processor=processor)
+    text = _(
+        "Held-out questions of its own task, the same for all; ± is the standard error over "
+        "{n} draws. A rounded model runs as the numbers its codes stand for, in float32."
+    )
+    said = text.format(n=len(first.scores))
+    return f"{before} {said}" if processor else said
+
+
+def variant_table(facts: FrontierFacts) -> pd.DataFrame:
+    """One row a variant."""
+    return pd.DataFrame(
+        {
+            "variant": [each.name or "original" for each in facts.variants],
+            "method": [str(each.method) for each in facts.variants],
+            "bytes": [each.n_bytes for each in facts.variants],
+            "parameters": [each.n_parameters for each in facts.variants],
+            "score": [each.score for each in facts.variants],
+            "standard_error": [each.spread for each in facts.variants],
+            "held_out_loss": [each.held_out_loss for each in facts.variants],
+            "seconds_a_batch": [each.seconds for each in facts.variants],
+        }
+    )
+
+
+@section
+def how_small(run: Run) -> None:
+    """The ready set as it was measured before; measured here when the reader asks for it."""
+    place = explained(("quantization", "pruning", "pareto_front"), CODE, key="frontier")
+    weights = starts.original(run.weights)
+    names = frontier.ready(starts.start_of(weights).config)
+    label = _("Make and measure {n} smaller models here")
+    switch("measure_variants", label.format(n=len(names) - 1))
+    n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
+    at = run, n_measured
+    if not frontier_facts(*at).variants:
+        place.info(_promise(run), icon=":material/lightbulb:")
+        return
+    with place:
+        say(says_frontier, *at, facts=frontier_facts)
+    show(
+        frontier_picture.front,
+        *at,
+        facts=frontier_facts,
+        key="frontier",
+        on_click=shared.use_clicked,
+    )
+    before = None if n_measured else recorded(weights)
+    note(says_how(frontier_facts(*at), before.processor if before else ""))
+    _in_numbers(frontier_facts(*at))
+
+
+def _measured_here(weights: str, names: tuple[str, ...]) -> int:
+    """Measure as far as the reader lets it; how many there are."""
+    steps = [partial(shared.variant, weights, name) for name in names]
+    done = in_steps(steps, what=("variants", weights), key="variants", asked_by="measure_variants")
+    return len(done.found)
+
+
+def _promise(run: Run) -> str:
+    text = _("{model}: one file for each way to make it smaller, and what each still can do.")
+    return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
+
+
+def _in_numbers(facts: FrontierFacts) -> None:
+    with st.expander(_("In numbers")):
+        best = {each.name for each in facts.frontier}
+        table = pd.DataFrame(
+            {
+                _("variant"): [variant_name(each) for each in facts.variants],
+                _("method"): [_(METHOD_NAMES[each.method]) for each in facts.variants],
+                _("file"): [bytes_text(each.n_bytes) for each in facts.variants],
+                _("score"): [f"{each.score:.3f} ± {each.spread:.3f}" for each in facts.variants],
+                _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in facts.variants],
+                _("one batch"): [duration(each.seconds) for each in facts.variants],
+                _("on the front"): [
+                    _("yes") if each.name in best else "" for each in facts.variants
+                ],
+            }
+        )
+        show_whole(table)
+        rows = variant_table(facts)
+        download("variants.csv", lambda: rows.to_csv(index=False), "text/csv")

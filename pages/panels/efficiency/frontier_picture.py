@@ -1,0 +1,176 @@
+"""Variants of a model on two axes: how many bytes their file has, how good they are."""
+
+import math
+from typing import Any
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency.frontier import FrontierFacts, Method, Variant
+from blocks.model.faults import N_
+from pages.figures import marks
+from pages.figures.names_apart import Name, names_apart
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EMBEDDING,
+    FEED_FORWARD,
+    NORM,
+    PINNED,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+from pages.figures.units import duration
+
+HEIGHT, BOTTOM = 460, 52
+WIDTH, HIGH, ROOM = 270, 340, 0.06  # pixels between the axes on a phone; powers of ten
+UNSEEN = "rgba(0, 0, 0, 0)"
+SIDES = ("top left", "bottom right", "top right", "bottom left")
+METHOD_NAMES = {
+    Method.ORIGINAL: N_("original"),
+    Method.QUANTIZED: N_("quantized"),
+    Method.MASKED: N_("masked"),
+    Method.TAKEN_APART: N_("heads, units or layers out"),
+    Method.SEVERAL: N_("several"),
+}
+LOOKS = {
+    Method.ORIGINAL: (PINNED, "star", 15),
+    Method.QUANTIZED: (ATTENTION, "circle", 10),
+    Method.MASKED: (EMBEDDING, "square", 9),
+    Method.TAKEN_APART: (FEED_FORWARD, "diamond", 11),
+    Method.SEVERAL: (NORM, "triangle-up", 11),
+}
+
+
+def front(facts: FrontierFacts, *, _: Translate) -> Picture:
+    """A dot for each file; the line joins those that no other beats. A click returns the recipe."""
+    best = facts.frontier
+    kinds = [kind for kind in Method if any(each.method is kind for each in facts.variants)]
+    line = marks.line(
+        [each.n_bytes for each in best],
+        [facts.quality(each) for each in best],
+        name=_("no other is smaller and as good"),
+        line={"color": BEFORE, "width": 2, "shape": "hv"},
+        hoverinfo="skip",
+    )
+    dots = [
+        _dots([v for v in facts.variants if v.method is kind], kind, facts, _) for kind in kinds
+    ]
+    return figure(
+        [line, *dots, _labels(facts, _)],
+        title=_("Bytes and what is left of the score"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis={
+            "title": {"text": _("bytes in the file (logarithmic)")},
+            "type": "log",
+            "range": _reach(facts),
+            **_byte_ticks(facts),
+            "fixedrange": True,
+        },
+        yaxis=_quality_axis(facts, _),
+    )
+
+
+def _quality_axis(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
+    if facts.is_share:
+        name = {"title": {"text": _(facts.score_name)}, "tickformat": ".0%"}
+        return {**name, "range": _heights(facts), "fixedrange": True}
+    title = {"text": _("held-out loss, nats")}
+    return {"title": title, "range": _heights(facts), "fixedrange": True}
+
+
+def _dots(
+    variants: list[Variant], kind: Method, facts: FrontierFacts, _: Translate
+) -> dict[str, Any]:
+    color, symbol, size = LOOKS[kind]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [each.n_bytes for each in variants],
+        "y": [facts.quality(each) for each in variants],
+        "error_y": {
+            "type": "data",
+            "array": [each.spread if facts.is_share else 0 for each in variants],
+            "color": color,
+            "thickness": 1.2,
+        },
+        "name": _(METHOD_NAMES[kind]),
+        "customdata": [[each.name] for each in variants],
+        "marker": {"color": color, "symbol": symbol, "size": size},
+        "selected": {"marker": {"opacity": 1}},
+        "unselected": {"marker": {"opacity": 1}},
+        **marks.told(_hover(each, facts, _) for each in variants),
+    }
+
+
+def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
+    text = _("{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} a batch")
+    return text.format(
+        name=variant.name or _("original"),
+        size=bytes_text(variant.n_bytes),
+        score=variant.score,
+        spread=variant.spread,
+        loss=variant.held_out_loss,
+        time=duration(variant.seconds),
+    )
+
+
+def _labels(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
+    """The names of those on the front, each where it covers no other, even on a phone."""
+    best = facts.frontier
+    (low, high), (bottom, top) = _reach(facts), _heights(facts)
+    dots = [
+        Name(
+            each.name or _("original"),
+            WIDTH * (math.log10(each.n_bytes) - low) / (high - low),
+            HIGH * (facts.quality(each) - bottom) / (top - bottom),
+            SIDES,
+        )
+        for each in best
+    ]
+    named = [
+        (each, dot.text, side)
+        for each, dot, side in zip(best, dots, names_apart(dots, WIDTH), strict=True)
+        if side is not None
+    ]
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "marker": {"size": 12, "color": UNSEEN},  # what a name keeps away from
+        "x": [each.n_bytes for each, _text, _side in named],
+        "y": [facts.quality(each) for each, _text, _side in named],
+        "text": [text for _each, text, _side in named],
+        "textposition": [side for _each, _text, side in named],
+        "textfont": {"size": 11},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _reach(facts: FrontierFacts) -> tuple[float, float]:
+    """From the smallest file to the largest, in powers of ten, with a little room."""
+    sizes = [each.n_bytes for each in facts.variants]
+    return math.log10(min(sizes)) - ROOM, math.log10(max(sizes)) + ROOM
+
+
+def _heights(facts: FrontierFacts) -> tuple[float, float]:
+    if facts.is_share:
+        return -0.03, 1.15
+    worst = max(facts.quality(each) for each in facts.variants)
+    return 0.0, 1.15 * worst
+
+
+def _byte_ticks(facts: FrontierFacts) -> dict[str, Any]:
+    """Every 1, 2 and 5 of a power of ten that the axis has."""
+    low, high = _reach(facts)
+    ticks = [
+        step * 10**power
+        for power in range(math.floor(low), math.ceil(high))
+        for step in (1, 2, 5)
+        if low <= math.log10(step * 10**power) <= high
+    ]
+    return {"tickvals": ticks, "ticktext": [bytes_text(tick) for tick in ticks]}

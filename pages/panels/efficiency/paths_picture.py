@@ -1,0 +1,101 @@
+"""Paths by their length: how much gradient each carries, and what the model can do with them."""
+
+from typing import Any
+
+from blocks.inspection.paths import PathFacts
+from pages.figures import marks
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    PINNED,
+    RESIDUAL,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, BOTTOM, WIDE = 340, 48, 100
+
+
+def gradients(facts: PathFacts, *, _: Translate) -> Picture:
+    """The share of the gradient by length of path, beside the share of the paths."""
+    lengths = [*range(len(facts.n_paths))]
+    hovers = [
+        _("{n:,} paths of {k}: {share:.1%} of the gradient").format(n=n, k=k, share=share)
+        for k, (n, share) in enumerate(zip(facts.n_paths, facts.shares, strict=True))
+    ]
+    bars = {
+        "type": "bar",
+        "x": lengths,
+        "y": [*facts.shares],
+        "name": _("of the gradient"),
+        "marker": {"color": RESIDUAL},
+        **marks.told(hovers),
+    }
+    counted = marks.line(
+        lengths,
+        facts.share_of_paths,
+        name=_("of all paths"),
+        line=marks.dashed(BEFORE),
+        hoverinfo="skip",
+    )
+    return figure(
+        [bars, counted],
+        title=_("Gradient at the embedding, by length of path"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis=_lengths(_("sub-layers on the path"), lengths),
+        yaxis={
+            "title": {"text": _("share")},
+            "tickformat": ".0%",
+            "rangemode": "tozero",
+            "fixedrange": True,
+        },
+    )
+
+
+def losses(facts: PathFacts, *, _: Translate) -> Picture:
+    """The loss with paths up to each length, and with so many sub-layers kept at random."""
+    lengths = [*range(len(facts.n_paths))]
+    low, high = ([end(each) for each in facts.kept_losses] for end in (min, max))
+    return figure(
+        [
+            marks.band(lengths, low, high, PINNED, showlegend=False),
+            marks.line(
+                lengths,
+                facts.kept_means,
+                mode="lines+markers",
+                name=_("so many sub-layers, the others deleted"),
+                line={"color": PINNED, "width": 2},
+                hovertemplate="%{x}: %{y:.3f}<extra></extra>",
+            ),
+            marks.line(
+                lengths,
+                facts.losses,
+                mode="lines+markers",
+                name=_("all paths up to this length"),
+                line={"color": ATTENTION, "width": 2},
+                hovertemplate="%{x}: %{y:.3f}<extra></extra>",
+            ),
+        ],
+        title=_("Loss with fewer paths"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        shapes=[marks.level(facts.losses[-1])],
+        **legend(),
+        xaxis=_lengths(_("sub-layers"), lengths),
+        yaxis={
+            "title": {"text": _("loss, nats (logarithmic)")},
+            "type": "log",
+            "dtick": 1 if max(facts.losses) > WIDE * min(facts.losses) else "D2",
+            "fixedrange": True,
+        },
+    )
+
+
+def _lengths(title: str, lengths: list[int]) -> dict[str, Any]:
+    every = max(1, len(lengths) // 12)
+    return {"title": {"text": title}, "tickvals": lengths[::every], "fixedrange": True}

@@ -1,0 +1,117 @@
+"""How good the model stays as more and more of it goes, by three criteria."""
+
+from functools import lru_cache, partial
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency import pruning, structured
+from blocks.efficiency import pruning_facts as facts_of
+from blocks.efficiency.pruning import Criterion
+from blocks.efficiency.pruning_facts import Pruned, PruningFacts
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from pages.panels.efficiency import pruning_picture, shared
+from pages.ui import link, starts
+from pages.ui.chart import show
+from pages.ui.controls import choose, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+
+PRUNED_NAMES = {
+    "weights": N_("single weights"),
+    "hidden_units": N_("hidden units"),
+    "heads": N_("heads"),
+}
+CODE = (pruning.masks, pruning.scores, structured.without_units, structured.without_heads)
+MOST_KEPT = 0.95
+
+
+@lru_cache(maxsize=64)
+def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
+    """The first measurements."""
+    weights = starts.original(run.weights)
+    model = starts.calibrated(weights)
+    return facts_of.pruning_facts(
+        model.file.config,
+        pruned,
+        n_measured,
+        partial(shared.variant, weights),
+        model.examiner.task.score_name,
+        model.is_share,
+    )
+
+
+def says_pruning(facts: PruningFacts) -> str:
+    """How much can go, and whether anything is gained."""
+    by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
+    text = _(
+        "With {most} of its score the model can spare {size} by magnitude, {use} by what they "
+        "do on its own text, {chance} at random."
+    )
+    said = text.format(most=percent(MOST_KEPT), size=by_size, use=by_use, chance=by_chance)
+    return f"{said} {_gain(facts)}"
+
+
+def _gain(facts: PruningFacts) -> str:
+    """Bytes and time of the most that was taken out, against the original."""
+    row, whole = facts.rows.iloc[-1], facts.original
+    if facts.pruned is Pruned.WEIGHTS:
+        text = _(
+            "A mask saves bytes, {before} to {after}, and no time: the zeros are multiplied too "
+            "({ratio:.2f} times the time of a batch)."
+        )
+    else:
+        text = _(
+            "What is taken out whole makes matrices smaller: {before} to {after}, {ratio:.2f} "
+            "times the time of a batch."
+        )
+    return text.format(
+        before=bytes_text(whole.n_bytes),
+        after=bytes_text(row["bytes"]),
+        ratio=facts.time_of_least,
+    )
+
+
+@section
+def what_can_go(run: Run) -> None:
+    """What is taken out; then, when the reader asks, the lines."""
+    place = explained(("pruning",), CODE, key="pruning")
+    names = PRUNED_NAMES
+    choose("taken_out", _("What goes"), Pruned, label_of=lambda name: _(names[name]))
+    pruned = Pruned(link.value("taken_out"))
+    weights = starts.original(run.weights)
+    order = facts_of.in_order(starts.start_of(weights).config, pruned)
+    if not order:
+        place.info(_("This model has too few of them to spare any."), icon=":material/lightbulb:")
+        return
+    switch("measure_pruning", _("Measure {n} smaller models").format(n=len(order)))
+    if not link.value("measure_pruning"):
+        place.info(_question(), icon=":material/lightbulb:")
+        return
+    recipes = ["", *(name for _criterion, name in order)]
+    steps = [partial(shared.variant, weights, name) for name in recipes]
+    what = "pruning", weights, pruned
+    done = in_steps(steps, what=what, key="pruned", asked_by="measure_pruning")
+    if len(done.found) < 1 + len(Criterion):
+        return
+    at = run, pruned, len(done.found) - 1
+    with place:
+        say(says_pruning, *at, facts=pruning_facts)
+    show(
+        pruning_picture.lines,
+        *at,
+        facts=pruning_facts,
+        key="pruning",
+        on_click=shared.use_clicked,
+    )
+    note(_("Nothing is trained again after it. Random: seed 0. A click shows a model everywhere."))
+    rows = pruning_facts(*at).rows
+    download("pruning.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _question() -> str:
+    return _("Which weights does the model need? By size, by use, and at random, as a control.")

@@ -1,0 +1,90 @@
+"""Score over what was taken out, a line for each criterion."""
+
+from typing import Any
+
+import pandas as pd
+
+from blocks.efficiency.pruning import Criterion
+from blocks.efficiency.pruning_facts import PruningFacts
+from blocks.model.faults import N_
+from pages.figures import marks
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    FEED_FORWARD,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, BOTTOM = 400, 48
+CRITERION_NAMES = {
+    Criterion.MAGNITUDE: N_("smallest first (magnitude)"),
+    Criterion.WANDA: N_("least used first (Wanda)"),
+    Criterion.RANDOM: N_("at random (control)"),
+}
+LOOKS = {
+    Criterion.MAGNITUDE: (FEED_FORWARD, "circle"),
+    Criterion.WANDA: (ATTENTION, "square"),
+    Criterion.RANDOM: (BEFORE, "x"),
+}
+
+
+def lines(facts: PruningFacts, *, _: Translate) -> Picture:
+    """The score as more goes, from the original on; a click returns the recipe."""
+    column = "score" if facts.is_share else "loss"
+    whole = facts.original.score if facts.is_share else facts.original.held_out_loss
+    found = {c: facts.rows[facts.rows["criterion"] == c] for c in Criterion}
+    traces = [_line(rows, c, column, whole, facts, _) for c, rows in found.items() if len(rows)]
+    most = float(facts.rows["removed"].max())
+    return figure(
+        traces,
+        title=_("What is left of it as more goes"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        shapes=[marks.level(whole)],
+        **legend(),
+        xaxis={
+            "title": {"text": _("share taken out")},
+            "tickformat": ".0%",
+            "range": [-0.02 * most, 1.05 * most],
+            "fixedrange": True,
+        },
+        yaxis=_axis(facts, _),
+    )
+
+
+def _axis(facts: PruningFacts, _: Translate) -> dict[str, Any]:
+    if facts.is_share:
+        name = {"title": {"text": _(facts.score_name)}, "tickformat": ".0%"}
+        return {**name, "range": [-0.03, 1.1], "fixedrange": True}
+    return {"title": {"text": _("held-out loss, nats")}, "rangemode": "tozero", "fixedrange": True}
+
+
+def _line(
+    rows: pd.DataFrame,
+    criterion: Criterion,
+    column: str,
+    whole: float,
+    facts: PruningFacts,
+    _: Translate,
+) -> dict[str, Any]:
+    color, symbol = LOOKS[criterion]
+    text = _("{share:.0%} out: {value:.3f}, loss {loss:.3f}")
+    hovers = [
+        text.format(share=row.removed, value=row.score, loss=row.loss) for row in rows.itertuples()
+    ]
+    spread = rows["standard_error"].tolist() if facts.is_share else [0.0] * len(rows)
+    return marks.line(
+        [0.0, *rows["removed"]],
+        [whole, *rows[column]],
+        mode="lines+markers",
+        name=_(CRITERION_NAMES[criterion]),
+        line={"color": color, "width": 2},
+        marker={"color": color, "symbol": symbol, "size": 9},
+        error_y={"type": "data", "array": [0.0, *spread], "color": color, "thickness": 1.2},
+        customdata=[[""], *([name] for name in rows["variant"])],
+        **marks.told([_("original"), *hovers]),
+    )

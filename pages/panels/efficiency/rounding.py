@@ -1,0 +1,146 @@
+"""What rounding to a few bits does to each matrix, and to the numbers of one row."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency import quantization, rounding
+from blocks.efficiency import rounding_facts as facts_of
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.quantization import BITS, Granularity, Quantization, RangeRule
+from blocks.efficiency.rounding import Rounding
+from blocks.efficiency.rounding_facts import RoundingFacts
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from pages.figures.counting import from_one
+from pages.panels.efficiency import rounding_picture, shared
+from pages.ui import link, starts
+from pages.ui.chart import columns, show
+from pages.ui.controls import choose, pick, slide, slider, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.link_fields.efficiency import GROUP_SIZES
+from pages.ui.said import say
+
+GRANULARITY_NAMES = {
+    "tensor": N_("one grid a matrix"),
+    "channel": N_("a row"),
+    "group": N_("a group of a row"),
+}
+RANGE_NAMES = {
+    "absmax": N_("largest value"),
+    "percentile": N_("99.5th percentile"),
+    "least_error": N_("least squared error"),
+    "hqq": "HQQ",
+}
+ROUNDING_NAMES = {"nearest": N_("to the nearest point"), "gptq": "GPTQ", "awq": "AWQ"}
+CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding.awq)
+
+
+@lru_cache(maxsize=32)
+def rounding_facts(run: Run, how: Compression, matrix: str) -> RoundingFacts:
+    """All matrices of the original, rounded."""
+    return facts_of.rounding_facts(starts.calibrated(starts.original(run.weights)), how, matrix)
+
+
+def chosen() -> Compression:
+    """The rounding that the reader has set."""
+    grid = Quantization(
+        n_bits=link.value("n_bits"),
+        granularity=Granularity(link.value("granularity")),
+        group_size=link.value("group_size"),
+        symmetric=link.value("symmetric_grid"),
+        range_rule=RangeRule(link.value("range_rule")),
+    )
+    return Compression(quantization=grid, rounding=Rounding(link.value("rounding")))
+
+
+def says_rounding(facts: RoundingFacts) -> str:
+    """What is saved, and which matrix pays most."""
+    text = _(
+        "With {bits:.2f} bits a weight, grids included, {before} become {after}. The noise "
+        "is loudest in {worst}: {least:.1f} dB; the median matrix has {median:.1f} dB. "
+        "6 dB more is half the error."
+    )
+    return text.format(
+        bits=facts.bits_a_weight,
+        before=bytes_text(facts.n_bytes_before),
+        after=bytes_text(facts.n_bytes),
+        worst=facts.worst["matrix"].removesuffix(".weight"),
+        least=facts.worst["sqnr"],
+        median=facts.median_sqnr,
+    )
+
+
+def says_grid(facts: RoundingFacts) -> str:
+    """Whose numbers are drawn, and how many points they use."""
+    grid = facts.grid
+    text = _("Row {row} of {matrix}, the one that loses most: {used} of {points} points are used.")
+    return text.format(
+        row=from_one(grid.row),
+        matrix=grid.matrix.removesuffix(".weight"),
+        used=grid.n_used,
+        points=len(grid.points),
+    )
+
+
+def rounding_table(facts: RoundingFacts) -> pd.DataFrame:
+    """One row a matrix."""
+    return facts.rows
+
+
+@section
+def what_rounding_loses(run: Run) -> None:
+    """Bits, grids and rounding; the noise of each matrix; the numbers of one row."""
+    place = explained(("quantization",), CODE, key="rounding")
+    _grid_controls()
+    how = chosen()
+    at = run, how, link.value("rounded_matrix")
+    with place, st.spinner(_("Rounding all matrices …")):
+        say(says_rounding, *at, facts=rounding_facts)
+    shared.way_to(how, _("Show this model on all pages"), "use_rounded")
+    left, right = columns([6, 5])
+    with left:
+        show(
+            rounding_picture.number_line,
+            *at,
+            facts=rounding_facts,
+            key="number_line",
+        )
+    with right:
+        show(
+            rounding_picture.noise,
+            *at,
+            facts=rounding_facts,
+            key="noise",
+            on_click=_show_matrix,
+        )
+    found = rounding_facts(*at)
+    note(says_grid(found))
+    download("rounding.csv", lambda: rounding_table(found).to_csv(index=False), "text/csv")
+
+
+def _grid_controls() -> None:
+    left, middle, right = st.columns(3)
+    with left:
+        slider("n_bits", _("bits"), link.value("n_bits"), least=BITS[0], most=BITS[-1])
+        switch("symmetric_grid", _("symmetric about 0"))
+    with middle:
+        names = GRANULARITY_NAMES
+        choose("granularity", _("One grid for"), Granularity, label_of=lambda name: _(names[name]))
+        if link.value("granularity") == Granularity.GROUP:
+            slide("group_size", _("numbers in a group"), GROUP_SIZES, link.value("group_size"))
+    with right:
+        pick(
+            "range_rule", _("The grid reaches to"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n])
+        )
+        pick("rounding", _("Rounding"), Rounding, label_of=lambda name: _(ROUNDING_NAMES[name]))
+
+
+def _show_matrix(customdata: list[str]) -> None:
+    """A cell of the map was clicked."""
+    link.change("rounded_matrix", str(customdata[0]))

@@ -1,0 +1,65 @@
+"""What the panels of Efficiency share: the trained model, its variants, and the way to one."""
+
+from functools import lru_cache
+
+import streamlit as st
+
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.frontier import Variant, measure_variant
+from blocks.efficiency.names import name_of
+from blocks.weights.pocket import pocket_names
+from pages.ui import link, starts
+from pages.ui.language import _
+
+
+def ways_to_trained() -> None:
+    """Why nothing can be measured here, and the models that know a task."""
+    st.info(
+        _("What a smaller model still can do is measured on the task that it was trained on."),
+        icon=":material/lightbulb:",
+    )
+    with st.container(horizontal=True):
+        for name in pocket_names():
+            st.button(
+                _(starts.start(name).title),
+                key=f"shrink_{name}",
+                on_click=_open,
+                args=(name,),
+            )
+
+
+def _open(preset: str) -> None:
+    link.change("preset", preset)
+    link.change("weights", "trained")
+    link.redraw_everything()
+
+
+@lru_cache(maxsize=256)
+def variant(weights: str, name: str) -> Variant:
+    """One smaller model, measured; `weights` names the model as it was trained."""
+    return measure_variant(starts.calibrated(weights), name)
+
+
+def score_name(weights: str) -> str:
+    """What the score of its task counts, in the reader's language."""
+    return _(starts.calibrated(weights).file.card.score_name)
+
+
+def way_to(how: Compression, label: str, key: str) -> None:
+    """A button that makes this variant the model of all pages."""
+    st.button(
+        label,
+        icon=":material/arrow_forward:",
+        key=key,
+        on_click=_use,
+        args=(name_of(how),),
+    )
+
+
+def _use(name: str) -> None:
+    _open(starts.variant_of(link.value("preset"), name))
+
+
+def use_clicked(customdata: list[str]) -> None:
+    """A dot was clicked: its variant is what all pages show."""
+    _use(str(customdata[0]))

@@ -1,0 +1,71 @@
+"""The model as one Python file, to copy or keep; with A beside B, what the change changes in it."""
+
+from functools import lru_cache, partial
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.export import CodeChange, CodeFacts, code_change, code_facts, packed
+from blocks.observe.run import Run
+from pages.panels.parameters.weight_values import is_shown
+from pages.ui import cached, link
+from pages.ui.compare import beside
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.said import say
+
+TALLEST = 640  # pixels
+
+
+@section
+def the_code(run: Run) -> None:
+    """The difference where A stands beside B, the file, and what runs with it."""
+    facts = of_config(run.config)
+    say(says_code, run.config, facts=of_config)
+    if pair := beside.found():
+        change = code_change(of_config(pair.a.config).text, facts.text)
+        st.markdown(says_change(change))
+        if change.text:
+            st.code(change.text, language="diff", height=TALLEST)
+    with st.container(horizontal=True, key="code_files"):
+        download("model.py", lambda: facts.text, "text/x-python")
+        if is_shown(run, link.value("spread_of_weights")):
+            pack = partial(packed, run.config, cached.model(run))
+            download(f"{facts.family or 'model'}.zip", pack, "application/zip")
+    st.caption(says_weights(facts))
+    st.code(facts.text, language="python", height=TALLEST)
+
+
+@lru_cache(maxsize=16)
+def of_config(config: ModelConfig) -> CodeFacts:
+    """The file of a configuration, written once."""
+    return code_facts(config)
+
+
+def says_code(facts: CodeFacts) -> str:
+    """How long it is, and what it needs."""
+    text = _(
+        "{n_lines} lines of Python are this model: {n_classes} classes, made from the source that "
+        "runs here, with the branches alone that this configuration takes. It needs torch alone."
+    )
+    return text.format(n_lines=facts.n_lines, n_classes=facts.n_classes)
+
+
+def says_change(change: CodeChange) -> str:
+    """How much of A's file is not in B's."""
+    if not change.text:
+        return _("A and B are the same file: they differ in what no code tells.")
+    text = _("From A to B, {n_gone} lines go and {n_new} come:")
+    return text.format(n_gone=change.n_gone, n_new=change.n_new)
+
+
+def says_weights(facts: CodeFacts) -> str:
+    """What the zip holds, and which of the files go together."""
+    if facts.family:
+        text = _(
+            "The zip holds config.json and model.safetensors as the family {family} names them; "
+            "model.py names its weights as Blockscope does."
+        )
+        return text.format(family=facts.family)
+    return _("The zip holds the weights under the names of model.py, beside it.")

@@ -1,0 +1,179 @@
+"""A reader's own config.json: read, counted, and taken over as the model of all pages."""
+
+from typing import Any
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.observe.run import Run
+from blocks.weights import config_json
+from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
+from pages.panels.parameters import shared
+from pages.ui import link, starts
+from pages.ui.cached import count_facts
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, enumeration, literal, say_fault
+from pages.ui.tables import show_table
+from pages.ui.weights import FREE_TO_CHANGE
+
+NO_TEXT = Fault(N_("The file is not text: a config.json is UTF-8"))
+
+
+def text_controls() -> None:
+    """Paste or upload; what was wrong with it."""
+    left, right = st.columns(2)
+    with left:
+        st.text_area(
+            _("Paste a config.json"),
+            key="pasted_config",
+            height=150,
+            on_change=_read_pasted,
+            placeholder='{"model_type": "llama", "hidden_size": 4096, …}',
+        )
+    with right:
+        st.file_uploader(
+            _("… or upload a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
+        )
+        known = _("Known families: {names}.")
+        st.caption(known.format(names=enumeration(FAMILIES)))
+    for fault in st.session_state.get("config_file_faults", ()):
+        st.error(_said(fault), icon=":material/block:")
+
+
+def found() -> ConfigFile | None:
+    """What this session brought, if it could be read."""
+    return st.session_state.get("config_file")
+
+
+def take_over(file: ConfigFile) -> None:
+    """Make it the configuration of all pages: the nearest preset, and what differs from it."""
+    name, changes = as_changes(file.config)
+    link.change("preset", name)
+    for field, value in changes.items():
+        link.change(field, value)
+    link.redraw_everything()
+
+
+def as_changes(config: ModelConfig) -> tuple[str, dict[str, Any]]:
+    """The preset of the same architecture that differs least, and how the file differs from it."""
+    options = {
+        name: _differences(starts.start(name).config, config)
+        for name in starts.names_to_count()
+        if starts.start(name).config.architecture is config.architecture
+        and not starts.start(name).weights
+    }
+    name = min(options, key=lambda name: len(options[name]))
+    return name, options[name]
+
+
+def _differences(base: ModelConfig, config: ModelConfig) -> dict[str, Any]:
+    """Fields by name; what follows from others is said, since a link has no word for nothing."""
+    have, want = base.flat(), {**config.flat()}
+    follows = {
+        "n_kv_heads": config.n_kv_heads,
+        "d_head": config.d_head,
+        "d_ff": config.d_ff,
+        "d_expert": config.d_expert,
+        "d_rotary": config.d_rotary,
+        "d_value": config.d_value,
+        "n_decoder_layers": config.n_decoder_layers,
+        "out_bias": config.has_out_bias,
+        "scale_embeddings": config.scales_embeddings,
+    }
+    found = {}
+    for name, value in want.items():
+        if name in FREE_TO_CHANGE or have[name] == value:
+            continue
+        found[name] = follows[name] if value is None else value
+    return found
+
+
+def says_file(file: ConfigFile, n_parameters: int) -> str:
+    """How many, and as which class."""
+    text = _("{total:,} parameters, counted as in transformers' {name}.")
+    said = [text.format(total=n_parameters, name=literal(file.counted_as))]
+    others = [name for name in file.named if name != file.counted_as]
+    if others:
+        text = _("The file says {names}: its task head is not counted.")
+        said.append(text.format(names=enumeration(map(literal, others[:3]))))
+    return " ".join(said)
+
+
+def says_assumed(file: ConfigFile) -> str:
+    """What the file leaves out, and what is left aside."""
+    said = []
+    if file.assumed:
+        text = _("Not in the file, so the family's default is used: {names}.")
+        names = enumeration(literal(f"{name} = {value}") for name, value in file.assumed)
+        said.append(text.format(names=names))
+    said.append(
+        _(
+            "RoPE scaling, sliding windows and dropout change no parameter and are "
+            "ignored here: Cost counts the cache and the scores without a window."
+        )
+    )
+    return " ".join(said)
+
+
+def _said(fault: Fault) -> str:
+    """Names and values are the file's: shown as they are."""
+    values = {name: literal(str(value)) for name, value in fault.values.items()}
+    return say_fault(Fault(fault.text, values))
+
+
+def _read_uploaded() -> None:
+    file = st.session_state["uploaded_config"]
+    if file is None:
+        return
+    try:
+        text = file.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        _keep(None, (NO_TEXT,))
+        return
+    _read(text)
+
+
+def _read_pasted() -> None:
+    text = st.session_state["pasted_config"]
+    if text.strip():
+        _read(text)
+    else:
+        _keep(None, ())
+
+
+def _read(text: str) -> None:
+    try:
+        _keep(read_config_file(text), ())
+    except ConfigError as error:
+        _keep(None, error.faults)
+
+
+def _keep(file: ConfigFile | None, faults: tuple[Fault, ...]) -> None:
+    st.session_state["config_file"] = file
+    st.session_state["config_file_faults"] = faults
+
+
+@section
+def your_own_file(_run: Run) -> None:
+    """A config.json, read, counted, and taken over by a button."""
+    code = (config_json.read_config_file, config_json.Keys)
+    with explained(("config_json",), code, key="config_file_story"):
+        text_controls()
+    file = found()
+    if file is None:
+        return
+    facts = count_facts(file.config)
+    with st.container(horizontal=True, vertical_alignment="center", key="config_file_count"):
+        st.markdown(says_file(file, facts.total), width="stretch")
+        st.button(
+            _("Use this configuration"),
+            icon=":material/edit:",
+            type="primary",
+            on_click=take_over,
+            args=(file,),
+            key="use_config_file",
+        )
+    note(says_assumed(file))
+    show_table(shared.part_rows(facts), key="file_table", counts=[_("count")])

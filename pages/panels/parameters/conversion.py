@@ -1,0 +1,233 @@
+"""A classic conversion fault planted in a model: what becomes of it, and what gives it away."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection import conversion
+from blocks.inspection.conversion import FaultFacts
+from blocks.model.faults import N_
+from blocks.model.kinds import Architecture
+from blocks.observe.run import Run
+from blocks.text.bpe import MASK
+from blocks.weights import conversion_faults, doctor
+from blocks.weights.conversion_faults import ConversionFault, Loaded, possible_faults
+from blocks.weights.doctor import Text
+from pages.figures.theme import Picture, Translate
+from pages.panels.parameters import conversion_picture
+from pages.panels.parameters.conversion_picture import Labelled
+from pages.ui import cached, link, starts, tokens
+from pages.ui.chart import columns, show
+from pages.ui.controls import pick
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import FIRST_SHOWN, must_fit, section
+from pages.ui.inputs import sample_buttons, text_field
+from pages.ui.language import _, literal
+from pages.ui.link_fields.parameters import NO_FAULT
+from pages.ui.said import say
+
+FAULTS = {
+    ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
+    ConversionFault.NOT_TRANSPOSED: N_("a square matrix not transposed (Conv1D)"),
+    ConversionFault.POSITION_OFFSET: N_("positions without their offset (+2 in OPT, BART)"),
+    ConversionFault.NORM_OFFSET: N_("norms scale by w instead of 1 + w (Gemma)"),
+    ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model forgotten or added"),
+    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head though trained without (T5)"),
+    ConversionFault.QKV_ORDER: N_("fused q k v split in the wrong order"),
+    ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
+    ConversionFault.MISSING_TIE: N_("output matrix not tied to the embedding"),
+    ConversionFault.NORM_EPS: N_("another ε in the norms"),
+    ConversionFault.POSITION_TABLE: N_("another RoPE base, or a position table shifted by one"),
+    ConversionFault.TOKENIZER_PREFIX: N_("the tokenizer's first token left out"),
+}
+NAMES = {
+    ConversionFault.ROTARY_LAYOUT: N_("rotary layout"),
+    ConversionFault.NOT_TRANSPOSED: N_("not transposed"),
+    ConversionFault.POSITION_OFFSET: N_("position offset"),
+    ConversionFault.NORM_OFFSET: N_("1 + w"),
+    ConversionFault.EMBEDDING_SCALE: N_("embeddings × √d_model"),
+    ConversionFault.SCORE_SCALE: N_("scores ÷ √d_head"),
+    ConversionFault.QKV_ORDER: N_("order of q k v"),
+    ConversionFault.GROUP_ORDER: N_("order of grouped heads"),
+    ConversionFault.MISSING_TIE: N_("missing tie"),
+    ConversionFault.NORM_EPS: N_("ε of the norms"),
+    ConversionFault.POSITION_TABLE: N_("position table"),
+    ConversionFault.TOKENIZER_PREFIX: N_("first token"),
+}
+MOST_READ = 64
+
+
+class Case(NamedTuple):
+    """What is examined: names of weights, their text, and the fault that is planted."""
+
+    weights: str
+    token_ids: tuple[int, ...]
+    fault: str
+
+
+@lru_cache(maxsize=32)
+def case_facts(case: Case) -> FaultFacts:
+    """What the fault does. The model is examined on the CPU."""
+    sound, text, at = _read(case)
+    learned = starts.model(case.weights)
+    with cached.turn("cpu"):
+        whole = conversion.decoded_target(sound, text, learned.marks.stop)
+        fault = None if case.fault == NO_FAULT else ConversionFault(case.fault)
+        return conversion.fault_facts(sound, fault, whole, stop=learned.marks.stop, at=at)
+
+
+def _read(case: Case) -> tuple[Loaded, Text, int]:
+    """The sound model with its prefix, the text behind it, and the place that is looked at."""
+    learned = starts.model(case.weights)
+    special, ids = tuple(learned.tokenizer.special.values()), case.token_ids
+    n = next((i for i, token_id in enumerate(ids) if token_id not in special), 0)
+    if learned.config.architecture is Architecture.ENCODER:
+        n = min(n, 1)
+    start = (learned.marks.start,) if learned.config.n_decoder_layers else ()
+    hidden = learned.tokenizer.special.get(MASK)
+    at = ids.index(hidden) - n if hidden in ids[n:] else -1
+    loaded = Loaded(learned.config, learned.tensors, ids[:n], special)
+    return loaded, Text(ids[n:], start), at
+
+
+@lru_cache(maxsize=32)
+def labelled_facts(vocabulary: str, case: Case) -> Labelled:
+    """The same, with what the candidates are called."""
+    facts, reader = case_facts(case), tokens.tokenizer_of(vocabulary)
+    ids = facts.candidates["token_id"].tolist()
+    return Labelled(facts, tuple(tokens.label_of(reader, each) for each in ids))
+
+
+def draw_candidates(found: Labelled, *, _: Translate) -> Picture:
+    """The next token, sound and with the fault."""
+    return conversion_picture.candidates(found, _=_)
+
+
+def draw_undone(facts: FaultFacts, *, _: Translate) -> Picture:
+    """What is left where each fault is undone."""
+    names = {fault: _(text) for fault, text in NAMES.items()}
+    return conversion_picture.undone(facts, names, _=_)
+
+
+def says_fault(facts: FaultFacts) -> str:
+    """What is wrong now, and whether it was found."""
+    named, found = facts.found.names, facts.found
+    if facts.fault is None:
+        return _without(facts)
+    text = _(
+        "Planted: {fault}. The model loads and writes on, but its logits are off by {share:.2g} of "
+        "their size, its next token by {bits:.2g} bits (KL)."
+    )
+    said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]
+    if named is None:
+        said.append(_("Held against the sound logits, the difference is rounding: none is named."))
+    else:
+        text = _(
+            "Held against the sound logits, the doctor names: {fault}; undone, {share:.1g} is left."
+        )
+        left = found.undone[named]
+        said.append(text.format(fault=_(NAMES[named]), share=left))
+    return " ".join([*said, *_suspected(facts)])
+
+
+def _without(facts: FaultFacts) -> str:
+    said = _suspected(facts)
+    return " ".join(said) or _("Nothing is planted: the logits are those of the sound model.")
+
+
+def _suspected(facts: FaultFacts) -> list[str]:
+    """What the text alone says."""
+    if facts.suspected is None:
+        return []
+    loss, named = facts.suspected.as_it_is, facts.suspected.names
+    if named is None:
+        text = _("By this text alone (loss {loss:.2f} nats) no fault is suspected.")
+        return [text.format(loss=loss)]
+    text = _(
+        "By this text alone one suspects: {fault}; undone, the loss falls from {loss:.2f} to "
+        "{less:.2f} nats."
+    )
+    less = facts.suspected.undone[named]
+    return [text.format(fault=_(NAMES[named]), loss=loss, less=less)]
+
+
+def table(facts: FaultFacts) -> pd.DataFrame:
+    """One row a fault: what would be left were it undone, the likeliest first."""
+    ranked, found = facts.found.ranked, facts.found
+    shown = {
+        _("undone"): [_(FAULTS[fault]) for fault in ranked],
+        _("distance from the sound logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
+    }
+    if facts.suspected is not None:
+        losses = facts.suspected.undone
+        shown[_("loss on this text, nats")] = [f"{losses[fault]:.4f}" for fault in ranked]
+    return pd.DataFrame(shown)
+
+
+def _choice(case: Case, faults: tuple[ConversionFault, ...]) -> None:
+    labels = {NO_FAULT: _("none: the model as it is"), **{str(f): _(FAULTS[f]) for f in faults}}
+    pick(
+        "conversion_fault",
+        _("Planted fault"),
+        [*labels],
+        label_of=lambda name: labels.get(name, name),
+        shown=case.fault,
+    )
+
+
+def _texts(run: Run, facts: FaultFacts) -> None:
+    """What both write."""
+    reader = tokens.tokenizer_of(run.input.vocabulary)
+    sound, faulty = (tokens.text_of(reader, ids) for ids in facts.written)
+    st.markdown(_("Sound: {text}").format(text=literal(sound)))
+    if facts.fault is not None:
+        st.markdown(_("With the fault: {text}").format(text=literal(faulty)))
+
+
+def _take_trained() -> None:
+    link.change("preset", FIRST_SHOWN[None])
+    link.redraw_everything()
+
+
+@section
+def what_a_fault_does(run: Run) -> None:
+    """One fault at a time, in a model that has learned something."""
+    code = (conversion_faults.plant, doctor.diagnosis, doctor.suspicion)
+    place = explained(("conversion_faults",), code, key="conversion_story")
+    if not run.weights or not run.input.token_ids:
+        text = _(
+            "Random weights compute nothing that a fault could spoil: choose a trained model, or "
+            "bring your own in the sidebar."
+        )
+        place.info(text, icon=":material/info:")
+        st.button(
+            _("Take the trained model that ships"), on_click=_take_trained, key="take_trained"
+        )
+        return
+    must_fit(run)
+    ids = run.input.token_ids[:MOST_READ]
+    sound, _text, _at = _read(Case(run.weights, ids, NO_FAULT))
+    faults = possible_faults(sound)
+    wanted = link.value("conversion_fault")
+    fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
+    case = Case(run.weights, ids, fault)
+    _choice(case, faults)
+    text_field()
+    sample_buttons()
+    with st.spinner(_("Each fault is undone in turn …"), show_time=True):
+        facts = case_facts(case)
+    with place:
+        say(says_fault, case, facts=case_facts)
+    _texts(run, facts)
+    left, right = columns([1, 1])
+    with left:
+        show(draw_candidates, run.input.vocabulary, case, facts=labelled_facts, key="fault_next")
+    with right:
+        show(draw_undone, case, facts=case_facts, key="fault_undone")
+    shown = table(facts)
+    st.dataframe(shown, hide_index=True, key="fault_table")
+    download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")
+    note(_("Greedy, computed on the CPU; the text is cut to {n} tokens.").format(n=MOST_READ))

@@ -1,0 +1,127 @@
+"""Where each tensor of a file went: by which operation, and what is missing or left over."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.inspection import file_ledger
+from blocks.inspection.file_ledger import LedgerFacts, planned_ledger
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.weights import ledger as ledgers
+from blocks.weights.ledger import Ledger, State
+from pages.panels.parameters import file_ledger_picture
+from pages.ui import bringing, brought
+from pages.ui.chart import show
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _, enumeration, literal
+from pages.ui.said import say
+
+STATES = {
+    State.USED: N_("used"),
+    State.REPEATED: N_("the same as another"),
+    State.ASIDE: N_("not needed"),
+    State.MISSING: N_("missing"),
+    State.LEFT_OVER: N_("left over"),
+    State.TWICE: N_("twice in the files"),
+    State.WRONG_SHAPE: N_("wrong shape"),
+    State.NO_NUMBERS: N_("not a number format of weights"),
+}
+
+
+@lru_cache(maxsize=32)
+def brought_facts(ledger: Ledger, name: str) -> LedgerFacts:
+    """The ledger of a file that was brought; it may be one that was refused."""
+    return file_ledger.ledger_facts(ledger, name)
+
+
+@lru_cache(maxsize=32)
+def planned_facts(config: ModelConfig) -> LedgerFacts:
+    """What the file of such a model would hold; KeyError where no family has one."""
+    found = planned_ledger(config)
+    if found is None:
+        raise KeyError(config)
+    return file_ledger.ledger_facts(found)
+
+
+def says_ledger(facts: LedgerFacts) -> str:
+    """How many tensors there are, and what was done to them."""
+    n, family = len(facts.ledger.rows), facts.ledger.family
+    done = enumeration(f"{_(name)} ({n})" for name, n in facts.n_by_operation.items())
+    if not facts.name:
+        text = _("As a file of the family {family} this model has {n} tensors: {done}.")
+        return text.format(family=family, n=n, done=done)
+    text = _("{name}, family {family}: {n} tensors, {used} used: {done}.")
+    used = facts.n_in.get(State.USED, 0)
+    said = [
+        text.format(name=facts.name, family=family, n=n, used=used, done=done),
+        *_others(facts),
+    ]
+    return " ".join(said)
+
+
+def _others(facts: LedgerFacts) -> list[str]:
+    rest = {state: n for state, n in facts.n_in.items() if state is not State.USED}
+    if not rest:
+        return [_("Nothing is missing, nothing is left over.")]
+    named = enumeration(f"{_(STATES[state])} ({n})" for state, n in rest.items())
+    if facts.n_odd:
+        text = _("Not used: {rest}. No model is made of it: nothing is guessed.")
+        return [text.format(rest=named)]
+    return [_("Not used: {rest}. Nothing is missing.").format(rest=named)]
+
+
+def frame(ledger: Ledger) -> pd.DataFrame:
+    """One row a tensor of the file, and those that are missing from it."""
+    rows = ledger.rows
+    table = pd.DataFrame(
+        {
+            _("tensor of the file"): [row.key for row in rows],
+            _("state"): [_(STATES[row.state]) for row in rows],
+            _("becomes here"): [", ".join(row.ours) or row.note for row in rows],
+            _("operation"): [_(row.operation) for row in rows],
+            _("shape"): [_shape(row.shape) for row in rows],
+            _("expected shape"): [_shape(row.expected) for row in rows],
+            _("number format"): [row.dtype for row in rows],
+            _("file"): [row.file for row in rows],
+        }
+    )
+    is_said = (table != "").any()
+    is_said[_("expected shape")] = any(row.state is State.WRONG_SHAPE for row in rows)
+    return table.loc[:, is_said]
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "" if shape is None else " × ".join(map(str, shape)) or "1"
+
+
+@section
+def where_tensors_went(run: Run) -> None:
+    """Of the model that was brought, or of the files that were refused; else what would be."""
+    refused, weights = bringing.refused_ledger(), run.weights
+    found = None if not brought.is_name(weights) else brought.find(weights.partition("@")[0])
+    name = _("the refused files") if refused else literal(brought.title(weights))
+    ledger = refused or (found.ledger if found else None)
+    with explained(("file_ledger",), (ledgers.ledger,), key="ledger_story"):
+        if ledger is None and planned_ledger(run.config) is None:
+            text = _("No known family of published models has a model like this.")
+            st.info(text, icon=":material/block:")
+            return
+        if ledger is not None:
+            say(says_ledger, ledger, name, facts=brought_facts)
+        else:
+            say(says_ledger, run.config, facts=planned_facts)
+    draw = file_ledger_picture.draw_ledger
+    if ledger is not None:
+        show(draw, ledger, name, facts=brought_facts, key="ledger")
+        table = frame(ledger)
+    else:
+        show(draw, run.config, facts=planned_facts, key="ledger")
+        table = frame(planned_facts(run.config).ledger)
+        note(_("Bring your own weights in the sidebar to see where each of your tensors went."))
+    st.dataframe(table, hide_index=True, key="ledger_table", height=320)
+    download("ledger.csv", lambda: table.to_csv(index=False), "text/csv")

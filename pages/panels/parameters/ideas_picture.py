@@ -1,0 +1,124 @@
+"""What each idea costs and saves, against GPT-2, and the loss that it was trained to."""
+
+from typing import Any
+
+from blocks.inspection.ideas import IdeasFacts
+from blocks.model.faults import N_
+from pages.figures.theme import (
+    ATTENTION,
+    EMBEDDING,
+    FEED_FORWARD,
+    HELD_OUT,
+    NORM,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    faint,
+    figure,
+    legend,
+)
+
+HEIGHT, BOTTOM = 340, 64
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5)
+NAMES = {
+    "gpt2": "GPT-2",
+    "rope": "RoPE",
+    "rmsnorm": "RMSNorm",
+    "no_bias": N_("no biases"),
+    "swiglu": "SwiGLU",
+    "gqa": "GQA",
+    "qk_norm": "QK norm",
+    "experts": N_("experts"),
+    "mla": "MLA",
+}
+MEASURES = {
+    "parameters": (N_("parameters"), FEED_FORWARD, "circle"),
+    "active": (N_("active parameters"), EMBEDDING, "square"),
+    "kv_bytes": (N_("KV cache per token"), ATTENTION, "diamond"),
+    "flops": (N_("FLOPs per token"), NORM, "triangle-up"),
+}
+
+
+def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
+    """Each count as a multiple of GPT-2's, on a logarithmic axis."""
+    names = [_(NAMES[idea.name]) for idea in facts.ideas]
+    traces = []
+    for measure, (label, color, symbol) in MEASURES.items():
+        counts = [getattr(idea, measure) for idea in facts.ideas]
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "x": names,
+                "y": [count / counts[0] for count in counts],
+                "customdata": counts,
+                "name": _(label),
+                "line": {"color": color, "width": 2},
+                "marker": {"color": color, "symbol": symbol, "size": 8},
+                "hovertemplate": "%{x} · %{customdata:,} · × %{y:.3g}<extra></extra>",
+            }
+        )
+    return figure(
+        traces,
+        title=_("Counts of each step, against GPT-2 small"),
+        height=HEIGHT + 40,
+        margin=(TITLE_AND_LEGEND + 24, BOTTOM),
+        **legend(),
+        xaxis=_steps(),
+        yaxis={
+            "title": {"text": _("times GPT-2 (logarithmic)")},
+            "type": "log",
+            "fixedrange": True,
+            "tickvals": TICKS,
+            "ticktext": [f"{tick:g}" for tick in TICKS],
+        },
+    )
+
+
+def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
+    """The mean over the seeds, a band from the least to the most, and each seed."""
+    names = [_(NAMES[idea.name]) for idea in facts.ideas]
+    least = [min(idea.losses) for idea in facts.ideas]
+    most = [max(idea.losses) for idea in facts.ideas]
+    each = [(name, loss) for name, i in zip(names, facts.ideas, strict=True) for loss in i.losses]
+    low, high = min(least), max(most)
+    room = 0.1 * (high - low)
+    silent: dict[str, Any] = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
+    edge = {**silent, "x": names, "line": {"width": 0}, "showlegend": False}
+    return figure(
+        [
+            {**edge, "y": least},
+            {**edge, "y": most, "fill": "tonexty", "fillcolor": faint(HELD_OUT, 0.18)},
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": names,
+                "y": [idea.loss for idea in facts.ideas],
+                "line": {"color": HELD_OUT, "width": 2},
+                "hovertemplate": "%{x} · %{y:.3f}<extra></extra>",
+            },
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": [name for name, _loss in each],
+                "y": [loss for _name, loss in each],
+                "marker": {"color": HELD_OUT, "size": 6, "opacity": 0.7},
+                "hovertemplate": "%{x} · %{y:.4f}<extra></extra>",
+            },
+        ],
+        title=_("Held-out loss: mean and range of the seeds"),
+        height=HEIGHT,
+        margin=(TITLE, BOTTOM),
+        showlegend=False,
+        xaxis=_steps(),
+        yaxis={
+            "title": {"text": _("nats per token")},
+            "range": [low - room, high + room],
+            "fixedrange": True,
+        },
+    )
+
+
+def _steps() -> dict[str, Any]:
+    return {"type": "category", "fixedrange": True, "tickangle": -35, "automargin": False}

@@ -1,0 +1,146 @@
+"""The ways in which a reader brings a model: files, a folder of the server, the hub."""
+
+import streamlit as st
+
+from blocks import ConfigError, Fault
+from blocks.cost.memory import bytes_text
+from blocks.weights.hub import HubModel
+from blocks.weights.ledger import Ledger
+from pages.ui import brought, link, settings
+from pages.ui.fold import fold
+from pages.ui.language import _, literal, say_fault
+
+MOST_SAID = 3
+
+
+def fold_of_ways() -> None:
+    """One line in the sidebar that opens."""
+    place = fold(
+        _("Bring your own weights"), key="bring", icon=":material/upload_file:", type="compact"
+    )
+    if not place.open:
+        return
+    with place:
+        _upload()
+        if names := brought.folders():
+            _folder(names)
+        if settings.is_hub_allowed():
+            _hub()
+        for fault in st.session_state.get("bring_faults", ()):
+            st.error(say_fault(fault), icon=":material/block:")
+
+
+def _open(preset: str) -> None:
+    """Start from what was brought, or say why not."""
+    found = brought.find(preset)
+    if found is not None and found.learned is not None:
+        _note(())
+        brought.remember(preset)
+        link.change("preset", preset)
+    elif found is not None:
+        _note(found.faults, found.ledger)
+
+
+def _note(faults: tuple[Fault, ...], ledger: Ledger | None = None) -> None:
+    """What was wrong with the files; their ledger, if it could be made, is kept for its panel."""
+    st.session_state["bring_faults"] = faults[:MOST_SAID]
+    st.session_state["refused_ledger"] = ledger
+
+
+def _upload() -> None:
+    st.file_uploader(
+        _("config.json, tokenizer.json and safetensors files, or one file saved here"),
+        ("json", "safetensors"),
+        accept_multiple_files=True,
+        help=_(
+            "They stay on this server until it ends or needs the room, and whoever has the link "
+            "can open them. Nothing in them is run."
+        ),
+        key="brought_files",
+    )
+    st.button(
+        _("Open the files"),
+        disabled=not st.session_state.get("brought_files"),
+        on_click=_take_in,
+        key="take_in",
+    )
+
+
+def _take_in() -> None:
+    """Of files that come one by one, none is opened before the reader says that they are all."""
+    try:
+        _open(brought.take_in(st.session_state["brought_files"]))
+    except brought.RefusedError as error:
+        _note(error.faults, error.ledger)
+    except ConfigError as error:
+        _note(error.faults)
+
+
+def _folder(names: tuple[str, ...]) -> None:
+    st.selectbox(
+        _("A folder of this server"),
+        names,
+        index=None,
+        format_func=lambda name: name.partition(":")[2],
+        placeholder=_("Choose"),
+        key="brought_folder",
+        on_change=_open_folder,
+    )
+
+
+def _open_folder() -> None:
+    if chosen := st.session_state["brought_folder"]:
+        _open(chosen)
+
+
+def _hub() -> None:
+    name = st.text_input(
+        _("A model on the Hugging Face hub, as owner/model"), key="hub_name"
+    ).strip()
+    if not name:
+        return
+    if brought.find(brought.HUB + name) is not None:
+        st.button(_("Open it"), on_click=_open, args=(brought.HUB + name,), key="hub_open")
+        return
+    st.button(_("Look it up"), on_click=_look_up, args=(name,), key="hub_look_up")
+    found: HubModel | None = st.session_state.get("hub_found")
+    if found is None or found.name != name:
+        return
+    text = _("{name}: {n} files, {size} to fetch.")
+    st.caption(text.format(name=literal(name), n=len(found.files), size=bytes_text(found.n_bytes)))
+    if st.button(_("Fetch and open"), icon=":material/download:", key="hub_fetch"):
+        _fetch(found)
+
+
+def _look_up(name: str) -> None:
+    _note(())
+    st.session_state["hub_found"] = None
+    try:
+        st.session_state["hub_found"] = brought.on_the_hub(name)
+    except ConfigError as error:
+        _note(error.faults)
+
+
+def _fetch(found: HubModel) -> None:
+    """Any click, the one on Stop too, ends this run of the page and what it fetches."""
+    st.button(_("Stop"), icon=":material/stop:", key="hub_stop")
+    bar, whole = st.progress(0.0), max(1, found.n_bytes)
+    try:
+        for n_bytes in brought.fetch(found):
+            text = _("{now} of {all}").format(now=bytes_text(n_bytes), all=bytes_text(whole))
+            bar.progress(min(1.0, n_bytes / whole), text)
+    except ConfigError as error:
+        _say(error.faults)
+        return
+    _open(brought.HUB + found.name)
+    st.rerun()
+
+
+def _say(faults: tuple[Fault, ...]) -> None:
+    for fault in faults:
+        st.error(say_fault(fault), icon=":material/block:")
+
+
+def refused_ledger() -> Ledger | None:
+    """Of the files that this session brought last, where they made no model."""
+    return st.session_state.get("refused_ledger")

@@ -1,0 +1,300 @@
+"""Models that readers bring: uploaded, in a folder that is allowed, or from the hub.
+
+Each is a folder on this machine, opened once for all readers and mapped into memory; a link names
+it. What is uploaded is found by its name alone, which holds a share of its hash.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+import streamlit as st
+
+from blocks import ConfigError, Fault, ModelConfig
+from blocks.cost.memory import bytes_text
+from blocks.model.faults import N_
+from blocks.text.marks import Marks, marks_of
+from blocks.text.numbers import NumberTokenizer
+from blocks.text.tokenizer import Tokenizer
+from blocks.weights import hub, places
+from blocks.weights.folder import CONFIG, INDEX, TOKENIZER
+from blocks.weights.ledger import Ledger
+from blocks.weights.model_file import Card, ModelFile, read_model_file
+from blocks.weights.places import Stamp
+from blocks.weights.published import Published, open_published, read_ledger
+from blocks.weights.tensors import Weights, bytes_of
+from pages.ui import settings
+from pages.ui.shelf import Shelf
+
+UPLOAD, FOLDER, HUB = "upload:", "folder:", "hub:"
+N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
+WEIGHTS = ".safetensors"
+NOT_HERE = {
+    UPLOAD: N_("{name} was uploaded by a reader and is not on this server: upload its files again"),
+    FOLDER: N_("{name} is not in the folders of this server: ask whoever serves it"),
+    HUB: N_("{name} has not been fetched from the hub to this server: fetch it"),
+}
+
+
+class Learned(NamedTuple):
+    """A model with the weights it has learned, and what its tokens mean."""
+
+    config: ModelConfig
+    tokenizer: Tokenizer
+    tensors: Weights
+    marks: Marks
+    card: Card | None = None
+
+    @classmethod
+    def of_file(cls, file: ModelFile) -> Self:
+        """The model of a file of ours."""
+        marks = marks_of(file.tokenizer)
+        return cls(file.config, file.tokenizer, file.tensors, marks, file.card)
+
+    @classmethod
+    def of_published(cls, found: Published) -> Self:
+        """The model of a published folder; without a tokenizer its tokens are numbers."""
+        tokenizer = found.tokenizer or NumberTokenizer(found.config.vocab_size)
+        return cls(found.config, tokenizer, found.tensors, found.marks)
+
+
+@dataclass(frozen=True, eq=False)
+class Brought:
+    """A folder that was opened, or why it could not be. `digest`: SHA-256 of all its files."""
+
+    digest: str = ""
+    family: str = ""
+    learned: Learned | None = None
+    ledger: Ledger | None = None
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def short_digest(self) -> str:
+        """As much of it as tells files apart."""
+        return self.digest[:N_HASH]
+
+
+class RefusedError(ConfigError):
+    """Files that make no model; `ledger` says which of their tensors are wrong, where it can."""
+
+    def __init__(self, found: Brought):
+        super().__init__(found.faults)
+        self.ledger = found.ledger
+
+
+class Upload(Protocol):
+    """A file that a browser has sent."""
+
+    @property
+    def name(self) -> str:
+        """What the reader calls it."""
+
+    def getbuffer(self) -> memoryview:
+        """Its bytes."""
+
+
+def is_name(preset: str) -> bool:
+    """Whether this names something that was brought, here or elsewhere."""
+    return preset.startswith((*NOT_HERE,))
+
+
+def find(preset: str) -> Brought | None:
+    """What was brought under this name, sound or not; None where it is not here."""
+    if not is_name(preset):
+        return None
+    kind, name = _split(preset)
+    folder = places.below(_roots(kind), name)
+    return None if folder is None else _of_folder(folder)
+
+
+def title(weights: str) -> str:
+    """What is shown of a name, or of the weights that it names."""
+    return weights.partition("@")[0].partition(":")[2]
+
+
+def is_sound(preset: str) -> bool:
+    """Whether a model runs under this name."""
+    found = find(preset)
+    return found is not None and found.learned is not None
+
+
+def lacking(preset: str) -> Fault | None:
+    """Why a name in a link leads to no model."""
+    found = find(preset)
+    if found is not None:
+        return found.faults[0] if found.faults else None
+    kind, name = _split(preset)
+    return Fault(NOT_HERE[kind], {"name": ascii(name[:80])})
+
+
+def mine() -> tuple[str, ...]:
+    """What this session has brought and is still here, the newest first."""
+    return tuple(each for each in st.session_state.get("my_models", ()) if is_sound(each))
+
+
+def remember(preset: str) -> None:
+    """This session has to do with a model that was brought."""
+    others = (each for each in st.session_state.get("my_models", ()) if each != preset)
+    st.session_state["my_models"] = (preset, *others)[:8]
+
+
+def folders() -> tuple[str, ...]:
+    """What may be opened of the folders that are allowed."""
+    return tuple(FOLDER + name for name in places.listed(settings.folders()))
+
+
+def take_in(files: Sequence[Upload]) -> str:
+    """Keep and open what was uploaded; returns its name.
+
+    Raises `RefusedError`, or another `ConfigError` where the files were not even opened.
+    """
+    named = _checked(files)
+    root = _root(UPLOAD)
+    _make_room(sum(file.getbuffer().nbytes for file in named.values()))
+    folder = Path(tempfile.mkdtemp(prefix=".", dir=root))
+    try:
+        for name, file in named.items():
+            (folder / name).write_bytes(file.getbuffer())
+        found = _of_folder(folder)
+        if found.faults:
+            raise RefusedError(found)
+        name = f"{found.family[:MOST_NAME]}-{found.short_digest}"
+        if not (root / name).exists():
+            folder.rename(root / name)
+        return UPLOAD + name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def on_the_hub(name: str) -> hub.HubModel:
+    """What there is to fetch, refused where it could not be opened. Raises `ConfigError`."""
+    found = hub.hub_model(name)
+    if found.n_bytes > _most_bytes():
+        text = N_("{name} takes {need}, more than the {budget} allowed here")
+        need, budget = bytes_text(found.n_bytes), bytes_text(_most_bytes())
+        raise ConfigError([Fault(text, {"name": name, "need": need, "budget": budget})])
+    return found
+
+
+def fetch(model: hub.HubModel) -> Iterator[int]:
+    """Bring a model from the hub; yields the bytes that have come. Raises `ConfigError`."""
+    _make_room(model.n_bytes)
+    yield from hub.fetch(model, _root(HUB) / model.name)
+
+
+def _split(preset: str) -> tuple[str, str]:
+    kind, colon, name = preset.partition(":")
+    return kind + colon, name
+
+
+def _most_bytes() -> int:
+    """Of one model; the other half is for what its passes show."""
+    return settings.memory_budget() // 2
+
+
+def _roots(kind: str) -> tuple[Path, ...]:
+    return settings.folders() if kind == FOLDER else (_root(kind),)
+
+
+def _root(kind: str) -> Path:
+    found = Path(settings.uploads() or _temporary().name) / kind.removesuffix(":")
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def _temporary() -> "tempfile.TemporaryDirectory[str]":
+    """Gone when the server ends."""
+    return tempfile.TemporaryDirectory(prefix="blockscope-", ignore_cleanup_errors=True)
+
+
+class _Key(NamedTuple):
+    """A folder as it is now: with other files in it, it is another one."""
+
+    path: str
+    stamp: Stamp
+
+
+@st.cache_resource(show_spinner=False)
+def _opened() -> Shelf[_Key, Brought]:
+    """What was brought, mapped once for all readers."""
+    return Shelf(_open, _bytes, settings.memory_budget())
+
+
+def _of_folder(folder: Path) -> Brought:
+    stamp = places.stamp(folder)
+    return Brought(faults=UNREADABLE) if stamp is None else _opened().get(_Key(str(folder), stamp))
+
+
+def _open(key: _Key) -> Brought:
+    folder = Path(key.path)
+    try:
+        digest = places.fingerprint(folder)
+        weights = [*folder.glob("*" + WEIGHTS)]
+        if not (folder / CONFIG).exists() and len(weights) == 1:
+            file = read_model_file(weights[0].read_bytes())
+            return Brought(digest, "blockscope", Learned.of_file(file))
+        found = open_published(folder, budget=_most_bytes())
+    except ConfigError as error:
+        return Brought(ledger=_ledger(folder), faults=error.faults)
+    except OSError:
+        return Brought(faults=UNREADABLE)
+    return Brought(digest, found.family, Learned.of_published(found), found.ledger)
+
+
+def _ledger(folder: Path) -> Ledger | None:
+    """Of files that make no model, where it can be told."""
+    try:
+        return read_ledger(folder)
+    except ConfigError:
+        return None
+
+
+def _bytes(found: Brought) -> int:
+    return bytes_of(found.learned.tensors) if found.learned else 0
+
+
+def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
+    """The files by name: those of a published folder, or one of ours; none leads elsewhere."""
+    named: dict[str, Upload] = {}
+    faults = []
+    for file in files[:MOST_FILES]:
+        name = file.name
+        said = {"name": ascii(name[:80])}
+        is_plain = name == Path(name).name and "\\" not in name and name.isprintable()
+        if not is_plain or name.startswith(".") or len(name) > 200:
+            faults.append(Fault(N_("{name} is no plain file name"), said))
+        elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
+            text = N_("{name} is none of config.json, tokenizer.json, *.safetensors and its index")
+            faults.append(Fault(text, said))
+        elif name in named:
+            faults.append(Fault(N_("{name} was given twice"), said))
+        named[name] = file
+    if not faults and not any(name.endswith(WEIGHTS) for name in named):
+        faults.append(Fault(N_("There is no .safetensors file among those: add the weights")))
+    if faults:
+        raise ConfigError(faults)
+    return named
+
+
+def _make_room(n_bytes: int) -> None:
+    """Forget what came first, where there is no room for more. Raises `ConfigError`."""
+    most = settings.uploads_bytes()
+    if n_bytes > most:
+        text = N_("The files take {need}, more than the {budget} that is kept here of uploads")
+        said = {"need": bytes_text(n_bytes), "budget": bytes_text(most)}
+        raise ConfigError([Fault(text, said)])
+    found = (*_root(UPLOAD).glob("*"), *_root(HUB).glob("*/*"))
+    kept = (folder for folder in found if not folder.name.startswith("."))  # not one that comes
+    by_age = sorted(kept, key=lambda folder: folder.stat().st_mtime)
+    sizes = {folder: sum(each.stat().st_size for each in folder.glob("*")) for folder in by_age}
+    while sizes and sum(sizes.values()) + n_bytes > most:
+        oldest = next(iter(sizes))
+        del sizes[oldest]
+        shutil.rmtree(oldest, ignore_errors=True)
+
+
+UNREADABLE = (Fault(N_("The folder cannot be read: ask whoever serves it")),)

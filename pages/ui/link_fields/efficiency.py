@@ -1,0 +1,31 @@
+"""What a link carries for the page of smaller models."""
+
+import re
+
+from blocks.efficiency.pruning_facts import Pruned
+from blocks.efficiency.quantization import BITS, Granularity, RangeRule
+from blocks.efficiency.rounding import Rounding
+from pages.ui.readers import Field, UnreadableError, choice, flag, whole
+
+GROUP_SIZES = (8, 16, 32, 64, 128)
+
+
+def matrix_name(text: str) -> str:
+    """Read the name of a weight: layers.0.attention.q_proj.weight."""
+    if not re.fullmatch("[a-z0-9_.]{0,80}", text):
+        raise UnreadableError
+    return text
+
+
+FIELDS: dict[str, Field] = {
+    "n_bits": Field(whole(BITS[0], BITS[-1]), 4),
+    "granularity": Field(choice(Granularity), "channel"),
+    "group_size": Field(whole(2, 1024), 32),
+    "symmetric_grid": Field(flag, True),
+    "range_rule": Field(choice(RangeRule), "absmax"),
+    "rounding": Field(choice(Rounding), "nearest"),
+    "rounded_matrix": Field(matrix_name, ""),
+    "taken_out": Field(choice(Pruned), "weights"),
+    "measure_variants": Field(flag, False),
+    "measure_pruning": Field(flag, False),
+}

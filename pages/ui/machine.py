@@ -1,0 +1,35 @@
+"""What all sessions, and all processes that serve readers here, share of the machine."""
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+import streamlit as st
+
+from blocks.work import Queue, Turns
+from pages.ui import settings
+
+
+@st.cache_resource(show_spinner=False)
+def folder() -> Path:
+    """The one folder that is written to; without one that is named, of this process alone."""
+    named = settings.data_folder()
+    if named:
+        Path(named).mkdir(parents=True, exist_ok=True)
+        return Path(named)
+    own = Path(tempfile.mkdtemp(prefix="blockscope-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return own
+
+
+@st.cache_resource(show_spinner=False)
+def queue() -> Queue:
+    """Who waits for long work."""
+    return Queue(folder() / "queue.sqlite")
+
+
+@st.cache_resource(show_spinner=False)
+def turns() -> Turns:
+    """Who computes now."""
+    return Turns(folder())

@@ -1,0 +1,67 @@
+"""Ready for a class: what a link shows is made before it comes, and kept in all processes."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Hashable
+from contextlib import suppress
+from typing import Any
+
+import streamlit as st
+
+from blocks.observe.run import Run
+from blocks.work.plain import from_line, to_line
+from blocks.work.queue import NOTES_KEPT
+from pages.ui import cached, machine, runs
+from pages.ui.settings import memory_budget
+from pages.ui.shelf import Recent
+
+HOURS = round(NOTES_KEPT / 3600)
+KIND, MOST, EVERY = "class", 8, 5.0
+
+
+def make_ready() -> int:
+    """Keep the newest runs that this reader looks at, here and in the other processes; how many."""
+    newest = cached.own_runs()[-MOST:]
+    for run in newest:
+        _keep(run)
+        if not run.weights.startswith(runs.PREFIX):  # what is trained here is nowhere else
+            line = to_line(run)
+            name = hashlib.sha256(line.encode()).hexdigest()
+            machine.queue().note(KIND, name, {"run": line})
+    listen()
+    return len(newest)
+
+
+@st.cache_resource(show_spinner=False)
+def listen() -> threading.Thread:
+    """Once per process: make ready what was asked for in the others."""
+    thread = threading.Thread(target=_listen, daemon=True)
+    thread.start()
+    return thread
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> Recent[Hashable, Any]:
+    return Recent(memory_budget() // 4)
+
+
+def _listen() -> None:
+    while True:
+        take_up()
+        time.sleep(EVERY)
+
+
+def take_up() -> None:
+    """Keep what is asked for now, and let go of everything when its time is over."""
+    asked = [*machine.queue().notes(KIND, within=NOTES_KEPT).values()][:MOST]
+    if not asked:
+        _kept().clear()
+    for said in asked:
+        with suppress(ValueError, LookupError, OSError):  # of another version, or too large here
+            _keep(from_line(said["run"]))
+
+
+def _keep(run: Run) -> None:
+    seen, built = cached.recording(run), cached.model(run)
+    _kept().use(run, (seen, built), lambda _both: seen.kept_bytes + cached.weight_bytes(built))
