@@ -48,6 +48,7 @@ pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of
 
 runs:            ## train the finished runs that ship with us anew, a minute or two
 	$(BIN)/python -m blocks.training.shipped_runs
+	$(BIN)/python -m blocks.training.shipped_ideas
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build

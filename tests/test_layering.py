@@ -26,8 +26,21 @@ class Room:
     for_types_only: tuple[str, ...] = ()
 
 
+FRONT_DOORS = ["__init__.py", "__main__.py"]  # of a notebook, and of the command line
 # Inside blocks/ each room imports those before it only.
-BLOCKS_ROOMS = ["model", "observe", "text", "cost", "corpora", "weights", "training", "inspection"]
+BLOCKS_ROOMS = [
+    "model",
+    "work",
+    "observe",
+    "text",
+    "cost",
+    "corpora",
+    "weights",
+    "training",
+    "efficiency",
+    "inspection",
+    "export",
+]
 ROOMS = (
     *(
         Room(
@@ -89,7 +102,7 @@ def test_a_room_imports_only_what_it_knows(room: Room):
 def test_every_room_of_blocks_has_its_place_in_the_order():
     rooms = {path.parent.name for path in ROOT.glob("blocks/*/__init__.py")}
     assert rooms == set(BLOCKS_ROOMS)
-    assert [path.name for path in ROOT.glob("blocks/*.py")] == ["__init__.py"]
+    assert [path.name for path in sorted(ROOT.glob("blocks/*.py"))] == FRONT_DOORS
 
 
 @pytest.mark.parametrize("room", BLOCKS_ROOMS)

@@ -26,9 +26,6 @@ DRAWN_BY_NAME = ("facts", "alt")
 LANGUAGE = "pages.ui.language"  # what is kept of words is kept by language: test_words_on_screen
 # Those that still ask; none is to be added.
 STILL_ASKING = {
-    "pages.panels.parameters.shared.values",
-    "pages.panels.parameters.weight_values.draw_values",
-    "pages.panels.parameters.weight_values.values_alt",
     "pages.panels.training.watch.draw_curves",
     "pages.panels.training.watch.draw_state",
     "pages.ui.frame.draw_frame",

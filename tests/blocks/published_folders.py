@@ -45,8 +45,39 @@ DISTIL = {"vocab_size": 37, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim"
 OPT = {"ffn_dim": 29, "word_embed_proj_dim": 24}
 OTHER_OPT = {"ffn_dim": 31, "word_embed_proj_dim": 20, "enable_bias": False}
 
+GEMMA2 = {
+    "head_dim": 10,
+    "query_pre_attn_scalar": 10,
+    "sliding_window": 4,
+    "attn_logit_softcapping": 5.0,
+    "final_logit_softcapping": 3.0,
+}
+GEMMA3 = {
+    "head_dim": 10,
+    "query_pre_attn_scalar": 10,
+    "sliding_window": 4,
+    "rope_parameters": {
+        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e3},
+    },
+}
+
 # the grouped product of torch wants widths of whole 16 bytes
 EXPERTS = {"intermediate_size": 28, "num_local_experts": 5, "num_experts_per_tok": 3}
+FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
+LATENT = {
+    "kv_lora_rank": 10,
+    "q_lora_rank": 7,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 6,
+    "v_head_dim": 5,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 3,
+    "n_shared_experts": 2,
+    "moe_intermediate_size": 8,
+    "first_k_dense_replace": 1,
+    "routed_scaling_factor": 1.5,
+}
 OTHER_EXPERTS = {"intermediate_size": 36, "num_local_experts": 3, "num_experts_per_tok": 1}
 
 
@@ -81,9 +112,39 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3":        ("Qwen3ForCausalLM", {**GROUPED, "head_dim": 10}),
     "qwen3-odd":    ("Qwen3ForCausalLM", {**OTHER_GROUPED, "head_dim": 6, "attention_bias": True,
                                           "tie_word_embeddings": True}),
+    "qwen3_moe":    ("Qwen3MoeForCausalLM", {**GROUPED, **FINE, "head_dim": 10,
+                                             "norm_topk_prob": True}),
+    "qwen3_moe-odd": ("Qwen3MoeForCausalLM", {**OTHER_GROUPED, **FINE, "head_dim": 6,
+                                              "mlp_only_layers": [0], **rope(1e6)}),
+    "deepseek_v2":  ("DeepseekV2ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6}),
+    "deepseek_v2-odd": ("DeepseekV2ForCausalLM", {**OTHER, **LATENT, "q_lora_rank": None,
+                                                  "num_key_value_heads": 5,
+                                                  "topk_method": "group_limited_greedy",
+                                                  "n_group": 3, "topk_group": 2}),
+    "deepseek_v3":  ("DeepseekV3ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6,
+                                             "n_group": 3, "topk_group": 2}),
+    "deepseek_v3-odd": ("DeepseekV3ForCausalLM", {**OTHER, **LATENT, "num_key_value_heads": 5,
+                                                  "n_group": 1,
+                                                  "topk_group": 1, "norm_topk_prob": False,
+                                                  "attention_bias": True, **rope(1e3)}),
     "gemma":        ("GemmaForCausalLM", {**GROUPED, "head_dim": 10}),
     "gemma-odd":    ("GemmaForCausalLM", {**OTHER_GROUPED, "head_dim": 6,
                                           "tie_word_embeddings": False}),
+    "llama3":       ("LlamaForCausalLM", {**GROUPED, **rope(1e3, rope_type="llama3", factor=4.0,
+                                                            low_freq_factor=1.0,
+                                                            high_freq_factor=4.0,
+                                                            original_max_position_embeddings=8)}),
+    "gemma2":       ("Gemma2ForCausalLM", {**GROUPED, **GEMMA2}),
+    "gemma2-odd":   ("Gemma2ForCausalLM", {**OTHER_GROUPED, **GEMMA2, "sliding_window": 2,
+                                           "attn_logit_softcapping": None}),
+    "gemma3":       ("Gemma3ForCausalLM", {**GROUPED, **GEMMA3}),
+    "gemma3-odd":   ("Gemma3ForCausalLM", {**OTHER_GROUPED, **GEMMA3, "sliding_window": 2,
+                                           "layer_types": ["sliding_attention",
+                                                           "full_attention",
+                                                           "sliding_attention"]}),
+    "olmo2":        ("Olmo2ForCausalLM", GROUPED),
+    "olmo2-odd":    ("Olmo2ForCausalLM", {**OTHER_GROUPED, "attention_bias": True,
+                                          "tie_word_embeddings": True, **rope(5e5)}),
     "phi":          ("PhiForCausalLM", GROUPED),
     "phi-odd":      ("PhiForCausalLM", {**OTHER, **rope(1e4, partial_rotary_factor=1.0)}),
     "gpt_neox":     ("GPTNeoXForCausalLM", {**SIZES, **rope(1e4, partial_rotary_factor=0.5)}),

@@ -13,8 +13,12 @@ from transformers import (
     BartConfig,
     BertConfig,
     BloomConfig,
+    DeepseekV2Config,
+    DeepseekV3Config,
     DistilBertConfig,
     FalconConfig,
+    Gemma2Config,
+    Gemma3TextConfig,
     GemmaConfig,
     GPT2Config,
     GPTJConfig,
@@ -22,10 +26,12 @@ from transformers import (
     LlamaConfig,
     MistralConfig,
     MixtralConfig,
+    Olmo2Config,
     OPTConfig,
     PhiConfig,
     Qwen2Config,
     Qwen3Config,
+    Qwen3MoeConfig,
     RobertaConfig,
     T5Config,
 )
@@ -33,6 +39,7 @@ from transformers import (
 from blocks.cost.parameters import total_parameters
 from blocks.model.faults import ConfigError
 from blocks.model.models import count_built
+from blocks.model.positions import rope_of
 from blocks.weights.config_json import (
     FAMILIES,
     MOST_CHARACTERS,
@@ -119,7 +126,15 @@ TOYS = [
     Qwen2Config(**LLAMA),
     Qwen3Config(**LLAMA, head_dim=10),
     Qwen3Config(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
+    Qwen3MoeConfig(**LLAMA, head_dim=10, num_experts=9, moe_intermediate_size=7),
+    Qwen3MoeConfig(**LLAMA, head_dim=10, num_experts=9, mlp_only_layers=[0, 1]),
+    DeepseekV2Config(**LLAMA, q_lora_rank=None, num_experts_per_tok=3),
+    DeepseekV2Config(**LLAMA, num_experts_per_tok=3, first_k_dense_replace=2),
+    DeepseekV3Config(**LLAMA, n_routed_experts=16, attention_bias=True, first_k_dense_replace=1),
     GemmaConfig(**LLAMA, head_dim=10),
+    Gemma2Config(**LLAMA, head_dim=10),
+    Gemma3TextConfig(**LLAMA, head_dim=10),
+    Olmo2Config(**LLAMA, attention_bias=True),
     GemmaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=False),
     GPTNeoXConfig(**NEOX),
     GPTNeoXConfig(**NEOX, attention_bias=False, use_parallel_residual=False),
@@ -271,7 +286,7 @@ def test_a_missing_size_is_named(name: str):
     assert f"no {name}" in refusal(json.dumps(values))
 
 
-@pytest.mark.parametrize("family", ["mistral", "mixtral", "qwen2", "qwen3", "gemma"])
+@pytest.mark.parametrize("family", ["mistral", "mixtral", "qwen2", "qwen3", "qwen3_moe", "gemma"])
 def test_key_heads_are_not_guessed_where_the_family_has_no_rule(family: str):
     values = {**json.loads(of_llama()), "model_type": family}
     del values["num_key_value_heads"]
@@ -337,7 +352,9 @@ def test_what_cannot_be_is_named(changes: dict[str, Any], named: str):
         ({**BartConfig(**BART).to_dict(), "add_final_layer_norm": True}, "add_final_layer_norm"),
         (T5Config(**T5, relative_attention_num_buckets=16), "relative_attention_num_buckets"),
         ({**T5Config(**T5).to_dict(), "feed_forward_proj": "gated-mish"}, "gated-mish"),
-        (MixtralConfig(**LLAMA, num_local_experts=100), "n_experts"),
+        (MixtralConfig(**LLAMA, num_local_experts=1000), "n_experts"),
+        (Qwen3MoeConfig(**LLAMA, mlp_only_layers=[1]), "mlp_only_layers"),
+        (Qwen3MoeConfig(**LLAMA, decoder_sparse_step=2), "decoder_sparse_step"),
         (FalconConfig(**FALCON, **NEW, num_ln_in_parallel_attn=3), "num_ln_in_parallel_attn"),
     ],
 )
@@ -415,3 +432,31 @@ def test_a_file_with_anything_in_it_is_counted_or_refused(data: st.DataObject):
 @given(st.text())
 def test_any_text_at_all_is_refused(text: str):
     assert refusal(text)
+
+
+def test_what_each_kind_of_layer_has_of_its_own_is_read_and_not_defaulted():
+    ropes = {
+        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 5e5},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 3e3},
+    }
+    file = Gemma3TextConfig(
+        **{**LLAMA, "num_hidden_layers": 4},
+        head_dim=10,
+        sliding_window=5,
+        rope_parameters=ropes,
+        layer_types=["sliding_attention", "full_attention"] * 2,
+    )
+    config = read_config_json(file.to_json_string())
+    assert [config.window_of(layer) for layer in range(4)] == [5, 0, 5, 0]
+    local, whole = rope_of(config, 0), rope_of(config, 1)
+    assert (local.base, local.factor) == (3e3, 1.0)
+    assert (whole.base, whole.factor, str(whole.scaling)) == (5e5, 8.0, "linear")
+    older = {"model_type": "gemma3_text", **LLAMA, "head_dim": 10, "rope_local_base_freq": 7.0}
+    assert read_config_json(json.dumps(older)).position.local_rope_base == 7.0
+
+
+def test_an_order_of_layers_that_no_rule_gives_is_refused_by_name():
+    kinds = ["full_attention", "sliding_attention", "sliding_attention"]
+    file = {"model_type": "gemma2", **LLAMA, "head_dim": 10, "layer_types": kinds}
+    with pytest.raises(ConfigError, match="layer_types"):
+        read_config_json(json.dumps(file))

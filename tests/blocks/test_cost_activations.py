@@ -92,6 +92,7 @@ SHAPES = [
     *({"activation": str(kind)} for kind in Activation),
     {"norm_placement": "post", "embedding_norm": True},
     {"norm_placement": "sandwich", "norm_kind": "batchnorm"},
+    {"norm_placement": "res_post", "norm_kind": "rmsnorm"},
     {"norm_placement": "parallel"},
     {"norm_placement": "parallel", "parallel_norms": 2, "norm_kind": "rmsnorm"},
     {"norm_kind": "none", "position_kind": "learned"},
@@ -100,6 +101,8 @@ SHAPES = [
     {"d_head": 24, "qk_norm": True, "qk_norm_scale": True, "position_kind": "rope"},
     {"position_kind": "alibi"},
     {"n_experts": 4},
+    {"d_kv_latent": 48, "d_q_latent": 64, "d_value": 18, "position_kind": "rope"},
+    {"n_experts": 4, "n_shared_experts": 1, "d_expert": 96, "n_dense_layers": 1},
     {"attention_only": True, "residual": False},
     {"tie_embeddings": False, "vocab_size": 4000},
     {"vocab_size": 20_000, "n_layers": 1},
@@ -108,6 +111,13 @@ SHAPES = [
     {"norm_kind": "rmsnorm", "norm_offset": True, "scale_scores": False, "scale_output": True},
     {"architecture": "encoder-decoder"},
     {"architecture": "encoder-decoder", "relative_bias": True, "n_decoder_layers": 1},
+    {"local_window": 8, "global_every": 2},
+    {"architecture": "encoder", "local_window": 8},
+    {"score_softcap": 5.0, "logit_softcap": 5.0},
+    {"attention_sink": True},
+    {"attention_gate": "head"},
+    {"attention_gate": "elementwise", "architecture": "encoder"},
+    {"qk_norm": True, "qk_norm_scale": True, "qk_norm_whole": True, "n_kv_heads": 2},
 ]
 
 

@@ -17,11 +17,15 @@ from blocks.cost.breakdown import (
     Node,
     by_kind,
     by_layer,
+    count_facts,
     count_kinds,
     opened,
+    opened_facts,
+    path_to,
 )
 from blocks.cost.growth import Share, over_depth, over_width, shares
 from blocks.cost.parameters import active_parameters, total_parameters
+from blocks.cost.published import PublishedFacts, published_facts
 from blocks.cost.variations import variations
 from blocks.model.config import DEFAULTS
 from blocks.model.models import count_built
@@ -44,6 +48,8 @@ def test_all_pieces_add_up_in_the_whole_space(values: dict[str, Any]):
     total = total_parameters(config)
     assert total == count_built(config) == sum(count_parameters(config)["count"])
     assert total == sum(count_kinds(config).values()) == sum(shares(config).values())
+    facts = count_facts(config)
+    assert total == facts.total == facts.built and facts.kinds == count_kinds(config)
     for root in (by_kind(config), by_layer(config)):
         assert root.count == total
         for node in every(root):
@@ -123,6 +129,31 @@ def test_a_path_is_followed_as_far_as_it_goes():
     assert opened(root, ()) == (root,)
 
 
+def test_rows_of_pieces_lie_under_what_they_are_part_of():
+    facts = opened_facts(GPT2, "by_layer", "layers/3")
+    assert [node.name for node in facts.along] == ["", "layers", "3"]
+    assert facts.path == path_to(facts.along) == "layers/3"
+    for above, below in zip(facts.rows, facts.rows[1:], strict=False):
+        parents = [piece for piece in above if piece.node.children]
+        assert sum(piece.node.count for piece in below) == sum(p.node.count for p in parents)
+        for parent in parents:
+            inside = [piece for piece in below if piece.path.rpartition("/")[0] == parent.path]
+            assert min(piece.start for piece in inside) == parent.start
+    assert [len(row) for row in facts.rows] == [1, 3, len(facts.rows[2])]
+    deep = opened_facts(GPT2.replace(n_layers=1000), "by_layer", "layers")
+    assert [len(row) for row in deep.rows] == [1, MOST_LAYERS]  # their parts are too many
+
+
+def test_the_facts_of_gpt2():
+    facts = count_facts(GPT2)
+    assert facts.largest is Kind.FEED_FORWARD and facts.ends == 50257 * 768
+    assert facts.biases == 12 * (4 * 768 + 3072 + 768)
+    assert facts.tied_otherwise == facts.total + 50257 * 768
+    assert sum(facts.share(part.count) for part in facts.parts) == pytest.approx(1)
+    assert count_facts(toy(architecture="block")).tied_otherwise is None
+    assert count_facts(TABLE["mixtral-8x7b"].config.replace(n_layers=400)).built is None
+
+
 @pytest.mark.parametrize("name", ["gpt2-small", "t5-base", "qwen3-0.6b", "falcon-7b", "course"])
 def test_shares_over_size_are_of_real_configurations(name: str):
     config = TABLE[name].config
@@ -174,6 +205,20 @@ def test_a_trillion_parameters_take_no_more_steps_than_one_layer_and_nothing_is_
     one_layer = config.replace(n_layers=1)
     least = steps(lambda: total_parameters(one_layer))
     assert steps(lambda: total_parameters(config)) < 1.1 * least
+
+
+@pytest.mark.parametrize(
+    ("own", "below", "above"), [(0, None, 0), (1, 0, 1), (10**15, -1, None)], ids=str
+)
+def test_a_model_is_placed_among_the_published(own: int, below: int | None, above: int | None):
+    models = published_facts(GPT2).models
+    assert [each.total for each in models] == sorted(each.total for each in models)
+    facts = PublishedFacts(models, own and models[0].total + own)
+    assert facts.below is (None if below is None else models[below])
+    assert facts.above is (None if above is None else models[above])
+    assert facts.nearest in models and facts.ratio == facts.own / facts.nearest.total
+    same = PublishedFacts(models, models[2].total).same
+    assert same is not None and same.total == models[2].total
 
 
 def test_defaults_are_counted():

@@ -10,8 +10,9 @@ from toy import draw, toy, toys
 
 from blocks import ModelConfig, build, count_parameters, record
 from blocks.cost.fitting import SMALLEST_SIZES
-from blocks.cost.memory import bytes_text, estimate_memory, memory_fault
+from blocks.cost.memory import estimate_memory, memory_fault
 from blocks.cost.peak_memory import TensorMemory
+from blocks.cost.units import bytes_text
 from blocks.model.kinds import PositionKind
 from blocks.model.masks import MaskConfig, build_mask
 
@@ -63,7 +64,20 @@ def test_a_recording_takes_no_more_than_estimated(
 def test_experts_take_no_more_than_estimated(n_layers: int, dtype: torch.dtype):
     same = {"n_layers": [n_layers], "d_ff": [64], "n_heads": [1], "max_seq_len": [128]}
     routed = {"n_experts": [2, 16], "n_active_experts": [2], "expert_capacity": [0.0, 1.0]}
-    for config in toys(activation=["swiglu"], **same, **routed):
+    shared = toy(
+        activation="swiglu",
+        n_layers=n_layers,
+        d_ff=64,
+        n_heads=1,
+        n_experts=8,
+        n_shared_experts=2,
+        n_dense_layers=1,
+        d_expert=48,
+        router_kind="sigmoid",
+        n_expert_groups=4,
+        n_active_groups=2,
+    )
+    for config in (*toys(activation=["swiglu"], **same, **routed), shared):
         for shape, mask_kind in SHAPES_AND_MASKS:
             need = measured(config, shape, dtype, mask_kind)
             assert need <= estimated(config, shape, dtype), (shape, config)
@@ -136,14 +150,14 @@ def test_a_fault_says_what_is_needed_and_what_to_use():
     fault = memory_fault(config, **run, budget=GIGABYTE)
     weights = bytes_text(estimate_memory(config, **run).weights)
     assert f"({weights} of weights" in str(fault)
-    assert "more than the 1.1 GB allowed here" in str(fault)
+    assert "more than the 1.07 GB allowed here" in str(fault)
     assert all(f"{name} {size}" in str(fault) for name, size in fault.mend.items())
     assert "{" not in str(fault)
 
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0.0 MB"), (10**6, "1.0 MB"), (10**9, "1.0 GB"), (2**41, "2,199.0 GB")],
+    [(0, "0 B"), (22_500, "22.5 kB"), (2**30, "1.07 GB"), (2**41, "2.2 TB"), (3.33e27, "3,330 YB")],
 )
-def test_bytes_are_read_in_powers_of_ten(count: int, text: str):
+def test_bytes_are_read_in_powers_of_ten(count: float, text: str):
     assert bytes_text(count) == text

@@ -13,7 +13,15 @@ from toy import toy, toys
 
 from blocks import ModelConfig, build, count_parameters
 from blocks.cost.parameters import active_parameters
-from blocks.model.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.kinds import (
+    Activation,
+    Architecture,
+    AttentionGate,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+    RouterKind,
+)
 from blocks.model.models import ARCHITECTURES, count_built
 from blocks.model.presets import PRESET_TABLE
 
@@ -38,7 +46,9 @@ def evaluate(sum_of_products: str, sizes: dict[str, int] | None = None) -> int:
 
 def sizes_of(config: ModelConfig) -> dict[str, int]:
     names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts"
-    return {name: getattr(config, name) for name in (*names.split(), "n_segments")}
+    latent = ["d_kv_latent", "d_q_latent", "d_rotary", "d_value"]
+    others = ["n_segments", "d_expert", "n_shared_experts", "n_dense_layers", "n_expert_layers"]
+    return {name: getattr(config, name) for name in (*names.split(), *latent, *others)}
 
 
 @pytest.mark.parametrize("activation", Activation)
@@ -67,15 +77,28 @@ ANYWHERE = st.fixed_dictionaries(
         "n_heads": st.sampled_from([1, 2, 4]),
         "n_kv_heads": st.none() | st.sampled_from([1, 2]),
         "d_head": st.none() | st.integers(1, 9),
+        "d_kv_latent": st.just(0) | st.integers(0, 9),
+        "d_q_latent": st.just(0) | st.integers(0, 9),
+        "d_rotary": st.none() | st.just(2),
+        "d_value": st.none() | st.integers(1, 9),
         "attention_bias": st.booleans(),
         "out_bias": st.none() | st.booleans(),
         "qk_norm": st.booleans(),
         "qk_norm_scale": st.booleans(),
+        "qk_norm_whole": st.booleans(),
+        "attention_sink": st.booleans(),
+        "attention_gate": st.sampled_from(AttentionGate),
+        "local_window": st.integers(0, 3),
+        "global_every": st.integers(0, 2),
         "d_ff": st.none() | st.integers(1, 20),
         "activation": st.sampled_from(Activation),
         "feed_forward_bias": st.booleans(),
         "n_experts": st.integers(1, 3),
         "n_active_experts": st.integers(1, 3),
+        "d_expert": st.none() | st.integers(1, 9),
+        "n_shared_experts": st.integers(0, 2),
+        "n_dense_layers": st.integers(0, 2),
+        "router_kind": st.sampled_from(RouterKind),
         "norm_kind": st.sampled_from(NormKind),
         "norm_placement": st.sampled_from(NormPlacement),
         "norm_affine": st.booleans(),
@@ -128,6 +151,8 @@ def test_what_build_returns_is_counted(changes: dict[str, Any]):
         toy(norm_placement="sandwich", norm_kind="rmsnorm", attention_bias=False),
         toy(norm_placement="parallel", feed_forward_bias=False),
         toy(n_experts=4, n_layers=2, activation="swiglu"),
+        toy(d_kv_latent=6, d_q_latent=5, d_value=3, position_kind="rope"),
+        toy(n_experts=4, n_layers=3, n_shared_experts=2, n_dense_layers=1, d_expert=5),
     ],
 )
 def test_formulas_and_their_numbers_give_the_count(config: ModelConfig):

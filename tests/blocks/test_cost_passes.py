@@ -61,6 +61,11 @@ SHAPES = st.fixed_dictionaries(
         "activation": st.sampled_from(["relu", "gelu", "swiglu"]),
         "attention_only": st.booleans(),
         "n_experts": st.sampled_from([1, 1, 3]),
+        "n_shared_experts": st.integers(0, 1),
+        "d_kv_latent": st.sampled_from([0, 0, 5]),
+        "d_q_latent": st.sampled_from([0, 6]),
+        "n_dense_layers": st.integers(0, 1),
+        "d_expert": st.sampled_from([None, 5]),
         "norm_placement": st.sampled_from(["pre", "post", "sandwich"]),
         "norm_kind": st.sampled_from(["layernorm", "rmsnorm", "none"]),
         "norm_affine": st.booleans(),
@@ -74,7 +79,7 @@ SHAPES = st.fixed_dictionaries(
 @settings(max_examples=20)
 @given(shape=SHAPES)
 def test_a_step_of_any_model_forward_and_back(shape: dict):
-    config = toy(vocab_size=VOCABULARY, **shape)
+    config, _ = toy(vocab_size=VOCABULARY).nearest(**shape)
     assert counted(config) == by_formula(config)
 
 

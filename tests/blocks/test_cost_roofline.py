@@ -13,7 +13,14 @@ from blocks.cost.device_peak import Bandwidth, DevicePeak, MatmulRate, Traffic
 from blocks.cost.flops import Pass, count_decoder_flops, count_encoder_flops, count_flops
 from blocks.cost.operands import Operands
 from blocks.cost.operation_time import needed_bytes, prepare, working_set
-from blocks.cost.operations import Phase, Tokens, operation_sizes, operations, phases
+from blocks.cost.operations import (
+    Phase,
+    Tokens,
+    count_product,
+    operation_sizes,
+    operations,
+    phases,
+)
 from blocks.cost.pass_time import FilledCache, measure_layer, measure_model
 from blocks.cost.roofline import (
     as_run,
@@ -37,13 +44,15 @@ SHAPES = [
     {"attention_only": True, "norm_kind": "none", "residual": False},
     {"n_experts": 4, "n_active_experts": 2, "norm_placement": "sandwich"},
     {"norm_kind": "batchnorm", "position_kind": "rope", "activation": "relu"},
+    {"d_kv_latent": 6, "d_q_latent": 5, "d_value": 3, "position_kind": "rope"},
+    {"n_experts": 4, "n_shared_experts": 1, "d_expert": 6, "n_dense_layers": 1},
 ]
 ARCHITECTURES = [*Architecture]
 F32 = {"device": "cpu", "dtype": torch.float32}
 
 
 def model_config(architecture: str = "gpt", **shape):
-    return toy(architecture=architecture, vocab_size=11, n_layers=2, **shape)
+    return toy().nearest(architecture=architecture, vocab_size=11, n_layers=2, **shape)[0]
 
 
 def counted_flops(config, tokens: Tokens) -> dict[str, int]:
@@ -80,6 +89,7 @@ def test_flops_of_products_are_those_of_the_formula(shape, architecture, tokens)
         "softmax",
         "fused",
         "activation",
+        "shared_activation",
         "residual",
     }
 
@@ -144,7 +154,7 @@ def test_what_is_run_has_the_shape_that_is_counted(shape, architecture, tokens):
         factor = part.products[0][0] if isinstance(part.products[0][0], int) else 1
         written = part.count(sizes) // factor
         if operation.name.endswith("fused"):
-            written = tokens.batch * tokens.n_new * 4 * config.d_head
+            written = tokens.batch * tokens.n_new * 4 * count_product(operation.shape[-1], sizes)
         assert out.numel() == written, operation.name
         assert out.isfinite().all(), operation.name
 

@@ -92,7 +92,7 @@ def test_the_strongest_layer_counts_from_1():
 @pytest.mark.parametrize("width", [RUN.config.d_model, RUN.config.d_model // 2])
 def test_a_stack_is_measured_on_what_enters_the_run_or_on_its_words(width: int):
     narrow = Stack(RUN, "post", 2, width, "xavier_uniform", 0)
-    found = narrow.measure(RUN.record(RUN.build()))
+    found = narrow.measure(RUN.record(RUN.build()).tensor("resid_pre", 0))
     assert np.isfinite(found.loss) and len(found.layers) == 3
     assert narrow.reads_own_stream == (width == RUN.config.d_model)
     assert narrow.n_tokens == MOST_SEQUENCES * 5

@@ -5,11 +5,20 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from references import hugging_face_mixtral
-from toy import D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
+from toy import BATCH, D_FF, D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
+from transformers import DeepseekV2Config, DeepseekV3Config
+from transformers.models.deepseek_v2.modeling_deepseek_v2 import DeepseekV2Moe
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3MoE
 
 from blocks import build, record
 from blocks.model.dropout import training_mode
-from blocks.model.experts import MixtureOfExperts, build_feed_forward, expert_room, within_capacity
+from blocks.model.experts import (
+    BIAS_SPEED,
+    MixtureOfExperts,
+    build_feed_forward,
+    expert_room,
+    within_capacity,
+)
 from blocks.model.feed_forward import FeedForward, build_dense
 from blocks.model.initialize import initialize
 from blocks.model.models import expected_shapes
@@ -22,7 +31,7 @@ TOKEN_IDS = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6], [5, 3, 5, 8, 9, 7, 9, 3]])
 
 
 def layer(**changes) -> MixtureOfExperts:
-    return scramble(build_feed_forward(toy(**{**EXPERTS, **changes})))
+    return scramble(build_feed_forward(toy(**{**EXPERTS, **changes}), 0))
 
 
 def planted_router(mixture: MixtureOfExperts) -> MixtureOfExperts:
@@ -45,7 +54,7 @@ def routed(config, x) -> dict[str, torch.Tensor]:
 
 
 def test_without_experts_the_layer_is_the_dense_one():
-    assert type(build_feed_forward(toy())) is FeedForward
+    assert type(build_feed_forward(toy(), 0)) is FeedForward
     assert expected_shapes(toy(n_active_experts=1)) == expected_shapes(toy())
 
 
@@ -78,6 +87,98 @@ def test_each_token_is_the_weighted_sum_of_its_experts(activation: str):
     everything = torch.stack([expert(x) for expert in mixture.experts], dim=-2)
     chosen = everything.gather(-2, top.indices[..., None].expand(-1, -1, -1, D_MODEL))
     assert_near(mixture(x), (weight[..., None] * chosen).sum(-2))
+
+
+DEEPSEEK = {
+    "n_experts": 8,
+    "n_active_experts": 3,
+    "n_shared_experts": 2,
+    "d_expert": 12,
+    "n_expert_groups": 4,
+    "n_active_groups": 2,
+    "routed_scale": 2.5,
+    "activation": "swiglu",
+    "feed_forward_bias": False,
+}
+THEIRS = {
+    "hidden_size": D_MODEL,
+    "num_attention_heads": 4,
+    "intermediate_size": D_FF,
+    "moe_intermediate_size": 12,
+    "n_routed_experts": 8,
+    "num_experts_per_tok": 3,
+    "n_shared_experts": 2,
+    "n_group": 4,
+    "topk_group": 2,
+    "routed_scaling_factor": 2.5,
+}
+
+
+def with_our_weights(ours: MixtureOfExperts, theirs: torch.nn.Module) -> torch.nn.Module:
+    """Theirs holds gate and up of all experts in one tensor."""
+    both = [torch.cat((each.gate_proj.weight, each.up_proj.weight)) for each in ours.experts]
+    weights = {
+        "experts.gate_up_proj": torch.stack(both),
+        "experts.down_proj": torch.stack([each.down_proj.weight for each in ours.experts]),
+        "gate.weight": ours.router.weight,
+        **{f"shared_experts.{k}": value for k, value in ours.shared.state_dict().items()},
+    }
+    if ours.expert_bias is not None:
+        weights["gate.e_score_correction_bias"] = ours.expert_bias
+    theirs.load_state_dict(weights)
+    return theirs.eval()
+
+
+@pytest.mark.parametrize("normalize_top_k", [True, False])
+@torch.no_grad()
+def test_a_sigmoid_router_with_its_bias_is_that_of_deepseek_v3(normalize_top_k: bool):
+    ours = layer(router_kind="sigmoid", normalize_top_k=normalize_top_k, **DEEPSEEK)
+    ours.expert_bias.copy_(0.3 * draw(8))
+    theirs = DeepseekV3MoE(DeepseekV3Config(**THEIRS, norm_topk_prob=normalize_top_k))
+    x = draw(BATCH, 20, D_MODEL)
+    assert_near(ours(x), with_our_weights(ours, theirs)(x))
+
+
+@pytest.mark.parametrize("n_expert_groups", [4, 1])
+@torch.no_grad()
+def test_a_softmax_router_of_groups_is_that_of_deepseek_v2(n_expert_groups: int):
+    n_active_groups = min(2, n_expert_groups)
+    groups = {"n_expert_groups": n_expert_groups, "n_active_groups": n_active_groups}
+    ours = layer(normalize_top_k=False, **{**DEEPSEEK, **groups})
+    method = "group_limited_greedy" if n_expert_groups > 1 else "greedy"
+    theirs = DeepseekV2Moe(DeepseekV2Config(**THEIRS, topk_method=method))
+    x = draw(BATCH, 20, D_MODEL)
+    assert_near(ours(x), with_our_weights(ours, theirs)(x))
+
+
+def test_the_bias_evens_the_load_while_training_and_nowhere_else():
+    mixture, x = layer(router_kind="sigmoid", n_experts=4), draw(4, 64, D_MODEL) + 1
+    with torch.no_grad():
+        mixture.expert_bias.zero_()
+        mixture(x)
+        assert mixture.expert_bias.eq(0).all()
+        before = busiest(mixture, x)
+        with training_mode(generator(0, "dropout"), updates_statistics=True):
+            mixture(x)
+            load = torch.bincount(mixture.chosen(mixture.scored(x)).flatten(), minlength=4)
+            step = mixture.expert_bias / 2 / BIAS_SPEED
+            assert step.tolist() == (load.float().mean() - load).sign().tolist()
+            for _ in range(600):
+                mixture(x)
+    assert before > 1.2 > 1.05 > busiest(mixture, x)
+
+
+def busiest(mixture: MixtureOfExperts, x: torch.Tensor) -> float:
+    """The load of the busiest expert against an even share."""
+    load = torch.bincount(mixture.chosen(mixture.scored(x)).flatten(), minlength=4).float()
+    return (load.max() / load.mean()).item()
+
+
+def test_the_first_layers_of_a_mixture_may_be_dense():
+    config = toy(n_layers=3, n_dense_layers=2, d_expert=6, **EXPERTS)
+    kinds = [type(each.feed_forward) for each in build(config).layers]
+    assert kinds == [FeedForward, FeedForward, MixtureOfExperts]
+    assert config.replace(n_layers=1).has_experts(0)
 
 
 def test_all_experts_active_and_alike_are_the_dense_layer():

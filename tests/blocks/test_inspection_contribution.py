@@ -40,7 +40,8 @@ def by_hand(**changes: Any) -> AttentionSteps:
     given |= changes
     given["head_out"] = given["pattern"] @ given["v"]
     parts = torch.einsum("hqd,hdm->qm", given["head_out"], given["out_weight"])
-    return AttentionSteps(**given, out=parts + given["out_bias"])
+    plain = {"softcap": 0.0, "sinks": None, "gate": None}
+    return AttentionSteps(**given, **plain, out=parts + given["out_bias"])
 
 
 def test_a_small_weight_on_a_large_value_counts_more_than_a_large_one_on_a_small():
@@ -142,6 +143,9 @@ def test_a_single_token_is_no_sink():
         **{name: getattr(one, name)[:, :1, :1] for name in ("scores", "pattern")},
         mask=one.mask[:1, :1],
         bias=None,
+        softcap=0.0,
+        sinks=None,
+        gate=None,
         out=one.out[:1],
     )
     assert first_token(alone)[["weight", "value_ratio"]].to_numpy().tolist() == [[0, 1], [0, 1]]

@@ -37,6 +37,8 @@ CONFIGS = {
     "rope": {"position_kind": "rope"},
     "alibi": {"position_kind": "alibi"},
     "experts": {"n_experts": 4},
+    "gate": {"attention_gate": "elementwise"},
+    "gated heads and a sink": {"attention_gate": "head", "attention_sink": True},
 }
 
 
@@ -78,7 +80,7 @@ def test_what_comes_from_no_token_is_the_bias_as_the_norm_lets_it_through(norm_k
     layer, bias = model.layers[0], model.layers[0].attention.out_proj.bias.detach()
     if norm_kind is not NormKind.NONE and placement is NormPlacement.POST:
         bias = moved_by(layer.attention_residual.norm, seen.tensor("attention_sum")[0], bias)
-    elif norm_kind is not NormKind.NONE and placement is NormPlacement.SANDWICH:
+    elif norm_kind is not NormKind.NONE and placement in ("sandwich", "res_post"):
         bias = moved_by(layer.attention_residual.out_norm, seen.tensor("attention_out")[0], bias)
     parts, stream = split(0, *found)
     assert_near(parts[:, :-1].sum(1) + bias, stream)

@@ -75,7 +75,7 @@ def test_the_same_token_everywhere_is_1_and_orthogonal_tokens_are_0():
     assert torch.isnan(token_similarity(torch.eye(4)[None, :1], is_token[:, :1]))
 
 
-@pytest.mark.parametrize("placement", ["pre", "post", "sandwich", "parallel"])
+@pytest.mark.parametrize("placement", ["pre", "post", "sandwich", "res_post", "parallel"])
 def test_all_measures_equal_those_written_out(placement: str):
     layers, x, mask = layers_of(torch.float64, norm_placement=placement), toy_input().double(), None
     found = measured(layers, x, mask).layers
@@ -129,7 +129,7 @@ def watch(layer: nn.Module, placement: str, seen: dict[str, list[Tensor]]) -> No
         keep("attention", layer.attention_out)
         keep("feed_forward", layer.feed_forward_out)
         return
-    end = "out_norm" if placement == "sandwich" else "write"
+    end = "out_norm" if placement in ("sandwich", "res_post") else "write"
     keep("attention", getattr(layer.attention_residual, end))
     keep("feed_forward", getattr(layer.feed_forward_residual, end))
     keep("middle", layer.attention_residual.stream)

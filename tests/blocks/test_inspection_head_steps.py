@@ -28,6 +28,9 @@ VARIANTS: list[dict[str, Any]] = [
     {"qk_norm": True},
     {"qk_norm": True, "position_kind": "rope", "n_kv_heads": 2},
     {"attention_bias": False, "position_kind": "none"},
+    {"score_softcap": 1.0, "attention_sink": True, "position_kind": "alibi"},
+    {"attention_gate": "elementwise", "qk_norm": True, "qk_norm_whole": True},
+    {"attention_gate": "head", "local_window": 2},
 ]
 CAUSAL = MaskConfig(mask_kind=MaskKind.CAUSAL)
 
@@ -66,18 +69,24 @@ def test_the_chain_recomputed_by_hand_comes_to_what_was_recorded(changes: dict, 
     raw = one.q @ one.k.T
     assert_near(one.raw, raw)
     scores = raw / np.sqrt(one.d_head)
+    if one.capped is not None:
+        scores = steps.softcap * np.tanh(scores / steps.softcap)
+        assert_near(one.capped, scores)
     if one.biased is not None:
         scores = scores + steps.bias[head].numpy()
         assert_near(one.biased, scores)
     may = steps.mask.numpy()
     assert_near(one.masked[may], scores[may])
     exp = np.where(may, np.exp(scores), 0)
-    pattern = exp / exp.sum(-1, keepdims=True)
+    sink = 0 if one.sink is None else np.exp(one.sink)
+    pattern = exp / (sink + exp.sum(-1, keepdims=True))
     probed = seen.tensor("pattern", layer)[0, head].numpy()
     assert_near(pattern, probed)
     assert_near(np.nan_to_num(one.pattern), probed)
     assert_near(one.mixed, pattern @ one.v)
-    assert_near(one.mixed, seen.tensor("head_out", layer)[0, head])
+    assert_near(one.passed_on, seen.tensor("head_out", layer)[0, head])
+    if one.gated is not None:
+        assert_near(one.gated, steps.gate[head].numpy() * one.mixed)
 
 
 @pytest.mark.parametrize("changes", VARIANTS, ids=str)
@@ -105,11 +114,12 @@ def test_what_is_masked_is_no_number(mask: MaskConfig):
     near(np.nan_to_num(one.pattern), seen.tensor("pattern", layer)[0, 0])
 
 
-def test_every_weight_is_its_softmax_written_out():
-    _seen, steps, _layer = taken_apart()
+@pytest.mark.parametrize("has_sink", [False, True])
+def test_every_weight_is_its_softmax_written_out(has_sink: bool):
+    _seen, steps, _layer = taken_apart(attention_sink=has_sink)
     one = head_steps(steps, 2)
     for query, key in np.argwhere(~np.isnan(one.pattern)):
-        found = softmax_of(one.masked[query], key)
+        found = softmax_of(one.masked[query], key, one.sink)
         assert found.weight == pytest.approx(one.pattern[query, key], rel=1e-5, abs=1e-6)
         assert found.exp / found.total == found.weight
     assert softmax_of(one.masked[0], 1) is None

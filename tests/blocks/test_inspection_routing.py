@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
-from toy import D_MODEL, SEQ_LEN, draw, scramble, toy, toy_input
+from toy import D_FF, D_MODEL, SEQ_LEN, draw, scramble, toy, toy_input
 
 from blocks import build, record
 from blocks.inspection import permuted, ratios, routing, wide
@@ -36,6 +36,14 @@ def sent(layer, *features: int, capacity: float = 0.0) -> routing.Routing:
     return routing.routing(wide.pass_alone(layer, x), 0, capacity)
 
 
+def test_a_dense_layer_in_place_of_fine_experts_is_as_wide_as_d_ff():
+    fine = toy(n_experts=4, n_active_experts=2, d_expert=6, n_shared_experts=1)
+    mixture, dense, wide = routing.layout_facts(fine).layouts
+    assert mixture.flops == 2 * 2 * D_MODEL * 3 * 6 + 2 * D_MODEL * 4
+    assert dense.flops == 2 * 2 * D_MODEL * D_FF
+    assert wide.flops == 2 * 2 * D_MODEL * 5 * 6
+
+
 def test_the_load_is_who_was_planted():
     found = sent(planted(), 2, 0, 2, 3, 2)
     table = routing.load(found)
@@ -64,7 +72,7 @@ def test_an_even_load_has_imbalance_one_and_a_single_expert_n():
 @pytest.mark.parametrize("activation", Activation)
 def test_flops_are_those_that_torch_counts(activation: Activation, n_experts: int):
     config = toy(activation=activation, n_experts=n_experts)
-    layer, x = build_feed_forward(config), toy_input()
+    layer, x = build_feed_forward(config, 0), toy_input()
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         layer(x)
     assert counter.get_total_flops() == 2 * SEQ_LEN * ratios.flops_per_token(config)

@@ -179,6 +179,7 @@ def test_what_the_layer_reads_is_found(placement: str, norm_kind: str):
         "pre": ("feed_forward_norm", "resid_mid"),
         "post": ("resid_mid", "resid_mid"),
         "sandwich": ("feed_forward_norm", "resid_mid"),
+        "res_post": ("resid_mid", "resid_mid"),
         "parallel": ("norm", "resid_pre"),
     }[placement]
     assert wide.read_by(config, "feed_forward_out", 0) == expected[norm_kind == "none"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from toy import N_HEADS, SEQ_LEN, assert_near, scramble, toy, toy_input, toys
 
 from blocks import build, record
-from blocks.inspection.output_change import change_at, kl_bits, moved_most, output_change
+from blocks.inspection.output_change import kl_bits, moved_most, output_change
 from blocks.model.kinds import NormPlacement
 from blocks.model.masks import MaskConfig
 from blocks.observe.interventions import (
@@ -171,7 +171,6 @@ def test_the_change_of_an_output_against_torch():
     assert_near(torch.tensor(table["kl_bits"].to_numpy()).float(), theirs)
     assert_near(kl_bits(before, after), theirs)
     assert table["top_before"].tolist() == before.argmax(-1).tolist()
-    assert change_at(before[0], after[0], is_logits=True) == pytest.approx(float(theirs[0]), 1e-5)
 
 
 def test_an_output_that_did_not_move_has_not_changed():
@@ -180,7 +179,6 @@ def test_an_output_that_did_not_move_has_not_changed():
     moved = output_change(x, -x, is_logits=True)
     assert table["kl_bits"].max() < 1e-5 * moved["kl_bits"].min() and table["relative"].max() == 0
     assert table["cosine"].min() == pytest.approx(1)
-    assert change_at(x[0], -x[0], is_logits=False) == pytest.approx(2)
 
 
 def test_the_tokens_that_moved_most_hold_the_likeliest_of_both():

@@ -76,7 +76,7 @@ def test_a_planted_fault_is_what_it_makes_of_the_scores(fault: MaskFault, positi
     run = Run(config=config, input=Input(batch=2, seq_len=5), mask=MaskConfig(mask_kind="causal"))
     model, keep = build(config), {"scores", "pattern"}
     clean = record(model, run.values(), mask=run.build_mask(), keep=keep)
-    found = record(model, run.values(), mask=MASK, keep=keep, replace=planted(run, fault))
+    found = record(model, run.values(), mask=MASK, keep=keep, replace=planted(run, fault, model))
     opened = record(model, run.values(), mask=None, keep=keep).tensor("scores")
     expected = faulty_pattern(fault, opened, MASK, MASK)
     assert_near(found.pattern(), expected)
@@ -87,7 +87,7 @@ def test_a_planted_fault_is_what_it_makes_of_the_scores(fault: MaskFault, positi
 def test_a_scale_multiplies_the_scores():
     run = Run(config=toy(), input=Input(seq_len=5), mask=MaskConfig(mask_kind="causal"))
     model, keep = build(run.config), {"scores"}
-    replace = planted(run, MaskFault.NONE, score_scale=3)
+    replace = planted(run, MaskFault.NONE, model, score_scale=3)
     once = record(model, run.values(), mask=None, keep=keep).tensor("scores")
     scaled = record(model, run.values(), mask=None, keep=keep, replace=replace).tensor("scores")
     assert_near(scaled, 3 * once)

@@ -19,7 +19,7 @@ from blocks.inspection.position_claims import (
 )
 from blocks.inspection.position_tables import place_codes
 from blocks.model.kinds import NormPlacement, PositionKind
-from blocks.model.positions import alibi_slopes, sinusoidal_table
+from blocks.model.positions import Rope, alibi_slopes, sinusoidal_table
 
 CONFIGS = st.fixed_dictionaries(
     {
@@ -84,9 +84,9 @@ def test_rope_deviates_by_rounding_only(seed, shift):
 
 
 def test_the_matrix_turns_and_turns_back():
-    matrix = shift_matrix(16, 10_000.0, 5)
+    matrix = shift_matrix(Rope(16), 5)
     assert_near(matrix @ matrix.T, torch.eye(16, dtype=torch.float64))
-    assert_near(matrix @ shift_matrix(16, 10_000.0, -5), torch.eye(16).double())
+    assert_near(matrix @ shift_matrix(Rope(16), -5), torch.eye(16).double())
     table = sinusoidal_table(40, 16).double()
     assert_near(matrix @ table[7], table[12])
 
@@ -100,7 +100,7 @@ def test_an_odd_width_has_no_exact_matrix():
 def test_a_fit_is_measured_where_it_was_not_fitted():
     matrix, errors = fitted_shift(sinusoidal_table(60, 8), 2)
     assert errors.abs().max() < 1e-3
-    assert_near(matrix, shift_matrix(8, 10_000.0, 2), tolerance=0.05)
+    assert_near(matrix, shift_matrix(Rope(8), 2), tolerance=0.05)
     _matrix, errors = fitted_shift(draw(20, 64), 1)  # more features than positions
     assert errors.square().mean() > 0.5
 

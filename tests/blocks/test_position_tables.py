@@ -14,7 +14,14 @@ from blocks.inspection import position_tables
 from blocks.inspection.other_positions import first_layer, learned_table, with_position
 from blocks.inspection.position_tables import position_table
 from blocks.model.kinds import PositionKind
-from blocks.model.positions import Rotary, alibi_bias, rotate_pairs, sinusoidal_table, wave_angles
+from blocks.model.positions import (
+    Rope,
+    Rotary,
+    alibi_bias,
+    rotate_pairs,
+    sinusoidal_table,
+    wave_angles,
+)
 
 LONG = 64
 
@@ -47,7 +54,9 @@ def test_rope_is_that_of_llama(d_head: int, base: float):
     ours = (rotate_pairs(x, wave_angles(LONG, d_head, base)) for x in (q, k))
     for our, their in zip(ours, theirs, strict=True):
         assert_near(our, their, tolerance=1e-5)
-    assert torch.equal(Rotary(d_head, base)(q), rotate_pairs(q, wave_angles(LONG, d_head, base)))
+    assert torch.equal(
+        Rotary(Rope(d_head, base))(q), rotate_pairs(q, wave_angles(LONG, d_head, base))
+    )
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 3, 4, 6, 8, 12, 16])

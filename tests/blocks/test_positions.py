@@ -5,9 +5,18 @@ import math
 import pytest
 import torch
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, toy, toy_input
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from blocks import ConfigError, build
-from blocks.model.positions import Rotary, alibi_bias, alibi_slopes, sinusoidal_table
+from blocks.model.positions import (
+    Rope,
+    Rotary,
+    alibi_bias,
+    alibi_slopes,
+    rope_of,
+    sinusoidal_table,
+)
 
 BASE = 10_000.0
 LONG = 512
@@ -54,13 +63,13 @@ def test_rope_is_a_turn_in_the_complex_plane():
     angles = torch.arange(SEQ_LEN)[:, None] * speeds
     turned = numbers * torch.exp(1j * angles)
     expected = torch.cat((turned.real, turned.imag), dim=-1)
-    assert_near(Rotary(d_head, base)(x), expected)
+    assert_near(Rotary(Rope(d_head, base))(x), expected)
 
 
 def test_rope_scores_depend_on_the_distance_only():
     d_head, seq_len = 8, 12
     q, k = (draw(d_head, seed=seed).expand(1, 1, seq_len, d_head) for seed in (0, 1))
-    rotate = Rotary(d_head, BASE)
+    rotate = Rotary(Rope(d_head, BASE))
     scores = (rotate(q) @ rotate(k).mT)[0, 0]
     for distance in range(-seq_len + 1, seq_len):
         diagonal = scores.diagonal(distance)
@@ -70,7 +79,7 @@ def test_rope_scores_depend_on_the_distance_only():
 
 def test_rope_keeps_lengths_and_leaves_the_first_token():
     x = draw(BATCH, 2, SEQ_LEN, 8)
-    turned = Rotary(8, BASE)(x)
+    turned = Rotary(Rope(8, BASE))(x)
     assert_near(turned.norm(dim=-1), x.norm(dim=-1))
     assert torch.equal(turned[..., 0, :], x[..., 0, :])
 
@@ -105,3 +114,56 @@ def test_alibi_lowers_scores_by_the_distance():
         for query in range(SEQ_LEN):
             for key in range(SEQ_LEN):
                 assert bias[head, query, key].item() == pytest.approx(-slope * abs(query - key))
+
+
+STRETCHED = [
+    ("linear", {"rope_type": "linear"}, None),
+    ("yarn", {"rope_type": "yarn", "original_max_position_embeddings": 64}, None),
+    (
+        "llama3",
+        {
+            "rope_type": "llama3",
+            "original_max_position_embeddings": 64,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+        },
+        None,
+    ),
+    ("ntk", {"rope_type": "dynamic", "factor": 2.0}, 2 * 512),  # (2 · 1024 / 512) − 1 = 3
+]
+
+
+@pytest.mark.parametrize(("scaling", "parameters", "seq_len"), STRETCHED)
+def test_stretched_rope_is_that_of_transformers(scaling: str, parameters: dict, seq_len: int):
+    parameters = {"rope_theta": 5000.0, "factor": 3.0, **parameters}
+    theirs = LlamaConfig(
+        hidden_size=32,
+        num_attention_heads=1,
+        max_position_embeddings=512,
+        rope_parameters=parameters,
+    )
+    speeds, size = ROPE_INIT_FUNCTIONS[parameters["rope_type"]](theirs, "cpu", seq_len=seq_len)
+    changes = {
+        "rope_scaling": scaling,
+        "rope_factor": 3.0,
+        "rope_trained_len": 64,
+        "rope_base": 5000.0,
+    }
+    ours = rope_of(toy(d_model=32, n_heads=1, position_kind="rope", **changes))
+    assert_near(ours.speeds(), speeds)
+    assert ours.size == pytest.approx(size)
+
+
+def test_layers_without_position_and_with_a_base_of_their_own():
+    changes = {"nope_every": 2, "local_window": 3, "global_every": 3, "local_rope_base": 50.0}
+    config = toy(
+        position_kind="rope", n_layers=4, rope_scaling="linear", rope_factor=2.0, **changes
+    )
+    assert [config.turns(layer) for layer in range(4)] == [True, False, True, False]
+    local, whole = rope_of(config, 0), rope_of(config, 2)
+    assert (local.base, local.factor) == (50.0, 1.0)
+    assert (whole.base, whole.factor) == (10_000.0, 2.0)
+    assert [type(layer.attention.rotate).__name__ for layer in build(config).layers] == [
+        "Rotary",
+        "NoPosition",
+    ] * 2

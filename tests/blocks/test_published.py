@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 from published_folders import FOLDERS, Folder, saved
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -97,7 +98,10 @@ def test_transformers_reads_what_is_saved_here(folder: Folder, tmp_path: Path):
         assert torch.equal(weights[key], tensor), key
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "mixtral", "gpt_neox", "bloom", "opt"])
+@pytest.mark.parametrize(
+    "name",
+    ["gpt2", "llama", "mixtral", "deepseek_v3", "gpt_neox", "bloom", "opt", "gemma3-odd"],
+)
 def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, tmp_path: Path):
     folder = saved(name, tmp_path)
     found = open_published(folder.path)
@@ -148,3 +152,16 @@ def test_files_of_older_versions_are_the_same(
     old = open_published(path).tensors
     assert old.keys() == new.keys()
     assert all(torch.equal(old[key], tensor) for key, tensor in new.items())
+
+
+def test_a_model_is_saved_in_several_files_which_transformers_reads(tmp_path: Path):
+    found = open_published(saved("llama", tmp_path / "whole").path)
+    save_published(tmp_path / "shards", found.config, found.build(), most_bytes=8_000)
+    names = [path.name for path in (tmp_path / "shards").glob("*.safetensors")]
+    assert len(names) > 2 and f"model-00001-of-{len(names):05}.safetensors" in names
+    assert all(len(load_file(tmp_path / "shards" / name)) for name in names)
+    again = open_published(tmp_path / "shards")
+    assert all(again.tensors[name].equal(tensor) for name, tensor in found.tensors.items())
+    theirs = transformers.LlamaForCausalLM.from_pretrained(tmp_path / "shards")
+    whole = load_file(tmp_path / "whole" / "model.safetensors")
+    assert all(theirs.state_dict()[key].equal(tensor) for key, tensor in whole.items())

@@ -170,7 +170,18 @@ def test_a_config_that_says_something_else_is_refused(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rope_parameters": {"rope_type": "linear", "factor": 2.0}}, 'rope_type is "linear"'),
+        ({"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, 'rope_type is "longrope"'),
+        (
+            {
+                "rope_parameters": {
+                    "rope_type": "yarn",
+                    "factor": 2.0,
+                    "original_max_position_embeddings": 8,
+                    "beta_fast": 16,
+                }
+            },
+            "beta_fast is 16",
+        ),
         ({"rope_parameters": {"full_attention": {"rope_theta": 1e6}}}, "full_attention is"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 'type is "dynamic"'),
     ],
@@ -188,8 +199,9 @@ def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
     refused(folder, "has no name in the files of the family mixtral")
 
 
-def test_a_window_shortens_the_context_that_is_exact(tmp_path: Path):
-    assert open_published(saved("mistral-odd", tmp_path).path).config.max_seq_len == 9
+def test_a_window_is_that_of_all_layers(tmp_path: Path):
+    config = open_published(saved("mistral-odd", tmp_path).path).config
+    assert (config.window_of(0), config.n_local(config.n_layers)) == (9, config.n_layers)
 
 
 def test_weights_that_would_not_fit_are_refused_before_they_are_read(folder: Path):

@@ -52,6 +52,15 @@ def test_sandwich_is_x_plus_norm_of_f_of_norm_of_x(name: str):
     assert_near(out, x + written)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_res_post_is_x_plus_norm_of_f_of_x(name: str):
+    layer, seen = seen_in("res_post")
+    x, out = map(seen.tensor, NAMES[name])
+    f, residual = getattr(layer, name), getattr(layer, f"{name}_residual")
+    assert_near(seen.tensor(f"{name}_out"), f(x))
+    assert_near(out, x + layer_norm(seen.tensor(f"{name}_out"), residual.out_norm))
+
+
 def test_parallel_is_x_plus_both_of_the_same_norm():
     layer, seen = seen_in("parallel")
     x = seen.tensor("resid_pre")
@@ -70,6 +79,7 @@ def test_without_the_connection_the_stream_is_the_write(placement: str):
         "pre": lambda: feed_forward,
         "post": lambda: layer_norm(feed_forward, layer.feed_forward_residual.norm),
         "sandwich": lambda: layer_norm(feed_forward, layer.feed_forward_residual.out_norm),
+        "res_post": lambda: layer_norm(feed_forward, layer.feed_forward_residual.out_norm),
         "parallel": lambda: attention + feed_forward,
     }
     assert_near(seen.tensor("resid_post"), expected[placement]())

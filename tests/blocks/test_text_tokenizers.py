@@ -8,6 +8,7 @@ from blocks.model.faults import ConfigError
 from blocks.text.bilingual import SentenceTokenizer
 from blocks.text.bpe import N_BASE, SPECIAL
 from blocks.text.characters import LARGEST_ALPHABET, CharacterTokenizer
+from blocks.text.numbers import NumberTokenizer
 from blocks.text.tokenizer import visible
 from blocks.text.tokenizers import SHIPPED, shipped_tokenizer, tokenizer_from_json
 from blocks.text.vocabulary import WordTokenizer
@@ -20,6 +21,7 @@ TOKENIZERS = {
     "words": WORDS,
     "bpe": shipped_tokenizer(),
     "sentences": SENTENCES,
+    "numbers": NumberTokenizer(300),
 }
 FIRST_BYTE = len(SPECIAL)
 
@@ -47,6 +49,8 @@ DAMAGED = {
     "one language": '{"kind": "sentences", "english": ["a"]}',
     "no Chinese": '{"kind": "sentences", "english": ["a"], "chinese": []}',
     "a word of both": '{"kind": "sentences", "english": ["a"], "chinese": ["a"]}',
+    "no numbers": '{"kind": "numbers"}',
+    "numbers below 1": '{"kind": "numbers", "vocab_size": 0}',
     "a special word": '{"kind": "sentences", "english": ["[PAD]"], "chinese": ["b"]}',
     "a special Chinese word": '{"kind": "sentences", "english": ["a"], "chinese": ["[END]"]}',
 }
@@ -126,3 +130,12 @@ def test_a_word_of_any_length_is_cut():
     long_word = "supercalifragilisticexpialidocious" * 2
     assert SENTENCES.left_out(long_word) == (long_word,)
     assert SENTENCES.left_out(f"{long_word}n't can't") == (long_word, "n't", "can't")
+
+
+def test_numbers_are_token_ids_and_all_else_is_left_out():
+    reader = NumberTokenizer(40)
+    text = " 3 x 39 40 -1 ３ 12345678901234567890 \n7"
+    assert reader.encode(text) == [3, 39, 7]
+    assert [text[piece.start : piece.end] for piece in reader.pieces(text)] == ["3", "39", "7"]
+    assert reader.left_out(text) == ("x", "40", "-1", "３", "12345678901234567890")
+    assert reader.encode(reader.decode([3, 39, 7])) == [3, 39, 7]

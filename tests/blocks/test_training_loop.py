@@ -64,6 +64,7 @@ def written_out(spec: TrainingSpec) -> list[float]:
         {"optimizer": "sgd", "learning_rate": 0.1, "label_smoothing": 0.1, "clip_norm": 0.3},
         {"norm_kind": "batchnorm"},
         {"n_experts": 4, "optimizer": "muon", "expert_capacity": 1.0},
+        {"n_experts": 4, "n_shared_experts": 1, "router_kind": "sigmoid", "n_dense_layers": 1},
     ],
     ids=str,
 )

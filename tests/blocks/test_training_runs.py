@@ -44,6 +44,17 @@ def until_state(run: TrainingRun, *states: RunState) -> None:
     wait(lambda: run.state in states)
 
 
+def position(runs: Runs, run: TrainingRun) -> int | None:
+    place = runs.place(run.id)
+    return None if place is None else place.position
+
+
+def expected_wait(runs: Runs, run: TrainingRun) -> float | None:
+    place = runs.place(run.id)
+    assert place is not None
+    return place.seconds
+
+
 def started(runs: Runs, step: int = 1, **changes: object) -> TrainingRun:
     """A run that has the device, and would keep it for long."""
     run = runs.start(toy_spec(**LONG | changes))
@@ -75,10 +86,10 @@ def test_ten_runs_started_at_once_end_one_after_the_other_each_with_its_own_loss
 def test_one_run_at_a_time_first_come_first_served(runs: Runs):
     first = started(runs)
     others = [runs.start(toy_spec(seed=seed)) for seed in (1, 2, 3)]
-    assert [runs.position(run.id) for run in (first, *others)] == [0, 1, 2, 3]
+    assert [position(runs, run) for run in (first, *others)] == [0, 1, 2, 3]
     assert {run.state for run in others} == {RunState.QUEUED}
     runs.stop(others[1].id)
-    assert [runs.position(run.id) for run in others] == [1, None, 2]
+    assert [position(runs, run) for run in others] == [1, None, 2]
     ends: list[str] = []
     for run in (others[0], others[2]):
         runs.stop(first.id)
@@ -116,9 +127,9 @@ def test_a_queued_run_can_be_paused_and_comes_last_then(runs: Runs):
     started(runs)
     early, late = (runs.start(toy_spec(seed=seed)) for seed in (1, 2))
     runs.pause(early.id)
-    assert (early.state, runs.position(late.id)) == (RunState.PAUSED, 1)
+    assert (early.state, position(runs, late)) == (RunState.PAUSED, 1)
     runs.resume(early.id)
-    assert [runs.position(run.id) for run in (late, early)] == [1, 2]
+    assert [position(runs, run) for run in (late, early)] == [1, 2]
 
 
 def test_a_stopped_run_keeps_its_curve_and_its_last_weights(runs: Runs):
@@ -218,7 +229,7 @@ def test_the_model_at_a_step_is_the_model_of_then(runs: Runs):
 def test_the_wait_is_that_of_the_runs_before(runs: Runs):
     first = started(runs, step=20)
     second, third = (runs.start(toy_spec(seed=seed, n_steps=5000)) for seed in (1, 2))
-    waits = [runs.expected_wait(run.id) for run in (first, second, third)]
+    waits = [expected_wait(runs, run) for run in (first, second, third)]
     assert waits[0] == 0
     assert 0 < waits[1] <= waits[2]
 
@@ -232,15 +243,15 @@ def test_before_the_first_step_no_wait_is_known(runs: Runs, monkeypatch: pytest.
 
     monkeypatch.setattr(loop, "build", built_late)
     run, waiting = runs.start(toy_spec()), runs.start(toy_spec())
-    assert runs.expected_wait(waiting.id) is None
+    assert expected_wait(runs, waiting) is None
     assert run.seconds_left is None
     may_build.set()
     until_state(waiting, RunState.FINISHED)
-    assert runs.expected_wait(waiting.id) == 0
+    assert runs.place(waiting.id) is None
 
 
 def test_a_run_that_nobody_started_is_not_found(runs: Runs):
-    for ask in (runs.get, runs.pause, runs.resume, runs.stop, runs.position, runs.expected_wait):
+    for ask in (runs.get, runs.pause, runs.resume, runs.stop, runs.place):
         with pytest.raises(ConfigError, match="no training run nobody"):
             ask("nobody")
 
@@ -250,7 +261,7 @@ def test_a_run_that_nobody_started_is_not_found(runs: Runs):
     [
         ({"max_steps": 9}, "n_steps (10) exceeds the 9"),
         ({"max_parameters": 1000}, "parameters exceed the 1,000"),
-        ({"max_bytes": 1000}, "more than the 0.0 MB"),
+        ({"max_bytes": 1000}, "more than the 1 kB"),
     ],
 )
 def test_a_spec_beyond_the_limits_is_refused_with_the_number(limits: dict[str, int], said: str):

@@ -1,6 +1,5 @@
 """Trainings in a process of their own: the same events, and nothing that stays behind."""
 
-import json
 import os
 import signal
 import tempfile
@@ -14,8 +13,6 @@ from training_toy import TASK, losses, toy_config, toy_spec
 
 from blocks.model.faults import Fault
 from blocks.model.kinds import Architecture
-from blocks.training import worker_process
-from blocks.training.event_lines import from_line, to_line
 from blocks.training.events import (
     Answer,
     Ended,
@@ -26,7 +23,7 @@ from blocks.training.events import (
     SnapshotTaken,
     Step,
 )
-from blocks.training.job import Job, job
+from blocks.training.job import TrainingJob
 from blocks.training.log import Log
 from blocks.training.loop import train
 from blocks.training.recipe import Recipe
@@ -34,7 +31,9 @@ from blocks.training.runs import Runs
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import RunState, TrainingRun
-from blocks.training.worker_process import WorkerProcess
+from blocks.work import worker_process
+from blocks.work.plain import from_line, to_line
+from blocks.work.worker_process import WorkerProcess
 
 PATIENCE = 60  # seconds: a process loads torch first
 LONG = {"n_steps": 20_000, "eval_every": 5, "n_eval_batches": 1}
@@ -58,11 +57,11 @@ def is_running(pid: int) -> bool:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     """One process for all tests that leave it alive; no file of theirs stays behind."""
-    registry = Runs(in_processes=True)
+    registry = Runs(folder=tmp_path_factory.mktemp("turns"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("jobs")))
         yield registry
-        pids = [process.pid for process in registry._processes.values()]
+        pids = [process_of(registry).pid]
         registry.close()
         assert not any(map(is_running, pids))
         assert folders_of_jobs() == []
@@ -73,7 +72,8 @@ def folders_of_jobs() -> list[Path]:
 
 
 def process_of(runs: Runs) -> WorkerProcess:
-    return runs._processes["cpu"]
+    assert runs._processes is not None
+    return runs._processes._of["cpu"]
 
 
 def ended_run(runs: Runs, spec: TrainingSpec) -> TrainingRun:
@@ -152,7 +152,7 @@ def test_a_killed_process_is_said_the_next_goes_on_and_a_resume_too(shared: Runs
 
 def test_a_job_leaves_off_within_a_step(tmp_path: Path):
     told: list[Event] = []
-    for event in job(Job(toy_spec(**LONG), tmp_path), lambda: len(losses(told)) >= 3):
+    for event in TrainingJob(toy_spec(**LONG), tmp_path).events(lambda: len(losses(told)) >= 3):
         told.append(event)
     assert len(losses(told)) == 3
     assert told[-1] == Ended(Reason.STOPPED)
@@ -174,7 +174,7 @@ def test_where_no_process_starts_the_training_goes_on_here(
     (tmp_path / "no_worker.py").write_text(said)
     monkeypatch.setattr(worker_process, "ROOT", tmp_path)
     monkeypatch.setattr(worker_process, "WORKER", "no_worker")
-    runs = Runs(in_processes=True)
+    runs = Runs(folder=tmp_path)
     runs.warm("cpu")
     assert ended_run(runs, toy_spec()).state is RunState.FINISHED
     runs.close()
@@ -208,8 +208,8 @@ def test_an_event_is_the_same_after_its_line(event: Event):
 )
 def test_a_job_is_the_same_after_its_line(task: TaskConfig, tmp_path: Path):
     spec = TrainingSpec(config=toy_config(), task=task, recipe=Recipe(n_steps=7, warmup_steps=1))
-    asked = Job(spec, tmp_path, resumes=True)
-    assert Job.from_plain(json.loads(json.dumps(asked.plain()))) == asked
+    asked = TrainingJob(spec, tmp_path, resumes=True)
+    assert from_line(to_line(asked)) == asked
 
 
 def test_a_log_goes_back_and_on_without_a_gap():

@@ -76,6 +76,10 @@ def test_bins_hold_every_value_but_those_far_out():
         assert bins["value"].max() <= row.mean + REACH * row.std + 0.5
     outside = found.moments.set_index("kind")["outside"]
     assert outside["attention"] == 1
+    others = found.moments[found.moments["kind"] != "norm"]
+    assert found.n_outside == others["outside"].sum()
+    assert found.share_outside == found.n_outside / others["count"].sum()
+    assert found.by_width["kind"].iloc[-1] == "attention"
 
 
 def test_values_that_are_all_alike_have_one_bin():

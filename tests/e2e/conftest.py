@@ -16,6 +16,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # all tabs in one process, which compiles the scripts of Streamlit once
 ]
 STORY_SECONDS = 900
 expect.set_options(timeout=PATIENCE)
@@ -46,9 +47,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def desk(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has loaded Streamlit before."""
+def desk(browser: Browser, server: str) -> Iterator[BrowserContext]:
+    """A browser that has loaded Streamlit before, and one tab that keeps its process alive."""
     with browser.new_context(**DESK) as context:
+        context.new_page().goto(f"{server}/_stcore/health")
         yield context
 
 

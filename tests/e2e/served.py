@@ -11,13 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
 from told import PATIENCE, settle
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 # What moves for its own sake keeps a processor busy for as long as a page takes.
 DESK = {"viewport": {"width": 1400, "height": 900}, "locale": "en-GB", "reduced_motion": "reduce"}
+# What the browser does where the reader goes back to an entry of its history.
+GO_TO = "link => { history.pushState({}, '', link); dispatchEvent(new PopStateEvent('popstate')); }"
 
 
 @contextmanager
@@ -55,6 +57,7 @@ class Reader:
     def __init__(self, context: BrowserContext, server: str):
         self.context, self.server = context, server
         context.set_default_timeout(PATIENCE)
+        self.others = context.pages
         self.errors: list[str] = []
         self.hosts: set[str | None] = set()
         self.page = self.new_tab()
@@ -77,9 +80,19 @@ class Reader:
         settle(self.page)
         return self.page
 
+    def go(self, link: str) -> Page:
+        """Go to a link with another title within the page that is loaded, and wait likewise."""
+        title = self.page.locator("h1")
+        before = title.inner_text()
+        self.page.evaluate(GO_TO, link)
+        expect(title).not_to_have_text(before)
+        settle(self.page)
+        return self.page
+
     def leave(self) -> None:
         """Close the tabs; no error was seen, and nothing was asked of another machine."""
         for page in self.context.pages:
-            page.close()
+            if page not in self.others:
+                page.close()
         assert self.errors == []
         assert self.hosts <= {"127.0.0.1", None}

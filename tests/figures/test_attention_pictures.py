@@ -54,7 +54,17 @@ def steps() -> HeadSteps:
     q, k, v = (numbers(4, i) for i in range(3))
     raw, mixed = q @ k.T, np.nan_to_num(WEIGHTS) @ v
     masked = np.where(np.isnan(WEIGHTS), np.nan, raw / 2)
-    made = (raw, raw / 2, None, masked, WEIGHTS, mixed)
+    made = (
+        raw,
+        raw / 2,
+        None,
+        None,
+        masked,
+        None,
+        WEIGHTS,
+        mixed,
+        None,
+    )  # no cap, bias, sink, gate
     return HeadSteps(q, k, v, *made, out_weight=numbers(4)[:4], written=mixed)
 
 

@@ -1,6 +1,6 @@
 """Names beside dots: on the best side that is free, and none over another."""
 
-from pages.panels.compare.trade_off_picture import Name, names_apart
+from pages.figures.names_apart import Name, names_apart
 
 SIDES = ("top right", "top left", "bottom right")
 

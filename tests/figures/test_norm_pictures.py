@@ -64,7 +64,7 @@ def placed(codes, *, spread: float = 1.0) -> Placed:
 
 
 def in_placements(*, widest: float = 1.0, codes=None, own: str = "pre") -> PlacementFacts:
-    codes = list(codes_of(pattern(5))) if codes is None else codes
+    codes = list(codes_of(pattern(len(PLACEMENTS)))) if codes is None else codes
     found = {
         name: placed(codes[i], spread=widest if i == 0 else 1.0)
         for i, name in enumerate(PLACEMENTS)
@@ -186,11 +186,12 @@ def test_theory_is_a_line_of_its_slope():
 
 
 def test_each_placement_has_its_tile_and_the_readers_own_is_outlined():
-    codes = [np.full((4, 4), 10 * (i + 1), dtype=np.uint8) for i in range(5)]
+    n = len(PLACEMENTS)
+    codes = [np.full((4, 4), 10 * (i + 1), dtype=np.uint8) for i in range(n)]
     facts = in_placements(codes=codes, own=PLACEMENTS[4])
     picture = placements_picture.patterns(facts, PLACES, pinned=0.5, _=same)
     z = np.asarray(picture.data[0].z)
-    assert [int((z == 10 * (i + 1)).sum()) for i in range(5)] == [16] * 5
+    assert [int((z == 10 * (i + 1)).sum()) for i in range(n)] == [16] * n
     own = next(shape for shape in picture.layout.shapes if shape.type == "rect")
     assert (
         z[int(own.y0 + 0.5) : int(own.y1 + 0.5), int(own.x0 + 0.5) : int(own.x1 + 0.5)] == 50

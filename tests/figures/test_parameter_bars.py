@@ -5,13 +5,15 @@ import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
 from blocks import PRESETS, count_parameters
-from pages.figures.theme import PART_COLORS
+from blocks.cost.breakdown import count_facts
+from pages.figures.described import described
+from pages.figures.theme import KIND_COLORS
 from pages.panels.parameter_table_picture import part_bars
 
 
 def bars(preset: str = "course", _=same) -> go.Figure:
-    table = count_parameters(PRESETS[preset])
-    return checked(part_bars(table.assign(label="given <" + table["part"]), _=_))
+    facts = count_facts(PRESETS[preset])
+    return checked(part_bars(facts, [f"given <{part.name}" for part in facts.parts], _=_))
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -22,7 +24,13 @@ def test_every_part_has_its_bar_count_and_share(preset: str):
     assert [text.split(" ")[0] for text in trace.text] == [f"{count:,}" for count in table["count"]]
     shares = [float(text.split("· ")[1].rstrip("%")) for text in trace.text]
     assert sum(shares) == pytest.approx(100, abs=0.06 * len(shares))
-    assert list(trace.marker.color) == [PART_COLORS[group] for group in table["group"]]
+    kinds = [part.kind for part in count_facts(PRESETS[preset]).parts]
+    assert list(trace.marker.color) == [KIND_COLORS[kind] for kind in kinds]
+
+
+def test_every_count_is_said():
+    first = count_facts(PRESETS["course"]).parts[0]
+    assert f"given <{first.name} {first.count:,} · " in described(bars(), _=same)
 
 
 def test_the_formula_stands_under_the_cursor():

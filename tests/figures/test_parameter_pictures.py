@@ -6,23 +6,33 @@ import pandas as pd
 import pytest
 from drawn import checked, marked, same, words_that_slipped_by
 
+from blocks import PRESETS
+from blocks.cost.breakdown import Kind
 from blocks.cost.growth import GrowthFacts
-from pages.figures import breakdown
-from pages.figures.breakdown import Piece
-from pages.panels.parameters import changes_picture, published_models_picture, weight_values_picture
+from blocks.cost.published import Published, PublishedFacts
+from blocks.inspection.weight_values import WeightValues
+from blocks.model.kinds import Architecture
+from pages.figures.described import described
+from pages.panels.parameters import (
+    breakdown_picture,
+    changes_picture,
+    published_models_picture,
+    weight_values_picture,
+)
+from pages.panels.parameters.breakdown_picture import Bar
 
 LEVELS = [
-    [Piece(0, 1000, "given <b>", "given <b>", "given", "", "")],
+    [Bar(0, 1000, "given <b>", "given <b>", "given", None, "")],
     [
-        Piece(0, 1, "given", "given thin", "given", "norm", "norm"),
-        Piece(1, 299, "given", "given", "given", "router", "router"),
-        Piece(300, 700, "given", "given & given", "given", "output", "output"),
+        Bar(0, 1, "given", "given thin", "given", Kind.NORM, "norm"),
+        Bar(1, 299, "given", "given", "given", Kind.ROUTER, "router"),
+        Bar(300, 700, "given", "given & given", "given", Kind.OUTPUT, "output"),
     ],
 ]
 
 
 def pieces(_=same):
-    return breakdown.rows(LEVELS, title=_("title"), _=_)
+    return breakdown_picture.rows(LEVELS, _=_)
 
 
 def test_pieces_are_as_wide_as_they_are_large_and_none_is_lost():
@@ -41,12 +51,18 @@ def test_text_on_a_piece_is_text_and_numbers_stand_where_there_is_room():
     assert below.customdata[2][1] == "given &amp; given"
 
 
+def test_what_is_opened_and_its_pieces_are_said():
+    said = described(pieces(), _=same)
+    assert "given <b> given. given thin given; given given; given & given given" in said
+
+
 def test_every_size_can_be_drawn():
     huge = 7 * 10**30
-    levels = [[Piece(0, huge, "a", "a", "a", "", "")], [Piece(0, huge, "a", "a", "a", "norm", "x")]]
-    assert checked(breakdown.rows(levels, title="", _=same)).data[1].x == (1.0,)
-    nothing = [[Piece(0, 0, "a", "a", "a", "", "")]]
-    assert checked(breakdown.rows(nothing, title="", _=same)).data[0].x == (0.0,)
+    whole = Bar(0, huge, "a", "a", "a", None, "")
+    levels = [[whole], [Bar(0, huge, "a", "a", "a", Kind.NORM, "x")]]
+    assert checked(breakdown_picture.rows(levels, _=same)).data[1].x == (1.0,)
+    nothing = [[Bar(0, 0, "a", "a", "a", None, "")]]
+    assert checked(breakdown_picture.rows(nothing, _=same)).data[0].x == (0.0,)
 
 
 DELTAS = {"a": -(10**6), "b": 0, "c": 99, "d": 10**24}
@@ -97,29 +113,36 @@ def test_shares_are_stacked_and_the_own_size_is_marked():
     assert 16 in picture.layout.xaxis.tickvals
 
 
-MODELS = pd.DataFrame(
-    {
-        "name_": ["small", "mixture", "large"],
-        "title": ["given", "given <b>", "given"],
-        "architecture": ["encoder", "gpt", "gpt"],
-        "total": [10**6, 10**9, 10**12],
-        "active": [10**6, 10**8, 10**12],
-    }
+def published_model(name: str, title: str, total: int, active: int, preset: str) -> Published:
+    return Published(name, title, "given", PRESETS[preset], total, active)
+
+
+MODELS = (
+    published_model("small", "given", 10**6, 10**6, "bert-base"),
+    published_model("mixture", "given <b>", 10**9, 10**8, "gpt2-small"),
+    published_model("large", "given", 10**12, 10**12, "gpt2-small"),
 )
-KINDS = {"gpt": "given", "encoder": "given", "encoder-decoder": "given"}
+KINDS = dict.fromkeys(Architecture, "given")
 
 
 def published(own: int = 10**7, _=same):
-    return published_models_picture.dots(MODELS, KINDS, own=own, own_label="given", _=_)
+    return published_models_picture.dots(PublishedFacts(MODELS, own), KINDS, _=_)
 
 
-def test_every_model_is_a_dot_that_leads_to_it():
-    picture = checked(published())
-    dots = {row[0]: x for t in picture.data[:3] for row, x in zip(t.customdata, t.x, strict=True)}
+def test_every_model_is_a_dot_that_leads_to_it_and_the_own_one_stands_among_them():
+    own, *named, active = checked(published()).data
+    dots = {row[0]: x for t in named for row, x in zip(t.customdata, t.x, strict=True)}
     assert dots == {"small": 10**6, "mixture": 10**9, "large": 10**12}
-    active = picture.data[3]
     assert (active.x, active.marker.symbol) == ((10**8,), "circle-open")
-    assert picture.layout.shapes[0].x0 == 10**7
+    assert (own.x, own.y) == ((10**7,), (1,))
+    assert sorted(y for trace in (own, *named) for y in trace.y) == [0, 1, 2, 3]
+
+
+def test_every_model_and_the_own_one_are_said_with_their_size():
+    said = described(published(), _=same)
+    assert "given <b> 1,000,000,000; given 1,000,000,000,000" in said
+    assert "active per token: given <b> 100,000,000" in said
+    assert "yours 10,000,000" in said
 
 
 @pytest.mark.parametrize("own", [0, 1, 10**20])
@@ -127,13 +150,12 @@ def test_the_axis_reaches_to_the_own_model(own: int):
     picture = checked(published(own))
     least, most = picture.layout.xaxis.range
     assert least < math.log10(max(1, own)) < most
-    assert len(picture.layout.shapes) == bool(own)
+    assert picture.data[0].x == (max(1, own),)
 
 
 MOMENTS = pd.DataFrame(
     {
         "kind": ["embedding", "norm", "router"],
-        "label": ["given", "given", "given"],
         "mean": [0.0, 1.0, float("nan")],
         "std": [0.1, 0.0, float("nan")],
     }
@@ -148,7 +170,8 @@ BINS = pd.DataFrame(
 
 
 def spread(_=same):
-    return weight_values_picture.panels(BINS, MOMENTS, _=_)
+    names = dict.fromkeys(MOMENTS["kind"], "given")
+    return weight_values_picture.panels(WeightValues(MOMENTS, BINS), names, _=_)
 
 
 def test_each_kind_has_a_panel_with_mean_and_sigma():
@@ -158,6 +181,7 @@ def test_each_kind_has_a_panel_with_mean_and_sigma():
     assert [shape.x0 for shape in picture.layout.shapes] == [0.0, -0.1, 0.1, 1.0, 1.0, 1.0]
     domains = picture.layout.yaxis.domain, picture.layout.yaxis2.domain
     assert domains[0][0] > domains[1][1] > domains[1][0] >= 0
+    assert "given: 0 ± 0.1. given: 1 ± 0" in described(picture, _=same)
 
 
 @pytest.mark.parametrize(

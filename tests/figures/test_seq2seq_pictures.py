@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from blocks.inspection.architectures import KINDS, ArchitectureFacts, TaskFacts, who_sees_whom
-from blocks.inspection.missing_source import HiddenFacts, WaysFacts
+from blocks.inspection.missing_source import HiddenFacts, Missing, WaysFacts
 from blocks.inspection.search import CandidateFacts, SearchFacts
 from blocks.model.kinds import Architecture
 from blocks.text.beam import BeamConfig
@@ -124,3 +124,9 @@ def test_cross_attention_joins_the_stacks():
         architecture(Architecture.ENCODER_DECODER), _=drawn.same
     )
     assert sum(shape["type"] == "path" for shape in picture.layout["shapes"]) == 1
+
+
+def test_a_way_to_lose_the_source_has_its_whole_name():
+    facts = WaysFacts((Missing.CROSS_OFF,), np.ones((1, 3)), drawn.TOKENS[:3], 1, None)
+    rows = missing_picture.ways(facts, _=drawn.same).layout.yaxis.ticktext
+    assert " ".join(rows[0].split("<br>")).replace("- ", "-") == "all cross-attention off"

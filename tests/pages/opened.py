@@ -3,7 +3,7 @@
 import json
 import pickle
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,13 @@ SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 
-def opened(page: str = BLOCK, locale: str = "en", **query: object) -> AppTest:
-    """A page as a new reader finds it who opens a link."""
+def opened(
+    page: str = BLOCK, locale: str = "en", pressed: Iterable[str] = (), **query: object
+) -> AppTest:
+    """A page as a new reader finds it who opens a link, or one who has `pressed` some controls."""
     at = AppTest.from_file(ROOT / HOME, default_timeout=60)
     at.context["locale"] = locale
+    at.session_state["set_here"] = {*pressed}
     return visit(at.switch_page(page), **query)
 
 

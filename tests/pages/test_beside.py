@@ -162,3 +162,16 @@ def test_keep_swap_and_drop():
 )
 def test_any_text_kept_in_a_link_is_survived(text: str):
     assert_works(opened(kept=text), warnings=None)
+
+
+def said_of_layers(**query: object) -> str:
+    """What the panel of a trained model's own layers says first."""
+    return opened("pages/normalization.py", panel="layers", **query).info[0].value
+
+
+def test_a_is_measured_on_its_own_answers_where_its_task_is_another():
+    alone = said_of_layers(preset="sort", text="hello")
+    kept = text_of((Kept("sorter", (("preset", "sort"),)),))
+    both = said_of_layers(preset="stories-en-zh", text="hello", kept=kept)
+    assert alone.startswith("Loss of this text:") and "**B**: Loss of this text:" in both
+    assert both.startswith(f"**A** · `sorter`: {alone}")

@@ -28,7 +28,8 @@ def test_a_block_measures_the_angle():
 
 
 def test_each_part_in_turn_is_a_cell():
-    at = opened(ENCODER, preset="sort", text="transform", each_in_turn=True)
+    at = opened(ENCODER, preset="sort", text="transform")
+    move(at, "each_in_turn", True)
     assert_works(at)
     _heat, marks = figure(at, "effects")["data"]
     config = (2, 4)  # layers, heads

@@ -15,6 +15,7 @@ from blocks.cost import (
 )
 from blocks.cost.timing import Place
 from pages.panels.cost import device, roofline, sweeps
+from pages.ui.steps import works
 
 COST = "pages/cost.py"
 
@@ -35,14 +36,14 @@ def quick():
     patch.setattr(attention_time, "REPEATS", 1)
     yield
     patch.undo()
-    for kept in (device.product, device.traffic, device.start, device.device_speed):
-        kept.cache_clear()
+    device.device_speed.cache_clear()
+    works.clear()
 
 
 @pytest.fixture(scope="module")
 def at():
-    """One reader, who opens link after link."""
-    return opened(COST, **SMALL)
+    """One reader, who has pressed both buttons once, and opens link after link."""
+    return opened(COST, pressed=("measure_device", "measure_sweep"), **SMALL)
 
 
 def column(at, name: str) -> list[str]:
@@ -187,8 +188,8 @@ def test_number_formats_are_compared(at, monkeypatch):
 
 def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     visit(at, **{**SMALL, "measure_device": 9})
-    place = Place("cpu", "float32", 9)
-    at.session_state["device_steps_stopped"] = (place, 2)
+    series = device_speed.SpeedSeries(Place("cpu", "float32", 9))
+    at.session_state["device_steps_stopped"] = ((series, series.n_steps), 2)
     at.run()
     assert_works(at)
     assert "You stopped it: 2 of" in said(at)

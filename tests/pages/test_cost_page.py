@@ -164,7 +164,7 @@ def test_each_architecture_as_what_it_is(preset: str):
     ids=lambda extreme: "-".join(map(str, extreme.items())),
 )
 def test_extremes(extreme: dict):
-    assert_works(opened(PAGE, **extreme))
+    assert_works(opened(PAGE, pressed=extreme, **extreme))
 
 
 def test_what_the_link_cannot_have_is_mended_with_a_sentence():

@@ -66,8 +66,8 @@ def test_a_control_that_leaves_the_trained_model_says_so_and_has_a_way_back():
     at = opened(ENCODER, preset="sort", text="hello")
     before = guesses(at)
     move(at, "d_model", 128)
-    assert "yours differs in d_model" in said(at)
     assert "the trained ones do not fit the changed d_model" in said(at)
+    assert said(at).lower().count("trained ones do not fit") == 1
     press(at, "retrieve_weights")
     assert_works(at)
     assert guesses(at) == before

@@ -47,6 +47,8 @@ def test_all_that_is_seen_is_in_the_file(monkeypatch: pytest.MonkeyPatch, lang: 
     assert written.count("<table") == len(at.dataframe) + len(at.table) + 1
     assert f'lang="{lang}"' in written and "<td>seed</td>" in written and "<td>7</td>" in written
     assert written.count(LIBRARY) == 1
+    titles = re.findall("<h[23]>([^<]*)</h[23]>", written)
+    assert len(titles) == len(set(titles)) >= len(at.subheader) - 1
     assert any("MB" in each.value for each in at.caption)
 
 

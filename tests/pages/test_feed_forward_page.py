@@ -29,7 +29,7 @@ def test_the_first_view_shows_all_parts_of_a_trained_model():
     keys += ("ratio_cost", "ratio_written", "ratio_changed", "routes", "load", "expert_totals")
     assert all(figure(at, key)["data"] for key in (*keys, "reach"))
     assert "Layer 1, trained weights" in said(at)
-    assert "This model is dense" in said(at)
+    assert "This layer is dense" in said(at)
 
 
 @pytest.mark.parametrize("preset", ["masked-words", "sort", "course"])

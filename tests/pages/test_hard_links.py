@@ -20,18 +20,8 @@ MIB = 2**20
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 IS_WHOLE = os.environ.get("BLOCKSCOPE_HARD_LINKS") == "all"
 SEEDS = 12
-# With these a page measures, trains or writes for seconds: they are tried where all is.
-TAKES_LONG = {
-    *("race", "each_in_turn", "hide_each", "spread_of_weights", "measure_kinds", "n_new_tokens"),
-    *(
-        "n_layers",
-        "measure_device",
-        "measure_sweep",
-        "measure_dtypes",
-        "measure_pair",
-        "max_new_tokens",
-    ),
-}
+# With these a page builds or writes for seconds: they are tried where all is.
+TAKES_LONG = {"hide_each", "spread_of_weights", "n_new_tokens", "n_layers", "max_new_tokens"}
 
 
 def kinds() -> list[Link]:
@@ -57,7 +47,7 @@ def tries() -> list[tuple[str, Link]]:
 
 # Kinds that have led to an error on some page, or that differ most from each other.
 TELLING = (
-    *("html", "400 digits", "10,000 characters", "400 digits", "0", "nan", "template"),
+    *("html", "400 digits", "10,000 characters", "400 digits", "0", "path", "nan", "template"),
     *("emoji", "right to left", "1e308", "-1", "a query", "2", "javascript"),
 )
 OF_A_MODEL = ("pages/block.py", "pages/encoder.py", "pages/positions.py")

@@ -1,11 +1,18 @@
 """The page of norms: three norms on one input, every placement, and depth."""
 
+from contextlib import nullcontext
+
 import pytest
 from opened import assert_works, figure, move, opened, press, said, settings
 
 from blocks import ConfigError
+from blocks.inspection.stack import StackSeries
 from blocks.observe.run import out_of_memory_fault
+from blocks.training.racer import Race
+from blocks.work.queue import Lane, Place, Queue
+from blocks.work.works import Works
 from pages.panels.normalization import race
+from pages.ui import steps
 
 PAGE = "pages/normalization.py"
 SMALL = {"d_model": 32, "n_heads": 4, "depth": 2, "n_depth_seeds": 1}
@@ -45,7 +52,7 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
 def test_every_placement_has_its_row_its_curve_and_its_tile():
     at = opened(PAGE, **BLOCK)
     assert_works(at)
-    names = ["pre", "post", "sandwich", "parallel", "none"]
+    names = ["pre", "post", "sandwich", "res-post", "parallel", "none"]
     assert column(at, "norm placement") == names
     own = names.index("pre")
     assert column(at, "Δ RMS")[own] == "0" and column(at, "Δ RMS")[1] != "0"
@@ -159,6 +166,39 @@ def test_a_stack_that_is_too_large_is_refused_with_a_way_out(monkeypatch):
     assert int(settings(at)["depth"]) < 64
 
 
+def test_depth_that_takes_long_pauses_and_its_rest_is_long_work(monkeypatch):
+    monkeypatch.setattr(steps, "A_WHILE", 0.0)
+    steps.works.clear()
+    at = opened(PAGE, preset=None, d_model=16, n_heads=2, depth=3, n_depth_seeds=2, panel="depth")
+    assert "Paused to keep the page responsive" in said(at)
+    press(at, "depth_work_go_on")
+    assert_works(at)
+    assert "Paused" not in said(at)
+    made = [each for each in steps.works()._works if isinstance(each, StackSeries)]
+    assert made and all(each.stack.n_layers == 3 for each in made)
+
+
+def test_a_full_queue_is_said(monkeypatch, tmp_path):
+    full = Queue()
+    for owner in map(str, range(21)):
+        full.enter(Lane("series", "cpu"), owner=owner)
+    registry = Works(full, turn=lambda _: nullcontext(), folder=tmp_path)  # no process is started
+    monkeypatch.setattr(steps, "works", lambda: registry)
+    at = opened(PAGE, **BLOCK, race=True, panel="race")
+    assert at.error[0].value == ("20 runs are waiting, 20 are allowed: try again in a few minutes")
+    monkeypatch.undo()
+    monkeypatch.setattr(race.training, "N_UPDATES", 5)
+    press(at, "race_steps_go_on")
+    assert_works(at)
+    assert any(info.value.startswith("Loss after 5 steps") for info in at.info)
+    full.close()
+
+
+def test_who_waits_reads_the_number_and_the_time():
+    assert steps.says_place(Place(2, 39.6)) == "number 2 in the queue · starts in about 40 s"
+    assert steps.says_place(Place(1, None)) == "number 1 in the queue"
+
+
 def test_placements_are_trained_side_by_side_where_the_reader_asks(monkeypatch):
     monkeypatch.setattr(race.training, "N_UPDATES", 10)
     at = opened(PAGE, **BLOCK, race_depth=2, panel="race")
@@ -175,6 +215,6 @@ def test_a_device_without_memory_is_said(monkeypatch):
     def fails(*_):
         raise ConfigError([out_of_memory_fault()])
 
-    monkeypatch.setattr(race, "_train", fails)
-    at = opened(PAGE, **BLOCK, race=True, panel="race")
+    monkeypatch.setattr(Race, "results", fails)
+    at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")
     assert "out of memory" in at.error[0].value

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from opened import BLOCK, assert_works, control, figure, move, opened, press, said, settings
+from opened import BLOCK, assert_works, control, figure, move, opened, said, settings
 from streamlit.testing.v1 import AppTest
 
 from blocks import ModelConfig, build
@@ -103,11 +103,10 @@ def test_random_weights_that_were_asked_for_are_left_by_one_click():
     at = opened(BLOCK, preset="stories-en-zh", d_model=192, weights="random", seed=3)
     assert "random (seed 3)" in control(at, "weights").options
     assert "do not fit" not in said(at)
-    press(at, "back_to_trained")
+    move(at, "weights", "trained")
     assert settings(at) == {"seed": "3"}
 
 
 def test_where_trained_weights_cannot_run_no_way_is_offered():
     at = opened("pages/encoder.py", preset="stories-en-zh")
     assert control(at, "weights").value == "random" and control(at, "weights").disabled
-    assert not [button for button in at.button if button.key == "back_to_trained"]

@@ -64,6 +64,33 @@ def test_every_page_shows_every_preset(page: str, preset: str):
     assert_shows(at, preset)
 
 
+OF_TODAY = {
+    **{
+        "norm_kind": "rmsnorm",
+        "norm_placement": "res_post",
+        "qk_norm": True,
+        "qk_norm_whole": True,
+    },
+    **{
+        "attention_sink": True,
+        "attention_gate": "head",
+        "score_softcap": 5.0,
+        "logit_softcap": 9.0,
+    },
+    **{"position_kind": "rope", "rope_scaling": "yarn", "rope_factor": 4.0, "nope_every": 2},
+    **{"local_window": 3, "global_every": 2, "local_rope_base": 100.0, "n_layers": 2},
+}
+
+
+@pytest.mark.usefixtures("brief")
+@pytest.mark.parametrize("name", ["attention", "cost", "gpt", "masks", "positions", "seq2seq"])
+def test_pages_show_a_model_of_ideas_of_today(name: str):
+    page = f"pages/{name}.py"
+    preset = "vaswani-base" if "seq2seq" in page else "course"
+    at = opened(page, preset=preset, **small(preset) | OF_TODAY)
+    assert_shows(at, preset)
+
+
 PAGE_OF = {
     Architecture.BLOCK: "pages/block.py",
     Architecture.ENCODER: "pages/encoder.py",
@@ -120,6 +147,14 @@ CHOICES = {
         {"d_head": 64, "position_kind": "rope", "rotary_share": 0.25, "n_kv_heads": 1},
         {"norm_placement": "parallel", "parallel_norms": 2},
         {"norm_placement": "parallel", "parallel_norms": 2, "norm_kind": "none"},
+        {
+            "local_window": 3,
+            "score_softcap": 2.0,
+            "norm_placement": "sandwich",
+            "norm_offset": True,
+        },
+        {"attention_sink": True, "attention_gate": "elementwise", "norm_placement": "res_post"},
+        {"position_kind": "rope", "rope_scaling": "yarn", "rope_factor": 4.0, "nope_every": 2},
     ],
     "training": every(training=[True], norm_kind=NormKind, dropout=[0.9]),
     "language": every(lang=LANGUAGES),

@@ -25,7 +25,7 @@ from blocks.cost.variations import variations
 from blocks.model.config import FIELDS
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
-from pages.panels.parameters.published_models import as_changes
+from pages.panels.parameters.config_file import as_changes
 from pages.ui import starts
 
 PAGE = "pages/parameters.py"
@@ -272,3 +272,20 @@ def test_weights_that_are_no_numbers_are_refused_with_a_sentence():
     at = brought(replace(file, tensors=tensors).to_bytes())
     assert "holds numbers that are not finite" in at.error[0].value
     assert not at.exception
+
+
+def test_the_model_stands_there_as_code_and_what_a_change_changes_in_it(at: AppTest):
+    visit(at, preset="stories-en-zh", panel="code")
+    assert_works(at)
+    (code,) = at.code
+    assert "class GPT(nn.Module)" in code.value and code.language == "python"
+    visit(
+        at,
+        preset="stories-en-zh",
+        panel="code",
+        kept="A=preset%3Dstories-en-zh",
+        norm_kind="rmsnorm",
+    )
+    assert_works(at)
+    change, _whole = at.code
+    assert "+class RMSNorm(nn.Module):" in change.value and change.language == "diff"

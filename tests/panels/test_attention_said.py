@@ -39,7 +39,8 @@ PAIR = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 WEIGHTS = np.array([[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.9, 0.06, 0.04]])
 MASKED = np.where(np.isnan(WEIGHTS), np.nan, PAIR @ PAIR.T / 2)
 STEPS = HeadSteps(
-    *(PAIR, PAIR, PAIR, PAIR @ PAIR.T, PAIR @ PAIR.T / 2, None, MASKED, WEIGHTS, PAIR),
+    *(PAIR, PAIR, PAIR, PAIR @ PAIR.T, PAIR @ PAIR.T / 2, None, None, MASKED, None),
+    *(WEIGHTS, PAIR, None),
     out_weight=np.ones((2, 4)),
     written=np.ones((3, 4)),
 )
@@ -191,7 +192,7 @@ def test_all_heads(monkeypatch: pytest.MonkeyPatch):
 def test_keys_that_are_shared(monkeypatch: pytest.MonkeyPatch):
     alike = (Likeness(None, 0.5), Likeness(0.9, 0.5))
     rows = tuple(
-        Shared(CONFIG.replace(n_kv_heads=2 // i), 8 // i, 100 - i, 16 // i, alike[i - 1], 0.25)
+        Shared(CONFIG.replace(n_kv_heads=2 // i), 8 // i, 100 - i, 16 // i, 0, alike[i - 1], 0.25)
         for i in (1, 2)
     )
     said = in_english(monkeypatch, sharing.says_sharing, SharingFacts(rows, is_logits=False))

@@ -30,6 +30,7 @@ def in_english(monkeypatch: pytest.MonkeyPatch, says, *facts) -> str:
         ({}, "on the branch"),
         ({"norm_placement": "post"}, "on the trunk"),
         ({"norm_placement": "sandwich"}, "before it is added"),
+        ({"norm_placement": "res_post"}, "reads the stream as it is"),
         ({"norm_placement": "parallel"}, "added at once"),
         ({"residual": False}, "Without the residual"),
         ({"norm_kind": "none"}, "Without a norm"),

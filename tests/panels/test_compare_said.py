@@ -130,9 +130,9 @@ def test_who_lies_on_the_front(monkeypatch: pytest.MonkeyPatch):
     table = pd.DataFrame([*rows, ("preset:y", "BERT", 0, 9)], columns=["key", "name", "x", "y"])
     facts = front_facts(table, (False, True))
     assert in_english(monkeypatch, trade_off.says_front, facts) == (
-        "2 of 3 lie on the front: `mine`, `Falcon`. B is dominated: `mine` is no worse on either "
-        "axis and better on one. 1 are not drawn: the number does not apply to them (an encoder "
-        "has no cache)."
+        "2 of 3 lie on the Pareto front: `mine`, `Falcon`. B is dominated: `mine` is no worse on "
+        "either axis and better on one. 1 are not drawn: the number does not apply to them (an "
+        "encoder has no cache)."
     )
     assert facts.better_than("kept:0") == facts.better_than("nobody") == ""
     nobody = front_facts(table[3:], (False, True))

@@ -14,7 +14,8 @@ from blocks.inspection.ratios import Width, WidthFacts
 from blocks.inspection.routing import Layout, LayoutFacts, RoutingFacts
 from blocks.inspection.units import GateFacts, UnitFacts, UnitTokens
 from blocks.inspection.wide import Place
-from blocks.model.kinds import Activation, PositionKind
+from blocks.model.config import ExpertsConfig
+from blocks.model.kinds import Activation, PositionKind, RouterKind
 from pages.panels.feed_forward import activation, experts, positions, shared, units, width
 
 DENSE = Place(layer=1, expert=None, n_tokens=7, seed=3)
@@ -89,6 +90,19 @@ MOVED = pd.DataFrame({"feed_forward": [0.0, 1.1, 0.0], "attention": [0.0, 0.5, 0
 REACH = ReachFacts(LABELS, pinned=1, changed=1, moved=MOVED, has_experts=False, has_capacity=False)
 
 
+def test_the_router_and_what_is_shared(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
+    assert "softmax over 2 experts" in said and "sum to 1. Random weights, seed 3." in said
+    choice = ExpertsConfig(router_kind=RouterKind.SIGMOID, normalize_top_k=False, routed_scale=2.5)
+    fine = replace(ROUTING, choice=replace(choice, n_shared_experts=2), shared_share=0.5)
+    said = in_both(monkeypatch, experts.says_router, fine)
+    assert "sigmoid" in said["en"] and "times 2.5" in said["en"] and "sigmoid" in said["zh"]
+    said = in_both(monkeypatch, experts.says_routes, fine)
+    assert "2 shared experts: they write 0.50 times" in said["en"] and "2 个共享专家" in said["zh"]
+    dense = in_both(monkeypatch, experts.says_router, replace(ROUTING, is_own=False))["en"]
+    assert dense.startswith("This layer is dense. Shown: 2 experts, 2 active")
+
+
 def test_where_numbers_come_from(monkeypatch: pytest.MonkeyPatch):
     expert = DENSE._replace(expert=0, seed=None)
     assert in_both(monkeypatch, shared.where, DENSE) == {
@@ -161,7 +175,10 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
-    assert "softmax over 2 experts, the 2 largest" in said and "Random weights, seed 3." in said
+    assert (
+        "softmax over 2 experts, of which the 2 largest" in said
+        and "Random weights, seed 3." in said
+    )
     demo = replace(ROUTING, is_own=False)
     said = in_both(monkeypatch, experts.says_router, demo)
     assert "(seed 3)" in said["en"] and "种子 3" in said["zh"]

@@ -54,7 +54,8 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
-    assert "among 2.0 tokens alike" in in_english(monkeypatch, home.says_openness, following())
+    said = in_english(monkeypatch, home.says_openness, following())
+    assert "among 2.0 equally likely tokens" in said
 
 
 def new_token(context_start: int = 0, run: Run = RUN) -> NewTokens:

@@ -1,14 +1,31 @@
 """What the panels of Parameters say, in both languages, from facts filled in by hand."""
 
+import dataclasses
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 from said_in import in_both
 
+from blocks import ModelConfig
+from blocks.cost.breakdown import CountFacts, Kind, Node, OpenedFacts, PartCount, Piece
 from blocks.cost.growth import GrowthFacts
+from blocks.cost.published import Published, PublishedFacts
 from blocks.cost.variations import ChangesFacts, Variation
-from pages.panels.parameters import changes
+from blocks.inspection.conversion import FaultFacts
+from blocks.inspection.file_ledger import ledger_facts
+from blocks.inspection.weight_values import ValueFacts, WeightValues
+from blocks.weights.conversion_faults import ConversionFault
+from blocks.weights.doctor import Diagnosis
+from blocks.weights.ledger import Entry, Ledger, State
+from pages.panels.parameters import (
+    breakdown,
+    changes,
+    conversion,
+    file_ledger,
+    published_models,
+    weight_values,
+)
 
 CHANGED = ChangesFacts(
     total=1000,
@@ -52,3 +69,156 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     bare = {size: table.assign(embeddings=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=bare))["en"]
     assert said.endswith("feed-forward 30%.")
+
+
+COUNTED = CountFacts(
+    parts=(
+        PartCount("embed", Kind.EMBEDDING, 600, "", ""),
+        PartCount("q_proj", Kind.ATTENTION, 300, "", ""),
+        PartCount("attention_bias", Kind.ATTENTION, 60, "", ""),
+        PartCount("norms", Kind.NORM, 40, "", ""),
+    ),
+    active=1000,
+    built=1000,
+    is_tied=True,
+    tied_otherwise=1600,
+)
+
+
+def test_the_breakdown(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, breakdown.says_breakdown, COUNTED)
+    assert said["en"] == (
+        "The largest part is embedding: 60% of all. Norms hold 40 (4.0%), biases 60 (6.0%). The "
+        "token embedding holds 60%; input and output are tied, so it counts once."
+    )
+    assert "60%" in said["zh"] and "4.0%" in said["zh"]
+    untied = replace(COUNTED, is_tied=False)
+    said = in_both(monkeypatch, breakdown.says_breakdown, untied)["en"]
+    assert said.endswith("Token embedding and output matrix hold 60%.")
+    bare = replace(COUNTED, parts=(), tied_otherwise=None)
+    said = in_both(monkeypatch, breakdown.says_breakdown, bare)["en"]
+    assert said == "This model has no parameters at all."
+
+
+def test_the_total_in_brief(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, breakdown.says_in_brief, replace(COUNTED, active=250))["en"]
+    assert said == (
+        "parameters · each token uses **250** of them (25%) · tied; if not, **1,600** · "
+        "in bfloat16 **2 kB**"
+    )
+
+
+def test_what_is_opened(monkeypatch: pytest.MonkeyPatch):
+    whole, inside = Node("", 1000), Node("attention", 360, Kind.ATTENTION, (Node("q_proj", 300),))
+    facts = OpenedFacts((whole,), ((Piece(whole, 0, ""),),))
+    said = in_both(monkeypatch, breakdown.says_opened, facts)["en"]
+    assert said.startswith("Click a piece to open it")
+    facts = OpenedFacts((whole, inside), ((Piece(inside, 0, "attention"),),))
+    said = in_both(monkeypatch, breakdown.says_opened, facts)
+    assert said["en"] == "Opened: attention, 360 parameters, 36% of the model."
+    assert "360" in said["zh"]
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        (100, "As large as Small, down to the last parameter."),
+        (300, "Yours, 300, lies between Small and Large."),
+        (2000, "Yours, 2,000, is 2 times Large, the largest here."),
+        (50, "Yours, 50, is 0.5 times Small, the smallest here."),
+    ],
+)
+def test_the_published(monkeypatch: pytest.MonkeyPatch, own: int, wanted: str):
+    models = tuple(
+        Published(name.lower(), name, "", ModelConfig(), size, size)
+        for name, size in (("Small", 100), ("Large", 1000))
+    )
+    said = in_both(monkeypatch, published_models.says_published, PublishedFacts(models, own))
+    assert (said["en"] == wanted and f"{own:,}" in said["zh"]) or own == 100
+
+
+def test_the_values(monkeypatch: pytest.MonkeyPatch):
+    moments = pd.DataFrame(
+        {
+            "kind": ["embedding", "attention", "norm"],
+            "count": [1000, 3000, 10],
+            "std": [1.0, 0.02, 9.0],
+            "outside": [4, 0, 2],
+        }
+    )
+    facts = ValueFacts(WeightValues(moments, pd.DataFrame()), 3, "normal", "cpu")
+    said = in_both(monkeypatch, weight_values.says_values, facts)
+    assert said["en"] == (
+        "The weights are random: normal 0.02 (GPT-2), seed 3. The widest distribution is that of "
+        "embedding (σ = 1), the narrowest that of attention (0.02). 4 values (0.1%) lie beyond "
+        "5 σ; the table lists the largest."
+    )
+    said = in_both(monkeypatch, weight_values.says_values, replace(facts, seed=None))
+    assert said["en"].startswith("The weights are trained.") and "0.1%" in said["zh"]
+
+
+LEDGER = Ledger(
+    "gpt2",
+    (
+        Entry("a.weight", State.USED, ("b.weight",), "transpose"),
+        Entry("c.weight", State.USED, ("d.weight",), "transpose"),
+        Entry("e.weight", State.ASIDE, note="a buffer"),
+    ),
+)
+
+
+def test_a_ledger_counts_what_went_where():
+    said = file_ledger.says_ledger(ledger_facts(LEDGER, "`toy`"))
+    assert said == (
+        "`toy`, family gpt2: 3 tensors, 2 used: transpose (2). Not used: not needed (1). "
+        "Nothing is missing."
+    )
+    whole = Ledger("gpt2", LEDGER.rows[:2])
+    said = file_ledger.says_ledger(ledger_facts(whole, "`toy`"))
+    assert said.endswith("Nothing is missing, nothing is left over.")
+    assert file_ledger.says_ledger(ledger_facts(whole)) == (
+        "As a file of the family gpt2 this model has 2 tensors: transpose (2)."
+    )
+    wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
+    said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
+    assert "missing (1). No model is made of it: nothing is guessed." in said
+    table = file_ledger.frame(wrong)
+    assert [*table["state"]] == ["used", "used", "not needed", "missing"]
+    assert "expected shape" not in table
+
+
+ORDER, EPS = ConversionFault.QKV_ORDER, ConversionFault.NORM_EPS
+
+
+def fault_facts(fault: ConversionFault | None, **changes: object) -> FaultFacts:
+    table = pd.DataFrame({"token_id": [1], "sound": [0.5], "faulty": [0.25]})
+    found = Diagnosis(0.5, {ORDER: 0.0, EPS: 0.4}, ORDER)
+    facts = FaultFacts(fault, ((1,), (2,)), table, 1.25, found, None)
+    return dataclasses.replace(facts, **changes)
+
+
+def test_a_planted_fault_is_said_with_what_gives_it_away():
+    said = conversion.says_fault(fault_facts(ORDER))
+    assert said == (
+        "Planted: order of q k v. The model loads and writes on, but its logits are off by 0.5 of "
+        "their size, its next token by 1.2 bits (KL). Held against the sound logits, the doctor "
+        "names: order of q k v; undone, 0 is left."
+    )
+    hidden = fault_facts(EPS, found=Diagnosis(1e-9, {EPS: 0.0}, None))
+    assert "the difference is rounding: none is named" in conversion.says_fault(hidden)
+    loud = fault_facts(ORDER, suspected=Diagnosis(3.0, {ORDER: 1.0, EPS: 3.0}, ORDER))
+    assert conversion.says_fault(loud).endswith(
+        "one suspects: order of q k v; undone, the loss falls from 3.00 to 1.00 nats."
+    )
+    assert [*conversion.table(loud)["loss on this text, nats"]] == ["1.0000", "3.0000"]
+
+
+def test_without_a_fault_the_text_alone_speaks():
+    assert "Nothing is planted" in conversion.says_fault(fault_facts(None))
+    calm = fault_facts(None, suspected=Diagnosis(3.0, {ORDER: 3.1}, None))
+    assert "(loss 3.00 nats) no fault is suspected" in conversion.says_fault(calm)
+
+
+def test_every_fault_and_every_state_has_its_words():
+    assert conversion.FAULTS.keys() == conversion.NAMES.keys() == set(ConversionFault)
+    assert file_ledger.STATES.keys() == set(State)

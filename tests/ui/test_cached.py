@@ -103,8 +103,3 @@ def test_every_head_and_token_is_the_run_s_own():
     table = cached.token_values(run, 0, "attention_out", 2, 5)
     tensor = cached.recording(run).tensor("attention_out")
     assert table["after"].tolist() == tensor[0, 2, :5].tolist()
-
-
-def test_counted_and_by_formula_are_equal():
-    config = run_of(0, activation="swiglu", n_kv_heads=2).config
-    assert cached.counted_parameters(config) == cached.parameters(config)["count"].sum()

@@ -1,0 +1,153 @@
+"""What is said of smaller models, from facts filled in by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.frontier import FrontierFacts, Method, Variant
+from blocks.efficiency.pruning import Criterion
+from blocks.efficiency.pruning_facts import Pruned, PruningFacts
+from blocks.efficiency.quantization import Quantization
+from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
+from blocks.inspection.paths import PathFacts
+from pages.panels.efficiency import (
+    frontier,
+    frontier_picture,
+    paths,
+    paths_picture,
+    pruning,
+    pruning_picture,
+    rounding_picture,
+)
+from pages.panels.efficiency import rounding as rounding_panel
+
+
+def variant(name: str, n_bytes: int, score: float, kind=Method.QUANTIZED) -> Variant:
+    return Variant(name, kind, n_bytes, 10, 2 - score, (score, score), 0.25, 64)
+
+
+WHOLE = variant("", 1000, 1.0, Method.ORIGINAL)
+FRONTIER = FrontierFacts(
+    (WHOLE, variant("int4", 250, 0.99), variant("sparse50", 600, 0.5, Method.MASKED)),
+    "exact answers",
+    is_share=True,
+)
+
+
+def test_the_smallest_file_that_is_good_enough_is_named():
+    said = frontier.says_frontier(FRONTIER)
+    assert "**int4**" in said and "4.0 times smaller" in said and "99%" in said
+
+
+def test_where_the_score_is_no_share_the_loss_decides():
+    of_a_text = FrontierFacts(FRONTIER.variants, "bits per character", is_share=False)
+    assert "1.010" in frontier.says_frontier(of_a_text)
+    assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
+
+
+def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():
+    picture = frontier_picture.front(FRONTIER, _=str)
+    dots = [trace for trace in picture.data if trace.customdata is not None]
+    assert sorted(each[0] for trace in dots for each in trace.customdata) == sorted(
+        ["", "int4", "sparse50"]
+    )
+    front = picture.data[0]
+    assert [*front.x] == [250, 1000] and [*front.y] == [0.99, 1.0]
+
+
+ROWS = pd.DataFrame(
+    {
+        "matrix": ["layers.0.attention.q_proj.weight", "layers.1.attention.q_proj.weight"],
+        "stack": ["", ""],
+        "layer": [0, 1],
+        "part": ["attention.q_proj"] * 2,
+        "sqnr": [20.0, 10.0],
+        "bits": [4.1, 4.1],
+        "outliers": [0, 1],
+    }
+)
+GRID = OneGrid(
+    ROWS["matrix"][1],
+    2,
+    np.array([0.1, 0.9], np.float32),
+    np.array([0, 1], np.float32),
+    np.arange(-2, 2, dtype=np.float32),
+)
+ROUNDING = RoundingFacts(Compression(quantization=Quantization()), ROWS, 260, 1000, GRID)
+
+
+def test_the_matrix_that_loses_most_is_named():
+    said = rounding_panel.says_rounding(ROUNDING)
+    assert (
+        "layers.1.attention.q_proj: 10.0 dB" in said and "15.0 dB" in said and "4.16 bits" in said
+    )
+    assert "Row 3" in rounding_panel.says_grid(ROUNDING)
+    assert "2 of 4 points" in rounding_panel.says_grid(ROUNDING)
+
+
+def test_the_pictures_of_rounding_show_the_numbers():
+    line = rounding_picture.number_line(ROUNDING, _=str)
+    exact, rounded = line.data[2], line.data[3]
+    assert [*exact.x] == pytest.approx([0.1, 0.9]) and [*rounded.x] == [0, 1]
+    noise = rounding_picture.noise(ROUNDING, _=str)
+    assert noise.data[0].z.tolist() == [[20.0], [10.0]]
+    assert [each[0] for each in noise.data[1].customdata] == [*ROWS["matrix"]]
+    assert noise.layout.shapes[0].y0 == 0.5
+
+
+def pruned(kind: Pruned) -> PruningFacts:
+    rows = [
+        {
+            "criterion": criterion,
+            "removed": share,
+            "score": score,
+            "standard_error": 0.0,
+            "loss": 1.0,
+            "bytes": 500,
+            "seconds": 0.5,
+            "variant": f"sparse{share:.0%}",
+        }
+        for share, scores in ((0.2, (1.0, 1.0, 0.9)), (0.5, (0.9, 0.96, 0.1)))
+        for criterion, score in zip(Criterion, scores, strict=True)
+    ]
+    return PruningFacts(kind, pd.DataFrame(rows), WHOLE, "exact answers", is_share=True)
+
+
+@pytest.mark.parametrize(("kind", "word"), [(Pruned.WEIGHTS, "no time"), (Pruned.HEADS, "whole")])
+def test_what_can_go_is_said_for_each_criterion(kind, word):
+    said = pruning.says_pruning(pruned(kind))
+    assert "20% by magnitude, 50% by what they do" in said and "0% at random" in said
+    assert word in said and "2.00 times" in said
+
+
+def test_every_line_begins_at_the_original():
+    picture = pruning_picture.lines(pruned(Pruned.WEIGHTS), _=str)
+    assert [trace.x[0] for trace in picture.data] == [0.0] * 3
+    assert [trace.y[0] for trace in picture.data] == [1.0] * 3
+    assert [*picture.data[1].y] == [1.0, 1.0, 0.96]
+
+
+PATHS = PathFacts(
+    n_paths=(1, 2, 1),
+    gradients=(0.1, 0.3, 0.6),
+    gradient=0.9,
+    losses=(4.0, 1.05, 1.0),
+    kept_losses=((4.0,), (2.0, 3.0), (1.0,)),
+    seed=0,
+)
+
+
+def test_the_length_that_carries_most_is_named():
+    said = paths.says_paths(PATHS)
+    assert "2 sub-layers make 4 paths" in said and "60%, comes through those of 2" in said
+    assert "25% of all" in said and "at most 1 " in said
+    rows = paths.path_table(PATHS)
+    assert rows["paths"].tolist() == [1, 2, 1] and rows["gradient_norm"].sum() == 1.0
+
+
+def test_the_pictures_of_paths_show_shares_and_losses():
+    bars, counted = paths_picture.gradients(PATHS, _=str).data
+    assert [*bars.y] == pytest.approx([0.1, 0.3, 0.6]) and [*counted.y] == [0.25, 0.5, 0.25]
+    _band, kept, up_to = paths_picture.losses(PATHS, _=str).data
+    assert [*kept.y] == [4.0, 2.5, 1.0] and [*up_to.y] == [4.0, 1.05, 1.0]
