@@ -15,6 +15,7 @@ from torch import nn
 from blocks.export.named import (
     CONSTANT,
     built_by_name,
+    enough_parts,
     expression,
     numbers_of,
 )
@@ -58,7 +59,8 @@ def as_code(config: ModelConfig) -> str:
     """The source of one self-contained Python file: this model, and no branch that it never takes.
 
     It is made of the modules' own source (see `blocks.export.specialize`). Class and state dict
-    have the same names; `forward` gives the same output.
+    have the same names; `forward` gives the same output. Raises `ConfigError` where there are too
+    many layers to be written one by one.
     """
     return _File(config).text()
 
@@ -69,7 +71,8 @@ class _File:
     def __init__(self, config: ModelConfig):
         self.config = config
         self.numbers = numbers_of(config)
-        self.model, self.shapes = built_by_name(config)
+        self.counts = enough_parts(config)
+        self.model, self.shapes = built_by_name(config, self.counts)
         entries = {"forward": _given(self.model.forward)}
         for name, part in ENTRIES.items():
             if getattr(self.model, part, None) is not None:
@@ -307,7 +310,7 @@ class _File:
         """What a count is called in the configuration, where it has a name."""
         half = type(parent).__name__.removesuffix("Stack").lower()
         for each in (f"n_{half}_{name}", f"n_{name}"):
-            if self.numbers.get(each) == n:
+            if self.counts.get(each, self.numbers.get(each)) == n:
                 return each
         return str(n)
 

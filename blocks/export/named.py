@@ -3,7 +3,8 @@
 import ast
 import dataclasses
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import ARCHITECTURES, Model
 
 CONSTANT = "is_constant"  # marks a name that stands for a number of the configuration
@@ -24,6 +26,10 @@ OPERATORS: dict[str, tuple[Callable[[Any, Any], Any], ast.operator]] = {
 }
 
 
+MOST_LAYERS = 256  # that are written one by one
+TOO_MANY = N_(
+    "{n} layers that are not all alike would be written one by one. Set n_layers to {most} at most."
+)
 FOLLOWS = {"n_kv_heads": "n_heads"}  # where both are one number, by whose name it goes
 
 
@@ -92,15 +98,18 @@ for _name in OPERATORS:
 
 
 class NamedConfig:
-    """A configuration whose numbers are named after its fields and properties."""
+    """A configuration whose numbers are named after its fields and properties.
 
-    def __init__(self, part: Any):
-        self._part = part
+    `counts`: numbers that stand in for its own, under the same names.
+    """
+
+    def __init__(self, part: Any, counts: Mapping[str, int] = MappingProxyType({})):
+        self._part, self._counts = part, counts
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._part, name)
+        value = self._counts.get(name, getattr(self._part, name))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return NamedConfig(value)
+            return NamedConfig(value, self._counts)
         follows = FOLLOWS.get(name, "")
         is_same = bool(follows) and getattr(self._part, follows, None) == value
         return named(value, constant(follows if is_same else name))
@@ -125,11 +134,29 @@ class _Shapes(TorchFunctionMode):
         return shape if tuple(shape) == tuple(tensor.shape) else tuple(tensor.shape)
 
 
-def built_by_name(config: ModelConfig) -> tuple[Model, dict[int, tuple[Any, ...]]]:
+def enough_parts(config: ModelConfig) -> dict[str, int]:
+    """Of parts that repeat, as many as show how all of them are made.
+
+    Raises `ConfigError` where more than `MOST_LAYERS` layers are not all alike.
+    """
+    n_layers = max(config.n_layers, config.n_decoder_layers)
+    if not config.has_equal_layers and n_layers > MOST_LAYERS:
+        values = {"n": n_layers, "most": MOST_LAYERS}
+        raise ConfigError([Fault(TOO_MANY, values, mend={"n_layers": MOST_LAYERS})])
+    most_layers = 2 if config.has_equal_layers else MOST_LAYERS
+    most_experts = config.n_active_experts + 1
+    most = {"n_layers": most_layers, "n_decoder_layers": most_layers, "n_experts": most_experts}
+    return {name: min(getattr(config, name), n) for name, n in most.items()}
+
+
+def built_by_name(
+    config: ModelConfig, counts: Mapping[str, int]
+) -> tuple[Model, dict[int, tuple[Any, ...]]]:
     """The model without memory, its numbers named, and the shape of each parameter by its id."""
     shapes = _Shapes()
+    named_config = NamedConfig(config, counts)
     with torch.device("meta"), shapes:
-        model = ARCHITECTURES[config.architecture](NamedConfig(config))  # type: ignore[arg-type]
+        model = ARCHITECTURES[config.architecture](named_config)  # type: ignore[arg-type]
     tensors = [*model.parameters(), *model.buffers()]
     return model.eval(), {id(each): shapes.of(each) for each in tensors}
 

@@ -337,6 +337,16 @@ class ModelConfig:
         return is_rope and not (every > 0 and (layer + 1) % every == 0)
 
     @property
+    def has_equal_layers(self) -> bool:
+        """Whether all layers of a stack are made alike."""
+        global_every = self.attention.global_every if self.attention.local_window else 0
+        nope_every = self.position.nope_every
+        n_layers = max(self.n_layers, self.n_decoder_layers)
+        return not (
+            self.n_dense_layers or any(1 < n <= n_layers for n in (global_every, nope_every))
+        )
+
+    @property
     def has_out_bias(self) -> bool:
         """Whether the output projection of attention has a bias."""
         own = self.attention.out_bias

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from toy import scramble
 
-from blocks import PRESETS, ModelConfig, as_code, build, record
+from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, record
 from blocks.model.config import FIELDS
 from blocks.model.source_target import SourceTarget
 from blocks.weights import read_weights
@@ -140,3 +140,24 @@ def test_numbers_stand_once_and_go_by_their_names():
     text = as_code(PRESETS["smollm2-135m"].replace(n_layers=2))
     assert text.count("576") == 2  # in the title, and as d_model
     assert "range(n_layers)" in text and "n_kv_heads * d_head" in text
+
+
+def test_a_file_of_many_equal_parts_is_written_from_a_few_of_them():
+    small = PRESETS["mixtral-8x7b"]
+    few = small.replace(n_layers=2, d_model=64, n_heads=4, n_kv_heads=2, d_head=16)
+    many = few.replace(n_layers=10**6, n_experts=500)
+    begins = "\nfrom torch import"
+    head, _, rest = as_code(many).partition(begins)
+    assert "n_layers 1000000" in head
+    for name in ("n_layers", "n_experts"):
+        rest = rest.replace(f"{name} = {getattr(many, name)}\n", f"{name} = {getattr(few, name)}\n")
+    assert rest == as_code(few).partition(begins)[2]
+
+
+def test_layers_that_differ_are_written_one_by_one_up_to_a_bound():
+    local = PRESETS["gpt2-small"].replace(local_window=8, global_every=300, n_layers=299)
+    assert "for _ in range(n_layers)" in as_code(local)  # all are local
+    mixed = local.replace(global_every=3, n_layers=4)
+    assert as_code(mixed).count("EncoderLayer(Attention(8") == 3
+    with pytest.raises(ConfigError, match="Set n_layers to 256 at most"):
+        as_code(local.replace(n_layers=300))

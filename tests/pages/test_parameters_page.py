@@ -289,3 +289,14 @@ def test_the_model_stands_there_as_code_and_what_a_change_changes_in_it(at: AppT
     assert_works(at)
     change, _whole = at.code
     assert "+class RMSNorm(nn.Module):" in change.value and change.language == "diff"
+
+
+def test_code_of_many_layers_is_written_or_refused_with_the_mend(at: AppTest):
+    visit(at, preset="deepseek-v3", panel="code")
+    assert_works(at)
+    assert "n_experts = 256" in at.code[0].value
+    visit(at, preset="gpt2-small", panel="code", n_layers=300, local_window=8, global_every=3)
+    assert "Set n_layers to 256 at most" in at.error[0].value
+    press(at, "mend_0")
+    assert_works(at)
+    assert at.code[0].value.count("EncoderLayer(Attention(") == 256

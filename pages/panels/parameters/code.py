@@ -4,14 +4,14 @@ from functools import lru_cache, partial
 
 import streamlit as st
 
-from blocks import ModelConfig
+from blocks import ConfigError, ModelConfig
 from blocks.export import CodeChange, CodeFacts, code_change, code_facts, packed
 from blocks.observe.run import Run
 from pages.panels.parameters.weight_values import is_shown
 from pages.ui import cached, link
 from pages.ui.compare import beside
 from pages.ui.export import download
-from pages.ui.frame import section
+from pages.ui.frame import refuse, section
 from pages.ui.language import _
 from pages.ui.said import say
 
@@ -21,10 +21,12 @@ TALLEST = 640  # pixels
 @section
 def the_code(run: Run) -> None:
     """The difference where A stands beside B, the file, and what runs with it."""
-    facts = of_config(run.config)
+    try:
+        facts = of_config(run.config)
+    except ConfigError as error:
+        refuse(error.faults)
     say(says_code, run.config, facts=of_config)
-    if pair := beside.found():
-        change = code_change(of_config(pair.a.config).text, facts.text)
+    if (pair := beside.found()) and (change := _changed(pair.a.config, facts)):
         st.markdown(says_change(change))
         if change.text:
             st.code(change.text, language="diff", height=TALLEST)
@@ -41,6 +43,14 @@ def the_code(run: Run) -> None:
 def of_config(config: ModelConfig) -> CodeFacts:
     """The file of a configuration, written once."""
     return code_facts(config)
+
+
+def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:
+    """What leads from the file of this configuration to the other; None where it has no file."""
+    try:
+        return code_change(of_config(config).text, facts.text)
+    except ConfigError:
+        return None
 
 
 def says_code(facts: CodeFacts) -> str:
