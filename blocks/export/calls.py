@@ -15,6 +15,7 @@ from blocks.export.sources import (
     is_identity,
     is_ours,
     only_line,
+    parse,
     tidied,
 )
 from blocks.export.targets import (
@@ -137,7 +138,7 @@ class Calling(Expressions):
 
     def reduced(self, value: Any, args: list[Found]) -> Found:
         """A function of one line, with its argument in its place."""
-        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.getmodule(value))))  # type: ignore[arg-type]
+        tree = parse(textwrap.dedent(inspect.getsource(inspect.getmodule(value))))  # type: ignore[arg-type]
         line = value.__code__.co_firstlineno
         found = [e for e in ast.walk(tree) if isinstance(e, ast.Lambda) and e.lineno == line]
         inner = type(self)(self.whole, Target(None, value), {})

@@ -26,6 +26,8 @@ from blocks.export.sources import (
     is_leaf,
     is_ours,
     is_stored,
+    parse,
+    parse_expression,
     source_of,
 )
 from blocks.export.specialize import Specializer
@@ -196,7 +198,7 @@ class _File:
     def init(self, kind: type[nn.Module]) -> ast.FunctionDef:
         """`__init__`: what all parts of this class have alike, and as parameters what not."""
         rows = [self.attributes(each) for each in self.known.instances[kind]]
-        lines: list[ast.stmt] = [ast.parse("super().__init__()").body[0]]
+        lines: list[ast.stmt] = [parse("super().__init__()").body[0]]
         parameters = self.parameters(kind)
         for name in dict.fromkeys(name for row in rows for name in row):
             value = ast.Name(name) if name in parameters else rows[0].get(name)
@@ -289,7 +291,7 @@ class _File:
         if type(module) is nn.Embedding:
             return _call("nn.Embedding", *map(expression, self.shapes[id(module.weight)]))
         if is_leaf(module):
-            return ast.parse(f"nn.{module!r}", mode="eval").body
+            return parse_expression(f"nn.{module!r}")
         row = self.attributes(module)
         given = [row.get(each, ast.Constant(None)) for each in self.parameters(type(module))]
         return _call(type(module).__name__, *given)
@@ -298,8 +300,9 @@ class _File:
         """A list of parts: one line where they are alike."""
         made = [self.construct(each, modules, str(i)) for i, each in enumerate(modules)]
         if len({*map(_dumped, made)}) == 1 and len(made) > 1:
-            said = ast.parse(f"[0 for _ in range({self.counted(len(made), parent, name)})]")
-            listed = said.body[0].value  # type: ignore[attr-defined]
+            count = self.counted(len(made), parent, name)
+            listed = parse_expression(f"[0 for _ in range({count})]")
+            assert isinstance(listed, ast.ListComp)
             for each in ast.walk(listed):
                 if isinstance(each, ast.Name) and each.id in self.numbers:
                     setattr(each, CONSTANT, True)
@@ -326,7 +329,7 @@ class _File:
                     loop = f"for layer in self.{first}:\n"
                     lines[f"{loop}    layer.{rest}.{name} = (self.{mine[id(held[0])]},)"] = None
         for line in lines:
-            yield ast.parse(line).body[0]
+            yield parse(line).body[0]
 
 
 def _given(method: Any) -> dict[str, Value]:
@@ -360,7 +363,7 @@ def _is_nothing(node: ast.expr) -> bool:
 
 
 def _call(name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.Call:
-    function = ast.parse(name, mode="eval").body
+    function = parse_expression(name)
     return ast.Call(function, list(args), keywords or [])
 
 

@@ -7,6 +7,7 @@ import functools
 import inspect
 import io
 import textwrap
+import threading
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +19,21 @@ from blocks.export.named import CONSTANT
 from blocks.model.dropout import Dropout
 from blocks.model.probe import Probe
 
+_PARSES = threading.Lock()
 COMMENT = "comment"  # where a statement keeps the comment that stood beside it
+
+
+def parse(text: str) -> ast.Module:
+    """`ast.parse`, by one thread at a time: before Python 3.13, two of them confuse each other."""
+    with _PARSES:
+        return ast.parse(text)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """One expression."""
+    statement = parse(text).body[0]
+    assert isinstance(statement, ast.Expr)
+    return statement.value
 
 
 def source_of(thing: Any) -> ast.stmt:
@@ -28,8 +43,9 @@ def source_of(thing: Any) -> ast.stmt:
 
 @functools.lru_cache(maxsize=1024)
 def _source(thing: Any) -> ast.stmt:
-    text = textwrap.dedent(inspect.getsource(thing))
-    tree = ast.parse(text).body[0]
+    with _PARSES:  # of a class, `inspect` parses the whole file
+        text = textwrap.dedent(inspect.getsource(thing))
+    tree = parse(text).body[0]
     comments = dict(_comments(text))
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):

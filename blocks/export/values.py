@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from blocks.export.named import Named, expression, plain
+from blocks.export.sources import parse_expression
 
 COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Is: operator.is_,
@@ -150,7 +151,7 @@ def literal(value: Value) -> ast.expr | None:
     if type(value.value) is float and value.value - value.value == 0:
         return ast.Constant(value.value)
     if isinstance(value.value, torch.dtype):
-        return ast.parse(str(value.value), mode="eval").body
+        return parse_expression(str(value.value))
     return None
 
 

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -161,3 +162,10 @@ def test_layers_that_differ_are_written_one_by_one_up_to_a_bound():
     assert as_code(mixed).count("EncoderLayer(Attention(8") == 3
     with pytest.raises(ConfigError, match="Set n_layers to 256 at most"):
         as_code(local.replace(n_layers=300))
+
+
+def test_many_threads_write_files_at_once():
+    config = PRESETS["gpt2-small"].replace(n_layers=1)
+    with ThreadPoolExecutor(4) as threads:
+        written = {*threads.map(lambda _: as_code(config), range(8))}
+    assert written == {as_code(config)}
