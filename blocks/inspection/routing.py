@@ -181,7 +181,7 @@ class LayoutFacts:
 
 def mixture(config: ModelConfig) -> ModelConfig:
     """A configuration with experts: the same, or some in place of its dense layers."""
-    return config if config.n_experts > 1 else config.replace(**DEMO)
+    return config if config.n_experts > 1 else config.nearest(**DEMO)[0]
 
 
 def route(seen: SeenLayer) -> Routing:
