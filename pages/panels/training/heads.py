@@ -79,7 +79,8 @@ def head_tiles(run: Run) -> NDArray[np.uint8]:
     """All heads of all layers, several layers in a row of tiles where heads are few."""
     seen = cached.recording(run)
     patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
-    codes = tiles.encode_layers(patterns, run.build_mask())
+    masks = [run.build_mask(layer) for layer in range(run.config.n_layers)]
+    codes = tiles.encode_layers(patterns, masks)
     return tiles.tile(tiles.shrink(codes), tile_columns(run))
 
 
