@@ -36,8 +36,8 @@ def text_controls() -> None:
         st.file_uploader(
             _("… or upload a file"), ("json",), key="uploaded_config", on_change=_read_uploaded
         )
-        known = _("Known families: {names}.")
-        st.caption(known.format(names=enumeration(FAMILIES)))
+        with st.popover(_("Known families"), icon=":material/list:"):
+            st.markdown(enumeration(FAMILIES))
     for fault in st.session_state.get("config_file_faults", ()):
         st.error(_said(fault), icon=":material/block:")
 

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from blocks import ModelConfig
+from blocks.cost.fitting import can_build
 from blocks.inspection import file_ledger
 from blocks.inspection.file_ledger import LedgerFacts, planned_ledger
 from blocks.model.faults import N_
@@ -64,6 +65,15 @@ def says_ledger(facts: LedgerFacts) -> str:
     return " ".join(said)
 
 
+def _says_why_none(config: ModelConfig) -> str:
+    """Why there is no file to show without one that was brought; empty where there is."""
+    if not can_build(config):
+        return _("So many layers and experts are listed only of files that you bring.")
+    if planned_ledger(config) is None:
+        return _("No known family of published models has a model like this.")
+    return ""
+
+
 def _others(facts: LedgerFacts) -> list[str]:
     rest = {state: n for state, n in facts.n_in.items() if state is not State.USED}
     if not rest:
@@ -107,8 +117,7 @@ def where_tensors_went(run: Run) -> None:
     name = _("the refused files") if refused else literal(brought.title(weights))
     ledger = refused or (found.ledger if found else None)
     with explained(("file_ledger",), (ledgers.ledger,), key="ledger_story"):
-        if ledger is None and planned_ledger(run.config) is None:
-            text = _("No known family of published models has a model like this.")
+        if ledger is None and (text := _says_why_none(run.config)):
             st.info(text, icon=":material/block:")
             return
         if ledger is not None:
