@@ -25,9 +25,10 @@ def test_pieces_changes_and_published_models_are_clicked(reader: Reader):
     expect(page.get_by_role("heading", name="163,037,184")).to_be_visible()
 
     open_panel(page, "How large are others?", "published")
-    models = plot(page, "published", "chart.data[0].customdata.map(row => row[0])")
+    # The first dot is the reader's own, the next are those of GPTs.
+    models = plot(page, "published", "chart.data[1].customdata.map(row => row[0])")
     i = models.index("llama-3-8b")
-    size, row = plot(page, "published", f"[chart.data[0].x[{i}], chart.data[0].y[{i}]]")
+    size, row = plot(page, "published", f"[chart.data[1].x[{i}], chart.data[1].y[{i}]]")
     click_mark(page, "published", math.log10(size), row)
     expect_query(page, preset="llama-3-8b")
     open_panel(page, "Where are they?", "breakdown")

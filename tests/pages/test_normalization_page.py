@@ -184,7 +184,7 @@ def test_a_full_queue_is_said(monkeypatch, tmp_path):
         full.enter(Lane("series", "cpu"), owner=owner)
     registry = Works(full, turn=lambda _: nullcontext(), folder=tmp_path)  # no process is started
     monkeypatch.setattr(steps, "works", lambda: registry)
-    at = opened(PAGE, **BLOCK, race=True, panel="race")
+    at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")
     assert at.error[0].value == ("20 runs are waiting, 20 are allowed: try again in a few minutes")
     monkeypatch.undo()
     monkeypatch.setattr(race.training, "N_UPDATES", 5)

@@ -28,7 +28,8 @@ def panels_of(page: str) -> tuple[Panel, ...]:
 def every_kind(config: ModelConfig) -> list[Shown]:
     """The model in variants that between them have every setting."""
     stretched = config.replace(position_kind="rope", rope_scaling="yarn", local_window=4)
-    kinds = [config, config.replace(n_experts=4), stretched]
+    latent, _ = config.nearest(d_kv_latent=8, n_kv_heads=None)
+    kinds = [config, config.replace(n_experts=4), stretched, latent]
     return [Shown(kind, kind.architecture) for kind in kinds]
 
 
