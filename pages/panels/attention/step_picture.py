@@ -136,7 +136,8 @@ def _height(n_rows: int) -> int:
 
 
 def _query_names(tokens: Sequence[str], is_shown: bool) -> dict[str, Any]:
-    return {**token_ticks(tokens, MOST_TOKENS), "showticklabels": True} if is_shown else {}
+    shown = {"showticklabels": True, "automargin": True}
+    return {**token_ticks(tokens, MOST_TOKENS), **shown} if is_shown else {}
 
 
 def _key_names(matrix: Matrix) -> dict[str, Any]:
