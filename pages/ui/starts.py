@@ -211,8 +211,9 @@ def calibrated(weights: str) -> Calibrated:
 
 
 def has_task(weights: str) -> bool:
-    """Whether it is known what a trained model was trained on."""
-    return bool(weights) and model(original(weights)).card is not None
+    """Whether it is known what a trained model was trained on; of one that was brought it is not."""
+    is_ours = bool(weights) and not brought.is_name(weights)
+    return is_ours and model(original(weights)).card is not None
 
 
 def model_of_run(run: TrainingRun, step: int) -> ModelFile:

@@ -1,12 +1,16 @@
 """Models that readers bring, on the pages: their own tokens, whose they are, what is missing."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tokenizers
 from brought_folders import save_folder
 from opened import assert_works, opened, said
 from tokenizers import decoders, models, pre_tokenizers, processors
+
+from blocks.weights.pocket import pocket
+from pages.ui import brought
 
 WORDS = ["the", "small", "robot", "saw", "red", "ball", "and", "smiled"]
 
@@ -86,3 +90,14 @@ def test_a_link_to_what_is_not_here_says_what_is_missing(preset: str, words: str
     at = opened("pages/gpt.py", preset=preset, panel="next")
     assert any(words in each.value for each in at.warning)
     assert not at.exception
+
+
+def test_what_a_brought_model_was_trained_on_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("BLOCKSCOPE_UPLOADS", str(tmp_path))
+    raw = pocket("sort").to_bytes()  # a file that was saved here says it, in its card
+    file = SimpleNamespace(name="sort.safetensors", getbuffer=lambda: memoryview(raw))
+    at = opened("pages/efficiency.py", preset=brought.take_in([file]), panel="")
+    assert_works(at)
+    assert at.button(key="shrink_sort")
