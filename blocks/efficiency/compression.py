@@ -23,6 +23,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import build
 from blocks.model.randomness import generator
+from blocks.training.bounds import Bounds, bound_faults
 from blocks.training.evaluation import Examiner
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import Batch
@@ -30,7 +31,9 @@ from blocks.training.tasks import TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
 from blocks.weights.quantized import QuantizedMatrix
 
-N_BATCHES, MOST_REMOVED = 4, 0.95
+N_BATCHES = 4
+REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
+GRID: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (1, 1024)}
 EMBEDDING = "embed.weight"
 
 
@@ -188,26 +191,14 @@ def _rounded(
 
 
 def _faults(how: Compression) -> Iterator[Fault]:
-    for name in ("sparsity", "removed_units"):
-        if not 0 <= getattr(how, name) < 1:
-            yield _outside(name, getattr(how, name), 0, MOST_REMOVED)
-    if how.removed_heads < 0:
-        yield _outside("removed_heads", how.removed_heads, 0, 1)
+    values = {name: getattr(how, name) for name in REMOVED}
+    yield from bound_faults(values, dict.fromkeys(REMOVED, 0.0) | {"removed_heads": 0}, REMOVED)
     if how.quantization is None:
         return
-    if how.quantization.n_bits not in BITS:
-        yield _outside("n_bits", how.quantization.n_bits, BITS[0], BITS[-1])
-    if how.quantization.group_size < 1:
-        yield _outside("group_size", how.quantization.group_size, 1, 1024)
+    grid, usual = vars(how.quantization), vars(Quantization())
+    yield from bound_faults({name: grid[name] for name in GRID}, usual, GRID)
     brings_back = how.rounding is Rounding.GPTQ or how.quantization.range_rule is RangeRule.HQQ
     if how.sparsity and brings_back:
         text = N_("{method} would bring masked weights back: round to the nearest point, by absmax")
         method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
         yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
-
-
-def _outside(name: str, value: float, least: float, most: float) -> Fault:
-    mend = min(max(value, least), most)
-    text = N_("{name} ({value}) lies outside {least} to {most}: use {mend}")
-    values = {"name": name, "value": value, "least": least, "most": most, "mend": mend}
-    return Fault(text, values, {name: mend})
