@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE_AND_LEGEND
+from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE_AND_LEGEND, Translate
 
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
@@ -25,6 +25,13 @@ def log_sizes(title: str, sizes: Sequence[int]) -> dict[str, Any]:
         "ticktext": [f"{size:,}" for size in sizes],
         "autotickangles": [0, -45, -90],
     }
+
+
+def score_axis(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
+    """The share of what was asked that was right, or the loss on what was not trained on."""
+    if not is_share:
+        return {"title": {"text": _("held-out loss, nats")}}
+    return {"title": {"text": _(score_name)}, "tickformat": ".0%"}
 
 
 def legend_below(plot_height: int) -> dict[str, Any]:

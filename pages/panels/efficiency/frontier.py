@@ -32,12 +32,11 @@ MOST_LOST = 0.02
 @lru_cache(maxsize=64)
 def frontier_facts(run: Run, n_measured: int) -> FrontierFacts:
     """The first variants of the ready set, measured here; with none, what was measured before."""
-    weights = starts.original(run.weights)
-    names = frontier.ready(starts.start_of(weights).config)[:n_measured]
+    weights, model = starts.original(run.weights), shared.whole(run)
+    names = frontier.ready(model.file.config)[:n_measured]
     variants = tuple(shared.variant(weights, name) for name in names)
     if not variants and (before := recorded(weights)):
         variants = before.variants
-    model = starts.calibrated(weights)
     return FrontierFacts(variants, model.examiner.task.score_name, model.is_share)
 
 
@@ -104,7 +103,7 @@ def how_small(run: Run) -> None:
     """The ready set as it was measured before; measured here when the reader asks for it."""
     place = explained(("quantization", "pruning", "pareto_front"), CODE, key="frontier")
     weights = starts.original(run.weights)
-    names = frontier.ready(starts.start_of(weights).config)
+    names = frontier.ready(shared.whole(run).file.config)
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0

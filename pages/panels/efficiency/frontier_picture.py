@@ -7,6 +7,7 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.model.faults import N_
 from pages.figures import marks
+from pages.figures.axes import score_axis
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import (
     ATTENTION,
@@ -68,18 +69,9 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
             "type": "log",
             "range": _reach(facts),
             **_byte_ticks(facts),
-            "fixedrange": True,
         },
-        yaxis=_quality_axis(facts, _),
+        yaxis={**score_axis(facts.score_name, facts.is_share, _), "range": _heights(facts)},
     )
-
-
-def _quality_axis(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
-    if facts.is_share:
-        name = {"title": {"text": _(facts.score_name)}, "tickformat": ".0%"}
-        return {**name, "range": _heights(facts), "fixedrange": True}
-    title = {"text": _("held-out loss, nats")}
-    return {"title": title, "range": _heights(facts), "fixedrange": True}
 
 
 def _dots(

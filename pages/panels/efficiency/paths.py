@@ -9,8 +9,8 @@ from blocks import ConfigError
 from blocks.inspection import paths
 from blocks.inspection.paths import PathFacts
 from blocks.observe.run import Run
-from pages.panels.efficiency import paths_picture
-from pages.ui import cached, starts
+from pages.panels.efficiency import paths_picture, shared
+from pages.ui import cached
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
@@ -25,7 +25,7 @@ CODE = (paths.gradients_by_length, paths.streams_by_length)
 @lru_cache(maxsize=32)
 def path_facts(run: Run) -> PathFacts:
     """The paths of the shown model, on a held-out batch of its own task."""
-    batch = starts.calibrated(starts.original(run.weights)).examiner.batches[0]
+    batch = shared.whole(run).examiner.batches[0]
     model = cached.model(run)
     with cached.turn(run.device):
         return paths.of_batch(model, batch.to(run.device))

@@ -33,13 +33,12 @@ MOST_KEPT = 0.95
 @lru_cache(maxsize=64)
 def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
     """The first measurements."""
-    weights = starts.original(run.weights)
-    model = starts.calibrated(weights)
+    model = shared.whole(run)
     return facts_of.pruning_facts(
         model.file.config,
         pruned,
         n_measured,
-        partial(shared.variant, weights),
+        partial(shared.variant, starts.original(run.weights)),
         model.examiner.task.score_name,
         model.is_share,
     )
@@ -84,7 +83,7 @@ def what_can_go(run: Run) -> None:
     choose("taken_out", _("What goes"), Pruned, label_of=lambda name: _(names[name]))
     pruned = Pruned(link.value("taken_out"))
     weights = starts.original(run.weights)
-    order = facts_of.in_order(starts.start_of(weights).config, pruned)
+    order = facts_of.in_order(shared.whole(run).file.config, pruned)
     if not order:
         place.info(_("This model has too few of them to spare any."), icon=":material/lightbulb:")
         return

@@ -8,6 +8,7 @@ from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import PruningFacts
 from blocks.model.faults import N_
 from pages.figures import marks
+from pages.figures.axes import score_axis
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -39,6 +40,7 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
     found = {c: facts.rows[facts.rows["criterion"] == c] for c in Criterion}
     traces = [_line(rows, c, column, whole, facts, _) for c, rows in found.items() if len(rows)]
     most = float(facts.rows["removed"].max())
+    reach = {"range": [-0.03, 1.1]} if facts.is_share else {"rangemode": "tozero"}
     return figure(
         traces,
         title=_("What is left of it as more goes"),
@@ -50,17 +52,9 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
             "title": {"text": _("share taken out")},
             "tickformat": ".0%",
             "range": [-0.02 * most, 1.05 * most],
-            "fixedrange": True,
         },
-        yaxis=_axis(facts, _),
+        yaxis={**score_axis(facts.score_name, facts.is_share, _), **reach},
     )
-
-
-def _axis(facts: PruningFacts, _: Translate) -> dict[str, Any]:
-    if facts.is_share:
-        name = {"title": {"text": _(facts.score_name)}, "tickformat": ".0%"}
-        return {**name, "range": [-0.03, 1.1], "fixedrange": True}
-    return {"title": {"text": _("held-out loss, nats")}, "rangemode": "tozero", "fixedrange": True}
 
 
 def _line(

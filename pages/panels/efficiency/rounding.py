@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-import pandas as pd
 import streamlit as st
 
 from blocks.cost.units import bytes_text
@@ -16,7 +15,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import rounding_picture, shared
-from pages.ui import link, starts
+from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.controls import choose, pick, slide, slider, switch
 from pages.ui.explain import explained, note
@@ -44,7 +43,7 @@ CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding
 @lru_cache(maxsize=32)
 def rounding_facts(run: Run, how: Compression, matrix: str) -> RoundingFacts:
     """All matrices of the original, rounded."""
-    return facts_of.rounding_facts(starts.calibrated(starts.original(run.weights)), how, matrix)
+    return facts_of.rounding_facts(shared.whole(run), how, matrix)
 
 
 def chosen() -> Compression:
@@ -88,11 +87,6 @@ def says_grid(facts: RoundingFacts) -> str:
     )
 
 
-def rounding_table(facts: RoundingFacts) -> pd.DataFrame:
-    """One row a matrix."""
-    return facts.rows
-
-
 @section
 def what_rounding_loses(run: Run) -> None:
     """Bits, grids and rounding; the noise of each matrix; the numbers of one row."""
@@ -121,7 +115,7 @@ def what_rounding_loses(run: Run) -> None:
         )
     found = rounding_facts(*at)
     note(says_grid(found))
-    download("rounding.csv", lambda: rounding_table(found).to_csv(index=False), "text/csv")
+    download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 
 def _grid_controls() -> None:

@@ -23,7 +23,6 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM, ROW = 300, 44, 34
-MOST_POINTS = 64  # more lines of a grid are grey
 QUIET, LOUD = 40, 0  # decibels
 NOISE = (
     (0.0, "rgba(213, 94, 0, 0.95)"),

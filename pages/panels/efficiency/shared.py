@@ -4,9 +4,10 @@ from functools import lru_cache
 
 import streamlit as st
 
-from blocks.efficiency.compression import Compression
+from blocks.efficiency.compression import Calibrated, Compression
 from blocks.efficiency.frontier import Variant, measure_variant
 from blocks.efficiency.names import name_of
+from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.ui import link, starts
 from pages.ui.language import _
@@ -34,15 +35,15 @@ def _open(preset: str) -> None:
     link.redraw_everything()
 
 
+def whole(run: Run) -> Calibrated:
+    """The model as it was trained, with its task, of which a run shows it or a variant."""
+    return starts.calibrated(starts.original(run.weights))
+
+
 @lru_cache(maxsize=256)
 def variant(weights: str, name: str) -> Variant:
     """One smaller model, measured; `weights` names the model as it was trained."""
     return measure_variant(starts.calibrated(weights), name)
-
-
-def score_name(weights: str) -> str:
-    """What the score of its task counts, in the reader's language."""
-    return _(starts.calibrated(weights).file.card.score_name)
 
 
 def way_to(how: Compression, label: str, key: str) -> None:
