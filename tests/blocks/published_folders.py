@@ -5,16 +5,9 @@ from typing import Any, NamedTuple
 
 import torch
 import transformers
+from brought_folders import CONFIGS, SIZES
 from torch import nn
 
-SIZES = {
-    "vocab_size": 37,
-    "hidden_size": 24,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 6,
-    "intermediate_size": 29,
-    "max_position_embeddings": 17,
-}
 OTHER = {
     "vocab_size": 53,
     "hidden_size": 20,
@@ -25,22 +18,11 @@ OTHER = {
 }
 GROUPED = {**SIZES, "num_key_value_heads": 2}
 OTHER_GROUPED = {**OTHER, "num_key_value_heads": 1}
-GPT2 = {"vocab_size": 37, "n_embd": 24, "n_layer": 2, "n_head": 6, "n_positions": 17}
+GPT2, BART = CONFIGS["gpt2"], CONFIGS["bart"]
 OTHER_GPT2 = {"vocab_size": 53, "n_embd": 20, "n_layer": 3, "n_head": 5, "n_positions": 23}
 FALCON = {"vocab_size": 37, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
 NEW_FALCON = {"new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 50}
 T5 = {"vocab_size": 37, "d_model": 24, "d_kv": 5, "d_ff": 29, "num_layers": 2, "num_heads": 6}
-BART = {
-    "vocab_size": 37,
-    "d_model": 24,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 6,
-    "decoder_attention_heads": 6,
-    "encoder_ffn_dim": 29,
-    "decoder_ffn_dim": 29,
-    "max_position_embeddings": 17,
-}
 DISTIL = {"vocab_size": 37, "dim": 24, "n_layers": 2, "n_heads": 6, "hidden_dim": 29}
 OPT = {"ffn_dim": 29, "word_embed_proj_dim": 24}
 OTHER_OPT = {"ffn_dim": 31, "word_embed_proj_dim": 20, "enable_bias": False}
