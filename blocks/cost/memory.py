@@ -6,7 +6,7 @@ import torch
 
 from blocks.cost.fitting import Sizes, depth_fault, fitting, sizes_of, with_mend
 from blocks.cost.parameters import total_parameters
-from blocks.cost.units import bytes_text as bytes_text
+from blocks.cost.units import bytes_text
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault

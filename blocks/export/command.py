@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import active_parameters, count_parameters, total_parameters
+from blocks.cost.units import bytes_text
 from blocks.export.code import as_code
 from blocks.export.package import activations, packed
 from blocks.model import devices

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import torch
 
 from blocks.cost.fitting import Sizes, fitting, sizes_of, with_mend
-from blocks.cost.memory import bytes_text
 from blocks.cost.parameters import total_parameters
+from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault
 from blocks.training.optimizers import count_states, weight_dtype

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from blocks.cost.memory import bytes_text
+from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
 from blocks.model.models import Model, assemble

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from blocks import ConfigError, Fault
-from blocks.cost.memory import bytes_text
+from blocks.cost.units import bytes_text
 from blocks.weights.hub import HubModel
 from blocks.weights.ledger import Ledger
 from pages.ui import brought, link, settings

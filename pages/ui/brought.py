@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, Self
 import streamlit as st
 
 from blocks import ConfigError, Fault, ModelConfig
-from blocks.cost.memory import bytes_text
+from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from blocks.text.marks import Marks, marks_of
 from blocks.text.numbers import NumberTokenizer
