@@ -211,7 +211,7 @@ def calibrated(weights: str) -> Calibrated:
 
 
 def has_task(weights: str) -> bool:
-    """Whether it is known what a trained model was trained on; of one that was brought it is not."""
+    """Whether it is known what a model was trained on; of one that was brought it is not."""
     is_ours = bool(weights) and not brought.is_name(weights)
     return is_ours and model(original(weights)).card is not None
 
