@@ -28,6 +28,7 @@ from blocks.training.log import Log
 from blocks.training.loop import train
 from blocks.training.recipe import Recipe
 from blocks.training.runs import Runs
+from blocks.training.snapshots import Snapshots
 from blocks.training.spec import TrainingSpec
 from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import RunState, TrainingRun
@@ -158,7 +159,12 @@ def test_a_job_leaves_off_within_a_step(tmp_path: Path):
     assert told[-1] == Ended(Reason.STOPPED)
 
 
-def test_a_process_that_loses_its_server_ends_in_the_middle_of_a_step(shared: Runs):
+def test_a_process_that_loses_its_server_ends_in_the_middle_of_a_step(
+    shared: Runs, monkeypatch: pytest.MonkeyPatch
+):
+    # Its files go with it, and this server, which is still there, is not to look for them.
+    monkeypatch.setattr(TrainingJob, "taken", lambda *_: {})
+    monkeypatch.setattr(Snapshots, "keep", lambda *_: None)
     run = shared.start(toy_spec(**LONG))
     wait(lambda: run.step)
     process = process_of(shared)

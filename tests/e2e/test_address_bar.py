@@ -2,7 +2,17 @@
 
 from playwright.sync_api import expect
 from served import Reader
-from told import as_fast_as_a_hand, at, choose, expect_query, press, query, sentences, settle
+from told import (
+    as_fast_as_a_hand,
+    at,
+    choose,
+    expect_query,
+    go_back,
+    press,
+    query,
+    sentences,
+    settle,
+)
 
 
 def value(page, key: str):
@@ -22,7 +32,7 @@ def test_a_move_is_in_the_link_which_shows_it_and_back_undoes_it(reader: Reader)
     tab.close()
     choose(page, "norm_placement", "post")
     expect_query(page, d_model="96", norm_placement="post")
-    page.go_back()
+    go_back(page)
     expect(at(page, "norm_placement").get_by_role("radio", name="pre", exact=True)).to_be_checked()
     settle(page)
     assert query(page) == {"d_model": "96"}
@@ -38,7 +48,7 @@ def test_what_is_folded_is_one_click_away_and_back_undoes_it_too(reader: Reader)
     choose(page, "norm_placement", "post")
     expect_query(page, d_model="64", norm_placement="post")
     expect(at(page, "more").locator("summary")).to_contain_text("1 changed")
-    page.go_back()
+    go_back(page)
     expect(at(page, "norm_placement").get_by_role("radio", name="pre", exact=True)).to_be_checked()
     settle(page)
     assert query(page) == {"d_model": "64", "panel": "heads"}
@@ -51,7 +61,7 @@ def test_a_spoilt_link_is_read_as_far_as_it_can_be_and_back_and_on_lead_through_
     expect(page.get_by_test_id("stException")).to_have_count(0)
     choose(page, "norm_placement", "post")
     expect_query(page, d_model="96", norm_placement="post")
-    page.go_back()
+    go_back(page)
     expect(at(page, "norm_placement").get_by_role("radio", name="pre", exact=True)).to_be_checked()
     settle(page)
     as_fast_as_a_hand(page)

@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, click_mark, expect_query, plot, settle
+from told import at, click_mark, expect_query, go_back, plot, settle
 
 TITLE = "Watch a Transformer read your sentence"
 NAMES = "chart.layout.xaxis.ticktext.map(text => text.replace(/<[^>]*>/g, ''))"
@@ -47,8 +47,8 @@ def test_a_click_pins_a_token_and_another_writes_a_word(reader: Reader):
     settle(page)
     at(page, "write_on").get_by_role("button").first.click()
     expect(line(page)).not_to_have_value(f" Once there was a {second}")
-    settle(page)
-    page.go_back()
+    expect_query(page, text=line(page).input_value())
+    go_back(page)
     expect(line(page)).to_have_value(f" Once there was a {second}")
 
 
@@ -67,7 +67,7 @@ def test_each_way_leads_to_its_page_and_state(reader: Reader):
         settle(page)
         assert urlsplit(page.url).path.endswith(goals[-1].path.strip("/").split("/")[-1])
         assert {*parse_qsl(goals[-1].query)} <= {*parse_qsl(urlsplit(page.url).query)}
-        page.go_back()
+        go_back(page)
         expect(page.locator("h1")).to_have_text(TITLE)
         settle(page)
     assert len(set(goals)) == len(goals) > 30

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, click_mark, expect_query, plot, press, query, settle
+from told import at, click_mark, expect_query, go_back, plot, press, query, settle
 
 
 def tab(page: Page, title: str):
@@ -19,7 +19,7 @@ def test_a_tab_the_next_panel_the_link_and_back_lead_through_a_page(reader: Read
     at(page, "to_unit").get_by_role("button").click()
     expect_query(page, panel="unit")
     expect(tab(page, "What excites a unit?")).to_have_attribute("aria-selected", "true")
-    page.go_back()
+    go_back(page)
     expect(at(page, "activity")).to_be_visible()
     settle(page)
     assert query(page)["panel"] == "dead-units"

@@ -60,6 +60,12 @@ def as_fast_as_a_hand(page: Page) -> None:
     page.wait_for_timeout(300)
 
 
+def go_back(page: Page) -> None:
+    """Press Back as a reader does, later than what the browser says twice after a fast move."""
+    page.wait_for_timeout(700)
+    page.go_back()
+
+
 def choose(page: Page, key: str, label: str) -> None:
     """Click one of several buttons."""
     at(page, key).get_by_role("radio", name=label, exact=True).click()
