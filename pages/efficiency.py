@@ -3,6 +3,7 @@
 import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
+from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
@@ -30,6 +31,7 @@ PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
+    Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),
     Panel("paths", N_("How deep is it really?"), which_paths),
 )
 

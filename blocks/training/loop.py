@@ -26,6 +26,7 @@ from blocks.training.reading import Reading
 from blocks.training.schedule import learning_rate, rate_factor
 from blocks.training.snapshots import Keeper, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
+from blocks.training.task import Batch
 from blocks.training.tasks import build_task
 from blocks.weights.tensors import load_weights, read_weights
 
@@ -141,12 +142,16 @@ class Training:
         batch = batch.to(self.spec.device)
         with training_mode(self._random("dropout"), updates_statistics=True):
             logits = self.model(*batch.read)
-        smoothing = self.recipe.label_smoothing
-        loss = cross_entropy(logits, batch.targets, label_smoothing=smoothing)
+        loss = self.loss(logits, batch)
         loss.backward()
         reading = Reading(loss, self._clipped_norm())
         self._step_optimizers()
         return _Update(self.step, batch.n_tokens, reading)
+
+    def loss(self, logits: Tensor, batch: Batch) -> Tensor:
+        """What an update makes smaller, in nats."""
+        smoothing = self.recipe.label_smoothing
+        return cross_entropy(logits, batch.targets, label_smoothing=smoothing)
 
     def _step_optimizers(self) -> None:
         factor = rate_factor(self.recipe, self.step, self.spec.config.d_model)

@@ -91,6 +91,7 @@ TITLES = {
     "pareto_front": N_("Pareto front"),
     "quantization": N_("Quantization"),
     "pruning": N_("Pruning"),
+    "distillation": N_("Knowledge distillation"),
     "paths": N_("Paths of a residual network"),
 }
 

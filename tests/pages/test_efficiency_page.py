@@ -1,8 +1,12 @@
 """Smaller models on the screen: measured, and then the model of every page."""
 
+from functools import partial
+
 import pytest
 from opened import assert_works, opened
 
+from blocks.efficiency.distillation import Students
+from pages.panels.efficiency import distillation
 from pages.ui import starts
 
 PAGE = "pages/efficiency.py"
@@ -64,3 +68,22 @@ def test_a_link_carries_the_recipe(page: str, preset: str):
 def test_a_recipe_that_cannot_be_is_no_preset(preset: str):
     assert not starts.is_known(preset)
     assert_works(opened(PAGE, preset=preset, panel=""), warnings=None)
+
+
+def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(monkeypatch):
+    at = opened(PAGE, preset="sort", panel="distillation")
+    assert_works(at)
+    assert "of 5 seeds" in at.info[0].value
+    at = opened(PAGE, preset="sort", panel="distillation", distil_temperature="8")
+    assert "were not trained beforehand" in at.info[0].value
+    monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
+    query = {"distil_temperature": "8", "train_students": "true", "student_size": "half_both"}
+    at = opened(PAGE, pressed=["train_students"], preset="sort", panel="distillation", **query)
+    assert_works(at)
+    assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
+
+
+def test_a_teacher_is_a_model_that_ships_with_us():
+    at = opened(PAGE, preset="sort~int4", panel="distillation")
+    assert_works(at)
+    assert "of 5 seeds" in at.info[0].value  # a variant has the teacher that it was made of

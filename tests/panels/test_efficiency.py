@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from blocks.efficiency.compression import Compression
+from blocks.efficiency.distillation import Distillation, Student, Way
+from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
@@ -12,6 +14,7 @@ from blocks.efficiency.quantization import Quantization
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from pages.panels.efficiency import (
+    distillation,
     frontier,
     frontier_picture,
     paths,
@@ -151,3 +154,58 @@ def test_the_pictures_of_paths_show_shares_and_losses():
     assert [*bars.y] == pytest.approx([0.1, 0.3, 0.6]) and [*counted.y] == [0.25, 0.5, 0.25]
     _band, kept, up_to = paths_picture.losses(PATHS, _=str).data
     assert [*kept.y] == [4.0, 2.5, 1.0] and [*up_to.y] == [4.0, 1.05, 1.0]
+
+
+def taught(way: Way, seed: int, loss: float) -> Student:
+    return Student(way, seed, (0, 20), (3.0, loss), 0.5)
+
+
+def distilled(*losses: tuple[float, float, float]) -> DistillationFacts:
+    """A row a seed: with the teacher, alone, alone for longer."""
+    students = tuple(
+        taught(w, i, row[j]) for i, row in enumerate(losses) for j, w in enumerate(Way)
+    )
+    return DistillationFacts(
+        how=Distillation(),
+        students=students,
+        teacher_loss=0.5,
+        teacher_score=0.9,
+        n_parameters=60,
+        n_teacher_parameters=100,
+        score_name="accuracy",
+        is_share=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("losses", "verdict"),
+    [
+        ([(1.0, 1.5, 1.2), (1.1, 1.4, 1.2)], "worth more than it costs"),
+        ([(1.0, 1.5, 0.9), (1.1, 1.4, 0.9)], "its FLOPs would help more"),
+        ([(1.6, 1.5, 0.9), (1.6, 1.4, 0.9)], "does not help"),
+        ([(1.4, 1.5, 1.4), (1.6, 1.4, 1.6)], "does not help"),
+    ],
+)
+def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
+    said = distillation.says_distillation(facts := distilled(*losses))
+    assert verdict in said and "60% of its teacher's parameters" in said
+    assert f"on {facts.n_better(Way.ALONE)} of 2 seeds" in said
+
+
+def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
+    picture = distillation.draw_losses(distilled((1.0, 1.5, 1.2), (1.2, 1.3, 1.4)), _=str)
+    bands, lines = picture.data[:3], picture.data[3:]
+    assert {line.name: line.y[-1] for line in lines} == pytest.approx(
+        {"with the teacher": 1.1, "alone, as many tokens": 1.4, "alone, as many FLOPs": 1.3}
+    )
+    assert {tuple(sorted({band.y[1], band.y[2]})) for band in bands} == {
+        (1.0, 1.2),
+        (1.3, 1.5),
+        (1.2, 1.4),
+    }
+    assert picture.layout.shapes[0].y0 == 0.5
+    assert [*distillation.student_table(distilled((1.0, 1.5, 1.2))).held_out_loss] == [
+        1.0,
+        1.5,
+        1.2,
+    ]

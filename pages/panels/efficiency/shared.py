@@ -19,11 +19,16 @@ def ways_to_trained() -> None:
         _("What a smaller model still can do is measured on the task that it was trained on."),
         icon=":material/lightbulb:",
     )
+    trained_models("shrink")
+
+
+def trained_models(key: str) -> None:
+    """A button for each model that ships with us."""
     with st.container(horizontal=True):
         for name in pocket_names():
             st.button(
                 _(starts.start(name).title),
-                key=f"shrink_{name}",
+                key=f"{key}_{name}",
                 on_click=_open,
                 args=(name,),
             )

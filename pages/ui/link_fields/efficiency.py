@@ -2,11 +2,13 @@
 
 import re
 
+from blocks.efficiency.distillation import StudentSize
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
+TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 
 
@@ -27,5 +29,9 @@ FIELDS: dict[str, Field] = {
     "rounded_matrix": Field(matrix_name, ""),
     "taken_out": Field(choice(Pruned), "weights"),
     "measure_variants": Field(flag, False),
+    "student_size": Field(choice(StudentSize), "half_layers"),
+    "distil_temperature": Field(choice(TEMPERATURES), "2"),
+    "teacher_share": Field(choice(TEACHER_SHARES), "0.5"),
+    "train_students": Field(flag, False),
     "measure_pruning": Field(flag, False),
 }

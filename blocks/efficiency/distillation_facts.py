@@ -1,0 +1,99 @@
+"""What trained students say about their teacher: curves, bands of seeds, who is better."""
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from blocks.cost.parameters import total_parameters
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.distillation import (
+    N_HELD_OUT,
+    Distillation,
+    Student,
+    Way,
+    student_config,
+)
+from blocks.weights.model_file import trained
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Held-out losses of one way at each look, in nats: mean, least and most of the seeds."""
+
+    way: Way
+    updates: tuple[int, ...]
+    mean: tuple[float, ...]
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class DistillationFacts:
+    """The seeds of which every training is there.
+
+    Losses are held out, in nats; parameters are those of the whole model.
+    """
+
+    how: Distillation
+    students: tuple[Student, ...]
+    teacher_loss: float
+    teacher_score: float
+    n_parameters: int
+    n_teacher_parameters: int
+    score_name: str
+    is_share: bool
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """In the order in which they were trained."""
+        return tuple(dict.fromkeys(each.seed for each in self.students))
+
+    def of(self, way: Way) -> tuple[Student, ...]:
+        """One student a seed."""
+        return tuple(each for each in self.students if each.way is way)
+
+    def loss(self, way: Way) -> float:
+        """At the end, the mean of the seeds."""
+        return fmean(each.losses[-1] for each in self.of(way))
+
+    def score(self, way: Way) -> float:
+        """At the end, the mean of the seeds."""
+        return fmean(each.score for each in self.of(way))
+
+    def n_updates(self, way: Way) -> int:
+        """How long each was trained."""
+        return self.of(way)[0].updates[-1]
+
+    def n_better(self, way: Way) -> int:
+        """On how many seeds the taught student ends with a lower loss than this one."""
+        pairs = zip(self.of(Way.TAUGHT), self.of(way), strict=True)
+        return sum(taught.losses[-1] < other.losses[-1] for taught, other in pairs)
+
+    def curve(self, way: Way) -> Curve:
+        """Its losses over its updates."""
+        students = self.of(way)
+        columns = [*zip(*(each.losses for each in students), strict=True)]
+        return Curve(
+            way=way,
+            updates=students[0].updates,
+            mean=tuple(map(fmean, columns)),
+            least=tuple(map(min, columns)),
+            most=tuple(map(max, columns)),
+        )
+
+
+def distillation_facts(
+    teacher: Calibrated, how: Distillation, found: tuple[Student, ...]
+) -> DistillationFacts:
+    """What is known after the first trainings of `Students`."""
+    whole = found[: len(found) // len(Way) * len(Way)]
+    model, examiner = trained(teacher.file.config, teacher.file.tensors), teacher.examiner
+    return DistillationFacts(
+        how=how,
+        students=whole,
+        teacher_loss=examiner.held_out_loss(model, N_HELD_OUT),
+        teacher_score=examiner.score(model),
+        n_parameters=total_parameters(student_config(teacher.spec.config, how.size)),
+        n_teacher_parameters=total_parameters(teacher.spec.config),
+        score_name=examiner.task.score_name,
+        is_share=teacher.is_share,
+    )

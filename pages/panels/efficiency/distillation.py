@@ -1,0 +1,188 @@
+"""What a teacher adds: a small student that learns from it, and the same student alone."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.efficiency import distillation, distillation_facts
+from blocks.efficiency.distillation import (
+    SEEDS,
+    Distillation,
+    Student,
+    Students,
+    StudentSize,
+    Way,
+)
+from blocks.efficiency.distillation_facts import DistillationFacts
+from blocks.efficiency.recorded_students import recorded_students
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from blocks.weights.pocket import pocket_names
+from pages.figures.theme import Picture, Translate
+from pages.panels.efficiency import distillation_picture, shared
+from pages.ui import link, starts
+from pages.ui.chart import show
+from pages.ui.controls import choose, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.link_fields.efficiency import TEACHER_SHARES, TEMPERATURES
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.settings import memory_budget
+from pages.ui.steps import in_series
+from pages.ui.tables import show_whole
+
+CODE = (distillation.distillation_loss, distillation.Taught)
+N_LIVE = 2  # seeds that are trained while somebody waits
+SIZE_NAMES = {
+    StudentSize.HALF_LAYERS: N_("half the layers"),
+    StudentSize.HALF_WIDTH: N_("half the width"),
+    StudentSize.HALF_BOTH: N_("half of both"),
+}
+WAY_NAMES = {
+    Way.TAUGHT: N_("with the teacher"),
+    Way.ALONE: N_("alone, as many tokens"),
+    Way.ALONE_LONGER: N_("alone, as many FLOPs"),
+}
+
+
+@lru_cache(maxsize=32)
+def facts_of(weights: str, how: Distillation, found: tuple[Student, ...]) -> DistillationFacts:
+    """What the trained students show."""
+    return distillation_facts.distillation_facts(starts.calibrated(weights), how, found)
+
+
+def says_distillation(facts: DistillationFacts) -> str:
+    """Whether the teacher helps, for as many tokens and for as many FLOPs."""
+    text = _(
+        "After {n} updates the student, {share} of its teacher's parameters, has a held-out loss "
+        "of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} of "
+        "{seeds} seeds. Alone for as many FLOPs, {longer} updates, it has {more:.3f}. The teacher "
+        "has {teacher:.3f}."
+    )
+    said = text.format(
+        n=facts.n_updates(Way.TAUGHT),
+        share=percent(facts.n_parameters / facts.n_teacher_parameters),
+        taught=facts.loss(Way.TAUGHT),
+        alone=facts.loss(Way.ALONE),
+        better=facts.n_better(Way.ALONE),
+        seeds=len(facts.seeds),
+        longer=facts.n_updates(Way.ALONE_LONGER),
+        more=facts.loss(Way.ALONE_LONGER),
+        teacher=facts.teacher_loss,
+    )
+    return f"{said} {_verdict(facts)}"
+
+
+def _verdict(facts: DistillationFacts) -> str:
+    n, half = len(facts.seeds), len(facts.seeds) / 2
+    if facts.n_better(Way.ALONE_LONGER) > half:
+        return _("The teacher is worth more than it costs.")
+    if facts.n_better(Way.ALONE) > half:
+        return _("The teacher helps, but its FLOPs would help more as updates.")
+    return _("Here the teacher does not help.") if n else ""
+
+
+def says_how(how: Distillation, *, is_recorded: bool) -> str:
+    """What was trained, and where the numbers are from."""
+    text = _(
+        "Task, recipe and batches of the teacher, shortened; {share} of the loss is the teacher's, "
+        "at temperature {temperature:g}. Bands: least to most of the seeds. Loss on held-out "
+        "data, the same for all."
+    )
+    said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
+    origin = _("Trained here.")
+    if is_recorded:
+        origin = _("A recorded run of the same code; on other processors the last digits differ.")
+    return f"{origin} {said}"
+
+
+def student_table(facts: DistillationFacts) -> pd.DataFrame:
+    """One row a training."""
+    return pd.DataFrame(
+        {
+            "way": [str(each.way) for each in facts.students],
+            "seed": [each.seed for each in facts.students],
+            "updates": [each.updates[-1] for each in facts.students],
+            "held_out_loss": [each.losses[-1] for each in facts.students],
+            "score": [each.score for each in facts.students],
+        }
+    )
+
+
+@section
+def what_a_teacher_adds(run: Run) -> None:
+    """The student and its temperature; what was recorded, or trained when the reader asks."""
+    place = explained(("distillation",), CODE, key="distillation")
+    weights = starts.original(run.weights)
+    if weights not in pocket_names():
+        place.info(_("The teachers are the models that ship with us."), icon=":material/lightbulb:")
+        shared.trained_models("teach")
+        return
+    how = _chosen()
+    found, is_recorded = recorded_students(weights, how), True
+    switch("train_students", _("Train the students here"))
+    if link.value("train_students"):
+        found, is_recorded = _trained(weights, how), False
+    if len(found) < len(Way):
+        if not link.value("train_students"):
+            text = _("These students were not trained beforehand: train them here.")
+            place.info(text, icon=":material/lightbulb:")
+        return
+    at = weights, how, found
+    with place:
+        say(says_distillation, *at, facts=facts_of)
+    show(draw_losses, *at, facts=facts_of, key="students")
+    note(says_how(how, is_recorded=is_recorded))
+    _in_numbers(facts_of(*at))
+
+
+def _chosen() -> Distillation:
+    left, middle, right = st.columns(3)
+    with left:
+        names = {str(size): _(name) for size, name in SIZE_NAMES.items()}
+        choose("student_size", _("Student"), StudentSize, label_of=names.__getitem__)
+    with middle:
+        choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
+    with right:
+        choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
+    return Distillation(
+        size=StudentSize(link.value("student_size")),
+        temperature=float(link.value("distil_temperature")),
+        teacher_share=float(link.value("teacher_share")),
+    )
+
+
+def _trained(teacher: str, how: Distillation) -> tuple[Student, ...]:
+    """As far as they have come."""
+    series = Students(teacher=teacher, how=how, seeds=SEEDS[:N_LIVE], budget=memory_budget())
+    return tuple(in_series(series, key="students_steps", asked_by="train_students").found)
+
+
+def names() -> dict[Way, str]:
+    """What the ways are called."""
+    return {way: _(name) for way, name in WAY_NAMES.items()}
+
+
+def draw_losses(facts: DistillationFacts, *, _: Translate) -> Picture:
+    """The losses of the students."""
+    return distillation_picture.losses(facts, names(), _=_)
+
+
+def _in_numbers(facts: DistillationFacts) -> None:
+    with st.expander(_("In numbers")):
+        ways = names()
+        table = pd.DataFrame(
+            {
+                _("student"): list(ways.values()),
+                _("updates"): [facts.n_updates(way) for way in ways],
+                _("held-out loss"): [f"{facts.loss(way):.3f}" for way in ways],
+                _("score"): [f"{facts.score(way):.3f}" for way in ways],
+            }
+        )
+        show_whole(table)
+        rows = student_table(facts)
+        download("students.csv", lambda: rows.to_csv(index=False), "text/csv")

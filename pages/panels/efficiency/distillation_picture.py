@@ -1,0 +1,60 @@
+"""Held-out losses of students over their updates: with the teacher, and alone."""
+
+from collections.abc import Mapping
+
+from blocks.efficiency.distillation import Way
+from blocks.efficiency.distillation_facts import Curve, DistillationFacts
+from pages.figures import marks
+from pages.figures.series import legend_room, step_hover
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    EDGE,
+    FEED_FORWARD,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    plain,
+)
+
+HEIGHT, ROOM = 400, 1.1
+LOOKS = {
+    Way.TAUGHT: {"color": ATTENTION, "width": 2.5},
+    Way.ALONE: {"color": FEED_FORWARD, "width": 2},
+    Way.ALONE_LONGER: {"color": BEFORE, "width": 2, "dash": "dot"},
+}
+
+
+def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) -> Picture:
+    """A line a way, the mean of the seeds, within the band of all; the teacher is the level."""
+    curves = [facts.curve(way) for way in reversed(Way)]  # the taught student lies on top
+    bands = [_band(curve) for curve in curves]
+    lines = [_line(curve, names[curve.way], _) for curve in curves]
+    first = curves[-1].most[0]
+    return figure(
+        [*bands, *lines],
+        title=_("What the student still gets wrong"),
+        height=HEIGHT,
+        margin=(legend_room(names), EDGE),
+        **legend(),
+        xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
+        yaxis={"title": {"text": _("held-out loss, nats")}, "range": [0, ROOM * first]},
+        shapes=[marks.level(facts.teacher_loss)],
+        annotations=[marks.level_name(facts.teacher_loss, plain(_("teacher")))],
+    )
+
+
+def _band(curve: Curve) -> dict[str, object]:
+    color = LOOKS[curve.way]["color"]
+    return marks.band(curve.updates, curve.least, curve.most, str(color), showlegend=False)
+
+
+def _line(curve: Curve, name: str, _: Translate) -> dict[str, object]:
+    return marks.line(
+        curve.updates,
+        curve.mean,
+        name=plain(name),
+        line=LOOKS[curve.way],
+        hovertemplate=step_hover(name, _),
+    )

@@ -1,0 +1,166 @@
+"""Students and their teacher: the loss of the paper, sizes, cost, and what the series tells."""
+
+import pytest
+import torch
+from torch.nn import functional as F  # noqa: N812
+from torch.utils.flop_counter import FlopCounterMode
+from toy import assert_near
+
+from blocks import ConfigError, build
+from blocks.efficiency.distillation import (
+    Distillation,
+    Student,
+    Students,
+    StudentSize,
+    Taught,
+    Way,
+    distillation_loss,
+    longer,
+    opened_teacher,
+    student_config,
+    student_spec,
+)
+from blocks.efficiency.distillation_facts import distillation_facts
+from blocks.efficiency.recorded_students import recorded_students
+from blocks.model.randomness import generator
+from blocks.training.loop import Training
+from blocks.training.loss import cross_entropy
+from blocks.training.task import IGNORED
+from blocks.weights.model_file import trained
+from blocks.weights.pocket import pocket_names
+from blocks.work.plain import from_line, to_line
+
+SORT = opened_teacher("sort")
+
+
+def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=generator(seed, "test"))
+
+
+def targets() -> torch.Tensor:
+    found = torch.randint(0, 7, (3, 5), generator=generator(1, "test"))
+    found[0, :2] = IGNORED
+    return found
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0, 8.0])
+def test_the_teachers_part_is_the_divergence_of_torch(temperature: float):
+    student, teacher, asked = drawn(3, 5, 7), drawn(3, 5, 7, seed=2), targets() != IGNORED
+    how = Distillation(temperature=temperature, teacher_share=0.25)
+    q = F.softmax(teacher[asked] / temperature, -1)
+    p = F.log_softmax(student[asked] / temperature, -1)
+    soft = torch.nn.KLDivLoss(reduction="batchmean")(p, q) * temperature**2
+    hard = F.cross_entropy(student.flatten(0, 1), targets().flatten(), ignore_index=IGNORED)
+    assert_near(distillation_loss(student, teacher, targets(), how), 0.75 * hard + 0.25 * soft)
+
+
+def test_without_a_teachers_share_it_is_cross_entropy_and_a_copy_of_the_teacher_has_no_loss():
+    logits, teacher = drawn(3, 5, 7).requires_grad_(), drawn(3, 5, 7, seed=2)
+    alone = distillation_loss(logits, teacher, targets(), Distillation(teacher_share=0.0))
+    assert_near(alone, cross_entropy(logits, targets()))
+    whole = Distillation(teacher_share=1.0)
+    assert abs(distillation_loss(teacher, teacher, targets(), whole)) <= 1e-6
+    distillation_loss(logits, teacher, targets(), whole).backward()
+    assert not logits.grad[targets() == IGNORED].any()
+
+
+def test_at_a_high_temperature_the_logits_themselves_are_matched():
+    """Hinton et al. 2015, equation 4: with logits of mean 0 the gradient tends to (z − v) / N."""
+    z, v = (each - each.mean(-1, keepdim=True) for each in (drawn(1, 1, 7), drawn(1, 1, 7, seed=2)))
+    z.requires_grad_()
+    how = Distillation(temperature=64.0, teacher_share=1.0)
+    distillation_loss(z, v, torch.zeros(1, 1, dtype=torch.long), how).backward()
+    assert ((z.grad - (z - v) / 7).abs().max() / z.grad.abs().max()).item() < 0.1
+
+
+def test_a_student_with_no_share_of_its_teacher_is_one_that_learns_alone():
+    how = Distillation(teacher_share=0.0)
+    spec = student_spec(SORT, how, seed=3, n_updates=3)
+    taught = Taught(spec, trained(SORT.file.config, SORT.file.tensors), how)
+    alone = Training(spec)
+    for _ in range(3):
+        taught.update()
+        alone.update()
+    for ours, theirs in zip(taught.model.parameters(), alone.model.parameters(), strict=True):
+        assert_near(ours, theirs)
+
+
+@pytest.mark.parametrize("size", StudentSize)
+@pytest.mark.parametrize("name", pocket_names())
+def test_every_shipped_model_has_a_smaller_student_that_reads_its_texts(
+    name: str, size: StudentSize
+):
+    teacher = opened_teacher(name)
+    config = student_config(teacher.spec.config, size)
+    assert config.vocab_size == teacher.spec.config.vocab_size
+    is_smaller = {
+        StudentSize.HALF_LAYERS: config.n_layers < teacher.spec.config.n_layers,
+        StudentSize.HALF_WIDTH: config.d_model < teacher.spec.config.d_model,
+        StudentSize.HALF_BOTH: config.n_layers * config.d_model
+        < teacher.spec.config.n_layers * teacher.spec.config.d_model / 2,
+    }
+    assert is_smaller[size]
+    batch = teacher.examiner.batches[0]
+    shape = trained(teacher.file.config, teacher.file.tensors)(*batch.read).shape
+    assert build(config)(*batch.read).shape == shape
+
+
+def test_the_longer_training_costs_what_the_teacher_costs():
+    how = Distillation(size=StudentSize.HALF_BOTH)
+    batch = SORT.examiner.batches[0]
+    small = build(student_config(SORT.spec.config, how.size))
+    with FlopCounterMode(display=False) as once:
+        cross_entropy(small(*batch.read), batch.targets).backward()
+    with FlopCounterMode(display=False) as teacher, torch.no_grad():
+        trained(SORT.file.config, SORT.file.tensors)(*batch.read)
+    ratio = 1 + teacher.get_total_flops() / once.get_total_flops()
+    assert longer(SORT, how, 10_000) == pytest.approx(10_000 * ratio, rel=0.02)
+
+
+def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():
+    series = Students(teacher="sort", how=Distillation(), seeds=(0, 1), n_updates=2)
+    assert from_line(to_line(series)) == series
+    whole = [*series.results(())]
+    assert [(each.seed, each.way) for each in whole] == [(s, w) for s in (0, 1) for w in Way]
+    rest = [*series.results(whole[:4])]
+    assert [(each.seed, each.way) for each in rest] == [(1, Way.ALONE), (1, Way.ALONE_LONGER)]
+    assert rest == whole[4:]
+    assert from_line(to_line(whole[0])) == whole[0]
+
+
+def student(way: Way, seed: int, loss: float) -> Student:
+    return Student(way, seed, (0, 20), (3.0, loss), 0.5)
+
+
+def test_facts_count_whole_seeds_only():
+    losses = [(1.0, 1.2, 1.1), (0.9, 0.8, 1.0)]
+    found = [
+        student(w, i, x) for i, row in enumerate(losses) for w, x in zip(Way, row, strict=True)
+    ]
+    facts = distillation_facts(SORT, Distillation(), (*found, student(Way.TAUGHT, 2, 0.1)))
+    assert facts.seeds == (0, 1) and facts.loss(Way.TAUGHT) == pytest.approx(0.95)
+    assert facts.n_better(Way.ALONE) == 1 and facts.n_better(Way.ALONE_LONGER) == 2
+    curve = facts.curve(Way.ALONE)
+    assert (curve.least[1], curve.mean[1], curve.most[1]) == pytest.approx((0.8, 1.0, 1.2))
+    assert facts.n_parameters < facts.n_teacher_parameters and facts.teacher_score > 0.99
+
+
+@pytest.mark.parametrize("name", pocket_names())
+def test_recorded_students_are_those_of_now(name: str):
+    found, teacher = recorded_students(name, Distillation()), opened_teacher(name)
+    facts = distillation_facts(teacher, Distillation(), found)
+    assert len(facts.seeds) == 5
+    n_updates = facts.n_updates(Way.TAUGHT)
+    assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, Distillation(), n_updates)
+    spec = student_spec(teacher, Distillation(), 0, n_updates)
+    begin = teacher.examiner.held_out_loss(Training(spec).model, 2)
+    assert facts.of(Way.ALONE)[0].losses[0] == pytest.approx(begin, rel=1e-3)
+    assert recorded_students(name, Distillation(temperature=8.0)) == ()
+
+
+@pytest.mark.parametrize(
+    "values", [{"temperature": 0.0}, {"temperature": float("nan")}, {"teacher_share": 1.5}]
+)
+def test_a_teaching_that_cannot_be_names_its_mend(values: dict[str, float]):
+    with pytest.raises(ConfigError, match=next(iter(values))):
+        Distillation(**values)
