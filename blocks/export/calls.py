@@ -240,15 +240,19 @@ class Calling(Expressions):
         args: list[Found],
         keywords: dict[str, Found],
     ) -> ast.expr | None:
-        """A method of this part that is one line, in place; None where it is more."""
+        """A method of this part that is one line, in place; None where it is more.
+
+        Any function that only gives back an argument is that argument.
+        """
         target = call[0]
-        is_method = isinstance(function.value, Method) and is_own(function.node)
-        if not is_method or call[1] or call[2]:
+        if call[1] or call[2]:
             return None
         given = bound(target, args, keywords)
         by_name = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
         line = only_line(tidied(self.whole.run(target, by_name)[1]))
-        if line is None or not isinstance(line, ast.Call | ast.BinOp | ast.Attribute | ast.Name):
+        is_method = isinstance(function.value, Method) and is_own(function.node)
+        kinds = ast.Call | ast.BinOp | ast.Attribute | ast.Name if is_method else ast.Name
+        if not isinstance(line, kinds) or (not is_method and line.id not in given):
             return None
         used = [node.id for node in ast.walk(line) if isinstance(node, ast.Name)]
         if any(isinstance(node, ast.Lambda | ast.comprehension) for node in ast.walk(line)):

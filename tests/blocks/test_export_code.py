@@ -123,6 +123,7 @@ def test_a_file_holds_only_what_its_model_uses():
     text = as_code(PRESETS["gpt2-small"].replace(n_layers=2))
     for absent in (
         "Probe",
+        "def soft_cap",
         "ContextVar",
         "config.",
         "cache",
