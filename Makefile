@@ -46,9 +46,11 @@ load:            ## many readers at once: LOAD="--readers 1,20,40,80 --seconds 6
 pocket:          ## train the pocket models anew, under 20 minutes on 2 cores of a Xeon
 	$(BIN)/python -m blocks.training.shipped_models
 
-runs:            ## train the finished runs that ship with us anew, a minute or two
+runs:            ## make the finished runs and measurements that ship with us anew, under an hour
 	$(BIN)/python -m blocks.training.shipped_runs
 	$(BIN)/python -m blocks.training.shipped_ideas
+	$(BIN)/python -m blocks.efficiency.recorded
+	$(BIN)/python -m blocks.efficiency.recorded_students
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build

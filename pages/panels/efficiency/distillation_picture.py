@@ -1,5 +1,6 @@
 """Held-out losses of students over their updates: with the teacher, and alone."""
 
+import math
 from collections.abc import Mapping
 
 from blocks.efficiency.distillation import Way
@@ -18,7 +19,7 @@ from pages.figures.theme import (
     plain,
 )
 
-HEIGHT, ROOM = 400, 1.1
+HEIGHT, ROOM, MOST_DECADES = 400, 1.2, 1.5
 LOOKS = {
     Way.TAUGHT: {"color": ATTENTION, "width": 2.5},
     Way.ALONE: {"color": FEED_FORWARD, "width": 2},
@@ -31,7 +32,8 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
     curves = [facts.curve(way) for way in reversed(Way)]  # the taught student lies on top
     bands = [_band(curve) for curve in curves]
     lines = [_line(curve, names[curve.way], _) for curve in curves]
-    first = curves[-1].most[0]
+    lowest = min(facts.teacher_loss, *(min(curve.least) for curve in curves))
+    powers = [math.log10(lowest / ROOM), math.log10(max(curves[0].most) * ROOM)]
     return figure(
         [*bands, *lines],
         title=_("What the student still gets wrong"),
@@ -39,9 +41,14 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
         margin=(legend_room(names), EDGE),
         **legend(),
         xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
-        yaxis={"title": {"text": _("held-out loss, nats")}, "range": [0, ROOM * first]},
+        yaxis={
+            "title": {"text": _("held-out loss, nats (logarithmic)")},
+            "type": "log",
+            "range": powers,
+            "dtick": 1 if powers[1] - powers[0] > MOST_DECADES else "D2",
+        },
         shapes=[marks.level(facts.teacher_loss)],
-        annotations=[marks.level_name(facts.teacher_loss, plain(_("teacher")))],
+        annotations=[marks.level_name(math.log10(facts.teacher_loss), plain(_("teacher")))],
     )
 
 
