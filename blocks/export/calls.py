@@ -251,8 +251,9 @@ class Calling(Expressions):
         by_name = {name: Found(each.value, ast.Name(name)) for name, each in given.items()}
         line = only_line(tidied(self.whole.run(target, by_name)[1]))
         is_method = isinstance(function.value, Method) and is_own(function.node)
-        kinds = ast.Call | ast.BinOp | ast.Attribute | ast.Name if is_method else ast.Name
-        if not isinstance(line, kinds) or (not is_method and line.id not in given):
+        is_short = isinstance(line, ast.Call | ast.BinOp | ast.Attribute | ast.Name)
+        is_argument = isinstance(line, ast.Name) and line.id in given
+        if line is None or not (is_argument or (is_method and is_short)):
             return None
         used = [node.id for node in ast.walk(line) if isinstance(node, ast.Name)]
         if any(isinstance(node, ast.Lambda | ast.comprehension) for node in ast.walk(line)):
