@@ -1,12 +1,14 @@
 """Axes that pictures share: sizes on a logarithmic scale, a legend under them, rows of stages."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE_AND_LEGEND, Translate
 
+MOST_DECADES = 3.5  # with three ticks each
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
 
@@ -24,6 +26,26 @@ def log_sizes(title: str, sizes: Sequence[int]) -> dict[str, Any]:
         "tickvals": list(sizes),
         "ticktext": [f"{size:,}" for size in sizes],
         "autotickangles": [0, -45, -90],
+    }
+
+
+def log_axis(
+    least: float, most: float, *, room: float = 0.06, said: Callable[[float], str] = "{:g}".format
+) -> dict[str, Any]:
+    """A logarithmic axis over these values, with a tick at 1, 2 and 5 of each power of ten.
+
+    `room` beyond both ends, in powers of ten; far apart, the powers alone have ticks.
+    """
+    low, high = math.log10(least) - room, math.log10(most) + room
+    steps = (1, 2, 5) if high - low < MOST_DECADES else (1,)
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    every = [step * 10.0**power for power in powers for step in steps]
+    ticks = [tick for tick in every if low <= math.log10(tick) <= high]
+    return {
+        "type": "log",
+        "range": [low, high],
+        "tickvals": ticks,
+        "ticktext": [said(tick) for tick in ticks],
     }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from blocks.efficiency.distillation import Way
 from blocks.efficiency.distillation_facts import Curve, DistillationFacts
 from pages.figures import marks
+from pages.figures.axes import log_axis
 from pages.figures.series import legend_room, step_hover
 from pages.figures.theme import (
     ATTENTION,
@@ -19,7 +20,7 @@ from pages.figures.theme import (
     plain,
 )
 
-HEIGHT, ROOM, MOST_DECADES = 400, 1.2, 1.5
+HEIGHT = 400
 LOOKS = {
     Way.TAUGHT: {"color": ATTENTION, "width": 2.5},
     Way.ALONE: {"color": FEED_FORWARD, "width": 2},
@@ -33,7 +34,6 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
     bands = [_band(curve) for curve in curves]
     lines = [_line(curve, names[curve.way], _) for curve in curves]
     lowest = min(facts.teacher_loss, *(min(curve.least) for curve in curves))
-    powers = [math.log10(lowest / ROOM), math.log10(max(curves[0].most) * ROOM)]
     return figure(
         [*bands, *lines],
         title=_("What the student still gets wrong"),
@@ -43,9 +43,7 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
         xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
         yaxis={
             "title": {"text": _("held-out loss, nats (logarithmic)")},
-            "type": "log",
-            "range": powers,
-            "dtick": 1 if powers[1] - powers[0] > MOST_DECADES else "D2",
+            **log_axis(lowest, max(curves[0].most)),
         },
         shapes=[marks.level(facts.teacher_loss)],
         annotations=[marks.level_name(math.log10(facts.teacher_loss), plain(_("teacher")))],

@@ -7,7 +7,7 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.model.faults import N_
 from pages.figures import marks
-from pages.figures.axes import score_axis
+from pages.figures.axes import log_axis, score_axis
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import (
     ATTENTION,
@@ -46,7 +46,7 @@ LOOKS = {
 
 def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     """A dot for each file; the line joins those that no other beats. A click returns the recipe."""
-    best = facts.frontier
+    best, sizes = facts.frontier, [each.n_bytes for each in facts.variants]
     kinds = [kind for kind in Method if any(each.method is kind for each in facts.variants)]
     line = marks.line(
         [each.n_bytes for each in best],
@@ -66,9 +66,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         **legend(),
         xaxis={
             "title": {"text": _("bytes in the file (logarithmic)")},
-            "type": "log",
-            "range": _reach(facts),
-            **_byte_ticks(facts),
+            **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
         },
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "range": _heights(facts)},
     )
@@ -154,15 +152,3 @@ def _heights(facts: FrontierFacts) -> tuple[float, float]:
         return -0.03, 1.15
     worst = max(facts.quality(each) for each in facts.variants)
     return 0.0, 1.15 * worst
-
-
-def _byte_ticks(facts: FrontierFacts) -> dict[str, Any]:
-    """Every 1, 2 and 5 of a power of ten that the axis has."""
-    low, high = _reach(facts)
-    ticks = [
-        step * 10**power
-        for power in range(math.floor(low), math.ceil(high))
-        for step in (1, 2, 5)
-        if low <= math.log10(step * 10**power) <= high
-    ]
-    return {"tickvals": ticks, "ticktext": [bytes_text(tick) for tick in ticks]}

@@ -4,6 +4,7 @@ from typing import Any
 
 from blocks.inspection.paths import PathFacts
 from pages.figures import marks
+from pages.figures.axes import log_axis
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -16,7 +17,7 @@ from pages.figures.theme import (
     legend,
 )
 
-HEIGHT, BOTTOM, WIDE = 340, 48, 100
+HEIGHT, BOTTOM = 340, 48
 
 
 def gradients(facts: PathFacts, *, _: Translate) -> Picture:
@@ -52,7 +53,6 @@ def gradients(facts: PathFacts, *, _: Translate) -> Picture:
             "title": {"text": _("share")},
             "tickformat": ".0%",
             "rangemode": "tozero",
-            "fixedrange": True,
         },
     )
 
@@ -89,13 +89,11 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
         xaxis=_lengths(_("sub-layers"), lengths),
         yaxis={
             "title": {"text": _("loss, nats (logarithmic)")},
-            "type": "log",
-            "dtick": 1 if max(facts.losses) > WIDE * min(facts.losses) else "D2",
-            "fixedrange": True,
+            **log_axis(min(*low, *facts.losses), max(*high, *facts.losses)),
         },
     )
 
 
 def _lengths(title: str, lengths: list[int]) -> dict[str, Any]:
     every = max(1, len(lengths) // 12)
-    return {"title": {"text": title}, "tickvals": lengths[::every], "fixedrange": True}
+    return {"title": {"text": title}, "tickvals": lengths[::every]}

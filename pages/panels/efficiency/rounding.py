@@ -26,7 +26,7 @@ from pages.ui.link_fields.efficiency import GROUP_SIZES
 from pages.ui.said import say
 
 GRANULARITY_NAMES = {
-    "tensor": N_("one grid a matrix"),
+    "tensor": N_("a matrix"),
     "channel": N_("a row"),
     "group": N_("a group of a row"),
 }
