@@ -68,6 +68,15 @@ class DistillationFacts:
         pairs = zip(self.of(Way.TAUGHT), self.of(way), strict=True)
         return sum(taught.losses[-1] < other.losses[-1] for taught, other in pairs)
 
+    @property
+    def share_of_teacher(self) -> float:
+        """The student's parameters over its teacher's."""
+        return self.n_parameters / self.n_teacher_parameters
+
+    def helps(self, way: Way) -> bool:
+        """Whether the teacher is better than this way on most seeds."""
+        return 2 * self.n_better(way) > len(self.seeds)
+
     def curve(self, way: Way) -> Curve:
         """Its losses over its updates."""
         students = self.of(way)

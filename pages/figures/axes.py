@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE_AND_LEGEND, Translate
+from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE, TITLE_AND_LEGEND, Translate
 
 MOST_DECADES = 3.5  # with three ticks each
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
@@ -64,6 +64,13 @@ def legend_below(plot_height: int) -> dict[str, Any]:
     y = -AXIS / plot_height
     under = {"orientation": "h", "x": 0, "y": y, "yanchor": "top", "traceorder": "normal"}
     return {"showlegend": True, "legend": under}
+
+
+def room_for_legend(plot_height: int, n_names: int) -> dict[str, Any]:
+    """Height and margin of a picture with this plot, and its legend below, a row a name."""
+    below = AXIS + LEGEND_ROW * n_names
+    size = {"height": TITLE + plot_height + below, "margin": (TITLE, below)}
+    return {**size, **legend_below(plot_height)}
 
 
 def stage_rows(stages: pd.DataFrame) -> dict[str, Any]:

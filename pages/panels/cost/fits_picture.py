@@ -7,11 +7,10 @@ from typing import Any
 import pandas as pd
 
 from blocks.cost.device_fit import FitFacts
-from pages.figures.axes import AXIS, LEGEND_ROW, half_of_last, legend_below, log_sizes
+from pages.figures.axes import half_of_last, log_sizes, room_for_legend
 from pages.figures.marks import dashed, level, level_name
 from pages.figures.theme import (
     PINNED,
-    TITLE,
     Picture,
     Translate,
     figure,
@@ -33,7 +32,7 @@ def growth(
 ) -> Picture:
     """A line for the total and for each part against n, on logarithmic axes; devices across."""
     table, n = facts.growth, facts.shape.n
-    lines, room = _apart(devices), LEGEND_ROW * (len(names) + 2)
+    lines, n_names = _apart(devices), len(names) + 2
     own = table[table["n"] == n].iloc[0]
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
@@ -57,10 +56,8 @@ def growth(
     return figure(
         traces,
         title=title,
-        height=TITLE + PLOT + AXIS + room,
-        margin=(TITLE, AXIS + room),
+        **room_for_legend(PLOT, n_names),
         right=half_of_last(ticks),
-        **legend_below(PLOT),
         shapes=[_device_line(size) for _name, size in lines],
         annotations=[_device_name(name, size) for name, size in lines],
         xaxis=log_sizes(_("n · tokens (logarithmic)"), ticks),

@@ -65,7 +65,7 @@ def says_distillation(facts: DistillationFacts) -> str:
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
-        share=percent(facts.n_parameters / facts.n_teacher_parameters),
+        share=percent(facts.share_of_teacher),
         taught=facts.loss(Way.TAUGHT),
         alone=facts.loss(Way.ALONE),
         better=facts.n_better(Way.ALONE),
@@ -78,12 +78,11 @@ def says_distillation(facts: DistillationFacts) -> str:
 
 
 def _verdict(facts: DistillationFacts) -> str:
-    n, half = len(facts.seeds), len(facts.seeds) / 2
-    if facts.n_better(Way.ALONE_LONGER) > half:
+    if facts.helps(Way.ALONE_LONGER):
         return _("The teacher is worth more than it costs.")
-    if facts.n_better(Way.ALONE) > half:
+    if facts.helps(Way.ALONE):
         return _("The teacher helps, but its FLOPs would help more as updates.")
-    return _("Here the teacher does not help.") if n else ""
+    return _("Here the teacher does not help.")
 
 
 def says_how(how: Distillation, *, is_recorded: bool) -> str:

@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from blocks.efficiency.distillation import Way
 from blocks.efficiency.distillation_facts import Curve, DistillationFacts
 from pages.figures import marks
-from pages.figures.axes import log_axis
-from pages.figures.series import legend_room, step_hover
+from pages.figures.axes import log_axis, room_for_legend
+from pages.figures.series import step_hover
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
-    EDGE,
     FEED_FORWARD,
     Picture,
     Translate,
     figure,
-    legend,
     plain,
 )
 
-HEIGHT = 400
+PLOT = 290
 LOOKS = {
     Way.TAUGHT: {"color": ATTENTION, "width": 2.5},
     Way.ALONE: {"color": FEED_FORWARD, "width": 2},
@@ -37,9 +35,7 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
     return figure(
         [*bands, *lines],
         title=_("What the student still gets wrong"),
-        height=HEIGHT,
-        margin=(legend_room(names), EDGE),
-        **legend(),
+        **room_for_legend(PLOT, len(curves)),
         xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
         yaxis={
             "title": {"text": _("held-out loss, nats (logarithmic)")},

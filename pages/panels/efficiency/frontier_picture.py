@@ -7,7 +7,7 @@ from blocks.cost.units import bytes_text
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.model.faults import N_
 from pages.figures import marks
-from pages.figures.axes import log_axis, score_axis
+from pages.figures.axes import log_axis, room_for_legend, score_axis
 from pages.figures.names_apart import Name, names_apart
 from pages.figures.theme import (
     ATTENTION,
@@ -16,16 +16,13 @@ from pages.figures.theme import (
     FEED_FORWARD,
     NORM,
     PINNED,
-    TITLE_AND_LEGEND,
     Picture,
     Translate,
     figure,
-    legend,
 )
 from pages.figures.units import duration
 
-HEIGHT, BOTTOM = 460, 52
-WIDTH, HIGH, ROOM = 270, 340, 0.06  # pixels between the axes on a phone; powers of ten
+WIDTH, PLOT, ROOM = 270, 340, 0.06  # pixels between the axes on a phone; powers of ten
 UNSEEN = "rgba(0, 0, 0, 0)"
 SIDES = ("top left", "bottom right", "top right", "bottom left")
 METHOD_NAMES = {
@@ -61,9 +58,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     return figure(
         [line, *dots, _labels(facts, _)],
         title=_("Bytes and what is left of the score"),
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
-        **legend(),
+        **room_for_legend(PLOT, 1 + len(kinds)),
         xaxis={
             "title": {"text": _("bytes in the file (logarithmic)")},
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
@@ -116,7 +111,7 @@ def _labels(facts: FrontierFacts, _: Translate) -> dict[str, Any]:
         Name(
             each.name or _("original"),
             WIDTH * (math.log10(each.n_bytes) - low) / (high - low),
-            HIGH * (facts.quality(each) - bottom) / (top - bottom),
+            PLOT * (facts.quality(each) - bottom) / (top - bottom),
             SIDES,
         )
         for each in best

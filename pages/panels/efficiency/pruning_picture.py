@@ -8,19 +8,17 @@ from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import PruningFacts
 from blocks.model.faults import N_
 from pages.figures import marks
-from pages.figures.axes import score_axis
+from pages.figures.axes import room_for_legend, score_axis
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
     FEED_FORWARD,
-    TITLE_AND_LEGEND,
     Picture,
     Translate,
     figure,
-    legend,
 )
 
-HEIGHT, BOTTOM = 400, 48
+PLOT = 290
 CRITERION_NAMES = {
     Criterion.MAGNITUDE: N_("smallest first (magnitude)"),
     Criterion.WANDA: N_("least used first (Wanda)"),
@@ -44,10 +42,8 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
     return figure(
         traces,
         title=_("What is left of it as more goes"),
-        height=HEIGHT,
-        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(whole)],
-        **legend(),
         xaxis={
             "title": {"text": _("share taken out")},
             "tickformat": ".0%",
