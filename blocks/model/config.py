@@ -328,7 +328,9 @@ class ModelConfig:
 
     def n_local(self, n_layers: int) -> int:
         """How many of the first so many layers see a window only."""
-        return sum(self.window_of(layer) > 0 for layer in range(n_layers))
+        every = self.attention.global_every
+        n_global = n_layers // every if every else 0
+        return n_layers - n_global if self.attention.local_window else 0
 
     def turns(self, layer: int) -> bool:
         """Whether a layer turns queries and keys by RoPE."""

@@ -147,9 +147,16 @@ def kv_cache_bytes(
 
     A local layer keeps at most its window less one: the next token brings its own.
     """
-    windows = layer_windows(config, window_size)
-    n_kept = sum(n if window is None else min(n, window - 1) for window in windows)
+    n_layers = config.n_decoder_layers or config.n_layers
+    n_local, window = config.n_local(n_layers), config.attention.local_window
+    in_global, in_local = _n_kept(n, window_size), _n_kept(n, window_size, window)
+    n_kept = (n_layers - n_local) * in_global + n_local * in_local
     return n_kept * _bytes_of_a_layer(config, itemsize)
+
+
+def _n_kept(n: int, *windows: int | None) -> int:
+    """Of n tokens, how many are kept where these windows (None or 0: none) hold."""
+    return min((n, *(window - 1 for window in windows if window)))
 
 
 def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:

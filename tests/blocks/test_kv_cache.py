@@ -6,9 +6,14 @@ import pytest
 import torch
 from toy import assert_near, scramble, toy
 
-from blocks import ModelConfig, build
+from blocks import PRESETS, ModelConfig, build
 from blocks.model.kinds import PositionKind
-from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.model.kv_cache import (
+    KVCache,
+    kv_cache_bytes,
+    kv_cache_bytes_per_token,
+    layer_windows,
+)
 from blocks.model.masks import causal, sliding_window
 from blocks.observe.recording import record
 
@@ -69,3 +74,25 @@ def test_a_cached_step_can_be_seen():
     whole = record(model, TOKEN_IDS[:1])
     assert last.pattern(1).shape == (1, config.n_heads, 1, LENGTH)
     assert_near(last.pattern(1), whole.pattern(1)[:, :, -1:])
+
+
+@pytest.mark.parametrize("n_layers", [1, 3, 7])
+@pytest.mark.parametrize("global_every", [0, 1, 3])
+@pytest.mark.parametrize("local_window", [0, 1, 4])
+def test_bytes_of_local_layers_are_counted_by_formula(
+    n_layers: int, global_every: int, local_window: int, monkeypatch: pytest.MonkeyPatch
+):
+    config = PRESETS["gpt2-small"].replace(
+        n_layers=n_layers, global_every=global_every, local_window=local_window
+    )
+    cases = [(n, size) for n in (1, 3, 9) for size in (None, 2, 6)]
+    each = [
+        sum(n if window is None else min(n, window - 1) for window in layer_windows(config, size))
+        for n, size in cases
+    ]
+    n_local = sum(config.window_of(layer) > 0 for layer in range(n_layers))
+    monkeypatch.delattr(type(config), "window_of")  # a million layers are not asked one by one
+    assert config.n_local(n_layers) == n_local
+    of_one = kv_cache_bytes_per_token(config, 4) // n_layers
+    found = [kv_cache_bytes(config, 4, n, window_size=size) for n, size in cases]
+    assert found == [n_kept * of_one for n_kept in each]
