@@ -122,12 +122,11 @@ def what_a_teacher_adds(run: Run) -> None:
         shared.trained_models("teach")
         return
     how = _chosen()
-    found, is_recorded = recorded_students(weights, how), True
     switch("train_students", _("Train the students here"))
-    if link.value("train_students"):
-        found, is_recorded = _trained(weights, how), False
+    is_recorded = not link.value("train_students")
+    found = recorded_students(weights, how) if is_recorded else _trained(weights, how)
     if len(found) < len(Way):
-        if not link.value("train_students"):
+        if is_recorded:
             text = _("These students were not trained beforehand: train them here.")
             place.info(text, icon=":material/lightbulb:")
         return
