@@ -52,8 +52,8 @@ def number_line(facts: RoundingFacts, *, _: Translate) -> Picture:
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
-        xaxis={"title": {"text": _("value")}, "fixedrange": True, "zeroline": False},
-        yaxis={"visible": False, "range": [-0.3, 1.25], "fixedrange": True},
+        xaxis={"title": {"text": _("value")}, "zeroline": False},
+        yaxis={"visible": False, "range": [-0.3, 1.25]},
     )
 
 
@@ -112,14 +112,12 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
                 for part in parts
             ],
             "tickangle": -45,
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(len(places))),
             "ticktext": places,
             "title": {"text": _("layer")},
             "range": [len(places) - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 

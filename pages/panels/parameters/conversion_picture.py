@@ -65,13 +65,11 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
             "title": {"text": _("probability")},
             "tickformat": ".0%" if largest > 0.05 else ".1%",
             "range": [0, 1.1 * largest],
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(n)),
             "ticktext": names,
             "range": [n - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 
@@ -117,13 +115,11 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
             "range": [math.log10(LEAST) - 0.5, math.log10(MOST)],
             "tickvals": [LEAST, 1e-9, 1e-6, 1e-3, 1.0],
             "ticktext": ["≤ 1e-12", "1e-9", "1e-6", "1e-3", "1"],
-            "fixedrange": True,
         },
         yaxis={
             "tickvals": list(range(len(ranked))),
             "ticktext": labels,
             "range": [len(ranked) - 0.5, -0.5],
-            "fixedrange": True,
         },
     )
 

@@ -13,6 +13,7 @@ from blocks.weights.operations import (
     TRANSPOSED,
     UNPAIRED,
 )
+from pages.figures import marks
 from pages.figures.described import SAID
 from pages.figures.theme import (
     ATTENTION,
@@ -93,16 +94,8 @@ def _lines(
             x += [LEFT, RIGHT, None]
             y += [left[id(group)], right[our], None]
     said = [f"{group.theirs} → {', '.join(group.ours)}" for group in groups]
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "name": name,
-        "line": line,
-        "hoverinfo": "skip",
-        "meta": {SAID: [f"{name}: {'; '.join(said)}"]},
-    }
+    told = {SAID: [f"{name}: {'; '.join(said)}"]}
+    return marks.line(x, y, name=name, line=line, hoverinfo="skip", meta=told)
 
 
 def _names(groups: Sequence[Group], left: dict[int, float], _: Translate) -> dict[str, Any]:

@@ -69,7 +69,6 @@ def costs(facts: IdeasFacts, *, _: Translate) -> Picture:
         yaxis={
             "title": {"text": _("times GPT-2 (logarithmic)")},
             "type": "log",
-            "fixedrange": True,
             "tickvals": TICKS,
             "ticktext": [f"{tick:g}" for tick in TICKS],
         },
@@ -115,10 +114,9 @@ def losses(facts: IdeasFacts, *, _: Translate) -> Picture:
         yaxis={
             "title": {"text": _("nats per token")},
             "range": [low - room, high + room],
-            "fixedrange": True,
         },
     )
 
 
 def _steps() -> dict[str, Any]:
-    return {"type": "category", "fixedrange": True, "tickangle": -35, "automargin": False}
+    return {"type": "category", "tickangle": -35, "automargin": False}
