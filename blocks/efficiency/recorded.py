@@ -19,7 +19,7 @@ from rich.progress import track
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import Method, Variant, measure_variant, ready
 from blocks.model.devices import device_name
-from blocks.model.shipped import shipped
+from blocks.model.shipped import rows_in, shipped
 from blocks.weights.pocket import pocket, pocket_names
 
 FILE = shipped("runs", "variants.json")
@@ -40,7 +40,7 @@ def recorded(name: str) -> Recorded | None:
 
 @lru_cache(maxsize=1)
 def _all() -> Mapping[str, Recorded]:
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    rows = rows_in(FILE)
     return {name: _read(row) for name, row in rows.items()}
 
 
@@ -62,7 +62,7 @@ def _plain(variant: Variant) -> dict[str, Any]:
 def main(names: tuple[str, ...]) -> None:
     """Measure the ready set of each, and put all into one file."""
     torch.set_num_threads(N_THREADS)
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    rows = rows_in(FILE)
     for name in names:
         model = Calibrated(pocket(name))
         recipes = track(ready(model.file.config), description=name)

@@ -16,7 +16,7 @@ import torch
 from rich.progress import track
 
 from blocks.efficiency.distillation import Distillation, Student, Students, Way
-from blocks.model.shipped import shipped
+from blocks.model.shipped import rows_in, shipped
 from blocks.weights.pocket import pocket_names
 
 FILE = shipped("runs", "students.json")
@@ -30,7 +30,7 @@ def recorded_students(teacher: str, how: Distillation) -> tuple[Student, ...]:
 
 @lru_cache(maxsize=1)
 def _all() -> Mapping[str, tuple[Student, ...]]:
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    rows = rows_in(FILE)
     return {name: tuple(map(_read, row)) for name, row in rows.items()}
 
 
@@ -53,7 +53,7 @@ def _plain(student: Student) -> dict[str, Any]:
 def main(names: tuple[str, ...]) -> None:
     """Train the students of each, and put all into one file."""
     torch.set_num_threads(N_THREADS)
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    rows = rows_in(FILE)
     for name in names:
         series = Students(teacher=name, how=Distillation())
         each = track(series.results(()), total=series.n_steps, description=name)

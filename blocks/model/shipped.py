@@ -1,6 +1,8 @@
 """The files that ship with Blockscope, in a clone and where it is installed."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 PARENT = Path(__file__).parents[2]
 CLONE, INSTALLED = PARENT / "assets", PARENT / "blocks_assets"
@@ -9,3 +11,8 @@ CLONE, INSTALLED = PARENT / "assets", PARENT / "blocks_assets"
 def shipped(*names: str) -> Path:
     """The path of a file or folder below `assets/`."""
     return (INSTALLED if INSTALLED.is_dir() else CLONE).joinpath(*names)
+
+
+def rows_in(file: Path) -> Any:
+    """What a shipped JSON file holds; an empty object where it is not made yet."""
+    return json.loads(file.read_text("utf-8")) if file.exists() else {}

@@ -1,6 +1,5 @@
 """From GPT-2 to a model of today, one idea at a time, each step trained small from seeds."""
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -9,7 +8,7 @@ from blocks.corpora.stories import Language
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Activation, Initialization, NormKind, PositionKind, RouterKind
 from blocks.model.presets import PRESETS
-from blocks.model.shipped import shipped
+from blocks.model.shipped import rows_in, shipped
 from blocks.training.events import Ended, Evaluation
 from blocks.training.loop import Training
 from blocks.training.recipe import Recipe
@@ -114,7 +113,7 @@ def learned_losses() -> Mapping[str, tuple[float, ...]]:
 
     Runs whose configuration or recipe is no longer that of the step are left out.
     """
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else []
+    rows = rows_in(FILE)
     known = {TrainingSpec.from_plain(row["spec"]): row["held_out_loss"] for row in rows}
     wanted = {
         name: [spec_of(config, seed) for seed in SEEDS] for name, config in small_ideas().items()

@@ -1,13 +1,12 @@
 """Finished trainings that ship with us, to open where time is short: `make runs` trains them."""
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from blocks.model.shipped import shipped
+from blocks.model.shipped import rows_in, shipped
 from blocks.training.spec import TrainingSpec
 
 FILE = shipped("runs", "recorded.json")
@@ -43,7 +42,7 @@ def recorded(spec: TrainingSpec) -> Learned | None:
 @lru_cache(maxsize=1)
 def _all() -> Mapping[TrainingSpec, Learned]:
     """All of them, read once."""
-    rows = json.loads(FILE.read_text("utf-8")) if FILE.exists() else []
+    rows = rows_in(FILE)
     return {TrainingSpec.from_plain(row["spec"]): _read(row) for row in rows}
 
 
