@@ -21,7 +21,7 @@ from blocks.efficiency.structured import (
 )
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.models import build
+from blocks.model.models import Model, build
 from blocks.model.randomness import generator
 from blocks.training.bounds import Bounds, bound_faults
 from blocks.training.evaluation import Examiner
@@ -81,6 +81,11 @@ class Calibrated:
     """
 
     file: ModelFile
+
+    @cached_property
+    def model(self) -> Model:
+        """Itself, around the weights of the file."""
+        return trained(self.file.config, self.file.tensors)
 
     @cached_property
     def spec(self) -> TrainingSpec:
@@ -192,7 +197,7 @@ def _rounded(
 
 def _faults(how: Compression) -> Iterator[Fault]:
     values = {name: getattr(how, name) for name in REMOVED}
-    yield from bound_faults(values, dict.fromkeys(REMOVED, 0.0) | {"removed_heads": 0}, REMOVED)
+    yield from bound_faults(values, {name: getattr(Compression, name) for name in REMOVED}, REMOVED)
     if how.quantization is None:
         return
     grid, usual = vars(how.quantization), vars(Quantization())

@@ -25,7 +25,6 @@ from blocks.training.loop import Training
 from blocks.training.loss import cross_entropy
 from blocks.training.spec import TrainingSpec
 from blocks.training.task import IGNORED, Batch
-from blocks.weights.model_file import trained
 from blocks.weights.pocket import pocket
 
 N_UPDATES, LOOK_EVERY, N_HELD_OUT = 200, 20, 2
@@ -65,7 +64,7 @@ class Distillation:
     def __post_init__(self) -> None:
         """Raises `ConfigError` with what cannot be and its mend."""
         values = {name: getattr(self, name) for name in BOUNDS}
-        usual = {"temperature": 2.0, "teacher_share": 0.5}
+        usual = {name: getattr(Distillation, name) for name in BOUNDS}
         if faults := [*bound_faults(values, usual, BOUNDS)]:
             raise ConfigError(faults)
 
@@ -181,8 +180,7 @@ class Students:
             n_updates = longer(teacher, self.how, n_updates)
         spec = student_spec(teacher, self.how, seed, n_updates)
         if way is Way.TAUGHT:
-            model = trained(teacher.file.config, teacher.file.tensors)
-            training: Training = Taught(spec, model, self.how, budget=self.budget)
+            training: Training = Taught(spec, teacher.model, self.how, budget=self.budget)
         else:
             training = Training(spec, budget=self.budget)
         return _watched(training, teacher, way)

@@ -1,6 +1,7 @@
 """What trained students say about their teacher: curves, bands of seeds, who is better."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 from blocks.cost.parameters import total_parameters
@@ -12,7 +13,6 @@ from blocks.efficiency.distillation import (
     Way,
     student_config,
 )
-from blocks.weights.model_file import trained
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,21 @@ def distillation_facts(
 ) -> DistillationFacts:
     """What is known after the first trainings of `Students`."""
     whole = found[: len(found) // len(Way) * len(Way)]
-    model, examiner = trained(teacher.file.config, teacher.file.tensors), teacher.examiner
+    loss, score = _measured(teacher)
     return DistillationFacts(
         how=how,
         students=whole,
-        teacher_loss=examiner.held_out_loss(model, N_HELD_OUT),
-        teacher_score=examiner.score(model),
+        teacher_loss=loss,
+        teacher_score=score,
         n_parameters=total_parameters(student_config(teacher.spec.config, how.size)),
         n_teacher_parameters=total_parameters(teacher.spec.config),
-        score_name=examiner.task.score_name,
+        score_name=teacher.examiner.task.score_name,
         is_share=teacher.is_share,
     )
+
+
+@lru_cache(maxsize=8)
+def _measured(teacher: Calibrated) -> tuple[float, float]:
+    """Held-out loss and score of a teacher: the same for all its students."""
+    examiner, model = teacher.examiner, teacher.model
+    return examiner.held_out_loss(model, N_HELD_OUT), examiner.score(model)
