@@ -6,29 +6,59 @@ in the last digits, and so may what is written.
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
+from blocks.model.presets import PRESETS
 from blocks.training.peeking import PROMPTS, learned, learner, peeking_spec
-from blocks.training.recorded import FILE, plain
+from blocks.training.race import DEEP, N_UPDATES, SHALLOW, race_spec
+from blocks.training.racer import Racer, evaluation
+from blocks.training.recorded import FILE, Learned, plain
 from blocks.training.spec import TrainingSpec
 
 N_THREADS = 1  # sums then do not depend on how many cores there are
+RACE_SEEDS, RACED = range(5), "course"
+RACES = tuple((placement, depth, 0) for depth in (SHALLOW, DEEP) for placement in ("pre", "post"))
+WARMED_UP = ("post", DEEP, 60)
 
 
-def specs() -> Iterator[TrainingSpec]:
-    """What is trained: a GPT with its mask and one without, in each language."""
+def peeking_specs() -> Iterator[TrainingSpec]:
+    """A GPT with its mask and one without, in each language."""
     for language in PROMPTS:
         yield peeking_spec(language, sees_ahead=False)
         yield peeking_spec(language, sees_ahead=True)
 
 
+def race_specs() -> Iterator[TrainingSpec]:
+    """The course's block, shallow and deep, with its norm before and after, of several seeds."""
+    for placement, depth, warmup in (*RACES, WARMED_UP):
+        for seed in RACE_SEEDS:
+            yield race_spec(
+                PRESETS[RACED],
+                placement,
+                n_layers=depth,
+                learning_rate=0.001,
+                warmup_steps=warmup,
+                seed=seed,
+            )
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    """All trainings, one after the other."""
+    for spec in peeking_specs():
+        yield plain(spec, learned(learner(spec), spec.recipe.n_steps))
+    for spec in race_specs():
+        yield plain(spec, Learned(Racer(spec, evaluation).losses(N_UPDATES), ()))
+
+
 def main() -> None:
     """Train all, and put them into one file."""
     torch.set_num_threads(N_THREADS)
-    rows = [plain(spec, learned(learner(spec), spec.recipe.n_steps)) for spec in specs()]
     FILE.parent.mkdir(parents=True, exist_ok=True)
-    FILE.write_text(json.dumps(rows, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    FILE.write_text(
+        json.dumps([*rows()], ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":

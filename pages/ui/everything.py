@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import link, page_file, share
+from pages.ui import link, page_file, present, share
 from pages.ui.language import _
 from pages.ui.seen import Node, noted
 
+ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
@@ -19,6 +20,11 @@ WHAT_IT_HOLDS = N_(
     "without a network."
 )
 Draw = Callable[[], Callable[[], None] | None]
+
+
+def is_all() -> bool:
+    """Whether all panels stand one below the other."""
+    return link.value("panel") == ALL and not present.is_on()
 
 
 def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]:

@@ -19,6 +19,7 @@ from pages.ui.link_fields import (
     cost,
     efficiency,
     feed_forward,
+    lessons,
     masks,
     normalization,
     parameters,
@@ -187,6 +188,7 @@ OF_PAGES = {
     **cost.FIELDS,
     **cost.MEASURED_FIELDS,
     **compare.FIELDS,
+    **lessons.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.ui import panel
+from pages.ui import everything
 
 
 def fold(label: str, *, key: str, **look: Any) -> Any:
@@ -12,6 +12,6 @@ def fold(label: str, *, key: str, **look: Any) -> Any:
 
     Where all panels are open it begins open, and is another one.
     """
-    name = f"{key}_{panel.ALL}" if panel.is_all() else key
-    st.session_state[name] = bool(st.session_state.get(name, panel.is_all()))
+    name = f"{key}_{everything.ALL}" if everything.is_all() else key
+    st.session_state[name] = bool(st.session_state.get(name, everything.is_all()))
     return st.expander(label, key=name, on_change="rerun", **look)

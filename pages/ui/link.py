@@ -160,7 +160,7 @@ def _widget_moved(name: str, key: str, shown: Any, first: int = 0) -> None:
         before = state()
         change(name, moved_to)
         moves.note(key, there, before, state())
-        if name in OF_SEVERAL_SECTIONS:
+        if name in OF_SEVERAL_SECTIONS or value("lesson"):
             redraw_everything()
 
 

@@ -9,10 +9,10 @@ import streamlit as st
 
 from blocks.observe.run import Run
 from pages.ui import everything, link, present, share
+from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
-
-ALL = "all"
+from pages.ui.lessons import card, progress
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,15 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
     share.note_panel(panels[shown].name)
     if present.is_on():
         _present(panels, shown, values)
-        return
+    elif lesson := progress.now():
+        _beside_a_lesson(lesson, panels, shown, values)
+    else:
+        _open(panels, shown, values, files)
+
+
+def _open(
+    panels: Sequence[Panel], shown: int, values: Sequence[Any], files: Callable[..., None] | None
+) -> None:
     with _tabs(panels)[shown]:
         if choices := panels[shown].choices:
             choices(*values)
@@ -52,14 +60,26 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
         goes_on()
 
 
-def is_all() -> bool:
-    """Whether all panels stand one below the other."""
-    return link.value("panel") == ALL and not present.is_on()
+def _beside_a_lesson(
+    lesson: progress.Now, panels: Sequence[Panel], shown: int, values: Sequence[Any]
+) -> None:
+    """The card of the lesson, and the panel that it shows or withholds."""
+    run = values[0] if values and isinstance(values[0], Run) else None
+    side, main = st.columns([4, 9], gap="medium")
+    with side:
+        card.draw(lesson, run)
+    with main:
+        if lesson.is_withheld:
+            card.veil()
+        else:
+            _open(panels, shown, values, None)
 
 
 def opened(panels: Sequence[Panel]) -> Panel:
-    """The panel that the link names; where this page has none of that name, the first."""
-    named = [panel for panel in panels if panel.name == link.value("panel")]
+    """The panel that the link or a lesson names; where this page has none of it, the first."""
+    lesson = progress.now()
+    name = link.value("panel") or (lesson.step.show if lesson else "")
+    named = [panel for panel in panels if panel.name == name]
     return named[0] if named else panels[0]
 
 

@@ -70,3 +70,9 @@ def uploads_bytes() -> int:
 def is_hub_allowed() -> bool:
     """Whether readers may fetch models from the hub: with `BLOCKSCOPE_HUB=1`."""
     return os.environ.get("BLOCKSCOPE_HUB", "0") == "1"
+
+
+def lessons_folder() -> Path | None:
+    """Lessons beside ours: `BLOCKSCOPE_LESSONS`, none by default."""
+    found = os.environ.get("BLOCKSCOPE_LESSONS")
+    return Path(found) if found else None

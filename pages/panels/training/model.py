@@ -9,7 +9,7 @@ from blocks.training.command_line import command_line
 from blocks.training.examples import openings
 from blocks.training.training_run import TrainingRun
 from pages.panels.training.heads import kept_step, step_choice
-from pages.ui import link, panel, runs, starts
+from pages.ui import everything, link, runs, starts
 from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.language import _, current_language
@@ -24,7 +24,7 @@ BLOCK = ("pages/block.py", ":material/view_agenda:")
 
 def what_it_became(run: TrainingRun) -> None:
     """The model at the kept step that is looked at."""
-    step = kept_step(run) if panel.is_all() else step_choice(run)
+    step = kept_step(run) if everything.is_all() else step_choice(run)
     _openings(run, step)
     _files(run, step)
     with st.expander(_("The same in a terminal"), key="terminal"):

@@ -29,7 +29,7 @@ from pages.panels.training.wanted import (
     wanted,
     wanted_recipe,
 )
-from pages.ui import chips, link, panel, runs, terms
+from pages.ui import chips, everything, link, runs, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
@@ -325,7 +325,7 @@ def how_it_is_learned() -> Callable[[], None]:
     note(f"{_(known.title)} ({known.source}).")
     left, right = st.columns(2, gap="large")
     with left:
-        if not panel.is_all():
+        if not everything.is_all():
             _plan()
             note(shared.says_schedule(recipe))
     with right:

@@ -18,7 +18,7 @@ from blocks.training.tasks import TaskConfig, TaskKind
 from blocks.training.training_run import TrainingRun
 from pages.figures.births import MEASURES
 from pages.figures.counting import from_one
-from pages.ui import cached, controls, link, panel, runs, starts, terms
+from pages.ui import cached, controls, everything, link, runs, starts, terms
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
 
@@ -83,7 +83,7 @@ def start_spec(spec: TrainingSpec) -> None:
     runs.remember(run.id)
     link.restore("at_step")
     link.change("run", run.id)
-    if not panel.is_all():
+    if not everything.is_all():
         link.restore("panel")
 
 

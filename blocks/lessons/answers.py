@@ -1,0 +1,161 @@
+"""What was guessed, and what was measured then."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from blocks.lessons.formula import Formula
+from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.measures import measure
+from blocks.lessons.place import Place
+from blocks.model.faults import N_, ConfigError, Fault
+
+DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
+ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
+NOT_FINITE = N_("There is nothing to measure here: {formula} is no finite number")
+NO_NAME = N_("{name} is not known here")
+Values = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A guess beside the truth.
+
+    Of a choice the guess is the number of an option, of an order the options from most to least,
+    of a token its place; of a curve a value at each x. Empty: shown without a guess. The truth is
+    what was measured; of a token the weight of each, of an order the value of each.
+    """
+
+    guess: Values
+    truth: Values
+
+    @property
+    def was_guessed(self) -> bool:
+        """Whether there was a guess at all."""
+        return bool(self.guess)
+
+
+def measured(ask: Ask, place: Place) -> Values:
+    """What is true at a place. Raises `ConfigError` where it cannot be measured there."""
+    if ask.kind is AskKind.CURVE:
+        found = [_of(ask.truths[0], place, x) for x in ask.xs]
+    elif ask.kind is AskKind.TOKEN:
+        found = [*_all_of(ask.truths[0], place)]
+    else:
+        found = [_of(each, place) for each in ask.truths]
+    return tuple(found)
+
+
+def value(formula: Formula, place: Place, named: Callable[[str], Any]) -> Any:
+    """A formula at a place; `named` gives what the state says."""
+    return formula.value(named, lambda name, given: measure(place, name, given))
+
+
+def _of(formula: Formula, place: Place, x: float | None = None) -> float:
+    def named(name: str) -> float:
+        if name == "x" and x is not None:
+            return int(x) if x == int(x) else x
+        return _no_name(name)
+
+    return _finite(value(formula, place, named), formula)
+
+
+def _all_of(formula: Formula, place: Place) -> Values:
+    found = value(formula, place, _no_name)
+    if not isinstance(found, tuple):
+        raise ConfigError([Fault(NOT_FINITE, {"formula": formula.text})])
+    return tuple(_finite(each, formula) for each in found[:MOST_VALUES])
+
+
+def _no_name(name: str) -> NoReturn:
+    raise ConfigError([Fault(NO_NAME, {"name": name})])
+
+
+def _finite(found: Any, formula: Formula) -> float:
+    if not isinstance(found, int | float) or not math.isfinite(found):
+        raise ConfigError([Fault(NOT_FINITE, {"formula": formula.text})])
+    return float(found)
+
+
+def true_option(ask: Ask, truth: Values) -> int | None:
+    """The option that holds of what was measured; None where none does."""
+    holding = (i for i, option in enumerate(ask.options) if option.holds(truth[0]))
+    return next(holding, None)
+
+
+def ranked(truth: Values) -> tuple[int, ...]:
+    """The places of values from most to least."""
+    return tuple(sorted(range(len(truth)), key=lambda i: -truth[i]))
+
+
+def is_right(ask: Ask, answer: Answer) -> bool | None:
+    """Whether a guess that is either right or wrong was right; None where it is near or far."""
+    if not answer.was_guessed:
+        return None
+    match ask.kind:
+        case AskKind.CHOICE:
+            return int(answer.guess[0]) == true_option(ask, answer.truth)
+        case AskKind.ORDER:
+            return tuple(map(int, answer.guess)) == ranked(answer.truth)
+        case AskKind.TOKEN:
+            return int(answer.guess[0]) == ranked(answer.truth)[0]
+    return None
+
+
+def fits(ask: Ask, answer: Answer) -> bool:
+    """Whether an answer that a link carries can be one to this question."""
+    guess, truth = answer.guess, answer.truth
+    whole = all(each == int(each) for each in guess)
+    match ask.kind:
+        case AskKind.CHOICE:
+            return len(truth) == 1 and whole and _places(guess, len(ask.options), 1)
+        case AskKind.ORDER:
+            n = len(ask.labels)
+            return (
+                len(truth) == n and whole and _places(guess, n, n) and len({*guess}) == len(guess)
+            )
+        case AskKind.TOKEN:
+            return whole and _places(guess, len(truth), 1)
+        case AskKind.NUMBER:
+            return len(truth) == 1 and len(guess) in (0, 1)
+    return len(truth) == len(ask.xs) and len(guess) in (0, len(ask.xs))
+
+
+def _places(guess: Values, n: int, n_guessed: int) -> bool:
+    return len(guess) in (0, n_guessed) and all(0 <= each < n for each in guess)
+
+
+def written(answers: Mapping[int, Answer]) -> str:
+    """Answers by the number of their step, from 0, as a link carries them."""
+    return ";".join(
+        f"{step}:{_numbers(each.guess)}={_numbers(each.truth)}"
+        for step, each in sorted(answers.items())
+    )
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return "_".join(f"{each:.{DIGITS}g}" for each in values)
+
+
+def read(text: str) -> dict[int, Answer]:
+    """The inverse of `written`; what is no answer is left out."""
+    found = {}
+    for entry in text[:LONGEST].split(";"):
+        if match := ENTRY.fullmatch(entry):
+            guess, truth = _read_numbers(match[2]), _read_numbers(match[3])
+            step = int(match[1])
+            if guess is not None and truth and step < MOST_STEPS:
+                found[step] = Answer(guess, truth)
+    return found
+
+
+def _read_numbers(text: str) -> Values | None:
+    """The numbers of a text; None where it holds something else."""
+    try:
+        found = tuple(float(each) for each in text.split("_")) if text else ()
+    except ValueError:
+        return None
+    is_good = len(found) <= MOST_VALUES and all(math.isfinite(each) for each in found)
+    return found if is_good else None

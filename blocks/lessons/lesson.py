@@ -1,0 +1,89 @@
+"""A lesson: a few steps, each of which asks before it shows."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from blocks.lessons.formula import Formula
+
+
+class AskKind(StrEnum):
+    """How a guess is made.
+
+    choice: one of several ranges; number: a number; order: several things from most to least;
+    token: the token that has most; curve: a value at each of several x.
+    """
+
+    CHOICE = "choice"
+    NUMBER = "number"
+    ORDER = "order"
+    TOKEN = "token"
+    CURVE = "curve"
+
+
+@dataclass(frozen=True)
+class Option:
+    """What can be chosen: true where the measurement is at least `least` and below `most`."""
+
+    label: str
+    least: float
+    most: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the measurement says so."""
+        return self.least <= value < self.most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask:
+    """A question whose answer is measured, never written.
+
+    `truths`: one measurement; of an order one for each of `labels`. `xs`: where a curve is
+    guessed. `unit` stands behind the numbers; `least` and `most` bound a number or a curve.
+    """
+
+    question: str
+    kind: AskKind
+    truths: tuple[Formula, ...]
+    options: tuple[Option, ...] = ()
+    labels: tuple[str, ...] = ()
+    xs: tuple[float, ...] = ()
+    x_label: str = ""
+    unit: str = ""
+    least: float = 0.0
+    most: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One screen of a lesson.
+
+    `before` is read first; `ask` is answered while the panel `show` is withheld, if `withhold`
+    says so; `after` is read when it was. `task` is what the reader then does, until `done` holds,
+    as it does with `solution`. `set`: the state that the step begins with, as in a link; without
+    it, things stay as they are. `page`: where it takes place.
+    """
+
+    title: str
+    page: str
+    before: str
+    after: str = ""
+    set: tuple[tuple[str, str], ...] = ()
+    show: str = ""
+    withhold: bool = False
+    ask: Ask | None = None
+    task: str = ""
+    done: Formula | None = None
+    solution: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lesson:
+    """What is learned step by step; `needs` names lessons that come before."""
+
+    id: str
+    language: str
+    title: str
+    minutes: int
+    summary: str
+    needs: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()

@@ -1,0 +1,264 @@
+"""Read a lesson: Markdown that says how it goes on, one fenced block of TOML a step.
+
++++
+title = "Why divide by √d?"
+summary = "Longer vectors have larger dot products, and softmax takes them seriously."
+minutes = 6
+page = "attention"
++++
+
+## What a longer vector does
+What is read before the guess.
+
+```step
+set = "preset=course&d_head=64"
+show = "scaling"
+withhold = true
+ask = "How much larger do dot products get?"
+kind = "choice"
+options = [["As large", 0.5, 1.5], ["4 times", 3, 5]]
+truth = "score_std(d_head=64) / score_std(d_head=4)"
+```
+
+What is read after it.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from blocks.lessons import formula
+from blocks.lessons.formula import Formula
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
+from blocks.model.faults import N_, ConfigError, Fault
+
+LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
+HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
+STEP = re.compile(r"^## +(?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"(?P<before>.*?)^```step\n(?P<block>.*?)^```[ \t]*$(?P<after>.*)", re.DOTALL | re.MULTILINE
+)
+NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|https?://")
+HEAD_KEYS = {"title": str, "summary": str, "minutes": int, "page": str, "needs": list}
+STEP_KEYS = {
+    "set": str,
+    "page": str,
+    "show": str,
+    "withhold": bool,
+    "ask": str,
+    "kind": str,
+    "truth": str,
+    "options": list,
+    "x": str,
+    "xs": list,
+    "unit": str,
+    "range": list,
+    "task": str,
+    "done": str,
+    "solution": str,
+}
+NO_HEAD = N_("A lesson begins with its title, minutes and page between two lines of +++")
+NO_STEPS = N_("A lesson has 1 to {most} steps, each under a line that begins with ##: here {n}")
+TOO_LONG = N_("A lesson has at most {most:,} characters: this has {n:,}")
+NOT_TOML = N_("{where}: {why}")
+UNKNOWN = N_("{where}: there is no {name}; there are {known}")
+WRONG_TYPE = N_("{where}: {name} is to be of the kind {kind}")
+MISSING = N_("{where}: {name} is missing")
+NO_MARKUP = N_("{where}: a lesson is text only, without pictures, links and HTML: {found}")
+TOO_MANY_CHARACTERS = N_("{where}: at most {most:,} characters, here {n:,}")
+WRONG_OPTION = N_("{where}: option {n} is to be [{kind}]")
+WRONG_NUMBER = N_("{where}: {name} is to have {least} to {most} entries, here {n}")
+NOT_ASKED = N_("{where}: {name} stands there, but nothing is asked")
+OPTION_KINDS = {AskKind.CHOICE: "label, least, most", AskKind.ORDER: "label, formula"}
+
+
+def read(text: str, *, id: str, language: str) -> Lesson:
+    """Read a lesson out of the text of its file. Raises `ConfigError` with every fault."""
+    if len(text) > LONGEST:
+        raise ConfigError([Fault(TOO_LONG, {"most": LONGEST, "n": len(text)})])
+    found = HEAD.match(text.replace("\r\n", "\n"))
+    if not found:
+        raise ConfigError([Fault(NO_HEAD)])
+    return _Reader().lesson(found["head"], found["rest"], id, language)
+
+
+class _Reader:
+    """Reads as far as it can, and notes what cannot be."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def lesson(self, head: str, rest: str, id: str, language: str) -> Lesson:
+        values = self.table(head, HEAD_KEYS, "+++", needed=("title", "minutes", "page"))
+        parts = [*STEP.finditer(rest)]
+        if not 1 <= len(parts) <= MOST_STEPS:
+            self.fault(NO_STEPS, most=MOST_STEPS, n=len(parts))
+        page = values.get("page", "")
+        steps = [self.step(each["title"].strip(), each["body"], page) for each in parts]
+        if self.faults:
+            raise ConfigError(self.faults)
+        return Lesson(
+            id=id,
+            language=language,
+            title=self.text(values["title"], "+++"),
+            minutes=values["minutes"],
+            summary=self.text(values.get("summary", ""), "+++"),
+            needs=tuple(map(str, values.get("needs", ()))),
+            steps=tuple(steps),
+        )
+
+    def step(self, title: str, body: str, page: str) -> Step:
+        found = BLOCK.match(body)
+        before, block, after = found.group("before", "block", "after") if found else (body, "", "")
+        values = self.table(block, STEP_KEYS, title)
+        self.need_a_question(values, title)
+        return Step(
+            title=self.text(title, title),
+            page=values.get("page", page),
+            before=self.text(before.strip(), title),
+            after=self.text(after.strip(), title),
+            set=_link(values.get("set", "")),
+            show=values.get("show", ""),
+            withhold=values.get("withhold", False),
+            ask=self.ask(values, title) if "ask" in values else None,
+            task=self.text(values.get("task", ""), title),
+            done=self.formula(values["done"], title) if "done" in values else None,
+            solution=_link(values.get("solution", "")),
+        )
+
+    def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
+        """What belongs to a question, or to a task, says nothing without it."""
+        asked = ("kind", "truth", "options", "x", "xs", "unit", "range", "withhold")
+        for name in asked:
+            if name in values and "ask" not in values:
+                self.fault(NOT_ASKED, where=where, name=name)
+        of_a_task = ("task", "done", "solution")
+        if any(name in values for name in of_a_task):
+            for name in of_a_task:
+                if name not in values:
+                    self.fault(MISSING, where=where, name=name)
+
+    def ask(self, values: Mapping[str, Any], where: str) -> Ask | None:
+        kind = values.get("kind", AskKind.CHOICE)
+        if kind not in [*AskKind]:
+            self.fault(UNKNOWN, where=where, name=kind, known=", ".join(AskKind))
+            return None
+        labels, options, truths = self.answers(AskKind(kind), values, where)
+        xs = tuple(self.numbers(values, "xs", where, 2, MOST_XS)) if kind == AskKind.CURVE else ()
+        bounds = self.numbers(values, "range", where, 2, 2) if "range" in values else [0.0, 1.0]
+        if len(bounds) != 2:
+            return None
+        return Ask(
+            question=self.text(values["ask"], where),
+            kind=AskKind(kind),
+            truths=truths,
+            options=options,
+            labels=labels,
+            xs=xs,
+            x_label=self.text(values.get("x", ""), where),
+            unit=self.text(values.get("unit", ""), where),
+            least=bounds[0],
+            most=bounds[1],
+        )
+
+    def answers(
+        self, kind: AskKind, values: Mapping[str, Any], where: str
+    ) -> tuple[tuple[str, ...], tuple[Option, ...], tuple[Formula, ...]]:
+        """Labels and options, and what is measured."""
+        truths: tuple[Formula, ...] = ()
+        if kind is AskKind.ORDER:
+            labels, truths = self.things(values.get("options", []), where)
+            return labels, (), truths
+        if "truth" not in values:
+            self.fault(MISSING, where=where, name="truth")
+        elif found := self.formula(values["truth"], where):
+            truths = (found,)
+        if kind is AskKind.CHOICE:
+            return (), self.options(values.get("options", []), where), truths
+        return (), (), truths
+
+    def options(self, found: list[Any], where: str) -> tuple[Option, ...]:
+        options = []
+        self.count(found, "options", where, 2, MOST_OPTIONS)
+        for i, each in enumerate(found):
+            match each:
+                case [str(label), int() | float() as least, int() | float() as most]:
+                    label = self.text(label, where)
+                    options.append(Option(label, float(least), float(most)))
+                case _:
+                    self.wrong_option(AskKind.CHOICE, where, i)
+        return tuple(options)
+
+    def things(self, found: list[Any], where: str) -> tuple[tuple[str, ...], tuple[Formula, ...]]:
+        """What is put in order, and by what."""
+        labels, formulas = [], []
+        self.count(found, "options", where, 2, MOST_OPTIONS)
+        for i, each in enumerate(found):
+            match each:
+                case [str(label), str(text)]:
+                    labels.append(self.text(label, where))
+                    if read := self.formula(text, where):
+                        formulas.append(read)
+                case _:
+                    self.wrong_option(AskKind.ORDER, where, i)
+        return tuple(labels), tuple(formulas)
+
+    def wrong_option(self, kind: AskKind, where: str, i: int) -> None:
+        self.fault(WRONG_OPTION, where=where, n=i + 1, kind=OPTION_KINDS[kind])
+
+    def numbers(
+        self, values: Mapping[str, Any], name: str, where: str, least: int, most: int
+    ) -> list[float]:
+        found = values.get(name, [])
+        if not all(isinstance(each, int | float) for each in found):
+            self.fault(WRONG_TYPE, where=where, name=name, kind="[float, …]")
+            return []
+        self.count(found, name, where, least, most)
+        return [float(each) for each in found]
+
+    def count(self, found: list[Any], name: str, where: str, least: int, most: int) -> None:
+        if not least <= len(found) <= most:
+            self.fault(WRONG_NUMBER, where=where, name=name, least=least, most=most, n=len(found))
+
+    def formula(self, text: str, where: str) -> Formula | None:
+        try:
+            return formula.read(text)
+        except ConfigError as error:
+            self.faults += [Fault(NOT_TOML, {"where": where, "why": str(error)})]
+            return None
+
+    def table(
+        self, text: str, keys: Mapping[str, type], where: str, needed: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """The values of a block that are of the right type."""
+        try:
+            found = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            self.fault(NOT_TOML, where=where, why=str(error))
+            return {}
+        for name in found.keys() - keys.keys():
+            self.fault(UNKNOWN, where=where, name=name, known=", ".join(keys))
+        wrong = {n for n, value in found.items() if n in keys and type(value) is not keys[n]}
+        for name in sorted(wrong):
+            self.fault(WRONG_TYPE, where=where, name=name, kind=keys[name].__name__)
+        for name in needed:
+            if name not in found:
+                self.fault(MISSING, where=where, name=name)
+        return {name: value for name, value in found.items() if name in keys and name not in wrong}
+
+    def text(self, text: str, where: str) -> str:
+        """What is read on the screen."""
+        if found := NO_TEXT.search(text):
+            self.fault(NO_MARKUP, where=where, found=text[found.start() :][:40])
+        if len(text) > MOST_CHARACTERS:
+            self.fault(TOO_MANY_CHARACTERS, where=where, most=MOST_CHARACTERS, n=len(text))
+        return text
+
+    def fault(self, text: str, **values: Any) -> None:
+        self.faults.append(Fault(text, values))
+
+
+def _link(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(parse_qsl(text, keep_blank_values=True))

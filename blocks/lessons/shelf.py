@@ -1,0 +1,52 @@
+"""The lessons that there are: ours, and those in a folder that whoever runs the server names."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from blocks.lessons.lesson import Lesson
+from blocks.lessons.reading import read
+from blocks.model.faults import ConfigError
+from blocks.model.shipped import shipped
+
+OURS = shipped("lessons")
+ORDER = (
+    "tokens",
+    "attention-by-hand",
+    "scaling",
+    "heads",
+    "leaking-mask",
+    "order",
+    "residual",
+    "pre-or-post",
+    "feed-forward",
+    "next-word",
+    "induction",
+    "translation",
+)
+NAME = re.compile(r"([a-z0-9-]{1,40})\.(en|zh)\.md")
+
+
+def names(folder: Path = OURS) -> tuple[str, ...]:
+    """All lessons of a folder: ours in the order in which they build on each other."""
+    matches = (NAME.fullmatch(path.name) for path in sorted(folder.glob("*.md")))
+    found = dict.fromkeys(match[1] for match in matches if match)
+    return (*(n for n in ORDER if n in found), *(n for n in found if n not in ORDER))
+
+
+def lesson(name: str, language: str, folder: Path = OURS) -> Lesson | None:
+    """A lesson in a language, or else in the other; None where there is none that can be read."""
+    for each in dict.fromkeys((language, "en", "zh")):
+        path = folder / f"{name}.{each}.md"
+        if NAME.fullmatch(path.name) and path.is_file():
+            return _read(path, path.stat().st_mtime_ns)
+    return None
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _changed_at: int) -> Lesson | None:
+    name, language, _suffix = path.name.split(".")
+    try:
+        return read(path.read_text("utf-8"), id=name, language=language)
+    except (ConfigError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,181 @@
+"""A guess and the truth in one picture, with the gap between them."""
+
+from collections.abc import Sequence
+from math import inf, isinf
+from typing import Any, NamedTuple
+
+from blocks.lessons.answers import Answer, ranked
+from blocks.lessons.lesson import Ask, AskKind
+from pages.figures.marks import line
+from pages.figures.theme import ATTENTION, BEFORE, PINNED, Picture, Translate, figure, token_label
+
+GUESS, TRUTH = PINNED, ATTENTION
+HEIGHT, ROW, MOST_BARS = 150, 22, 16
+
+
+class Guessed(NamedTuple):
+    """A question with its answer; `labels` name the tokens where one of them is asked for."""
+
+    ask: Ask
+    answer: Answer
+    labels: tuple[str, ...] = ()
+
+
+def picture(found: Guessed, *, _: Translate) -> Picture:
+    """What was guessed beside what was measured."""
+    match found.ask.kind:
+        case AskKind.CURVE:
+            return _curve(found, _)
+        case AskKind.ORDER | AskKind.TOKEN:
+            return _bars(found, _)
+    return _on_a_line(found, _)
+
+
+def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
+    """The curve as it is being guessed."""
+    return _lines(ask, [_guess_line(ask, guess, _)], _("Your guess"))
+
+
+def _curve(found: Guessed, _: Translate) -> Picture:
+    ask, answer = found.ask, found.answer
+    traces = [_guess_line(ask, answer.guess, _)] if answer.was_guessed else []
+    truth = line(
+        _names(ask.xs),
+        answer.truth,
+        name=_("measured"),
+        mode="lines+markers",
+        line={"color": TRUTH, "width": 3},
+    )
+    return _lines(ask, [*traces, truth], _("Guess and measurement"))
+
+
+def _guess_line(ask: Ask, guess: Sequence[float], _: Translate) -> dict[str, Any]:
+    dashed = {"color": GUESS, "width": 2, "dash": "dot"}
+    return line(_names(ask.xs), guess, name=_("guessed"), mode="lines+markers", line=dashed)
+
+
+def _names(xs: Sequence[float]) -> list[str]:
+    return [f"{x:g}" for x in xs]
+
+
+def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
+    return figure(
+        traces,
+        title=title,
+        margin=(36, 40),
+        height=HEIGHT + 90,
+        xaxis={"title": {"text": ask.x_label}, "type": "category"},
+        yaxis={"title": {"text": ask.unit}, "rangemode": "tozero"},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def _bars(found: Guessed, _: Translate) -> Picture:
+    """What was measured of each, the most above; what was guessed stands out."""
+    ask, answer = found.ask, found.answer
+    labels = ask.labels or tuple(f"{i + 1} {label}" for i, label in enumerate(found.labels))
+    order = ranked(answer.truth)[:MOST_BARS]
+    guessed = {int(place): rank for rank, place in enumerate(answer.guess)}
+    names = [token_label(labels[i], 18) if i < len(labels) else str(i + 1) for i in order]
+    is_token = ask.kind is AskKind.TOKEN
+    said = [_rank(guessed.get(i), is_token=is_token, _=_) for i in order]
+    colors = [GUESS if is_token and i in guessed else TRUTH for i in order]
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "y": [*range(len(order))],
+        "x": [answer.truth[i] for i in order],
+        "text": said,
+        "textposition": "auto",
+        "marker": {"color": colors},
+        "hovertemplate": "%{customdata}: %{x:.3g}<extra></extra>",
+        "customdata": names,
+    }
+    ticks = {"tickvals": [*range(len(order))], "ticktext": names, "autorange": "reversed"}
+    return figure(
+        [bars],
+        title=_("Measured, the most first"),
+        margin=(36, 40),
+        height=80 + ROW * len(order),
+        xaxis={"title": {"text": ask.unit}},
+        yaxis=ticks,
+    )
+
+
+def _rank(rank: int | None, *, is_token: bool, _: Translate) -> str:
+    if rank is None:
+        return ""
+    return _("your guess") if is_token else _("your place {n}").format(n=rank + 1)
+
+
+def _on_a_line(found: Guessed, _: Translate) -> Picture:
+    """The guess and the truth on one axis; of a choice, the ranges that could be chosen."""
+    ask, answer = found.ask, found.answer
+    least, most = _bounds(found)
+    traces = [_mark(answer.truth[0], _("measured"), TRUTH, "diamond")]
+    shapes = []
+    if ask.kind is AskKind.CHOICE:
+        shapes = [
+            _range(option.least, option.most, least, most, is_guess=i in map(int, answer.guess))
+            for i, option in enumerate(ask.options)
+        ]
+    elif answer.was_guessed:
+        traces.insert(0, _mark(answer.guess[0], _("guessed"), GUESS, "circle"))
+        shapes = [_gap(answer.guess[0], answer.truth[0])]
+    if ask.kind is AskKind.CHOICE and answer.was_guessed:
+        traces.insert(0, _legend_only(_("guessed"), GUESS))
+    return figure(
+        traces,
+        title=_("Guess and measurement"),
+        margin=(64, 40),
+        height=HEIGHT,
+        shapes=shapes,
+        xaxis={"title": {"text": ask.unit}, "range": [least, most]},
+        yaxis={"visible": False, "range": [-1, 1]},
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    )
+
+
+def _bounds(found: Guessed) -> tuple[float, float]:
+    """From where to where the axis goes."""
+    ask, answer = found.ask, found.answer
+    ends = [answer.truth[0]]
+    if ask.kind is AskKind.CHOICE:
+        ends += [e for option in ask.options for e in (option.least, option.most) if not isinf(e)]
+    else:
+        ends += [0.0, *answer.guess]
+    low, high = min(ends), max(ends)
+    edge = 0.06 * (high - low) or 1.0
+    return low - edge, high + edge
+
+
+def _mark(x: float, name: str, color: str, symbol: str) -> dict[str, Any]:
+    marker = {"color": color, "size": 14, "symbol": symbol}
+    return line([x], [0], name=name, mode="markers", marker=marker)
+
+
+def _legend_only(name: str, color: str) -> dict[str, Any]:
+    marker = {"color": color, "size": 12, "symbol": "square"}
+    return line([None], [None], name=name, mode="markers", marker=marker)
+
+
+def _range(least: float, most: float, low: float, high: float, *, is_guess: bool) -> dict[str, Any]:
+    """One of several ranges, as a bar that the truth stands in or not."""
+    return {
+        "type": "rect",
+        "x0": max(low, least if least > -inf else low),
+        "x1": min(high, most if most < inf else high),
+        "y0": -0.5,
+        "y1": 0.5,
+        "layer": "below",
+        "line": {"color": GUESS if is_guess else BEFORE, "width": 2 if is_guess else 1},
+        "fillcolor": GUESS if is_guess else BEFORE,
+        "opacity": 0.45 if is_guess else 0.15,
+    }
+
+
+def _gap(guess: float, truth: float) -> dict[str, Any]:
+    line_of = {"color": BEFORE, "width": 3, "dash": "dot"}
+    return {"type": "line", "x0": guess, "x1": truth, "y0": 0, "y1": 0, "line": line_of}

@@ -1,0 +1,31 @@
+"""Check lessons: `python -m pages.ui.lessons check FILE …`."""
+
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+
+def main(words: list[str]) -> int:
+    """Say of each file what is wrong with it; 1 where anything is."""
+    if len(words) < 2 or words[0] != "check":
+        print(__doc__)
+        return 2
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    from pages.ui.lessons.check import checked  # after that, since importing it warns, too
+
+    n_faults = 0
+    for name in words[1:]:
+        print(f"{name}:", flush=True)
+        n_here = 0
+        for fault in checked(Path(name)):
+            print(f"  {fault}", flush=True)
+            n_here += 1
+        print(f"  {n_here} faults" if n_here else "  all is well", flush=True)
+        n_faults += n_here
+    return 1 if n_faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,145 @@
+"""The card of a lesson: what is read, what is asked, what came of the guess, what to try."""
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.lessons.answers import is_right
+from blocks.lessons.lesson import Ask
+from blocks.observe.run import Run
+from pages.figures import guess as guess_picture
+from pages.figures.guess import Guessed
+from pages.ui import link
+from pages.ui.chart import show
+from pages.ui.language import _, say_fault
+from pages.ui.lessons import guessing, handed_in, progress, verdict
+from pages.ui.lessons.progress import Now
+
+
+def draw(now: Now, run: Run | None) -> None:
+    """The open step of a lesson, where it takes place; elsewhere the way there."""
+    with st.container(border=True, key="lesson_card"):
+        _head(now)
+        if now.step.page != progress.page_here():
+            _way_back(now)
+            return
+        st.markdown(f"##### {now.step.title}")
+        st.markdown(now.step.before)
+        if now.step.ask and run is not None:
+            _question(now, now.step.ask, run)
+        if not now.step.ask or now.answer:
+            _after(now, run)
+        _ways(now)
+
+
+def veil() -> None:
+    """What stands where the panel will be."""
+    with st.container(border=True, key="lesson_veil", height=320, vertical_alignment="center"):
+        text = _("The picture is shown when you have guessed.")
+        st.markdown(f":material/visibility_off: {text}", text_alignment="center")
+
+
+def _head(now: Now) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
+        text = _("{title} · step {n} of {all}")
+        n, whole = now.i + 1, len(now.lesson.steps)
+        st.caption(text.format(title=now.lesson.title, n=n, all=whole), width="stretch")
+        st.button(
+            _("Leave"),
+            icon=":material/close:",
+            type="tertiary",
+            on_click=progress.leave,
+            key="leave_lesson",
+        )
+
+
+def _way_back(now: Now) -> None:
+    path, query = progress.way_in(now.lesson, now.i)
+    if guesses := link.value("guesses"):
+        query["guesses"] = guesses
+    st.markdown(_("The lesson goes on where it was."))
+    st.page_link(path, label=_("Back to the lesson"), icon=":material/school:", query_params=query)
+
+
+def _question(now: Now, ask: Ask, run: Run) -> None:
+    if now.answer is None:
+        guessing.ask_for(now, ask, run)
+        return
+    st.markdown(f"**{ask.question}**")
+    found = Guessed(ask, now.answer, run.input.labels)
+    _verdict(found)
+    show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
+
+
+def _as_it_is(found: Guessed) -> Guessed:
+    return found
+
+
+def _verdict(found: Guessed) -> None:
+    right = is_right(found.ask, found.answer)
+    icon = ":material/check_circle:" if right else ":material/straighten:"
+    (st.success if right else st.info)(verdict.said(found), icon=icon)
+
+
+def _after(now: Now, run: Run | None) -> None:
+    if now.step.after:
+        st.markdown(now.step.after)
+    if now.step.task and run is not None:
+        _task(now, run)
+
+
+def _task(now: Now, run: Run) -> None:
+    """What is to be done, and whether it is."""
+    try:
+        is_done = progress.is_done(run)
+    except ConfigError as error:
+        st.warning(say_fault(error.faults[0]))
+        return
+    if is_done:
+        text = _("Done: {task}").format(task=now.step.task)
+        st.success(text, icon=":material/task_alt:")
+    else:
+        text = _("Your turn: {task}").format(task=now.step.task)
+        st.info(text, icon=":material/radio_button_unchecked:")
+        st.button(_("Do it for me"), type="tertiary", on_click=progress.solve, key="solve_task")
+
+
+def _ways(now: Now) -> None:
+    """To the step before and the step after; at the end, to the next lesson."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"):
+        if now.i:
+            _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
+        is_open = not now.step.ask or now.answer
+        if now.i + 1 < len(now.lesson.steps):
+            kind = "primary" if is_open else "secondary"
+            if is_open:
+                _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", kind)
+        elif is_open:
+            _next_lesson(now)
+    if now.i + 1 == len(now.lesson.steps) and now.answers:
+        handed_in.offer(now)
+
+
+def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
+    if now.lesson.steps[i].page == now.step.page:
+        st.button(
+            label,
+            icon=icon,
+            type=kind,  # type: ignore[arg-type]
+            on_click=progress.go,
+            args=(i,),
+            key=f"lesson_to_{i}",
+        )
+        return
+    path, query = progress.way_in(now.lesson, i)
+    query["guesses"] = link.value("guesses")
+    st.page_link(path, label=label, icon=icon, query_params=query)
+
+
+def _next_lesson(now: Now) -> None:
+    names = progress.names()
+    place = names.index(now.lesson.id) + 1 if now.lesson.id in names else len(names)
+    found = progress.lesson(names[place]) if place < len(names) else None
+    if found:
+        path, query = progress.way_in(found)
+        label = _("Next lesson: {title}").format(title=found.title)
+        st.page_link(path, label=label, icon=":material/school:", query_params=query)

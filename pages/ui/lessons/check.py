@@ -1,0 +1,140 @@
+"""Play a lesson as a learner does who never guesses, and say what in it cannot be.
+
+What is checked: every link that is set, every panel that is shown, that each truth lies inside one
+option with a margin for several seeds, and that each task is open before its solution and done
+with it.
+"""
+
+from collections.abc import Iterator
+from math import isinf
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from blocks import ConfigError
+from blocks.lessons import answers
+from blocks.lessons.answers import Values, ranked, true_option
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
+from blocks.lessons.measures import faults
+from blocks.lessons.reading import read
+from pages.ui.fields import FIELDS
+from pages.ui.lessons.progress import page_file
+
+SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
+PAGES = Path("pages")
+
+
+def checked(path: Path) -> Iterator[str]:
+    """Each fault of a lesson's file, as a sentence; none where all is well."""
+    name, language, _suffix = path.name.split(".")
+    try:
+        lesson = read(path.read_text("utf-8"), id=name, language=language)
+    except (ConfigError, UnicodeDecodeError) as error:
+        yield from str(error).splitlines()
+        return
+    for step in lesson.steps:
+        for fault in unplayed(step):
+            yield f"{step.title}: {fault}"
+    for i, step in enumerate(lesson.steps):
+        for fault in played(lesson, i):
+            yield f"{step.title}: {fault}"
+
+
+def unplayed(step: Step) -> Iterator[str]:
+    """What is wrong before anything runs."""
+    if not (PAGES / f"{step.page}.py").exists():
+        yield f"there is no page {step.page}"
+    for name, text in (*step.set, *step.solution):
+        if name not in FIELDS:
+            yield f"{name} is no setting"
+            continue
+        try:
+            FIELDS[name].read(text)
+        except ValueError:
+            yield f"{name}={text} cannot be"
+    formulas = (*(step.ask.truths if step.ask else ()), *([step.done] if step.done else ()))
+    for formula in formulas:
+        known = FIELDS if formula is step.done else ("x",)
+        yield from (f"{name} is not known" for name in formula.names if name not in known)
+        yield from (str(fault) for call in formula.calls for fault in faults(*call))
+
+
+def played(lesson: Lesson, i: int) -> Iterator[str]:
+    """What is wrong when a step is played."""
+    step, truths = lesson.steps[i], []
+    for seed in SEEDS if step.ask else SEEDS[:1]:
+        at = _opened(lesson, i, seed)
+        yield from _errors(at)
+        if step.show and at.session_state["open_panel"][1] != step.show:
+            yield f"there is no panel {step.show} on the page {step.page}"
+        if step.ask:
+            at.button(key="without_guess").click().run()
+            yield from _errors(at)
+            found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
+            if found is None or not answers.fits(step.ask, found):
+                yield f"nothing is measured with seed {seed}"
+                return
+            truths.append(found.truth)
+    if step.ask:
+        yield from _unclear(step.ask, truths)
+    if step.done:
+        yield from _undone(at)
+
+
+def _opened(lesson: Lesson, i: int, seed: int) -> AppTest:
+    """A step as it is found by who comes from the one before, in the lesson's language."""
+    at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
+    at.context["locale"] = lesson.language
+    at = at.switch_page(page_file(lesson.steps[i].page))
+    begun = next((step.set for step in reversed(lesson.steps[: i + 1]) if step.set), ())
+    query = {"lang": lesson.language, **dict(begun), "lesson": lesson.id, "lesson_step": str(i)}
+    if seed:
+        query["seed"] = str(seed)
+    if lesson.steps[i].show:
+        query["panel"] = lesson.steps[i].show
+    at.query_params = query
+    return at.run()
+
+
+def _errors(at: AppTest) -> Iterator[str]:
+    yield from (f"error: {each.value}" for each in at.exception)
+    yield from (f"refused: {each.value}" for each in (*at.error, *at.warning))
+
+
+def _unclear(ask: Ask, truths: list[Values]) -> Iterator[str]:
+    """Where seeds disagree, or a truth lies at the edge of its option."""
+    if ask.kind is AskKind.CHOICE:
+        places = {true_option(ask, truth) for truth in truths}
+        values = ", ".join(f"{truth[0]:.4g}" for truth in truths)
+        if None in places or len(places) > 1:
+            yield f"no option holds for all seeds: measured {values}"
+        elif not all(_is_inside(ask.options[next(iter(places))], t[0]) for t in truths):  # type: ignore[index]
+            yield f"at the edge of its option: measured {values}"
+        if any(a is not b and _overlap(a, b) for a in ask.options for b in ask.options):
+            yield "options overlap"
+    if ask.kind in (AskKind.ORDER, AskKind.TOKEN):
+        n_compared = 1 if ask.kind is AskKind.TOKEN else None
+        if len({ranked(truth)[:n_compared] for truth in truths}) > 1:
+            yield f"the order depends on the seed: {truths}"
+
+
+def _is_inside(option: Option, value: float) -> bool:
+    """Whether a value is off both ends by a part of the range, or of itself."""
+    sizes = [abs(value), *([] if isinf(option.most) else [option.most - option.least])]
+    edge = MARGIN * min(sizes)
+    return option.least + edge <= value < option.most - edge
+
+
+def _overlap(a: Option, b: Option) -> bool:
+    return a.least < b.most and b.least < a.most
+
+
+def _undone(at: AppTest) -> Iterator[str]:
+    """A task is open at first, and done by its solution."""
+    if not any(each.key == "solve_task" for each in at.button):
+        yield "the task is done before anything was done"
+        return
+    at.button(key="solve_task").click().run()
+    yield from _errors(at)
+    if any(each.key == "solve_task" for each in at.button):
+        yield "the solution does not do the task"

@@ -1,0 +1,105 @@
+"""How a guess is made: by keyboard or mouse, and kept when the reader says so."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.lessons.lesson import Ask, AskKind
+from blocks.observe.run import Run
+from pages.figures import guess as guess_picture
+from pages.ui.chart import show_now
+from pages.ui.language import _, say_fault
+from pages.ui.lessons import progress
+from pages.ui.lessons.progress import Now
+
+Values = tuple[float, ...]
+FAULT = "lesson_fault"
+
+
+def ask_for(now: Now, ask: Ask, run: Run) -> None:
+    """The question, what can be answered, and the button that ends the guessing."""
+    guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
+        st.button(
+            _("That is my guess"),
+            type="primary",
+            disabled=guess is None,
+            on_click=_answer,
+            args=(run, guess),
+            key="keep_guess",
+        )
+        st.button(
+            _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
+        )
+    if fault := st.session_state.pop(FAULT, None):
+        st.warning(say_fault(fault))
+
+
+def _answer(run: Run, guess: Values) -> None:
+    """Keep it; where there is nothing to measure, say so."""
+    try:
+        progress.answer(run, guess)
+    except ConfigError as error:
+        st.session_state[FAULT] = error.faults[0]
+
+
+def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
+    labels = [option.label for option in ask.options]
+    found = st.radio(
+        ask.question, range(len(labels)), format_func=labels.__getitem__, index=None, key=key
+    )
+    return None if found is None else (float(found),)
+
+
+def _number(ask: Ask, _run: Run, key: str) -> Values | None:
+    label = f"{ask.question} ({ask.unit})" if ask.unit else ask.question
+    found = st.number_input(label, value=None, placeholder=_("a number"), key=key)
+    return None if found is None else (float(found),)
+
+
+def _order(ask: Ask, _run: Run, key: str) -> Values | None:
+    found = st.multiselect(
+        ask.question,
+        range(len(ask.labels)),
+        format_func=ask.labels.__getitem__,
+        placeholder=_("Choose one after the other, the most first"),
+        key=key,
+    )
+    return tuple(map(float, found)) if len(found) == len(ask.labels) else None
+
+
+def _token(ask: Ask, run: Run, key: str) -> Values | None:
+    labels = [f"{i + 1} {label}" for i, label in enumerate(run.input.labels)]
+    found = st.selectbox(
+        ask.question,
+        range(len(labels)),
+        format_func=labels.__getitem__,
+        index=None,
+        placeholder=_("Choose a token"),
+        key=f"{key}_{len(labels)}",
+    )
+    return None if found is None else (float(found),)
+
+
+def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
+    """A slider for each x, and the curve that they draw."""
+    st.markdown(f"**{ask.question}**")
+    middle = (ask.least + ask.most) / 2
+    place = st.empty()
+    found = [
+        st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, middle, key=f"{key}_{i}")
+        for i, x in enumerate(ask.xs)
+    ]
+    with place:
+        show_now(guess_picture.curve_so_far(ask, found, _=_), key="guess_curve")
+    return tuple(found)
+
+
+WAYS: dict[AskKind, Callable[[Ask, Run, str], Values | None]] = {
+    AskKind.CHOICE: _choice,
+    AskKind.NUMBER: _number,
+    AskKind.ORDER: _order,
+    AskKind.TOKEN: _token,
+    AskKind.CURVE: _curve,
+}

@@ -1,0 +1,51 @@
+"""What a learner takes away or hands in: each question, the guess, what was measured."""
+
+import html
+from collections.abc import Iterator
+from datetime import datetime
+
+import streamlit as st
+
+from blocks.lessons import answers
+from pages.figures.guess import Guessed
+from pages.ui import link, page_file, share
+from pages.ui.language import _, current_language
+from pages.ui.lessons import verdict
+from pages.ui.lessons.progress import Now
+
+
+def offer(now: Now) -> None:
+    """The guesses of a lesson beside the truth, as one file that opens without a network."""
+    st.download_button(
+        _("Guesses and measurements as a file"),
+        written(now, datetime.now().astimezone()).encode("utf-8", "replace"),
+        file_name=f"blockscope-{now.lesson.id}.html",
+        mime="text/html",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+        key="hand_in",
+    )
+
+
+def written(now: Now, made: datetime) -> str:
+    """The file: HTML, nothing beside it."""
+    title = html.escape(now.lesson.title)
+    head = f"<h1>{title}</h1><p class='caption'>{made:%Y-%m-%d %H:%M}</p>"
+    rows = "".join(_rows(now))
+    changed = ", ".join(f"{name} = {value}" for name, value in link.state().items())
+    settings = f"<h2>{html.escape(_('Settings at the end'))}</h2><p>{html.escape(changed)}</p>"
+    address = html.escape(share.whole_link())
+    return page_file.whole(
+        now.lesson.title, (head, rows, settings, f"<pre>{address}</pre>"), current_language()
+    )
+
+
+def _rows(now: Now) -> Iterator[str]:
+    for i, step in enumerate(now.lesson.steps):
+        found = now.answers.get(i)
+        if step.ask and found and answers.fits(step.ask, found):
+            said = verdict.said(Guessed(step.ask, found))
+            yield f"<h2>{html.escape(step.title)}</h2>"
+            yield f"<p>{html.escape(step.ask.question)}</p>"
+            yield f"<p class='note'>{html.escape(said)}</p>"

@@ -1,0 +1,152 @@
+"""Which lesson is open, how far the reader has come, and where a step takes place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from blocks.lessons import answers as answering
+from blocks.lessons import shelf
+from blocks.lessons.answers import Answer
+from blocks.lessons.lesson import Lesson, Step
+from blocks.lessons.place import Place
+from blocks.observe.run import Run
+from pages.ui import cached, link
+from pages.ui.language import current_language
+from pages.ui.link_fields.lessons import FIELDS
+from pages.ui.settings import lessons_folder
+
+KEPT = ("lang", "text", *FIELDS)
+
+
+@dataclass(frozen=True)
+class Now:
+    """Where the reader stands in a lesson."""
+
+    lesson: Lesson
+    i: int
+    answers: Mapping[int, Answer]
+
+    @property
+    def step(self) -> Step:
+        """The step that is open."""
+        return self.lesson.steps[self.i]
+
+    @property
+    def answer(self) -> Answer | None:
+        """What was answered to its question; nothing else that a link may carry."""
+        found = self.answers.get(self.i)
+        return found if found and self.step.ask and answering.fits(self.step.ask, found) else None
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the panel waits for the guess."""
+        return self.step.withhold and self.answer is None
+
+
+def now() -> Now | None:
+    """Where the reader stands; None where no lesson is open, or none of this name is there."""
+    found = lesson(link.value("lesson")) if link.value("lesson") else None
+    if found is None:
+        return None
+    i = min(link.value("lesson_step"), len(found.steps) - 1)
+    return Now(found, i, answering.read(link.value("guesses")))
+
+
+def lesson(name: str) -> Lesson | None:
+    """A lesson in the reader's language: ours, or one of the folder of this server."""
+    language = current_language()
+    own = lessons_folder()
+    found = shelf.lesson(name, language)
+    return found or (shelf.lesson(name, language, own) if own else None)
+
+
+def names() -> tuple[str, ...]:
+    """All that there are."""
+    own = lessons_folder()
+    return tuple(dict.fromkeys((*shelf.names(), *(shelf.names(own) if own else ()))))
+
+
+def place(run: Run) -> Place:
+    """Where a lesson measures: the run of the page, as all of its panels see it."""
+    return Place(run, link.value("text"), cached.recording, cached.model)
+
+
+def way_in(found: Lesson, i: int = 0) -> tuple[str, dict[str, str]]:
+    """The page of a step, and the link that opens it there."""
+    step, state = found.steps[i], link.as_query()
+    kept = {name: state[name] for name in KEPT if name in state and name not in FIELDS}
+    query = {**kept, "lesson": found.id, **dict(step.set)}
+    if i:
+        query["lesson_step"] = str(i)
+    if step.show:
+        query["panel"] = step.show
+    return page_file(step.page), query
+
+
+def page_file(name: str) -> str:
+    """The file of a page, as Streamlit wants it."""
+    return f"pages/{name}.py"
+
+
+def page_here() -> str:
+    """The name of the page that runs, as lessons call it."""
+    context = get_script_run_ctx()
+    if context is None:
+        return ""
+    pages: dict[str, Any] = {**context.pages_manager.get_pages()}
+    found = pages.get(context.page_script_hash, {})
+    return str(found.get("script_path", "")).replace("\\", "/").rpartition("/")[2][: -len(".py")]
+
+
+def go(i: int) -> None:
+    """Open a step of this page: what it sets, or else what is set, as the reader has left it."""
+    found = now()
+    if found is None:
+        return
+    step, state = found.lesson.steps[i], dict(link.state())
+    if step.set:
+        kept = {name: value for name, value in state.items() if name in KEPT}
+        state = {**kept, **link.read(dict(step.set)).values}
+    state |= {"lesson_step": i, "panel": step.show}
+    link.become(link.mend(state).values)
+    link.redraw_everything()
+
+
+def answer(run: Run, guess: tuple[float, ...]) -> None:
+    """Keep a guess beside what is measured now; none: show it without a guess.
+
+    Raises `ConfigError` where there is nothing to measure.
+    """
+    found = now()
+    if found is None or found.step.ask is None:
+        return
+    truth = answering.measured(found.step.ask, place(run))
+    kept = {**found.answers, found.i: Answer(guess, truth)}
+    link.change("guesses", answering.written(kept))
+
+
+def solve() -> None:
+    """Do what the task of this step asks for."""
+    if found := now():
+        state = {**link.state(), **link.read(dict(found.step.solution)).values}
+        link.become(link.mend(state).values)
+        link.redraw_everything()
+
+
+def leave() -> None:
+    """Close the lesson; all else stays."""
+    for name in FIELDS:
+        link.restore(name)
+    link.redraw_everything()
+
+
+def is_done(run: Run) -> bool:
+    """Whether the task of this step is done: read off the state, or measured.
+
+    Raises `ConfigError` where there is nothing to measure.
+    """
+    found = now()
+    goal = found.step.done if found else None
+    return bool(goal and answering.value(goal, place(run), link.value))
