@@ -14,6 +14,7 @@ from pages.panels.home import reading
 from pages.ui import link
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language
+from pages.ui.lessons import progress
 from pages.ui.link_fields.compare import Kept, text_of
 
 TITLE = N_("Watch a Transformer read your sentence")
@@ -123,12 +124,16 @@ def front_page() -> None:
     """The sentence and the doors, which lead on with what is typed."""
     reading()
     doors = st.columns(3, gap="small")
-    with doors[0], door(_("Start with a question"), key="start"):
-        questions(EXPERIMENTS[:N_FIRST])
-        with st.popover(_("More questions"), type="tertiary", key="questions"):
-            questions(EXPERIMENTS[N_FIRST:])
+    with doors[0], door(_("Take a lesson"), key="start"):
+        names = progress.names()
+        lessons(names[:N_FIRST])
+        if more := names[N_FIRST:]:
+            with st.popover(_("All lessons"), type="tertiary", key="lessons"):
+                lessons(more)
     with doors[1], door(_("Look around"), key="look_around"):
         all_pages()
+        with st.popover(_("Start with a question"), type="tertiary", key="questions"):
+            questions(EXPERIMENTS)
     with doors[2], door(_("Weigh an architecture"), key="weigh"):
         questions(ARCHITECTURES)
 
@@ -138,6 +143,14 @@ def door(title: str, *, key: str) -> Any:
     card = st.container(border=True, height="stretch", gap="xsmall", key=key)
     card.markdown(f"#### {title}")
     return card
+
+
+def lessons(names: Iterable[str]) -> None:
+    """Each leads to its first step, with how long it takes."""
+    for found in filter(None, map(progress.lesson, names)):
+        path, query = progress.way_in(found)
+        label = _("{title} · {n} min").format(title=found.title, n=found.minutes)
+        st.page_link(path, label=label, query_params=query, help=found.summary)
 
 
 def questions(ways: Iterable[Way]) -> None:

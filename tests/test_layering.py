@@ -40,6 +40,7 @@ BLOCKS_ROOMS = [
     "efficiency",
     "inspection",
     "export",
+    "lessons",
 ]
 ROOMS = (
     *(
@@ -194,6 +195,7 @@ def test_what_one_panel_alone_uses_lies_beside_it(imports: dict[str, set[str]]):
     users = {
         name: [user for user, found in imports.items() if name in found]
         for name in modules("pages/ui", "pages/figures")
+        if not name.endswith("__main__")
     }
     ui = ("pages.ui.", "pages.figures.")
     lonely = {n: u for n, u in users.items() if len(u) < 2 and not "".join(u).startswith(ui)}

@@ -36,8 +36,10 @@ NO_WORDS = re.compile(
     r"(middle|top|bottom) (left|center|right)|</?\w+.*|<!doctype.*|; border-.*|#* ?Blockscope"
     r"|English|中文|Adam|Muon|Tensor|Matrix|\{\"model_type\".*"
 )
-# A text that is read, and a task with the model that has learned it.
+# A text that is read, a task with the model that has learned it, and what a command says.
 NO_SCREEN = (
+    "pages/ui/lessons/__main__.py: ",
+    "pages/ui/lessons/check.py: ",
     "pages/ui/fields.py: the small robot",
     "pages/panels/normalization/layers.py: sorting",
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from blocks.export.sources import parse_expression
+from blocks.export.sources import parse
 from blocks.model.faults import N_, ConfigError, Fault
 
 LONGEST, DEEPEST = 300, 12
@@ -60,9 +60,13 @@ class Formula:
     def value(self, names: Callable[[str], Any], call: Call) -> Any:
         """Its value, where `names` gives the state's and `call` measures.
 
-        NaN where it divides by 0. Raises what these two raise.
+        NaN where it divides by 0. Raises `ConfigError` where a name is not known, where text is
+        taken for a number, and what these two raise.
         """
-        return _Value(names, call).of(tree(self.text))
+        try:
+            return _Value(names, call).of(tree(self.text))
+        except (KeyError, TypeError, OverflowError) as error:
+            raise _unreadable(self.text, error) from None
 
     def _nodes(self) -> Iterator[ast.AST]:
         yield from ast.walk(tree(self.text))
@@ -73,10 +77,14 @@ def read(text: str) -> Formula:
     try:
         found = tree(text)
         _check(found)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, AssertionError, IndexError) as e:
-        why = str(e) or type(e).__name__
-        raise ConfigError([Fault(UNREADABLE, {"formula": text[:80], "why": why})]) from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _unreadable(text, error) from None
     return Formula(text)
+
+
+def _unreadable(text: str, error: Exception) -> ConfigError:
+    why = str(error) or type(error).__name__
+    return ConfigError([Fault(UNREADABLE, {"formula": text[:80], "why": why[:80]})])
 
 
 @lru_cache(maxsize=512)
@@ -84,7 +92,10 @@ def tree(text: str) -> ast.expr:
     """Its syntax."""
     if len(text) > LONGEST:
         raise ValueError(f"{len(text)} > {LONGEST}")
-    return parse_expression(text.strip())
+    match parse(text.strip()).body:
+        case [ast.Expr(value=found)]:
+            return found
+    raise ValueError("no formula")
 
 
 def _check(node: ast.AST, depth: int = 0) -> None:
@@ -151,6 +162,8 @@ class _Value:
 
     def two(self, node: ast.BinOp) -> Any:
         left, right = self.of(node.left), self.of(node.right)
+        if not all(isinstance(side, int | float) for side in (left, right)):
+            raise TypeError(ast.unparse(node))
         if isinstance(node.op, ast.Div) and right == 0:
             return math.nan
         return TWO[type(node.op)](left, right)

@@ -71,6 +71,8 @@ def _beside_a_lesson(
     with main:
         if lesson.is_withheld:
             card.veil()
+        elif lesson.step.show:
+            _alone(panels[shown], values)
         else:
             _open(panels, shown, values, None)
 
@@ -102,6 +104,15 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
     if panel.choices:
         with st.sidebar:
             panel.choices(*values)
+    if goes_on := panel.draw(*values):
+        goes_on()
+
+
+def _alone(panel: Panel, values: Sequence[Any]) -> None:
+    """The panel that a lesson speaks of, and no way to another."""
+    st.subheader(_(panel.title))
+    if panel.choices:
+        panel.choices(*values)
     if goes_on := panel.draw(*values):
         goes_on()
 

@@ -59,7 +59,7 @@ def test_each_way_leads_to_its_page_and_state(reader: Reader):
     goals = []
     for links, n in ((doors, 20), (more, 10)):
         if links is more:
-            page.get_by_role("button", name="More questions").click()
+            page.get_by_role("button", name="Start with a question").click()
         expect(links.nth(n - 1)).to_be_visible()
         goals += [urlsplit(link.get_attribute("href")) for link in links.all()]
         links.last.click()

@@ -61,6 +61,6 @@ def firing_units(at: Place, *, layer: int = 0) -> float:
 @lru_cache(maxsize=64)
 def _gradient_ratio(run: Run, placement: str, depth: int) -> float:
     stack = Stack(run, placement, depth, STACK_WIDTH, str(Initialization.XAVIER_UNIFORM), run.seed)
-    vectors = run.input.vectors(max(STACK_WIDTH, run.config.d_model), run.seed)
+    vectors = run.input.vectors(run.config.d_model, run.seed)
     table = stack.measure(vectors).layers.set_index("layer")["parameter_gradient"]
     return float(table[1] / table[depth])

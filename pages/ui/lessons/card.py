@@ -17,6 +17,7 @@ from pages.ui.lessons.progress import Now
 
 def draw(now: Now, run: Run | None) -> None:
     """The open step of a lesson, where it takes place; elsewhere the way there."""
+    st.session_state["lesson_run"] = run
     with st.container(border=True, key="lesson_card"):
         _head(now)
         if now.step.page != progress.page_here():

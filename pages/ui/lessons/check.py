@@ -16,6 +16,7 @@ from blocks.lessons import answers
 from blocks.lessons.answers import Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
 from blocks.lessons.measures import faults
+from blocks.lessons.place import Place
 from blocks.lessons.reading import read
 from pages.ui.fields import FIELDS
 from pages.ui.lessons.progress import page_file
@@ -61,35 +62,37 @@ def unplayed(step: Step) -> Iterator[str]:
 
 def played(lesson: Lesson, i: int) -> Iterator[str]:
     """What is wrong when a step is played."""
-    step, truths = lesson.steps[i], []
-    for seed in SEEDS if step.ask else SEEDS[:1]:
-        at = _opened(lesson, i, seed)
-        yield from _errors(at)
-        if step.show and at.session_state["open_panel"][1] != step.show:
-            yield f"there is no panel {step.show} on the page {step.page}"
-        if step.ask:
-            at.button(key="without_guess").click().run()
-            yield from _errors(at)
-            found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
-            if found is None or not answers.fits(step.ask, found):
-                yield f"nothing is measured with seed {seed}"
-                return
-            truths.append(found.truth)
+    step, at = lesson.steps[i], _opened(lesson, i)
+    yield from _errors(at)
+    if step.show and at.session_state["open_panel"][1] != step.show:
+        yield f"there is no panel {step.show} on the page {step.page}"
     if step.ask:
-        yield from _unclear(step.ask, truths)
+        at.button(key="without_guess").click().run()
+        yield from _errors(at)
+        found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
+        if found is None or not answers.fits(step.ask, found):
+            yield "nothing is measured"
+            return
+        place = Place(at.session_state["lesson_run"], str(at.query_params.get("text", "")))
+        yield from _unclear(step.ask, [found.truth, *_of_other_seeds(step.ask, place)])
     if step.done:
         yield from _undone(at)
 
 
-def _opened(lesson: Lesson, i: int, seed: int) -> AppTest:
+def _of_other_seeds(ask: Ask, place: Place) -> Iterator[Values]:
+    """What is measured where weights are drawn from other seeds."""
+    if not place.run.weights:
+        for seed in SEEDS[1:]:
+            yield answers.measured(ask, place.changed(seed=seed))
+
+
+def _opened(lesson: Lesson, i: int) -> AppTest:
     """A step as it is found by who comes from the one before, in the lesson's language."""
     at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
     at.context["locale"] = lesson.language
     at = at.switch_page(page_file(lesson.steps[i].page))
     begun = next((step.set for step in reversed(lesson.steps[: i + 1]) if step.set), ())
     query = {"lang": lesson.language, **dict(begun), "lesson": lesson.id, "lesson_step": str(i)}
-    if seed:
-        query["seed"] = str(seed)
     if lesson.steps[i].show:
         query["panel"] = lesson.steps[i].show
     at.query_params = query

@@ -34,7 +34,8 @@ def written(now: Now, made: datetime) -> str:
     head = f"<h1>{title}</h1><p class='caption'>{made:%Y-%m-%d %H:%M}</p>"
     rows = "".join(_rows(now))
     changed = ", ".join(f"{name} = {value}" for name, value in link.state().items())
-    settings = f"<h2>{html.escape(_('Settings at the end'))}</h2><p>{html.escape(changed)}</p>"
+    heading = html.escape(_("Settings at the end"))
+    settings = f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
     address = html.escape(share.whole_link())
     return page_file.whole(
         now.lesson.title, (head, rows, settings, f"<pre>{address}</pre>"), current_language()

@@ -21,7 +21,7 @@ def said(found: Guessed) -> str:
             guessed = _("Your guess: {guess}.").format(guess=_with_unit(answer.guess[0], ask))
             return f"{guessed} {measured}"
         case AskKind.CURVE:
-            return _("The line that is drawn through is what was measured.")
+            return _("The solid line is what was measured.")
         case AskKind.TOKEN:
             return _said_of_a_token(found)
     return _said_of_an_order(ask, answer)
@@ -36,7 +36,8 @@ def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
     if not answer.was_guessed:
         return said
     guess = ask.options[int(answer.guess[0])].label
-    return f"{_('Your guess: “{guess}”.').format(guess=guess)} {said}"
+    guessed = _("Your guess: “{guess}”.").format(guess=guess)
+    return f"{guessed} {said}"
 
 
 def _with_unit(value: float, ask: Ask) -> str:
@@ -49,7 +50,8 @@ def _said_of_a_token(found: Guessed) -> str:
     if not found.answer.was_guessed:
         return said
     guess = _token(found, int(found.answer.guess[0]))
-    return f"{_('Your guess: {guess}.').format(guess=guess)} {said}"
+    guessed = _("Your guess: {guess}.").format(guess=guess)
+    return f"{guessed} {said}"
 
 
 def _token(found: Guessed, place: int) -> str:
@@ -63,5 +65,6 @@ def _said_of_an_order(ask: Ask, answer: Answer) -> str:
     said = _("Measured, the most first: {order}.").format(order=order)
     if not answer.was_guessed:
         return said
-    guessed = enumeration(ask.labels[int(place)] for place in answer.guess)
-    return f"{_('Your guess: {guess}.').format(guess=guessed)} {said}"
+    guess = enumeration(ask.labels[int(place)] for place in answer.guess)
+    guessed = _("Your guess: {guess}.").format(guess=guess)
+    return f"{guessed} {said}"

@@ -1,0 +1,385 @@
+"""Lessons as data: formulas, files, answers, and measurements against references."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from blocks.lessons import answers, formula, reading, shelf
+from blocks.lessons.answers import Answer
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Option
+from blocks.lessons.measures import MEASURES, measure
+from blocks.lessons.place import Place
+from blocks.model.config import ModelConfig
+from blocks.model.faults import ConfigError
+from blocks.model.masks import MaskConfig, MaskKind
+from blocks.model.presets import PRESETS
+from blocks.observe.run import Input, Run
+
+HEAD = '+++\ntitle = "A"\nminutes = 3\npage = "attention"\n+++\n'
+ASKED = """
+## One
+Before.
+
+```step
+set = "preset=course&n_heads=4"
+show = "scaling"
+withhold = true
+ask = "How much?"
+options = [["little", 0, 1], ["much", 1, inf]]
+truth = "score_std(d=64) / score_std(d=4)"
+```
+
+After.
+"""
+CAUSAL = MaskConfig(mask_kind=MaskKind.CAUSAL)
+ONE_BLOCK = Run(
+    config=PRESETS["course"].replace(d_model=32, n_heads=4, d_ff=64, dropout=0.0),
+    input=Input(tokens=("the", "cat", "saw", "the", "mat")),
+    mask=CAUSAL,
+)
+SMALL_GPT = ModelConfig(architecture="gpt", n_layers=2, d_model=32, n_heads=4, vocab_size=11)
+GPT = Run(
+    config=SMALL_GPT,
+    input=Input(tokens=tuple("abcde"), token_ids=(3, 1, 4, 1, 5)),
+    mask=CAUSAL,
+)
+
+
+def read(body: str, head: str = HEAD) -> Lesson:
+    return reading.read(head + body, id="a", language="en")
+
+
+# Formulas
+
+
+def value(text: str, **names: object) -> object:
+    found = formula.read(text)
+    return found.value(names.__getitem__, lambda name, given: (name, given))
+
+
+@given(
+    st.recursive(
+        st.integers(-9, 9).map(str),
+        lambda part: st.builds("({} {} {})".format, part, st.sampled_from("+-*"), part),
+        max_leaves=6,
+    )
+)
+def test_arithmetic_is_that_of_python(text: str):
+    assert value(text) == eval(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 < 2 <= 2", True),
+        ("not true or n == 3", True),
+        ("a == 'pre' and n != 2", True),
+        ("-n / 2", -1.5),
+        ("f(x=1, y='b')", ("f", {"x": 1, "y": "b"})),
+    ],
+)
+def test_what_a_formula_says(text: str, expected: object):
+    assert value(text, n=3, a="pre") == expected
+
+
+@pytest.mark.parametrize("text", ["'a' * 999999999", "'a' + 1", "n < 'a'", "missing", "-'a'"])
+def test_text_is_no_number_and_an_unknown_name_nothing(text: str):
+    with pytest.raises(ConfigError):
+        value(text, n=3)
+
+
+def test_a_division_by_0_is_no_number():
+    assert math.isnan(value("1 / (n - 3)", n=3))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "1 +", "a.b", "a[0]", "lambda: 1", "[1]", "f(1)", "f(**a)", "f()()", "a := 1"),
+        *("__import__('os').system('x')", "2 ** 9999999", "1 if a else b", "a @ b", "f'{a}'"),
+        *("'a' in b", "x is y", "(" * 200, "-" * 200 + "1", "1" * 400, "import os", "a; b", "\0"),
+        "b'1'",
+    ],
+)
+def test_nothing_else_is_a_formula(text: str):
+    with pytest.raises(ConfigError):
+        formula.read(text)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_formula_or_refused(text: str):
+    try:
+        formula.read(text)
+    except ConfigError as error:
+        assert str(error)
+
+
+def test_names_and_calls_are_told_apart():
+    found = formula.read("n_heads * parameters(part='q_proj') > rms(stage='a') or true")
+    assert found.names == ("n_heads",)
+    assert sorted(found.calls) == [("parameters", ("part",)), ("rms", ("stage",))]
+
+
+# Files
+
+
+def test_a_step_is_read_whole():
+    lesson = read(ASKED + "\n## Two\nOnly read.\n")
+    first, second = lesson.steps
+    assert (first.title, first.before, first.after) == ("One", "Before.", "After.")
+    assert first.set == (("preset", "course"), ("n_heads", "4")) and first.withhold
+    assert first.ask == Ask(
+        question="How much?",
+        kind=AskKind.CHOICE,
+        truths=(formula.read("score_std(d=64) / score_std(d=4)"),),
+        options=(Option("little", 0, 1), Option("much", 1, math.inf)),
+    )
+    assert second.before == "Only read." and second.ask is None and second.page == "attention"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "1 to 12 steps"),
+        ("## A\n" * 13, "here 13"),
+        ("## A\n```step\nask = 3\n```", "is to be of the kind str"),
+        ("## A\n```step\nnonsense = 3\n```", "there is no nonsense"),
+        ("## A\n```step\n=\n```", "Invalid"),
+        ('## A\n```step\nask = "?"\n```', "truth is missing"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\noptions = [["a", 1]]\n```', "option 1 is to be"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\n```', "2 to 6 entries, here 0"),
+        ('## A\n```step\nask = "?"\nkind = "guess"\ntruth = "1"\n```', "choice, number, order"),
+        ('## A\n```step\nask = "?"\nkind = "number"\ntruth = "a.b"\n```', "cannot be read"),
+        ('## A\n```step\nask = "?"\nkind = "curve"\ntruth = "x"\nxs = ["a"]\n```', "xs is to be"),
+        ('## A\n```step\nwithhold = true\n```', "nothing is asked"),
+        ('## A\n```step\ntask = "Do."\n```', "done is missing"),
+        ("## A\n![x](http://a.b/c.png)", "text only"),
+        ("## A\n<script>alert(1)</script>", "text only"),
+        ("## A\n[click](javascript:alert(1))", "text only"),
+        ("## A\n" + "a" * 2001, "at most 2,000 characters"),
+        ("## A\n" + "a" * 60_001, "at most 60,000 characters"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_said_with_its_place(body: str, said: str):
+    with pytest.raises(ConfigError, match=said):
+        read(body)
+
+
+def test_a_file_without_head_and_one_with_half_of_it_are_refused():
+    with pytest.raises(ConfigError, match="begins with its title"):
+        read(ASKED, head="")
+    with pytest.raises(ConfigError, match="minutes is missing"):
+        read(ASKED, head='+++\ntitle = "A"\npage = "gpt"\n+++\n')
+
+
+@given(st.text(max_size=200))
+def test_any_file_is_read_or_refused(text: str):
+    for body in (text, ASKED + text, f"## A\n```step\n{text}\n```"):
+        try:
+            read(body)
+        except ConfigError as error:
+            assert error.faults
+
+
+# Answers
+
+numbers = st.floats(-1e6, 1e6).map(lambda x: float(f"{x:.4g}"))
+some_answers = st.dictionaries(
+    st.integers(0, 11),
+    st.builds(
+        Answer,
+        st.lists(numbers, max_size=5).map(tuple),
+        st.lists(numbers, min_size=1, max_size=5).map(tuple),
+    ),
+    max_size=4,
+)
+
+
+@given(some_answers)
+def test_answers_come_back_from_a_link(found: dict[int, Answer]):
+    assert answers.read(answers.written(found)) == found
+
+
+@given(st.text(alphabet="0123456789:;=_.-+e", max_size=60))
+def test_any_text_holds_answers_or_none(text: str):
+    for step, answer in answers.read(text).items():
+        assert 0 <= step < 12 and answer.truth
+        assert all(map(math.isfinite, (*answer.guess, *answer.truth)))
+
+
+CHOICE = Ask(
+    question="?",
+    kind=AskKind.CHOICE,
+    truths=(),
+    options=(Option("a", 0, 1), Option("b", 2, math.inf)),
+)
+ORDER = Ask(question="?", kind=AskKind.ORDER, truths=(), labels=("a", "b", "c"))
+TOKEN = Ask(question="?", kind=AskKind.TOKEN, truths=())
+
+
+def test_a_guess_is_right_where_the_measurement_says_so():
+    assert answers.is_right(CHOICE, Answer((1,), (2.0,)))
+    assert not answers.is_right(CHOICE, Answer((0,), (1.0,)))
+    assert answers.true_option(CHOICE, (1.5,)) is None
+    assert answers.is_right(ORDER, Answer((2, 0, 1), (0.5, 0.1, 0.9)))
+    assert not answers.is_right(ORDER, Answer((0, 2, 1), (0.5, 0.1, 0.9)))
+    assert answers.is_right(TOKEN, Answer((1,), (0.2, 0.8)))
+    assert answers.is_right(TOKEN, Answer((), (0.2, 0.8))) is None
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (CHOICE, Answer((2,), (1.0,))),
+        (CHOICE, Answer((0.5,), (1.0,))),
+        (CHOICE, Answer((0,), (1.0, 2.0))),
+        (CHOICE, Answer((-1,), (1.0,))),
+        (ORDER, Answer((0, 0, 1), (1, 2, 3))),
+        (ORDER, Answer((0, 1), (1, 2, 3))),
+        (TOKEN, Answer((2,), (0.1, 0.2))),
+    ],
+)
+def test_an_answer_that_is_none_to_the_question_does_not_fit(ask: Ask, answer: Answer):
+    assert not answers.fits(ask, answer)
+
+
+# Measurements
+
+
+def test_a_change_that_keeps_all_parts_keeps_the_trained_weights():
+    trained = Place(Run(config=SMALL_GPT, input=GPT.input, mask=CAUSAL, weights="shipped"))
+    assert trained.changed(residual=False).run.weights == "shipped"
+    assert trained.changed(n_layers=1).run.weights == ""
+    other = trained.changed(seed=3, mask_kind="none")
+    assert other.run.seed == 3 and other.run.mask.mask_kind is MaskKind.NONE
+
+
+def test_a_measurement_takes_its_own_arguments_and_fields_of_a_model():
+    place = Place(ONE_BLOCK)
+    one, four = (measure(place, "parameters", {"n_heads": n}) for n in (1, 4))
+    assert one == four == sum(p.numel() for p in ONE_BLOCK.build().parameters())
+    half = measure(place, "cache_bytes", {"n_kv_heads": 2, "n_tokens": 8})
+    assert half == measure(place, "cache_bytes", {"n_tokens": 8}) / 2
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("nothing", {}),
+        ("weight", {"colour": 1}),
+        ("weight", {"layer": 7}),
+        ("weight", {"query": 99}),
+        ("weight", {"layer": "first"}),
+        ("parameters", {"part": "wheels"}),
+        ("parameters", {"n_heads": 5}),
+        ("parameters", {"n_heads": "many"}),
+        ("parameters", {"architecture": "gpt"}),
+        ("race_loss", {"placement": "pre", "depth": 3}),
+        ("probability", {"temperature": -1}),
+        ("text_bits_without", {"part": "wheel"}),
+        ("rms", {"stage": "nowhere"}),
+    ],
+)
+def test_what_cannot_be_measured_is_a_sentence(name: str, given: dict[str, object]):
+    with pytest.raises(ConfigError):
+        measure(Place(ONE_BLOCK), name, given)
+
+
+def test_every_measurement_says_what_it_is():
+    assert [name for name, found in MEASURES.items() if not found.__doc__] == []
+
+
+def test_scores_of_random_vectors_spread_by_the_root_of_their_width():
+    place = Place(ONE_BLOCK)
+    for d in (4, 64):
+        assert measure(place, "score_std", {"d": d}) == pytest.approx(d**0.5, rel=0.1)
+        assert measure(place, "score_std", {"d": d, "is_scaled": True}) == pytest.approx(1, rel=0.1)
+
+
+def test_weights_are_the_softmax_of_the_scores():
+    place, at = Place(ONE_BLOCK), {"layer": 0, "head": 2, "query": 3}
+    scores = [measure(place, "score", {**at, "key": key}) for key in range(4)]
+    expected = torch.tensor(scores).softmax(0).tolist()
+    weights = measure(place, "weights", at)
+    assert weights == pytest.approx([*expected, 0.0], abs=1e-5)
+    assert measure(place, "weight", {**at, "key": 1}) == pytest.approx(weights[1])
+    assert measure(place, "dot_product", {**at, "key": 1}) == pytest.approx(scores[1] * 8**0.5)
+    bits = -sum(p * math.log2(p) for p in expected)
+    assert measure(place, "entropy_bits", at) == pytest.approx(bits, rel=1e-4)
+    assert measure(place, "hidden_cells", {}) == pytest.approx(10 / 25)
+
+
+def test_the_surprise_of_a_text_is_its_cross_entropy():
+    place, ids = Place(GPT), torch.tensor([GPT.input.token_ids])
+    with torch.no_grad():
+        logits = GPT.build()(ids, GPT.build_mask())
+    loss = torch.nn.functional.cross_entropy(logits[0, :-1], ids[0, 1:])
+    assert measure(place, "text_bits", {}) == pytest.approx(float(loss) / math.log(2), rel=1e-4)
+    without = measure(place, "text_bits_without", {"part": "feed_forward_out"})
+    assert without != measure(place, "text_bits", {})
+    first = torch.softmax(logits[0, -1] / 0.5, -1).max()
+    found = measure(place, "probability", {"temperature": 0.5})
+    assert found == pytest.approx(float(first), rel=1e-4)
+    assert measure(place, "n_kept", {"top_k": 3}) == 3
+
+
+def test_order_matters_to_a_mask_and_to_no_position_alone():
+    place = Place(ONE_BLOCK)
+    assert measure(place, "order_matters", {"part": "feed_forward"}) < 1e-3
+    assert measure(place, "order_matters", {"part": "attention"}) < 1e-3
+    assert measure(place, "order_matters", {"part": "masked"}) > 0.1
+    assert measure(Place(GPT), "moved_by_order", {}) > 0
+
+
+def test_the_gradient_of_one_layer_is_that_of_the_last_and_of_many_it_is_not():
+    place = Place(ONE_BLOCK)
+    assert measure(place, "gradient_ratio", {"depth": 1}) == 1
+    kept = measure(place, "gradient_ratio", {"depth": 12})
+    lost = measure(place, "gradient_ratio", {"depth": 12, "residual": False})
+    assert 0 < lost < kept
+
+
+def test_recorded_races_are_those_of_the_course():
+    course = Place(Run(config=PRESETS["course"], input=ONE_BLOCK.input, mask=CAUSAL))
+    deep = {"depth": 12}
+    pre = measure(course, "race_loss", {"placement": "pre", **deep})
+    post = measure(course, "race_loss", {"placement": "post", **deep})
+    assert pre < 1 < 2 < post < 3.3
+
+
+# The files that ship
+
+
+def test_every_lesson_is_there_in_both_languages_with_the_same_steps():
+    for name in shelf.names():
+        english, chinese = (shelf.lesson(name, language) for language in ("en", "zh"))
+        assert english and chinese, name
+        assert (english.language, chinese.language) == ("en", "zh"), name
+        for one, other in zip(english.steps, chinese.steps, strict=True):
+            assert _without_words(one) == _without_words(other), (name, one.title)
+
+
+def _without_words(step: object) -> object:
+    """All of a step that no reader reads."""
+    ask = step.ask  # type: ignore[attr-defined]
+    asked = ask and (
+        ask.kind,
+        ask.truths,
+        [(option.least, option.most) for option in ask.options],
+        len(ask.labels),
+        ask.xs,
+        (ask.least, ask.most),
+    )
+    untold = ("page", "show", "withhold", "done", "solution")
+    names = [name for name, _text in step.set]  # type: ignore[attr-defined]
+    return asked, names, [getattr(step, name) for name in untold]
+
+
+def test_lessons_need_those_that_come_before():
+    names = shelf.names()
+    for i, name in enumerate(names):
+        lesson = shelf.lesson(name, "en")
+        assert lesson and set(lesson.needs) <= set(names[:i]), name
