@@ -14,7 +14,7 @@ from pages.panels.home import reading
 from pages.ui import link
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language
-from pages.ui.lessons import progress
+from pages.ui.lessons import progress, wall
 from pages.ui.link_fields.compare import Kept, text_of
 
 TITLE = N_("Watch a Transformer read your sentence")
@@ -127,9 +127,12 @@ def front_page() -> None:
     with doors[0], door(_("Take a lesson"), key="start"):
         names = progress.names()
         lessons(names[:N_FIRST])
-        if more := names[N_FIRST:]:
-            with st.popover(_("All lessons"), type="tertiary", key="lessons"):
-                lessons(more)
+        with st.container(horizontal=True, gap="small"):
+            if more := names[N_FIRST:]:
+                with st.popover(_("All lessons"), type="tertiary", key="lessons"):
+                    lessons(more)
+            with st.popover(_("Join a class"), type="tertiary", key="join_class"):
+                wall.way_to_join()
     with doors[1], door(_("Look around"), key="look_around"):
         all_pages()
         with st.popover(_("Start with a question"), type="tertiary", key="questions"):

@@ -130,12 +130,13 @@ def _places(guess: Values, n: int, n_guessed: int) -> bool:
 def written(answers: Mapping[int, Answer]) -> str:
     """Answers by the number of their step, from 0, as a link carries them."""
     return ";".join(
-        f"{step}:{_numbers(each.guess)}={_numbers(each.truth)}"
+        f"{step}:{written_numbers(each.guess)}={written_numbers(each.truth)}"
         for step, each in sorted(answers.items())
     )
 
 
-def _numbers(values: Sequence[float]) -> str:
+def written_numbers(values: Sequence[float]) -> str:
+    """Numbers as a link carries them."""
     return "_".join(f"{each:.{DIGITS}g}" for each in values)
 
 
@@ -144,15 +145,15 @@ def read(text: str) -> dict[int, Answer]:
     found = {}
     for entry in text[:LONGEST].split(";"):
         if match := ENTRY.fullmatch(entry):
-            guess, truth = _read_numbers(match[2]), _read_numbers(match[3])
+            guess, truth = numbers_of(match[2]), numbers_of(match[3])
             step = int(match[1])
             if guess is not None and truth and step < MOST_STEPS:
                 found[step] = Answer(guess, truth)
     return found
 
 
-def _read_numbers(text: str) -> Values | None:
-    """The numbers of a text; None where it holds something else."""
+def numbers_of(text: str) -> Values | None:
+    """The inverse of `written_numbers`; None where the text holds something else."""
     try:
         found = tuple(float(each) for each in text.split("_")) if text else ()
     except ValueError:

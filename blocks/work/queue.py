@@ -10,13 +10,14 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.work.shared_file import SharedFile
 
 Clock = Callable[[], float]
 """Seconds since an hour that all processes agree on."""
@@ -70,17 +71,10 @@ class Queue:
     """The queue of a file that several processes open; without one, of this process alone."""
 
     def __init__(self, file: Path | None = None, *, clock: Clock = time.time):
-        self._clock, self._lock = clock, threading.RLock()
-        self._is_left = threading.Condition(self._lock)
+        self._clock, self._file = clock, SharedFile(file, TABLES)
+        self._is_left = threading.Condition(self._file.lock)
         self._tickets: dict[int, Ticket] = {}
         self._beats: threading.Thread | None = None
-        self._file = sqlite3.connect(
-            file or ":memory:", timeout=10, isolation_level=None, check_same_thread=False
-        )
-        self._file.execute("PRAGMA journal_mode = WAL")
-        self._file.execute("PRAGMA synchronous = OFF")  # after a power cut nobody waits any more
-        self._file.execute("PRAGMA secure_delete = ON")
-        self._file.executescript(TABLES)
 
     def enter(
         self,
@@ -94,7 +88,7 @@ class Queue:
 
         Who has no owner counts only in all.
         """
-        with self._writing():
+        with self._file.writing():
             self._forget_the_dead()
             if fault := self._fault(lane, owner, room or Room()):
                 raise ConfigError([fault])
@@ -108,7 +102,7 @@ class Queue:
 
     def leave(self, ticket: Ticket) -> None:
         """Give up a place; once is enough."""
-        with self._writing():
+        with self._file.writing():
             self._tickets.pop(ticket.id, None)
             self._file.execute("DELETE FROM tickets WHERE id = ?", (ticket.id,))
             self._is_left.notify_all()
@@ -119,7 +113,7 @@ class Queue:
             "SELECT id, seconds FROM tickets WHERE lane = ? AND device = ? AND id < ? AND seen > ?"
         )
         values = (*ticket.lane, ticket.id, self._clock() - FORGOTTEN_AFTER)
-        rows = self._all(before, values)
+        rows = self._file.rows(before, values)
         ours = self._tickets.copy()
         left = [ours[i].seconds_left() if i in ours else seconds for i, seconds in rows]
         known = [seconds for seconds in left if seconds is not None]
@@ -128,13 +122,13 @@ class Queue:
     def waiting(self, lane: Lane) -> int:
         """How many wait there."""
         values = (*lane, self._clock() - FORGOTTEN_AFTER)
-        rows = self._all(f"SELECT 1 {IN_LANE}", values)
+        rows = self._file.rows(f"SELECT 1 {IN_LANE}", values)
         return max(0, len(rows) - 1)
 
     def lanes(self) -> dict[Lane, int]:
         """How many are in each lane, who works among them."""
         counted = "SELECT lane, device, count(*) FROM tickets WHERE seen > ? GROUP BY lane, device"
-        rows = self._all(counted, (self._clock() - FORGOTTEN_AFTER,))
+        rows = self._file.rows(counted, (self._clock() - FORGOTTEN_AFTER,))
         return {Lane(lane, device): n for lane, device, n in rows}
 
     def note(self, kind: str, name: str, value: Mapping[str, Any]) -> None:
@@ -142,7 +136,7 @@ class Queue:
 
         It is gone after some hours.
         """
-        with self._writing():
+        with self._file.writing():
             values = (name, kind, json.dumps(value), self._clock())
             self._file.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", values)
             old = (self._clock() - NOTES_KEPT,)
@@ -151,22 +145,22 @@ class Queue:
     def notes(self, kind: str, *, within: float) -> dict[str, dict[str, Any]]:
         """The notes of a kind that are not older than so many seconds, the newest first."""
         wanted = "SELECT name, value FROM notes WHERE kind = ? AND seen > ? ORDER BY seen DESC"
-        rows = self._all(wanted, (kind, self._clock() - within))
+        rows = self._file.rows(wanted, (kind, self._clock() - within))
         return {name: json.loads(value) for name, value in rows}
 
     def beat(self) -> None:
         """Say that the tickets of this process still count, and how long each takes yet."""
-        with self._writing():
+        with self._file.writing():
             rows = [
                 (each.id, *each.lane, each.owner, each.seconds_left(), self._clock())
                 for each in self._tickets.values()
             ]
             again = "INSERT OR REPLACE INTO tickets VALUES (?, ?, ?, ?, ?, ?)"
-            self._file.executemany(again, rows)  # whom others took for dead is back in its place
+            self._file.execute_each(again, rows)  # whom others took for dead is back in its place
 
     def close(self) -> None:
         """Give up everything."""
-        with self._lock:
+        with self._file.lock:
             for ticket in [*self._tickets.values()]:
                 self.leave(ticket)
             beats = self._beats
@@ -175,7 +169,7 @@ class Queue:
         self._file.close()
 
     def _fault(self, lane: Lane, owner: str, room: Room) -> Fault | None:
-        rows = self._all(f"SELECT owner {IN_LANE} ORDER BY id", (*lane, 0))
+        rows = self._file.rows(f"SELECT owner {IN_LANE} ORDER BY id", (*lane, 0))
         waiting = [each for (each,) in rows[1:]]
         if owner and waiting.count(owner) >= room.of_one:
             text = N_("You have {value} runs waiting, {most} are allowed: wait or stop one")
@@ -189,31 +183,15 @@ class Queue:
         dead = (self._clock() - FORGOTTEN_AFTER,)
         self._file.execute("DELETE FROM tickets WHERE seen <= ?", dead)
 
-    def _all(self, asked: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._file.execute(asked, values).fetchall()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One transaction."""
-        with self._lock:
-            self._file.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._file.execute("ROLLBACK")
-                raise
-            self._file.execute("COMMIT")
-
     def _keep_beating(self) -> None:
-        with self._lock:
+        with self._file.lock:
             if self._beats is None:
                 self._beats = threading.Thread(target=self._beat_on, daemon=True)
                 self._beats.start()
 
     def _beat_on(self) -> None:
         """Until no ticket of this process is left."""
-        with self._lock:
+        with self._file.lock:
             while self._tickets:
                 self._is_left.wait_for(lambda: not self._tickets, BEAT)
                 with suppress(sqlite3.OperationalError):  # locked for long: the next beat says it

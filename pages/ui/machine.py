@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from blocks.lessons.rooms import Rooms
 from blocks.work import Queue, Turns
 from pages.ui import settings
 
@@ -33,3 +34,9 @@ def queue() -> Queue:
 def turns() -> Turns:
     """Who computes now."""
     return Turns(folder())
+
+
+@st.cache_resource(show_spinner=False)
+def rooms() -> Rooms:
+    """The classes that guess together."""
+    return Rooms(folder() / "rooms.sqlite")

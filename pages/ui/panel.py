@@ -12,7 +12,7 @@ from pages.ui import everything, link, present, share
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
-from pages.ui.lessons import card, progress
+from pages.ui.lessons import card, progress, wall
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def _beside_a_lesson(
     with side:
         card.draw(lesson, run)
     with main:
+        wall.draw(lesson, run)
         if lesson.is_withheld:
             card.veil()
         elif lesson.step.show:

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
-from opened import ROOT, assert_works, opened, press, run, said, visit
+from opened import assert_works, figure, opened, press, run, said, visit
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Radio
 
 from blocks.lessons import shelf
+from pages.ui import machine
 from pages.ui.lessons import progress
 from pages.ui.lessons.check import checked
 
@@ -111,9 +112,79 @@ def test_lessons_of_the_server_stand_beside_ours(tmp_path: Path, monkeypatch: py
     assert len(at.tabs) > 3
 
 
-def test_what_is_handed_in_holds_the_guess_the_truth_and_no_markup_of_strangers():
-    last = len(shelf.lesson(LESSON, "en").steps) - 1  # type: ignore[union-attr]
-    at = lesson_opened(guesses="0:0=4.07", lesson_step=last, text="<b>red</b>")
-    press(at, "without_guess")
-    assert at.get("download_button")
-    assert ROOT.exists()
+# A class
+
+
+def led() -> tuple[AppTest, str]:
+    """Who leads a class, and the code of its room."""
+    leader = lesson_opened()
+    press(leader, "open_room")
+    assert_works(leader)
+    return leader, leader.query_params["room"]
+
+
+def guess(at: AppTest, place: int) -> AppTest:
+    question(at).set_value(place)
+    run(at)
+    return press(at, "keep_guess")
+
+
+def on_the_wall(at: AppTest) -> list[int]:
+    return figure(run(at), "wall_picture")["data"][0]["x"]
+
+
+def test_guesses_of_a_class_stand_on_the_wall_beside_the_truth():
+    leader, code = led()
+    n_options = len(on_the_wall(leader))
+    learners = [lesson_opened(room=code) for _i in range(3)]
+    for learner, place in zip(learners, (0, 1, 1), strict=True):
+        guess(learner, place)
+        assert_works(learner)
+        assert "wall_picture" not in str([c.proto.id for c in learner.get("plotly_chart")])
+    assert on_the_wall(leader) == [1, 2, *[0] * (n_options - 2)]
+    assert "3 learners" in said(leader) and code in said(leader)
+    colors = {*figure(leader, "wall_picture")["data"][0]["marker"]["color"]}
+    press(leader, "without_guess")
+    assert_works(leader)
+    assert {*figure(leader, "wall_picture")["data"][0]["marker"]["color"]} > colors
+    assert on_the_wall(leader) == [1, 2, *[0] * (n_options - 2)]
+
+
+def test_a_reload_counts_once_and_another_lesson_counts_nothing():
+    leader, code = led()
+    learner = guess(lesson_opened(room=code), 0)
+    again = {name: learner.query_params[name] for name in ("room", "learner")}
+    guess(lesson_opened(**again), 1)
+    other = opened("pages/block.py", panel=None, lesson="heads", room=code)
+    assert_works(other, warnings=None)
+    assert sum(on_the_wall(leader)) == 1
+
+
+@pytest.mark.parametrize("code", ["ABCDEF", "<b>", "", "000000", "abcdefg"])
+def test_a_room_that_is_not_there_disturbs_no_learner(code: str):
+    at = opened(ATTENTION, panel=None, lesson=LESSON, room=code, wall=True)
+    assert_works(at, warnings=None)
+    guess(at, 0)
+    assert_works(at, warnings=None)
+    assert "Your guess" in said(at)
+
+
+def test_a_stranger_s_guess_that_is_none_is_not_drawn():
+    leader, code = led()
+    machine.rooms().guess(code, "x", 0, (77.0,))
+    machine.rooms().guess(code, "y", 0, (0.5, 0.5))
+    assert sum(on_the_wall(leader)) == 0
+    assert_works(leader)
+
+
+def test_who_types_the_code_on_home_is_led_to_the_lesson():
+    _leader, code = led()
+    home = opened("app.py", preset=None, panel=None)
+    home.text_input(key="room_code").set_value(code.lower())
+    run(home)
+    assert_works(home)
+    links = [link.proto for link in home.main if link.type == "page_link"]
+    assert any(f"room={code}" in link.query_string for link in links)
+    home.text_input(key="room_code").set_value("ZZZZZZ")
+    run(home)
+    assert "no room of this code" in said(home)

@@ -11,7 +11,7 @@ from pages.figures.guess import Guessed
 from pages.ui import link
 from pages.ui.chart import show
 from pages.ui.language import _, say_fault
-from pages.ui.lessons import guessing, handed_in, progress, verdict
+from pages.ui.lessons import guessing, handed_in, progress, verdict, wall
 from pages.ui.lessons.progress import Now
 
 
@@ -43,7 +43,10 @@ def _head(now: Now) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
         text = _("{title} · step {n} of {all}")
         n, whole = now.i + 1, len(now.lesson.steps)
-        st.caption(text.format(title=now.lesson.title, n=n, all=whole), width="stretch")
+        said = [text.format(title=now.lesson.title, n=n, all=whole)]
+        if code := link.value("room"):
+            said.append(_("Room {code}").format(code=code))
+        st.caption(" · ".join(said), width="stretch")
         st.button(
             _("Leave"),
             icon=":material/close:",
@@ -116,6 +119,8 @@ def _ways(now: Now) -> None:
                 _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", kind)
         elif is_open:
             _next_lesson(now)
+    if now.i == 0:
+        wall.way_to_open()
     if now.i + 1 == len(now.lesson.steps) and now.answers:
         handed_in.offer(now)
 

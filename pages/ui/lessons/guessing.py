@@ -10,7 +10,7 @@ from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.ui.chart import show_now
 from pages.ui.language import _, say_fault
-from pages.ui.lessons import progress
+from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
 
 Values = tuple[float, ...]
@@ -39,6 +39,8 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
 def _answer(run: Run, guess: Values) -> None:
     """Keep it; where there is nothing to measure, say so."""
     try:
+        if now := progress.now():
+            wall.guessed(now, guess)
         progress.answer(run, guess)
     except ConfigError as error:
         st.session_state[FAULT] = error.faults[0]

@@ -1,9 +1,10 @@
-"""What a link carries of a lesson: which, how far, and what was guessed."""
+"""What a link carries of a lesson: which, how far, what was guessed, with whom."""
 
 import re
 
 from blocks.lessons.answers import LONGEST, MOST_STEPS
-from pages.ui.readers import Field, UnreadableError, identifier, whole
+from blocks.lessons.rooms import N_SIGNS, SIGNS
+from pages.ui.readers import Field, UnreadableError, flag, identifier, whole
 
 
 def answers(text: str) -> str:
@@ -13,9 +14,20 @@ def answers(text: str) -> str:
     return text
 
 
+def code(text: str) -> str:
+    """Read the code of a room, as people type it."""
+    found = text.strip().upper()
+    if not re.fullmatch(f"([{SIGNS}]{{{N_SIGNS}}})?", found):
+        raise UnreadableError
+    return found
+
+
 FIELDS = {
     "lesson": Field(identifier, ""),
     "lesson_step": Field(whole(0, MOST_STEPS - 1), 0),
     "guesses": Field(answers, ""),
+    "room": Field(code, ""),
+    "wall": Field(flag, False),
+    "learner": Field(identifier, ""),
 }
 """All of them: who leaves a lesson leaves the rest of the state as it is."""

@@ -1,0 +1,101 @@
+"""Rooms: a class that guesses together, without names.
+
+A room has a short code and a lesson. Of a learner it keeps a random number that means nothing
+elsewhere, and a guess for each step. It ends after a day. One SQLite file for all processes that
+serve readers, as the queue is one.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from blocks.lessons.answers import Values, numbers_of, written_numbers
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.work.shared_file import SharedFile
+
+SIGNS, N_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6  # a billion codes; none looks like another
+MOST_LEARNERS, MOST_ROOMS, ENDS_AFTER = 300, 500, 24 * 3600.0
+LONGEST_LEARNER = 32
+TABLES = """
+CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, opened REAL);
+CREATE TABLE IF NOT EXISTS guesses (
+    code TEXT, learner TEXT, step INTEGER, guess TEXT, PRIMARY KEY (code, learner, step)
+);
+"""
+TOO_MANY = N_("{n} rooms are open here, as many as can be: try again tomorrow")
+NO_ROOM = N_("There is no room {code}, or it has ended: rooms last a day")
+FULL = N_("This room is full: {n} learners")
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a class has guessed so far, by step: one guess a learner, in no order."""
+
+    code: str
+    lesson: str
+    n_learners: int
+    guesses: Mapping[int, tuple[Values, ...]]
+
+    def of(self, step: int) -> tuple[Values, ...]:
+        """The guesses of a step."""
+        return self.guesses.get(step, ())
+
+
+class Rooms:
+    """The rooms of a file."""
+
+    def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.time):
+        self._clock, self._file = clock, SharedFile(file, TABLES)
+
+    def open(self, lesson: str) -> str:
+        """A new room for a lesson; its code. Raises `ConfigError` where there are too many."""
+        with self._file.writing():
+            self._forget()
+            (n,) = self._file.execute("SELECT count(*) FROM rooms").fetchone()
+            if n >= MOST_ROOMS:
+                raise ConfigError([Fault(TOO_MANY, {"n": n})])
+            code = "".join(secrets.choice(SIGNS) for _sign in range(N_SIGNS))
+            values = (code, lesson, self._clock())
+            self._file.execute("INSERT INTO rooms VALUES (?, ?, ?)", values)
+        return code
+
+    def lesson_of(self, code: str) -> str | None:
+        """What a room is about; None where there is no such room, or it has ended."""
+        found = "SELECT lesson FROM rooms WHERE code = ? AND opened > ?"
+        rows = self._file.rows(found, (code, self._clock() - ENDS_AFTER))
+        return str(rows[0][0]) if rows else None
+
+    def guess(self, code: str, learner: str, step: int, guess: Values) -> None:
+        """Keep a learner's guess; the first one counts. Raises `ConfigError` without a room."""
+        if self.lesson_of(code) is None:
+            raise ConfigError([Fault(NO_ROOM, {"code": code})])
+        with self._file.writing():
+            known = "SELECT count(DISTINCT learner) FROM guesses WHERE code = ? AND learner != ?"
+            (others,) = self._file.execute(known, (code, learner)).fetchone()
+            if others >= MOST_LEARNERS:
+                raise ConfigError([Fault(FULL, {"n": MOST_LEARNERS})])
+            values = (code, learner[:LONGEST_LEARNER], step, written_numbers(guess))
+            self._file.execute("INSERT OR IGNORE INTO guesses VALUES (?, ?, ?, ?)", values)
+
+    def room(self, code: str) -> Room:
+        """What a room has guessed so far. Raises `ConfigError` where there is no such room."""
+        lesson = self.lesson_of(code)
+        if lesson is None:
+            raise ConfigError([Fault(NO_ROOM, {"code": code})])
+        found = "SELECT learner, step, guess FROM guesses WHERE code = ? ORDER BY step, guess"
+        rows = self._file.rows(found, (code,))
+        by_step: dict[int, list[Values]] = {}
+        for _learner, step, text in rows:
+            if (guess := numbers_of(text)) is not None:
+                by_step.setdefault(step, []).append(guess)
+        n_learners = len({learner for learner, _step, _text in rows})
+        return Room(code, lesson, n_learners, {i: tuple(each) for i, each in by_step.items()})
+
+    def _forget(self) -> None:
+        """Let go of what is over."""
+        before = (self._clock() - ENDS_AFTER,)
+        ended = "SELECT code FROM rooms WHERE opened <= ?"
+        self._file.execute(f"DELETE FROM guesses WHERE code IN ({ended})", before)
+        self._file.execute("DELETE FROM rooms WHERE opened <= ?", before)

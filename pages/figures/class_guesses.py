@@ -1,0 +1,161 @@
+"""What a class has guessed, beside the truth once that is shown."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blocks.lessons.answers import Values, ranked, true_option
+from blocks.lessons.lesson import Ask, AskKind
+from pages.figures.guess import GUESS, TRUTH
+from pages.figures.marks import line
+from pages.figures.theme import Picture, Translate, faint, figure, legend, line_label, token_label
+
+BAR, MOST_BARS, N_BINS, HEIGHT, LABEL = 30, 8, 12, 280, 40
+
+
+class ClassGuesses(NamedTuple):
+    """The guesses of a class about a question; `truth` is empty until it is shown.
+
+    `labels` name the tokens where one of them is asked for.
+    """
+
+    ask: Ask
+    guesses: tuple[Values, ...]
+    truth: Values = ()
+    labels: tuple[str, ...] = ()
+
+
+def picture(found: ClassGuesses, *, _: Translate) -> Picture:
+    """How many guessed what."""
+    match found.ask.kind:
+        case AskKind.NUMBER:
+            return _histogram(found, _)
+        case AskKind.CURVE:
+            return _curves(found, _)
+    return _bars(found, _)
+
+
+def _bars(found: ClassGuesses, _: Translate) -> Picture:
+    """A bar for each answer that someone gave, or could have given where they are few."""
+    counted = Counter(tuple(map(int, guess)) for guess in found.guesses)
+    rows = _answers(found) or [answer for answer, _n in counted.most_common(MOST_BARS)]
+    true = _true_answer(found)
+    name = _namer(found)
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [counted[row] for row in rows],
+        "y": [*range(len(rows))],
+        "text": [counted[row] for row in rows],
+        "textposition": "auto",
+        "marker": {"color": [TRUTH if row == true else faint(GUESS, 0.7) for row in rows]},
+        "customdata": [name(row) for row in rows],
+        "hovertemplate": "%{customdata}: %{x}<extra></extra>",
+    }
+    ticks = {
+        "tickvals": [*range(len(rows))],
+        "ticktext": [line_label(name(row), LABEL) for row in rows],
+        "autorange": "reversed",
+    }
+    return figure(
+        [bars],
+        title=_title(found, _),
+        margin=(36, 40),
+        height=90 + BAR * max(3, len(rows)) + 14 * sum(len(name(row)) // LABEL for row in rows),
+        xaxis={"title": {"text": _("learners")}, "rangemode": "tozero", "tickformat": "d"},
+        yaxis=ticks,
+    )
+
+
+def _answers(found: ClassGuesses) -> list[tuple[int, ...]]:
+    """All that could be answered, where they are few."""
+    return [(i,) for i in range(len(found.ask.options))]
+
+
+def _true_answer(found: ClassGuesses) -> tuple[int, ...] | None:
+    if not found.truth:
+        return None
+    match found.ask.kind:
+        case AskKind.CHOICE:
+            place = true_option(found.ask, found.truth)
+            return None if place is None else (place,)
+        case AskKind.TOKEN:
+            return ranked(found.truth)[:1]
+    return ranked(found.truth)
+
+
+def _namer(found: ClassGuesses) -> Callable[[tuple[int, ...]], str]:
+    ask, labels = found.ask, found.labels
+
+    def name(answer: tuple[int, ...]) -> str:
+        match ask.kind:
+            case AskKind.CHOICE:
+                return ask.options[answer[0]].label
+            case AskKind.ORDER:
+                return " > ".join(ask.labels[place] for place in answer)
+        place = answer[0]
+        token = token_label(labels[place], 18) if place < len(labels) else ""
+        return f"{place + 1} {token}".strip()
+
+    return name
+
+
+def _title(found: ClassGuesses, _: Translate) -> str:
+    if not found.truth:
+        return _("What the class guesses")
+    return _("What the class guessed; blue: what was measured")
+
+
+def _histogram(found: ClassGuesses, _: Translate) -> Picture:
+    values = np.array([guess[0] for guess in found.guesses] or [0.0])
+    n, edges = np.histogram(values, bins=min(N_BINS, max(1, len({*values.tolist()}))))
+    n = n if found.guesses else n * 0
+    bars = {
+        "type": "bar",
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "y": n,
+        "width": np.diff(edges),
+        "marker": {"color": faint(GUESS, 0.7)},
+        "name": _("guessed"),
+    }
+    return figure(
+        [bars, *_truth_mark(found, float(n.max(initial=1)), _)],
+        title=_title(found, _),
+        margin=(64, 40),
+        height=HEIGHT,
+        xaxis={"title": {"text": found.ask.unit}},
+        yaxis={"title": {"text": _("learners")}, "rangemode": "tozero"},
+        **legend(),
+    )
+
+
+def _truth_mark(found: ClassGuesses, top: float, _: Translate) -> list[dict[str, Any]]:
+    if not found.truth:
+        return []
+    x = found.truth[0]
+    solid = {"color": TRUTH, "width": 3}
+    return [line([x, x], [0, top], name=_("measured"), mode="lines", line=solid)]
+
+
+def _curves(found: ClassGuesses, _: Translate) -> Picture:
+    ask = found.ask
+    names = [f"{x:g}" for x in ask.xs]
+    thin = {"color": faint(GUESS, 0.35), "width": 1.5}
+    traces = [
+        line(names, guess, name=_("guessed"), mode="lines", line=thin, showlegend=i == 0)
+        for i, guess in enumerate(found.guesses)
+    ]
+    if found.truth:
+        solid = {"color": TRUTH, "width": 3}
+        traces.append(line(names, found.truth, name=_("measured"), mode="lines", line=solid))
+    return figure(
+        traces,
+        title=_title(found, _),
+        margin=(64, 40),
+        height=HEIGHT,
+        xaxis={"title": {"text": ask.x_label}, "type": "category"},
+        yaxis={"title": {"text": ask.unit}, "range": [min(0.0, ask.least), ask.most]},
+        **legend(),
+    )

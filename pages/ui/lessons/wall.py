@@ -1,0 +1,160 @@
+"""A class that guesses together: a room with a code, and the wall on which all guesses stand."""
+
+import secrets
+from urllib.parse import urlencode, urljoin
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.lessons import answers
+from blocks.lessons.answers import Values
+from blocks.lessons.rooms import MOST_LEARNERS, Room
+from blocks.observe.run import Run
+from pages.figures import class_guesses
+from pages.figures.class_guesses import ClassGuesses
+from pages.ui import address, link, machine, share
+from pages.ui.chart import show_now
+from pages.ui.language import _, ngettext, say_fault
+from pages.ui.lessons import progress
+from pages.ui.lessons.progress import Now
+
+EVERY = 1.5  # seconds between two looks at what was guessed
+
+
+def is_on() -> bool:
+    """Whether this reader leads a class."""
+    return bool(link.value("wall") and link.value("room"))
+
+
+def open_room() -> None:
+    """Begin a class on the lesson that is open; a callback."""
+    try:
+        code = machine.rooms().open(link.value("lesson"))
+    except ConfigError as error:
+        st.session_state["room_fault"] = error.faults[0]
+        return
+    link.change("room", code)
+    link.change("wall", True)
+    link.redraw_everything()
+
+
+def guessed(now: Now, guess: Values) -> None:
+    """Bring a learner's guess to the wall of a class on this lesson; its leader guesses nothing.
+
+    Raises `ConfigError` where the room is full.
+    """
+    code = link.value("room")
+    if not code or is_on() or not guess or machine.rooms().lesson_of(code) != now.lesson.id:
+        return
+    if not link.value("learner"):
+        link.change("learner", secrets.token_hex(6))
+    machine.rooms().guess(code, link.value("learner"), now.i, guess)
+
+
+def draw(now: Now, run: Run | None) -> None:
+    """The wall of the open step, live; nothing for a learner."""
+    if not is_on():
+        return
+    with st.container(border=True, key="wall"):
+        _head(now)
+        st.fragment(_live, run_every=EVERY)(now, run)
+
+
+def _head(now: Now) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="wall_head"):
+        text = _("Room {code}").format(code=link.value("room"))
+        st.markdown(f"### {text}", width="stretch")
+        with st.popover(_("Join"), icon=":material/qr_code:", key="join", on_change="rerun") as pop:
+            if pop.open:
+                _join(now)
+
+
+def _join(now: Now) -> None:
+    """The link and the code for those who take part."""
+    whole = link_to_join(now)
+    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
+    st.code(whole, language=None, wrap_lines=True)
+    st.caption(_("Or by its code: Home, Take a lesson, Join a class."))
+
+
+def link_to_join(now: Now) -> str:
+    """What learners open: the first step, in this room."""
+    path, query = progress.way_in(now.lesson)
+    query["room"] = link.value("room")
+    page = path.rpartition("/")[2].removesuffix(".py")
+    return f"{urljoin(address.of_this_page().text, page)}?{urlencode(query)}"
+
+
+def _live(now: Now, run: Run | None) -> None:
+    """How many guessed what, as it comes in."""
+    try:
+        room = machine.rooms().room(link.value("room"))
+    except ConfigError as error:
+        st.warning(say_fault(error.faults[0]))
+        return
+    st.caption(_how_far(now, room))
+    if now.step.ask:
+        labels = run.input.labels if run else ()
+        truth = now.answer.truth if now.answer else ()
+        fitting = tuple(g for g in room.of(now.i) if _fits(now, g, truth, len(labels)))
+        found = ClassGuesses(now.step.ask, fitting, truth, labels)
+        show_now(class_guesses.picture(found, _=_), key="wall_picture")
+
+
+def _fits(now: Now, guess: Values, truth: Values, n_labels: int) -> bool:
+    """Whether a stranger's guess can be one to this question."""
+    assert now.step.ask is not None
+    ask = now.step.ask
+    stand_in = truth or (0.0,) * (len(ask.labels) or len(ask.xs) or 1)
+    if ask.kind == "token" and not truth:
+        stand_in = (0.0,) * max(1, n_labels)
+    return answers.fits(ask, answers.Answer(guess, stand_in))
+
+
+def _how_far(now: Now, room: Room) -> str:
+    n = room.n_learners
+    said = ngettext("{n} learner", "{n} learners", n).format(n=n)
+    steps = [
+        _("step {i}: {n}").format(i=i + 1, n=len(room.of(i)))
+        for i, step in enumerate(now.lesson.steps)
+        if step.ask
+    ]
+    return f"{said} · {' · '.join(steps)}"
+
+
+def way_to_join() -> None:
+    """Where a code is typed; it leads to the lesson of the room."""
+    code = st.text_input(
+        _("Code of the room"), max_chars=6, key="room_code", help=_("It stands on the wall.")
+    )
+    typed = code.strip().upper()
+    if not typed:
+        return
+    name = machine.rooms().lesson_of(typed)
+    found = progress.lesson(name) if name else None
+    if found is None:
+        st.warning(_("There is no room of this code now. Rooms last a day."))
+        return
+    path, query = progress.way_in(found)
+    label = _("Join: {title}").format(title=found.title)
+    query["room"] = typed
+    st.page_link(path, label=label, icon=":material/login:", query_params=query)
+
+
+def way_to_open() -> None:
+    """The button that opens a room, where a lesson is open and none is."""
+    if fault := st.session_state.pop("room_fault", None):
+        st.warning(say_fault(fault))
+    if link.value("room"):
+        return
+    st.button(
+        _("Open a room for a class"),
+        icon=":material/groups:",
+        type="tertiary",
+        help=_(
+            "Learners join by a code, without names; their guesses stand on your wall. A room "
+            "holds {n} learners and ends after a day."
+        ).format(n=MOST_LEARNERS),
+        on_click=open_room,
+        key="open_room",
+    )

@@ -1,0 +1,92 @@
+"""Rooms: a class that guesses together, bounded, and gone after a day."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from blocks.lessons import rooms
+from blocks.lessons.rooms import ENDS_AFTER, N_SIGNS, SIGNS, Rooms
+from blocks.model.faults import ConfigError
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_guesses_of_a_room_are_counted_and_rooms_do_not_see_each_other():
+    kept = Rooms()
+    one, other = kept.open("scaling"), kept.open("scaling")
+    kept.guess(one, "a", 0, (2.0,))
+    kept.guess(one, "b", 0, (0.0,))
+    kept.guess(one, "a", 2, (1.0, 0.5))
+    found = kept.room(one)
+    assert (found.lesson, found.n_learners) == ("scaling", 2)
+    assert sorted(found.of(0)) == [(0.0,), (2.0,)] and found.of(2) == ((1.0, 0.5),)
+    assert kept.room(other).n_learners == 0 and found.of(7) == ()
+
+
+def test_the_first_guess_of_a_learner_counts():
+    kept = Rooms()
+    code = kept.open("scaling")
+    kept.guess(code, "a", 0, (1.0,))
+    kept.guess(code, "a", 0, (2.0,))
+    assert kept.room(code).of(0) == ((1.0,),)
+
+
+def test_a_room_ends_after_a_day_and_its_guesses_with_it():
+    clock = Clock()
+    kept = Rooms(clock=clock)
+    code = kept.open("scaling")
+    kept.guess(code, "a", 0, (1.0,))
+    clock.now += ENDS_AFTER + 1
+    assert kept.lesson_of(code) is None
+    with pytest.raises(ConfigError, match="has ended"):
+        kept.room(code)
+    with pytest.raises(ConfigError, match="has ended"):
+        kept.guess(code, "b", 0, (1.0,))
+    kept.open("heads")
+    assert kept._file.rows("SELECT * FROM guesses") == []
+
+
+def test_a_room_and_the_rooms_are_bounded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rooms, "MOST_LEARNERS", 2)
+    monkeypatch.setattr(rooms, "MOST_ROOMS", 1)
+    kept = Rooms()
+    code = kept.open("scaling")
+    for learner in "ab":
+        kept.guess(code, learner, 0, (1.0,))
+    with pytest.raises(ConfigError, match="full: 2 learners"):
+        kept.guess(code, "c", 0, (1.0,))
+    kept.guess(code, "a", 1, (1.0,))  # who is in may go on
+    with pytest.raises(ConfigError, match="1 rooms are open"):
+        kept.open("scaling")
+
+
+def test_ten_thousand_tries_find_no_code():
+    """1 in 107,374 classes at 10,000 tries each: by the number of codes, not by luck."""
+    assert len({*SIGNS}) ** N_SIGNS > 10_000 * 100_000
+    code = Rooms().open("scaling")
+    assert len(code) == N_SIGNS and {*code} <= {*SIGNS}
+
+
+def test_two_hundred_learners_of_two_processes_meet_in_one_file(tmp_path: Path):
+    one, other = Rooms(tmp_path / "rooms.sqlite"), Rooms(tmp_path / "rooms.sqlite")
+    code = one.open("scaling")
+
+    def guess(kept: Rooms, first: int) -> None:
+        for i in range(first, 200, 4):
+            kept.guess(code, f"learner{i}", 0, (i % 3,))
+
+    threads = [
+        threading.Thread(target=guess, args=(kept, i)) for i, kept in enumerate((one, other) * 2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for kept in (one, other):
+        assert kept.room(code).n_learners == 200 and len(kept.room(code).of(0)) == 200

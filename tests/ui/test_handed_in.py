@@ -1,0 +1,60 @@
+"""What a learner hands in: questions, guesses and measurements, as text."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+import streamlit as st
+
+from blocks.lessons.answers import Answer
+from blocks.lessons.reading import read
+from pages.ui import link
+from pages.ui.lessons.handed_in import written
+from pages.ui.lessons.progress import Now
+
+LESSON = read(
+    """+++
+title = "A & B"
+minutes = 3
+page = "attention"
++++
+## One
+```step
+ask = "How much is 1 & 1?"
+options = [["little", 0, 1], ["much", 1, inf]]
+truth = "1 + 1"
+```
+## Two
+Only read.
+""",
+    id="a",
+    language="en",
+)
+NOON = datetime(2026, 11, 22, 12, 0)
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[None]:
+    """A session of its own."""
+    st.query_params.clear()
+    st.session_state.clear()
+    yield
+    st.query_params.clear()
+    st.session_state.clear()
+
+
+def test_what_is_handed_in_holds_guess_and_truth_and_no_markup_of_strangers():
+    link.sync("page")
+    link.change("text", "<script>alert(1)</script>")
+    page = written(Now(LESSON, 1, {0: Answer((0,), (2.0,)), 1: Answer((0,), (1.0,))}), NOON)
+    assert "How much is 1 &amp; 1?" in page and "2026-11-22 12:00" in page
+    assert "Your guess: “little”. Measured: 2, so “much”." in page
+    assert "&lt;script&gt;alert(1)" in page and "<script>alert" not in page
+    assert page.count("class='note'") == 1
+    assert "http://" not in page.replace("http://www.w3.org", "") and "src=" not in page
+
+
+def test_a_guess_that_does_not_fit_is_left_out():
+    link.sync("page")
+    page = written(Now(LESSON, 1, {0: Answer((9,), (2.0,))}), NOON)
+    assert "class='note'" not in page
