@@ -1,0 +1,73 @@
+"""A lesson by keyboard alone, and a class that guesses together."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+from served import Reader
+from told import at, expect_query, plot, settle
+
+FIRST = "/attention?preset=course&lesson=scaling&panel=scaling"
+COUNTED = "chart.data[0].x.map(Number).join()"
+
+
+def tab_to(page: Page, key: str) -> None:
+    """Press Tab until the focus is inside of what has this key."""
+    for _i in range(80):
+        page.keyboard.press("Tab")
+        if at(page, key).locator(":focus").count():
+            return
+    raise AssertionError(f"the keyboard does not come to {key}")
+
+
+def guess(page: Page, place: int) -> None:
+    radio = at(page, "lesson_card").get_by_role("radio").nth(place)
+    radio.focus()
+    page.keyboard.press("Space")
+    expect(radio).to_be_checked()
+    at(page, "keep_guess").get_by_role("button").click()
+    expect(at(page, "guess_picture")).to_be_visible()
+    settle(page)
+
+
+def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
+    page = reader.open(FIRST)
+    expect(at(page, "lesson_veil")).to_be_visible()
+    page.get_by_role("heading", name="Longer vectors").click()
+    tab_to(page, "guess_scaling_0")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    expect(at(page, "keep_guess").get_by_role("button")).to_be_enabled()
+    settle(page)
+    tab_to(page, "keep_guess")
+    page.keyboard.press("Enter")
+    expect(at(page, "guess_picture")).to_be_visible()
+    expect(at(page, "lesson_veil")).to_have_count(0)
+    settle(page)
+    assert "guesses" in parse_qs(urlsplit(page.url).query)
+    tab_to(page, "lesson_to_1")
+    page.keyboard.press("Enter")
+    expect_query(page, lesson_step="1")
+    tab_to(page, "leave_lesson")
+    page.keyboard.press("Enter")
+    expect(at(page, "lesson_card")).to_have_count(0)
+
+
+def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
+    reader: Reader, other_reader: Reader
+):
+    leader = reader.open(f"{FIRST}&lang=en")
+    at(leader, "open_room").get_by_role("button").click()
+    expect(at(leader, "wall")).to_be_visible()
+    settle(leader)
+    assert set(plot(leader, "wall_picture", COUNTED)) == {"0", ","}
+    code = parse_qs(urlsplit(leader.url).query)["room"][0]
+    learner = other_reader.open(f"{FIRST}&room={code}")
+    guess(learner, 1)
+    leader.wait_for_function(
+        "() => document.querySelector('.st-key-wall_picture .js-plotly-plot').data[0].x[1] == 1"
+    )
+    at(leader, "join").get_by_role("button").click()
+    expect(leader.get_by_test_id("stPopoverBody").get_by_role("img")).to_be_visible()
+    joining = leader.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    assert parse_qs(urlsplit(joining).query)["room"] == [code]
+    assert "wall" not in joining
