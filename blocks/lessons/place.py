@@ -14,18 +14,27 @@ from blocks.observe.run import Run, guarded_record
 OF_A_RUN = ("seed", "mask_kind")
 
 
+def _built(run: Run) -> Model:
+    if run.weights:
+        raise ValueError(f"give the place a model with the weights {run.weights}")
+    return run.build()
+
+
 def _recorded(run: Run) -> Recording:
-    return guarded_record(run, run.build())
+    return guarded_record(run, _built(run))
 
 
 @dataclass(frozen=True)
 class Place:
-    """A run, the text that it reads, and how a run is recorded and a model had."""
+    """A run, the text that it reads, and how a run is recorded and a model had.
+
+    The two are needed where weights were learned; random ones are drawn here.
+    """
 
     run: Run
     text: str = ""
     recording: Callable[[Run], Recording] = _recorded
-    model: Callable[[Run], Model] = Run.build
+    model: Callable[[Run], Model] = _built
 
     @property
     def config(self) -> ModelConfig:

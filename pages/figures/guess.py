@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 from blocks.lessons.answers import Answer, ranked
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.marks import line
-from pages.figures.theme import ATTENTION, BEFORE, PINNED, Picture, Translate, figure, token_label
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    PINNED,
+    Picture,
+    Translate,
+    figure,
+    legend,
+    token_label,
+)
 
 GUESS, TRUTH = PINNED, ATTENTION
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
@@ -62,12 +71,11 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
     return figure(
         traces,
         title=title,
-        margin=(36, 40),
-        height=HEIGHT + 90,
+        margin=(64, 40),
+        height=HEIGHT + 110,
         xaxis={"title": {"text": ask.x_label}, "type": "category"},
         yaxis={"title": {"text": ask.unit}, "rangemode": "tozero"},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        **legend(),
     )
 
 
@@ -133,8 +141,7 @@ def _on_a_line(found: Guessed, _: Translate) -> Picture:
         shapes=shapes,
         xaxis={"title": {"text": ask.unit}, "range": [least, most]},
         yaxis={"visible": False, "range": [-1, 1]},
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        **legend(),
     )
 
 

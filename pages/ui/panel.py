@@ -65,7 +65,7 @@ def _beside_a_lesson(
 ) -> None:
     """The card of the lesson, and the panel that it shows or withholds."""
     run = values[0] if values and isinstance(values[0], Run) else None
-    side, main = st.columns([4, 9], gap="medium")
+    side, main = st.columns([5, 10], gap="medium")
     with side:
         card.draw(lesson, run)
     with main:

@@ -5,7 +5,7 @@ from blocks.model.kinds import Architecture
 from pages.ui import brought, link, runs, starts, terms
 from pages.ui.language import _, literal
 
-FREE_TO_CHANGE = {"dropout", "initialization"}
+FREE_TO_CHANGE = {"dropout", "initialization", "residual"}
 
 
 def learned(architecture: Architecture | None) -> str:

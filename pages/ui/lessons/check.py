@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from math import isinf
 from pathlib import Path
 
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from blocks import ConfigError
@@ -67,7 +68,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
     if step.show and at.session_state["open_panel"][1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
     if step.ask:
-        at.button(key="without_guess").click().run()
+        _press(at, "without_guess", lesson.language)
         yield from _errors(at)
         found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
         if found is None or not answers.fits(step.ask, found):
@@ -76,7 +77,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         place = Place(at.session_state["lesson_run"], str(at.query_params.get("text", "")))
         yield from _unclear(step.ask, [found.truth, *_of_other_seeds(step.ask, place)])
     if step.done:
-        yield from _undone(at)
+        yield from _undone(at, lesson.language)
 
 
 def _of_other_seeds(ask: Ask, place: Place) -> Iterator[Values]:
@@ -91,12 +92,24 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
     at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
     at.context["locale"] = lesson.language
     at = at.switch_page(page_file(lesson.steps[i].page))
-    begun = next((step.set for step in reversed(lesson.steps[: i + 1]) if step.set), ())
-    query = {"lang": lesson.language, **dict(begun), "lesson": lesson.id, "lesson_step": str(i)}
+    sets = [dict(step.set) for step in lesson.steps[: i + 1] if step.set]
+    texts = {name: text for each in sets for name, text in each.items() if name == "text"}
+    query = {"lang": lesson.language, **texts, **(sets[-1] if sets else {})}
+    query |= {"lesson": lesson.id, "lesson_step": str(i)}
     if lesson.steps[i].show:
         query["panel"] = lesson.steps[i].show
     at.query_params = query
     return at.run()
+
+
+def _press(at: AppTest, key: str, language: str) -> None:
+    """Press a button. (AppTest asks for labels outside of the page: in which language they are.)"""
+    at.button(key=key).click()
+    st.session_state["language"] = language
+    try:
+        at.run()
+    finally:
+        del st.session_state["language"]
 
 
 def _errors(at: AppTest) -> Iterator[str]:
@@ -132,12 +145,12 @@ def _overlap(a: Option, b: Option) -> bool:
     return a.least < b.most and b.least < a.most
 
 
-def _undone(at: AppTest) -> Iterator[str]:
+def _undone(at: AppTest, language: str) -> Iterator[str]:
     """A task is open at first, and done by its solution."""
     if not any(each.key == "solve_task" for each in at.button):
         yield "the task is done before anything was done"
         return
-    at.button(key="solve_task").click().run()
+    _press(at, "solve_task", language)
     yield from _errors(at)
     if any(each.key == "solve_task" for each in at.button):
         yield "the solution does not do the task"

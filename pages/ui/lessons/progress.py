@@ -130,8 +130,8 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
 def solve() -> None:
     """Do what the task of this step asks for."""
     if found := now():
-        state = {**link.state(), **link.read(dict(found.step.solution)).values}
-        link.become(link.mend(state).values)
+        wanted = {**link.as_query(), **dict(found.step.solution)}
+        link.become(link.mend(link.read(wanted).values).values)
         link.redraw_everything()
 
 
