@@ -1,6 +1,7 @@
 """Lessons as data: formulas, files, answers, and measurements against references."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from blocks.lessons import answers, formula, reading, shelf
 from blocks.lessons.answers import Answer
-from blocks.lessons.lesson import Ask, AskKind, Lesson, Option
+from blocks.lessons.formula import Formula
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
 from blocks.lessons.measures import MEASURES, measure
 from blocks.lessons.place import Place
 from blocks.model.config import ModelConfig
@@ -362,20 +364,23 @@ def test_every_lesson_is_there_in_both_languages_with_the_same_steps():
             assert _without_words(one) == _without_words(other), (name, one.title)
 
 
-def _without_words(step: object) -> object:
-    """All of a step that no reader reads."""
-    ask = step.ask  # type: ignore[attr-defined]
+def _without_words(step: Step) -> object:
+    """All of a step that no reader reads; texts in it are of the language."""
+    ask = step.ask
     asked = ask and (
         ask.kind,
-        ask.truths,
+        [*map(_without_texts, ask.truths)],
         [(option.least, option.most) for option in ask.options],
         len(ask.labels),
         ask.xs,
         (ask.least, ask.most),
     )
-    untold = ("page", "show", "withhold", "done", "solution")
-    names = [name for name, _text in step.set]  # type: ignore[attr-defined]
-    return asked, names, [getattr(step, name) for name in untold]
+    names = [[name for name, _text in link] for link in (step.set, step.solution)]
+    return asked, names, step.page, step.show, step.withhold, _without_texts(step.done)
+
+
+def _without_texts(found: Formula | None) -> str:
+    return re.sub("'[^']*'", "''", found.text if found else "")
 
 
 def test_lessons_need_those_that_come_before():

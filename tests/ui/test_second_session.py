@@ -1,6 +1,8 @@
 """What a reader has set stands in the link, and a second reader who opens it finds it."""
 
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -9,9 +11,9 @@ import streamlit as st
 from blocks.model.devices import available_devices
 from blocks.model.masks import causal, painted_text
 from blocks.model.presets import PRESETS
-from pages.ui import link
+from pages.ui import link, link_fields
 from pages.ui.fields import FIELDS
-from pages.ui.readers import OneOf, UnreadableError
+from pages.ui.readers import Field, OneOf, UnreadableError
 
 # Texts of which every field reads one or another; those of choices are the choices.
 TEXTS = (
@@ -61,3 +63,20 @@ def test_every_field_that_is_set_is_found_by_who_opens_the_link(name: str):
     st.query_params.from_dict(query)
     assert link.sync("page") == ()
     assert (link.value(name), type(link.value(name))) == (value, type(value))
+
+
+def test_no_two_pages_mean_different_things_by_one_name():
+    """What is merged into one table is silent where a name stands in two of them."""
+    rooms = [
+        each
+        for _finder, name, _is_package in pkgutil.iter_modules(link_fields.__path__)
+        for table, each in vars(import_module(f"{link_fields.__name__}.{name}")).items()
+        if isinstance(each, dict)
+        and all(isinstance(f, Field) for f in each.values())
+        and table.isupper()
+    ]
+    distinct = {id(each): each for each in rooms}.values()
+    names = [name for each in distinct for name in each]
+    twice = {name for name in names if names.count(name) > 1}
+    meant = {name for name in twice if len({id(e[name]) for e in distinct if name in e}) > 1}
+    assert meant == set()

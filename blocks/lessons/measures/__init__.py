@@ -19,7 +19,10 @@ MEASURES: Mapping[str, Measure] = {
 UNMEASURED = N_("{name} cannot be measured here: {why}")
 NO_MEASURE = N_("There is no measurement {name}: there are {known}")
 NO_ARGUMENT = N_("The measurement {name} has no {argument}: it has {known}, and fields of a model")
-CANNOT_BE = (IndexError, KeyError, TypeError, ValueError, ArithmeticError)
+CANNOT_BE = (
+    *(IndexError, KeyError, TypeError, ValueError, ArithmeticError),
+    *(AttributeError, RuntimeError),  # of a model that is no GPT, whose mask or logits are others
+)
 
 
 def arguments(name: str) -> tuple[str, ...]:

@@ -65,6 +65,8 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
     """What is wrong when a step is played."""
     step, at = lesson.steps[i], _opened(lesson, i)
     yield from _errors(at)
+    if at.exception:
+        return
     if step.show and at.session_state["open_panel"][1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
     if step.ask:

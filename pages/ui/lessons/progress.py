@@ -17,7 +17,7 @@ from pages.ui.language import current_language
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder
 
-KEPT = ("lang", "text", *FIELDS)
+KEPT = ("lang", "text", *FIELDS)  # what goes on from step to step
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,22 @@ def place(run: Run) -> Place:
 def way_in(found: Lesson, i: int = 0) -> tuple[str, dict[str, str]]:
     """The page of a step, and the link that opens it there."""
     step, state = found.steps[i], link.as_query()
-    kept = {name: state[name] for name in KEPT if name in state and name not in FIELDS}
-    query = {**kept, "lesson": found.id, **dict(step.set)}
+    query = {name: state[name] for name in ("lang",) if name in state}
+    if own := own_text():
+        query["own_text" if "text" in dict(step.set) else "text"] = own
+    query |= {"lesson": found.id, **dict(step.set)}
     if i:
         query["lesson_step"] = str(i)
     if step.show:
         query["panel"] = step.show
     return page_file(step.page), query
+
+
+def own_text() -> str:
+    """The reader's own sentence, though a lesson may have put another in its place."""
+    found = now()
+    is_borrowed = found and any("text" in dict(step.set) for step in found.lesson.steps)
+    return str(link.state().get("own_text" if is_borrowed else "text", ""))
 
 
 def page_file(name: str) -> str:
@@ -136,7 +145,9 @@ def solve() -> None:
 
 
 def leave() -> None:
-    """Close the lesson; all else stays."""
+    """Close the lesson; all else stays, and the reader's own sentence comes back."""
+    if own := link.value("own_text"):
+        link.change("text", own)
     for name in FIELDS:
         link.restore(name)
     link.redraw_everything()

@@ -46,9 +46,9 @@ def guessed(now: Now, guess: Values) -> None:
     code = link.value("room")
     if not code or is_on() or not guess or machine.rooms().lesson_of(code) != now.lesson.id:
         return
-    if not link.value("learner"):
-        link.change("learner", secrets.token_hex(6))
-    machine.rooms().guess(code, link.value("learner"), now.i, guess)
+    if not link.value("seat"):
+        link.change("seat", secrets.token_hex(6))
+    machine.rooms().guess(code, link.value("seat"), now.i, guess)
 
 
 def draw(now: Now, run: Run | None) -> None:

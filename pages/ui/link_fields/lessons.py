@@ -4,7 +4,7 @@ import re
 
 from blocks.lessons.answers import LONGEST, MOST_STEPS
 from blocks.lessons.rooms import N_SIGNS, SIGNS
-from pages.ui.readers import Field, UnreadableError, flag, identifier, whole
+from pages.ui.readers import Field, UnreadableError, flag, identifier, sentence, whole
 
 
 def answers(text: str) -> str:
@@ -28,6 +28,7 @@ FIELDS = {
     "guesses": Field(answers, ""),
     "room": Field(code, ""),
     "wall": Field(flag, False),
-    "learner": Field(identifier, ""),
+    "seat": Field(identifier, ""),
+    "own_text": Field(sentence, ""),
 }
 """All of them: who leaves a lesson leaves the rest of the state as it is."""

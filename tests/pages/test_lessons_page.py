@@ -153,7 +153,7 @@ def test_guesses_of_a_class_stand_on_the_wall_beside_the_truth():
 def test_a_reload_counts_once_and_another_lesson_counts_nothing():
     leader, code = led()
     learner = guess(lesson_opened(room=code), 0)
-    again = {name: learner.query_params[name] for name in ("room", "learner")}
+    again = {name: learner.query_params[name] for name in ("room", "seat")}
     guess(lesson_opened(**again), 1)
     other = opened("pages/block.py", panel=None, lesson="heads", room=code)
     assert_works(other, warnings=None)
