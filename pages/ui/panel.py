@@ -87,8 +87,15 @@ def opened(panels: Sequence[Panel]) -> Panel:
 
 
 def fields(panels: Sequence[Panel]) -> tuple[str, ...]:
-    """What the open panel answers to; nothing where it does not say, or where all are open."""
-    return () if is_all() or not panels else opened(panels).fields
+    """What the open panel answers to, after what a lesson asks to be moved.
+
+    Nothing where it does not say, or where all are open.
+    """
+    if is_all() or not panels:
+        return ()
+    lesson = progress.now()
+    asked = [name for name, _text in lesson.step.solution] if lesson else []
+    return tuple(dict.fromkeys((*asked, *opened(panels).fields)))
 
 
 def open_panel(name: str) -> None:
