@@ -45,7 +45,7 @@ EXPERIMENTS: tuple[Way, ...] = (
     (
         N_("Why does pre-norm train deeper?"),
         PAGE_OF_PART["norm"],
-        {**COURSE, "race": "true", "panel": "race"},
+        {**COURSE, "panel": "race"},
     ),
     (N_("Can a token peek ahead? Look for a leak"), "pages/masks.py", {"panel": "leaks"}),
     (

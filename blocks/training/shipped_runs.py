@@ -6,6 +6,7 @@ in the last digits, and so may what is written.
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import torch
@@ -19,8 +20,7 @@ from blocks.training.spec import TrainingSpec
 
 N_THREADS = 1  # sums then do not depend on how many cores there are
 RACE_SEEDS, RACED = range(5), "course"
-RACES = tuple((placement, depth, 0) for depth in (SHALLOW, DEEP) for placement in ("pre", "post"))
-WARMED_UP = ("post", DEEP, 60)
+DEPTHS_AND_WARMUPS = ((SHALLOW, 0), (DEEP, 0), (DEEP, 60))
 
 
 def peeking_specs() -> Iterator[TrainingSpec]:
@@ -32,7 +32,7 @@ def peeking_specs() -> Iterator[TrainingSpec]:
 
 def race_specs() -> Iterator[TrainingSpec]:
     """The course's block, shallow and deep, with its norm before and after, of several seeds."""
-    for placement, depth, warmup in (*RACES, WARMED_UP):
+    for (depth, warmup), placement in product(DEPTHS_AND_WARMUPS, ("pre", "post")):
         for seed in RACE_SEEDS:
             yield race_spec(
                 PRESETS[RACED],

@@ -218,3 +218,13 @@ def test_a_device_without_memory_is_said(monkeypatch):
     monkeypatch.setattr(Race, "results", fails)
     at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")
     assert "out of memory" in at.error[0].value
+
+
+@pytest.mark.parametrize(("depth", "stuck"), [(4, False), (12, True)])
+def test_a_finished_race_is_there_before_anyone_trains(depth: int, stuck: bool):
+    at = opened(PAGE, preset="course", race_depth=depth, panel="race")
+    assert_works(at)
+    (found,) = (info.value for info in at.info if "Guessing at random gives" in info.value)
+    assert found.startswith("Loss after 100 steps")
+    assert ("Hardly better than random guessing: post" in found) is stuck
+    assert "A recorded run" in said(at)

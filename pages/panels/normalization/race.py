@@ -1,6 +1,8 @@
 """Why pre-norm trains deeper: placements trained side by side, here and now."""
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
@@ -17,7 +19,7 @@ from blocks.training.race import (
     race_spec,
 )
 from blocks.training.racer import Race, Racer
-from blocks.training.recorded import Learned
+from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import race_picture, shared
@@ -52,13 +54,22 @@ def _spec(run: Run, placement: str) -> TrainingSpec:
     )
 
 
-@lru_cache(maxsize=32)
 def race_facts(wanted: Racers, found: tuple[Learned, ...]) -> RaceFacts:
-    """What each has learned so far."""
-    names, series = [name for name, _spec in wanted], _race(wanted)
-    losses = [learned.losses for learned in series.learned(found)]
+    """What each has learned in the pieces that a race has made so far."""
     n_updates = len(found) // len(wanted) * AT_ONCE
-    return training.race_facts(names, losses, wanted[0][1], n_updates)
+    return _race_facts(wanted, tuple(_race(wanted).learned(found)), n_updates)
+
+
+def finished_facts(wanted: Racers) -> RaceFacts | None:
+    """What each had learned in the end, where runs of all of them ship."""
+    found = tuple(filter(None, (recorded(spec) for _name, spec in wanted)))
+    return _race_facts(wanted, found, training.N_UPDATES) if len(found) == len(wanted) else None
+
+
+@lru_cache(maxsize=32)
+def _race_facts(wanted: Racers, learned: tuple[Learned, ...], n_updates: int) -> RaceFacts:
+    names = [name for name, _spec in wanted]
+    return training.race_facts(names, [each.losses for each in learned], wanted[0][1], n_updates)
 
 
 def _race(wanted: Racers) -> Race:
@@ -90,10 +101,13 @@ def _try_next(facts: RaceFacts) -> str:
     return ""
 
 
-def says_setting(facts: RaceFacts) -> str:
+def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
+    origin = _("Trained live.")
+    if is_recorded:
+        origin = _("A recorded run of the same code; on other processors the last digits differ.")
     text = _(
-        "Trained live: a GPT of {n_layers} layers, d_model {d_model}, learns to sort "
+        "A GPT of {n_layers} layers, d_model {d_model}, learns to sort "
         "{letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
         "{rate:g}, warm-up {warmup} steps, no clipping, seed {seed}; weights as in "
         "theory ({drawn}). Curves are means over {smooth} steps. Xiong et al. 2020: "
@@ -101,7 +115,7 @@ def says_setting(facts: RaceFacts) -> str:
         "needs a warm-up."
     )
     spec = facts.spec
-    return text.format(
+    said = text.format(
         n_layers=spec.config.n_layers,
         d_model=spec.config.d_model,
         letters=N_LETTERS,
@@ -113,6 +127,7 @@ def says_setting(facts: RaceFacts) -> str:
         drawn=terms.option(spec.config.initialization),
         smooth=SMOOTH,
     )
+    return f"{origin} {said}"
 
 
 def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:
@@ -134,13 +149,23 @@ def who_learns(run: Run) -> None:
     with right:
         choose("race_warmup", _("Warm-up steps"), RACE_WARMUPS, label_of=str)
     switch("race", _("Train them side by side now"))
-    if not link.value("race"):
-        return
-    found = in_series(_race(wanted := racers(run)), key="race_steps", asked_by="race").found
-    if len(found) < len(wanted):
-        return
-    shown = wanted, tuple(found)
+    wanted = racers(run)
+    if link.value("race"):
+        _live(wanted, place)
+    elif finished_facts(wanted) is not None:
+        _shown(wanted, place=place, facts=finished_facts)
+
+
+def _live(wanted: Racers, place: Any) -> None:
+    """As far as they have come."""
+    found = in_series(_race(wanted), key="race_steps", asked_by="race").found
+    if len(found) >= len(wanted):
+        _shown(wanted, tuple(found), place=place, facts=race_facts)
+
+
+def _shown(*values: Any, place: Any, facts: Callable[..., Any]) -> None:
+    """The losses of all, and what they say."""
     with place:
-        say(says_race, *shown, facts=race_facts)
-    show(draw_race, *shown, facts=race_facts, key="race_curves")
-    note(says_setting(race_facts(*shown)))
+        say(says_race, *values, facts=facts)
+    show(draw_race, *values, facts=facts, key="race_curves")
+    note(says_setting(facts(*values), is_recorded=facts is finished_facts))
