@@ -129,7 +129,7 @@ def front_page() -> None:
         lessons(names[:N_FIRST])
         with st.container(horizontal=True, gap="small"):
             if more := names[N_FIRST:]:
-                with st.popover(_("All lessons"), type="tertiary", key="lessons"):
+                with st.popover(_("More lessons"), type="tertiary", key="lessons"):
                     lessons(more)
             with st.popover(_("Join a class"), type="tertiary", key="join_class"):
                 wall.way_to_join()

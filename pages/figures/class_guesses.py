@@ -12,7 +12,8 @@ from pages.figures.guess import GUESS, TRUTH
 from pages.figures.marks import line
 from pages.figures.theme import Picture, Translate, faint, figure, legend, line_label, token_label
 
-BAR, MOST_BARS, N_BINS, HEIGHT, LABEL = 30, 8, 12, 280, 40
+BAR, MOST_BARS, N_BINS, HEIGHT, LABEL = 36, 8, 12, 300, 36
+FONT, N_TICKS = {"size": 15}, 5  # it is read from the back row
 
 
 class ClassGuesses(NamedTuple):
@@ -64,9 +65,15 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
         title=_title(found, _),
         margin=(36, 40),
         height=90 + BAR * max(3, len(rows)) + 14 * sum(len(name(row)) // LABEL for row in rows),
-        xaxis={"title": {"text": _("learners")}, "rangemode": "tozero", "tickformat": "d"},
+        xaxis={"title": {"text": _("learners")}, **_whole(max(counted.values(), default=0))},
         yaxis=ticks,
+        font=FONT,
     )
+
+
+def _whole(most: int) -> dict[str, Any]:
+    """An axis that counts people."""
+    return {"range": [0, max(1, most) * 1.05], "tick0": 0, "dtick": max(1, -(-most // N_TICKS))}
 
 
 def _answers(found: ClassGuesses) -> list[tuple[int, ...]]:
@@ -126,7 +133,8 @@ def _histogram(found: ClassGuesses, _: Translate) -> Picture:
         margin=(64, 40),
         height=HEIGHT,
         xaxis={"title": {"text": found.ask.unit}},
-        yaxis={"title": {"text": _("learners")}, "rangemode": "tozero"},
+        yaxis={"title": {"text": _("learners")}, **_whole(int(n.max(initial=0)))},
+        font=FONT,
         **legend(),
     )
 
@@ -157,5 +165,6 @@ def _curves(found: ClassGuesses, _: Translate) -> Picture:
         height=HEIGHT,
         xaxis={"title": {"text": ask.x_label}, "type": "category"},
         yaxis={"title": {"text": ask.unit}, "range": [min(0.0, ask.least), ask.most]},
+        font=FONT,
         **legend(),
     )
