@@ -9,6 +9,7 @@ import streamlit as st
 
 from blocks.model.faults import N_
 from pages.ui import present
+from pages.ui.hidden import is_hidden
 from pages.ui.language import _, explanation
 
 # Of a line beside a picture, in words.
@@ -149,6 +150,8 @@ def n_words(text: str) -> float:
 
 
 def _ways_deeper(concepts: Sequence[str], code: Sequence[Callable[..., Any]], key: str) -> None:
+    if is_hidden("explanations"):
+        return
     explained_at(concepts, _("Explained"), key=key)
     if code:
         _source(code, key)

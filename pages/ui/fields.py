@@ -25,6 +25,7 @@ from pages.ui.link_fields import (
     parameters,
     positions,
     seq2seq,
+    share,
 )
 from pages.ui.link_fields import interventions as changes
 from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT, TRAINING, telling_measure
@@ -189,6 +190,7 @@ OF_PAGES = {
     **cost.MEASURED_FIELDS,
     **compare.FIELDS,
     **lessons.FIELDS,
+    **share.FIELDS,
 }
 FIELDS: dict[str, Field] = {
     **RUN,

@@ -27,6 +27,7 @@ from pages.ui import (
 )
 from pages.ui.compare import beside
 from pages.ui.compare.controls import keeping
+from pages.ui.hidden import is_hidden
 from pages.ui.inputs import current_run, shorten
 from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_fault
@@ -146,7 +147,8 @@ def draw_frame(
     )
     with st.sidebar:
         _head()
-        sidebar()
+        if not is_hidden("settings"):
+            sidebar()
     if present.is_on():
         present.head(_(title))
     else:
@@ -195,6 +197,8 @@ def _head() -> None:
             **link.view("lang", current_language()),
         )
     query = link.to_other_pages()
+    if is_hidden("menu"):
+        return
     for column, links in zip(st.columns(2, gap="xxsmall"), MENU, strict=True):
         with column, st.container(gap="xxsmall"):
             for path, label, icon in links:

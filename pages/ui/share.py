@@ -7,7 +7,7 @@ import segno
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import address, cached, link, ready
+from pages.ui import address, cached, hidden, link, ready
 from pages.ui.language import _
 
 REACH = {
@@ -36,6 +36,8 @@ def what_to_share() -> None:
         st.caption(_(reach))
     _code_for_a_camera(whole)
     st.code(whole, language=None, wrap_lines=True)
+    hidden.choice()
+    st.link_button(_("Preview"), whole, icon=":material/open_in_new:", type="tertiary")
     _for_a_class()
 
 
@@ -66,7 +68,7 @@ def _asked_for(found: address.Address) -> str:
 def _query() -> dict[str, str]:
     page, panel = st.session_state.get("open_panel", (None, ""))
     named = {"panel": panel} if panel and page == st.session_state.get("page") else {}
-    return {**named, **link.as_query()}
+    return {**named, **link.as_query(), **hidden.query_for_others()}
 
 
 def _code_for_a_camera(text: str) -> None:

@@ -32,3 +32,17 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
 def test_a_link_that_is_too_long_for_a_code_says_so(reader: Reader):
     page = reader.open(f"/masks?preset=course&text={'word%20' * 350}")
     expect(shared(page)).to_contain_text("too long for a QR code")
+
+
+def test_what_a_teacher_leaves_out_is_in_the_link_and_not_on_the_teacher_s_page(reader: Reader):
+    page = reader.open("/masks?preset=course&text=a%20b%20c&lang=en")
+    found = shared(page)
+    found.get_by_role("button", name="the way to other pages").click()
+    expect(found.get_by_test_id("stCode")).to_contain_text("hide=menu")
+    settle(page)
+    expect(page.get_by_role("link", name="Positions")).to_be_visible()
+    preview = found.get_by_role("link", name="Preview").get_attribute("href")
+    assert preview
+    page.goto(preview)
+    settle(page)
+    expect(page.get_by_role("link", name="Positions")).to_have_count(0)

@@ -18,7 +18,15 @@ from pages.ui.readers import Field, OneOf, UnreadableError
 # Texts of which every field reads one or another; those of choices are the choices.
 TEXTS = (
     *("1", "2", "0.5", "0.3", "7", "64", "512", "true", "false", *PRESETS),
-    *("5.17", "pre", "head_out.0.0:zero", "A=n_heads%3D4", painted_text(causal(3)), "AB23CD"),
+    *(
+        "5.17",
+        "pre",
+        "head_out.0.0:zero",
+        "A=n_heads%3D4",
+        painted_text(causal(3)),
+        "AB23CD",
+        "menu",
+    ),
 )
 # Where there is one device, there is no other.
 SETTABLE = [name for name in FIELDS if name != "device" or len(available_devices()) > 1]

@@ -17,7 +17,7 @@ from pages.ui.language import current_language
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder
 
-KEPT = ("lang", "text", *FIELDS)  # what goes on from step to step
+KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def place(run: Run) -> Place:
 def way_in(found: Lesson, i: int = 0) -> tuple[str, dict[str, str]]:
     """The page of a step, and the link that opens it there."""
     step, state = found.steps[i], link.as_query()
-    query = {name: state[name] for name in ("lang",) if name in state}
+    query: dict[str, str] = {name: state[name] for name in ("lang", "hide") if name in state}
     if own := own_text():
         query["own_text" if "text" in dict(step.set) else "text"] = own
     query |= {"lesson": found.id, **dict(step.set)}

@@ -12,7 +12,7 @@ from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
 from pages.figures.class_guesses import ClassGuesses
-from pages.ui import address, link, machine, share
+from pages.ui import address, hidden, link, machine, share
 from pages.ui.chart import show_now
 from pages.ui.language import _, ngettext, say_fault
 from pages.ui.lessons import progress
@@ -80,7 +80,7 @@ def _join(now: Now) -> None:
 def link_to_join(now: Now) -> str:
     """What learners open: the first step, in this room."""
     path, query = progress.way_in(now.lesson)
-    query["room"] = link.value("room")
+    query |= {"room": link.value("room"), **hidden.query_for_others()}
     page = path.rpartition("/")[2].removesuffix(".py")
     return f"{urljoin(address.of_this_page().text, page)}?{urlencode(query)}"
 
