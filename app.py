@@ -101,6 +101,9 @@ ARCHITECTURES: tuple[Way, ...] = (
 def main() -> None:
     """Ten seconds: what this is, and what to do first."""
     run = open_page(TITLE, Architecture.GPT, is_calm=True)
+    if progress.now():
+        progress.end()
+        st.rerun()
     introduction(bool(run.weights))
     recorded(run)
     front_page()

@@ -13,6 +13,7 @@ from blocks.lessons.place import Place
 from blocks.model.faults import N_, ConfigError, Fault
 
 DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
+ROUNDED = 0.05  # what is computed by hand has few digits
 ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
 NOT_FINITE = N_("There is nothing to measure here: {formula} is no finite number")
 NO_NAME = N_("{name} is not known here")
@@ -91,7 +92,7 @@ def ranked(truth: Values) -> tuple[int, ...]:
 
 
 def is_right(ask: Ask, answer: Answer) -> bool | None:
-    """Whether a guess that is either right or wrong was right; None where it is near or far."""
+    """Whether a guess was right, a number within 5 %; None of a curve, or without a guess."""
     if not answer.was_guessed:
         return None
     match ask.kind:
@@ -101,6 +102,8 @@ def is_right(ask: Ask, answer: Answer) -> bool | None:
             return tuple(map(int, answer.guess)) == ranked(answer.truth)
         case AskKind.TOKEN:
             return int(answer.guess[0]) == ranked(answer.truth)[0]
+        case AskKind.NUMBER:
+            return abs(answer.guess[0] - answer.truth[0]) <= ROUNDED * abs(answer.truth[0])
     return None
 
 

@@ -17,9 +17,9 @@ from blocks.work.shared_file import SharedFile
 
 SIGNS, N_SIGNS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789", 6  # a billion codes; none looks like another
 MOST_LEARNERS, MOST_ROOMS, ENDS_AFTER = 300, 500, 24 * 3600.0
-LONGEST_LEARNER = 32
+LONGEST_LEARNER, LONGEST_LINK = 32, 4_000
 TABLES = """
-CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, opened REAL);
+CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, lesson TEXT, link TEXT, opened REAL);
 CREATE TABLE IF NOT EXISTS guesses (
     code TEXT, learner TEXT, step INTEGER, guess TEXT, PRIMARY KEY (code, learner, step)
 );
@@ -49,16 +49,19 @@ class Rooms:
     def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.time):
         self._clock, self._file = clock, SharedFile(file, TABLES)
 
-    def open(self, lesson: str) -> str:
-        """A new room for a lesson; its code. Raises `ConfigError` where there are too many."""
+    def open(self, lesson: str, link: str = "") -> str:
+        """A new room for a lesson; its code. Raises `ConfigError` where there are too many.
+
+        `link`: what its leader has set, which learners open too.
+        """
         with self._file.writing():
             self._forget()
             (n,) = self._file.execute("SELECT count(*) FROM rooms").fetchone()
             if n >= MOST_ROOMS:
                 raise ConfigError([Fault(TOO_MANY, {"n": n})])
             code = "".join(secrets.choice(SIGNS) for _sign in range(N_SIGNS))
-            values = (code, lesson, self._clock())
-            self._file.execute("INSERT INTO rooms VALUES (?, ?, ?)", values)
+            values = (code, lesson, link[:LONGEST_LINK], self._clock())
+            self._file.execute("INSERT INTO rooms VALUES (?, ?, ?, ?)", values)
         return code
 
     def lesson_of(self, code: str) -> str | None:
@@ -66,6 +69,11 @@ class Rooms:
         found = "SELECT lesson FROM rooms WHERE code = ? AND opened > ?"
         rows = self._file.rows(found, (code, self._clock() - ENDS_AFTER))
         return str(rows[0][0]) if rows else None
+
+    def link_of(self, code: str) -> str:
+        """What the leader of a room had set when it was opened."""
+        rows = self._file.rows("SELECT link FROM rooms WHERE code = ?", (code,))
+        return str(rows[0][0]) if rows else ""
 
     def guess(self, code: str, learner: str, step: int, guess: Values) -> None:
         """Keep a learner's guess; the first one counts. Raises `ConfigError` without a room."""

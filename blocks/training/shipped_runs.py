@@ -20,7 +20,7 @@ from blocks.training.spec import TrainingSpec
 
 N_THREADS = 1  # sums then do not depend on how many cores there are
 RACE_SEEDS, RACED = range(5), "course"
-DEPTHS_AND_WARMUPS = ((SHALLOW, 0), (DEEP, 0), (DEEP, 60))
+DEPTHS_AND_WARMUPS = ((SHALLOW, 0), (8, 0), (DEEP, 0), (DEEP, 60))
 
 
 def peeking_specs() -> Iterator[TrainingSpec]:

@@ -43,6 +43,7 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
     counted = Counter(tuple(map(int, guess)) for guess in found.guesses)
     rows = _answers(found) or [answer for answer, _n in counted.most_common(MOST_BARS)]
     true = _true_answer(found)
+    rows += [true] if true and true not in rows else []
     name = _namer(found)
     bars = {
         "type": "bar",
@@ -61,7 +62,7 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
         "autorange": "reversed",
     }
     return figure(
-        [bars],
+        [bars, *_where_true(rows, true)],
         title=_title(found, _),
         margin=(36, 40),
         height=90 + BAR * max(3, len(rows)) + 14 * sum(len(name(row)) // LABEL for row in rows),
@@ -69,6 +70,14 @@ def _bars(found: ClassGuesses, _: Translate) -> Picture:
         yaxis=ticks,
         font=FONT,
     )
+
+
+def _where_true(rows: list[tuple[int, ...]], true: tuple[int, ...] | None) -> list[dict[str, Any]]:
+    """A mark at the answer that was measured, even where nobody chose it."""
+    if true not in rows:
+        return []
+    marker = {"color": TRUTH, "size": 14, "symbol": "diamond"}
+    return [line([0], [rows.index(true)], mode="markers", marker=marker, cliponaxis=False)]
 
 
 def _whole(most: int) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from pages.ui.hidden import is_hidden
 from pages.ui.inputs import current_run, shorten
 from pages.ui.interventions import controls as changes
 from pages.ui.language import LANGUAGES, _, current_language, enumeration, say_fault
+from pages.ui.lessons import progress
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
@@ -143,7 +144,7 @@ def draw_frame(
         page_title="Blockscope",
         page_icon=ICON,
         layout="wide",
-        initial_sidebar_state="collapsed" if is_calm or present.is_on() else 320,
+        initial_sidebar_state="collapsed" if is_calm or _needs_no_sidebar() else 320,
     )
     with st.sidebar:
         _head()
@@ -157,6 +158,12 @@ def draw_frame(
         st.warning(_adjusted(fault))
 
 
+def _needs_no_sidebar() -> bool:
+    """Whether a panel is presented, or a lesson asks for no setting."""
+    lesson = progress.now()
+    return present.is_on() or bool(lesson and not lesson.step.solution)
+
+
 def _page_head(title: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="page_head"):
         st.title(title, width="stretch")
@@ -167,7 +174,13 @@ def _page_head(title: str) -> None:
 
 
 def subtitle(text: str) -> None:
-    """What the page runs, in one line; a projector has room for it only where A stands beside B."""
+    """What the page runs, in one line; a projector has room for it only where A stands beside B.
+
+    It is no place to look up what a lesson asks.
+    """
+    lesson = progress.now()
+    if lesson and lesson.is_withheld:
+        return
     if beside.found() or not present.is_on():
         st.caption(text)
 

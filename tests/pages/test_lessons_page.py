@@ -188,3 +188,55 @@ def test_who_types_the_code_on_home_is_led_to_the_lesson():
     home.text_input(key="room_code").set_value("ZZZZZZ")
     run(home)
     assert "no room of this code" in said(home)
+
+
+def test_the_line_above_says_nothing_that_is_asked():
+    at = opened("pages/gpt.py", preset=None, panel=None, lesson="tokens")
+    assert "features" not in said(at)
+    press(at, "without_guess")
+    assert "features" in said(at)
+
+
+def test_who_joins_by_code_sees_what_the_leader_has_set():
+    leader = lesson_opened(text="four quiet words here", d_model=128)
+    press(leader, "open_room")
+    home = opened("app.py", preset=None, panel=None, lang="zh")
+    home.text_input(key="room_code").set_value(leader.query_params["room"])
+    run(home)
+    (way,) = [
+        e.proto.query_string
+        for e in home.main
+        if e.type == "page_link" and "room=" in e.proto.query_string
+    ]
+    assert "text=four+quiet+words+here" in way and "lang=zh" in way and "wall" not in way
+
+
+def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
+    at = opened(
+        "pages/attention.py", panel=None, lesson="attention-by-hand", text="cats", own_text="my own"
+    )
+    home = visit(
+        at.switch_page("app.py"),
+        preset="course",
+        panel=None,
+        lesson="attention-by-hand",
+        text="cats",
+        own_text="my own",
+    )
+    assert_works(home)
+    assert dict(home.query_params) == {"text": "my own"}
+
+
+def test_what_was_computed_by_hand_is_right_within_rounding():
+    at = opened(ATTENTION, panel=None, lesson="attention-by-hand", d_model=16, n_heads=4)
+    truth = float(press(at, "without_guess").query_params["guesses"].partition("=")[2])
+    for share, is_right in ((1.03, True), (1.2, False)):
+        shown = visit(
+            at,
+            panel=None,
+            lesson="attention-by-hand",
+            d_model=16,
+            n_heads=4,
+            guesses=f"0:{share * truth:.4g}={truth:.4g}",
+        )
+        assert bool(shown.success) is is_right

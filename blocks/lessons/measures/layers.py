@@ -1,18 +1,16 @@
 """What layers do to the stream, and to the gradient on its way back."""
 
-from functools import lru_cache
-
+import pandas as pd
 import torch
 
 from blocks.inspection.permuted import shuffle_facts
 from blocks.inspection.ratios import rms as size_of
-from blocks.inspection.stack import Stack
+from blocks.inspection.stack import MOST_SEQUENCES, Stack
 from blocks.inspection.wide import see_layer
 from blocks.lessons.place import Place
 from blocks.model.kinds import Initialization
-from blocks.observe.run import Run
 
-STACK_WIDTH = 64
+STACK_WIDTH, N_SEEDS = 128, 3  # of the panel about depth, where nothing is set
 
 
 def rms(at: Place, *, stage: str, layer: int = 0) -> float:
@@ -27,11 +25,20 @@ def cosine(at: Place, *, stage: str, token: int, other: int, layer: int = 0) -> 
 
 
 def gradient_ratio(at: Place, *, placement: str = "pre", depth: int = 16) -> float:
-    """The gradient of the first of `depth` layers against that of the last, at the start.
+    """The gradient of all parameters of the first of `depth` layers against that of the last.
 
-    Layers like those of the run on 64 features, random weights, a random class as the target.
+    Layers like those of the run with Xavier weights, a random class as the target, before any
+    training; the median of three seeds, as the panel shows it. `placement`: also none, without
+    norms.
     """
-    return _gradient_ratio(at.run, placement, int(depth))
+    curve = _over_depth(at, "parameter_gradient", placement, int(depth))
+    return curve[1] / curve[int(depth)]
+
+
+def stream_growth(at: Place, *, placement: str = "pre", depth: int = 16) -> float:
+    """How large the stream is after the last of `depth` layers against the first, likewise."""
+    curve = _over_depth(at, "stream_norm", placement, int(depth))
+    return curve[int(depth)] / curve[1]
 
 
 def order_matters(at: Place, *, part: str = "attention", layer: int = 0) -> float:
@@ -58,9 +65,13 @@ def firing_units(at: Place, *, layer: int = 0) -> float:
     return float((inside.hidden > 0).float().mean())
 
 
-@lru_cache(maxsize=64)
-def _gradient_ratio(run: Run, placement: str, depth: int) -> float:
-    stack = Stack(run, placement, depth, STACK_WIDTH, str(Initialization.XAVIER_UNIFORM), run.seed)
-    vectors = run.input.vectors(run.config.d_model, run.seed)
-    table = stack.measure(vectors).layers.set_index("layer")["parameter_gradient"]
-    return float(table[1] / table[depth])
+def _over_depth(at: Place, measure: str, placement: str, depth: int) -> dict[int, float]:
+    """A measure of `blocks.inspection.depth` by layer, from 1."""
+    run, drawn = at.run, str(Initialization.XAVIER_UNIFORM)
+    stream = at.seen.tensor("resid_pre", 0)[:MOST_SEQUENCES]
+    width = min(STACK_WIDTH, run.config.d_model)
+    seeds = range(run.seed, run.seed + N_SEEDS)
+    stacks = (Stack(run, placement, depth, width, drawn, seed) for seed in seeds)
+    found = pd.concat(stack.measure(stream).layers for stack in stacks)
+    medians = found.groupby("layer")[measure].median()
+    return dict(zip(medians.index.astype(int).tolist(), medians.tolist(), strict=True))

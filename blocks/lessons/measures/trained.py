@@ -24,8 +24,8 @@ def race_loss(
 ) -> float:
     """The loss of a stack that has learned to sort letters for 100 updates, in nats.
 
-    26 letters alike would be 3.26. `placement`: pre or post; 4 or 12 layers; recorded for the
-    course's block, seeds 0 to 4 (12 layers post also with `warmup` 60).
+    26 letters alike would be 3.26. `placement`: pre or post; 4, 8 or 12 layers; recorded for the
+    course's block, seeds 0 to 4 (12 also with `warmup` 60).
     """
     spec = race_spec(
         at.config,

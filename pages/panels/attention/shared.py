@@ -83,6 +83,8 @@ def layer_and_head(run: Run) -> None:
     with middle:
         head_choice(run, at.head)
     there = sharpest(run, at.token)
+    if not there.weight:
+        return  # the token reads none but itself
     right.button(
         says_sharpest(there, told_apart(run.input.labels)),
         icon=":material/my_location:",

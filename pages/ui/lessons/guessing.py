@@ -56,7 +56,7 @@ def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
 
 def _number(ask: Ask, _run: Run, key: str) -> Values | None:
     label = f"{ask.question} ({ask.unit})" if ask.unit else ask.question
-    found = st.number_input(label, value=None, placeholder=_("a number"), key=key)
+    found = st.number_input(label, value=None, placeholder=_("a number"), format="%.6g", key=key)
     return None if found is None else (float(found),)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks.lessons import answers as answering
@@ -17,6 +18,7 @@ from pages.ui.language import current_language
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder
 
+INPUT = "input"  # the line that opens to change what goes in
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
@@ -119,6 +121,7 @@ def go(i: int) -> None:
         kept = {name: value for name, value in state.items() if name in KEPT}
         state = {**kept, **link.read(dict(step.set)).values}
     state |= {"lesson_step": i, "panel": step.show}
+    st.session_state[INPUT] = False
     link.become(link.mend(state).values)
     link.redraw_everything()
 
@@ -142,6 +145,12 @@ def solve() -> None:
         wanted = {**link.as_query(), **dict(found.step.solution)}
         link.become(link.mend(link.read(wanted).values).values)
         link.redraw_everything()
+
+
+def end() -> None:
+    """Go on from the start, with the reader's own sentence."""
+    state = {"lang": link.value("lang"), "text": own_text()}
+    link.become({name: value for name, value in state.items() if value})
 
 
 def leave() -> None:

@@ -1,13 +1,14 @@
 """A class that guesses together: a room with a code, and the wall on which all guesses stand."""
 
 import secrets
-from urllib.parse import urlencode, urljoin
+from urllib.parse import parse_qsl, urlencode, urljoin
 
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons import answers
 from blocks.lessons.answers import Values
+from blocks.lessons.lesson import Lesson
 from blocks.lessons.rooms import MOST_LEARNERS, Room
 from blocks.observe.run import Run
 from pages.figures import class_guesses
@@ -28,8 +29,12 @@ def is_on() -> bool:
 
 def open_room() -> None:
     """Begin a class on the lesson that is open; a callback."""
+    found = progress.now()
+    if found is None:
+        return
+    shared = urlencode(progress.way_in(found.lesson)[1], errors="replace")
     try:
-        code = machine.rooms().open(link.value("lesson"))
+        code = machine.rooms().open(found.lesson.id, shared)
     except ConfigError as error:
         st.session_state["room_fault"] = error.faults[0]
         return
@@ -72,17 +77,27 @@ def _head(now: Now) -> None:
 def _join(now: Now) -> None:
     """The link and the code for those who take part."""
     whole = link_to_join(now)
-    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link below"))
+    st.caption(_("By its code: Home, Take a lesson, Join a class. Or by this link:"))
     st.code(whole, language=None, wrap_lines=True)
-    st.caption(_("Or by its code: Home, Take a lesson, Join a class."))
+    if reach := share.REACH[address.of_this_page().reach]:
+        st.caption(_(reach))
+    st.image(share.qr_code(whole), width=share.SIDE, alt=_("QR code of the link above"))
 
 
 def link_to_join(now: Now) -> str:
     """What learners open: the first step, in this room."""
-    path, query = progress.way_in(now.lesson)
-    query |= {"room": link.value("room"), **hidden.query_for_others()}
+    path, query = _way_in(now.lesson, link.value("room"))
+    query |= hidden.query_for_others()
     page = path.rpartition("/")[2].removesuffix(".py")
     return f"{urljoin(address.of_this_page().text, page)}?{urlencode(query)}"
+
+
+def _way_in(lesson: Lesson, code: str) -> tuple[str, dict[str, str]]:
+    """The first step in a room, with what its leader had set; the learner's own language."""
+    path, query = progress.way_in(lesson)
+    led = dict(parse_qsl(machine.rooms().link_of(code)))
+    spoken = {name: query[name] for name in ("lang",) if name in query}
+    return path, {**query, **led, **spoken, "room": code}
 
 
 def _live(now: Now, run: Run | None) -> None:
@@ -125,7 +140,10 @@ def _how_far(now: Now, room: Room) -> str:
 def way_to_join() -> None:
     """Where a code is typed; it leads to the lesson of the room."""
     code = st.text_input(
-        _("Code of the room"), max_chars=6, key="room_code", help=_("It stands on the wall.")
+        _("Code of the room"),
+        max_chars=6,
+        key="room_code",
+        help=_("Your teacher shows it: six letters and digits."),
     )
     typed = code.strip().upper()
     if not typed:
@@ -135,9 +153,8 @@ def way_to_join() -> None:
     if found is None:
         st.warning(_("There is no room of this code now. Rooms last a day."))
         return
-    path, query = progress.way_in(found)
+    path, query = _way_in(found, typed)
     label = _("Join: {title}").format(title=found.title)
-    query["room"] = typed
     st.page_link(path, label=label, icon=":material/login:", query_params=query)
 
 

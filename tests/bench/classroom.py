@@ -1,0 +1,169 @@
+"""A class that guesses at once: `python -m tests.bench.classroom --learners 1,40,200`.
+
+Each learner opens the lesson in a room, thinks, marks an option and presses the button; the one who
+leads the class looks at the wall as often as a browser does.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import re
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+from pages.ui.lessons.wall import EVERY
+from tests.bench.load import ENDED, PATIENCE, percentile
+from tests.bench.served import server
+
+PAGE, LESSON, N_OPTIONS = "attention", "scaling", 3
+LINK = {"preset": "course", "lesson": LESSON, "panel": "scaling", "mask_kind": "none"}
+
+
+@dataclass
+class Noted:
+    """Seconds of each run of a learner; when guesses were sent, and when the wall had so many."""
+
+    opened: list[float] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    wall: list[tuple[float, int]] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def delays(self) -> list[float]:
+        """From each guess to the first look at the wall that counts it."""
+        looks = [
+            next((at for at, n in self.wall if n > i), float("inf")) for i in range(len(self.sent))
+        ]
+        return [look - sent for look, sent in zip(looks, sorted(self.sent), strict=True)]
+
+
+class Session:
+    """One browser: a websocket and what its page holds."""
+
+    def __init__(self, line: ClientConnection, query: dict[str, str], noted: Noted):
+        self.line, self.query, self.noted = line, urlencode(query), noted
+        self.radio = self.button = self.opens = ""
+        self.options: list[str] = []
+        self.n_guessed = 0
+
+    async def run(self, *, option: int | None = None, press: str = "") -> float:
+        """Send what is set, and read until the script ends; the seconds it took."""
+        message, began = BackMsg(), time.monotonic()
+        message.rerun_script.query_string = self.query
+        message.rerun_script.page_name = PAGE
+        widgets = message.rerun_script.widget_states.widgets
+        if option is not None:
+            widgets.add(id=self.radio, string_value=self.options[option])
+        if press:
+            widgets.add(id=press, trigger_value=True)
+        await self.line.send(message.SerializeToString())
+        while True:
+            answer = ForwardMsg()
+            answer.ParseFromString(await asyncio.wait_for(self.line.recv(), PATIENCE))
+            kind = answer.WhichOneof("type")
+            if kind == "page_info_changed":
+                self.query = answer.page_info_changed.query_string
+            elif kind == "delta":
+                self.note(answer.delta.new_element)
+            elif kind == "script_finished" and answer.script_finished in ENDED:
+                return time.monotonic() - began
+
+    def note(self, element: object) -> None:
+        kind = element.WhichOneof("type")  # type: ignore[attr-defined]
+        if kind == "exception":
+            self.noted.faults.append(element.exception.message[:200])  # type: ignore[attr-defined]
+        elif kind == "radio" and "guess_" in element.radio.id:  # type: ignore[attr-defined]
+            self.radio = element.radio.id  # type: ignore[attr-defined]
+            self.options = [*element.radio.options]  # type: ignore[attr-defined]
+        elif kind == "button":
+            name = element.button.id  # type: ignore[attr-defined]
+            self.button = name if name.endswith("keep_guess") else self.button
+            self.opens = name if name.endswith("open_room") else self.opens
+        elif kind == "plotly_chart" and "wall_picture" in element.plotly_chart.id:  # type: ignore[attr-defined]
+            bars = json.loads(element.plotly_chart.spec)["data"][0]["x"]  # type: ignore[attr-defined]
+            self.n_guessed = sum(bars)
+
+
+def line_to(address: str) -> connect:
+    return connect(
+        f"{address}/_stcore/stream",
+        subprotocols=["streamlit"],
+        max_size=None,
+        compression=None,
+        ping_interval=None,
+        open_timeout=PATIENCE,
+    )
+
+
+async def learn(address: str, room: str, within: float, noted: Noted) -> None:
+    """Open the lesson, think, guess."""
+    async with line_to(address) as line:
+        session = Session(line, {**LINK, "room": room}, noted)
+        await asyncio.sleep(within * random.random())
+        noted.opened.append(await session.run())
+        await asyncio.sleep(within * random.random())
+        option = random.randrange(N_OPTIONS)
+        noted.steps.append(await session.run(option=option))
+        noted.sent.append(time.monotonic())
+        noted.steps.append(await session.run(option=option, press=session.button))
+
+
+async def lead(session: Session, n: int, until: float) -> None:
+    """Look at the wall until all have guessed."""
+    while session.n_guessed < n and time.monotonic() < until:
+        await asyncio.sleep(EVERY)
+        await session.run()
+        session.noted.wall.append((time.monotonic(), session.n_guessed))
+
+
+async def play(address: str, n: int, within: float) -> Noted:
+    """A class of so many."""
+    noted = Noted()
+    async with line_to(address) as line:
+        leader = Session(line, LINK, noted)
+        await leader.run()
+        await leader.run(press=leader.opens)
+        found = re.search(r"room=([A-Z0-9]{6})", leader.query)
+        assert found, leader.query
+        until = time.monotonic() + 4 * within + PATIENCE
+        learners = (learn(address, found[1], within, noted) for _i in range(n))
+        await asyncio.gather(lead(leader, n, until), *learners)
+    return noted
+
+
+def report(n: int, noted: Noted) -> str:
+    """One row, in milliseconds."""
+    delays = noted.delays()
+    return (
+        f"{n:4d} learners · opening {percentile(noted.opened, 0.5):.0f} ms"
+        f" · step median {percentile(noted.steps, 0.5):.0f},"
+        f" p95 {percentile(noted.steps, 0.95):.0f}"
+        f" · on the wall median {percentile(delays, 0.5):.0f}, p95 {percentile(delays, 0.95):.0f}"
+        f" · counted {noted.wall[-1][1] if noted.wall else 0} · faults {len(noted.faults)}"
+    )
+
+
+def main() -> None:
+    """Play classes of each size, and print a row for each."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--learners", default="1,40,200", help="how many, one row each")
+    options.add_argument("--within", type=float, default=30, help="seconds to open, and to guess")
+    chosen = options.parse_args()
+    with server("app.py") as (address, _pid):
+        socket = f"ws://{urlsplit(address).netloc}"
+        asyncio.run(play(socket, 1, 1))  # first times are paid for
+        for n in map(int, chosen.learners.split(",")):
+            noted = asyncio.run(play(socket, n, chosen.within if n > 1 else 1))
+            print(report(n, noted), flush=True)
+            for fault in dict.fromkeys(noted.faults):
+                print(f"     {fault}")
+
+
+if __name__ == "__main__":
+    main()
