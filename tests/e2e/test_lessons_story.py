@@ -68,6 +68,6 @@ def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
     )
     at(leader, "join").get_by_role("button").click()
     expect(leader.get_by_test_id("stPopoverBody").get_by_role("img")).to_be_visible()
-    joining = leader.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    joining = leader.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text().strip()
     assert parse_qs(urlsplit(joining).query)["room"] == [code]
     assert "wall" not in joining
