@@ -106,9 +106,14 @@ def _bars(found: Guessed, _: Translate) -> Picture:
         title=_("Measured, the most first"),
         margin=(36, 40),
         height=80 + ROW * len(order),
-        xaxis={"title": {"text": ask.unit}},
+        xaxis=_in_units(ask.unit),
         yaxis=ticks,
     )
+
+
+def _in_units(unit: str) -> dict[str, Any]:
+    """An axis with its unit: a sign behind each number, or a word below."""
+    return {"ticksuffix": f" {unit}"} if len(unit) <= 1 else {"title": {"text": unit}}
 
 
 def _rank(rank: int | None, *, is_token: bool, _: Translate) -> str:
@@ -139,7 +144,7 @@ def _on_a_line(found: Guessed, _: Translate) -> Picture:
         margin=(64, 40),
         height=HEIGHT,
         shapes=shapes,
-        xaxis={"title": {"text": ask.unit}, "range": [least, most]},
+        xaxis={**_in_units(ask.unit), "range": [least, most]},
         yaxis={"visible": False, "range": [-1, 1]},
         **legend(),
     )

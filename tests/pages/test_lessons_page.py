@@ -1,6 +1,7 @@
 """Lessons on their pages: asked before shown, played through, and never broken by a link."""
 
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from opened import assert_works, figure, opened, press, run, said, visit
@@ -240,3 +241,17 @@ def test_what_was_computed_by_hand_is_right_within_rounding():
             guesses=f"0:{share * truth:.4g}={truth:.4g}",
         )
         assert bool(shown.success) is is_right
+
+
+def test_the_way_to_a_step_on_another_page_keeps_room_guesses_and_sentence():
+    at = opened(
+        "pages/parameters.py",
+        **{"panel": None, "lesson": "heads", "lesson_step": 1, "room": "ABCDEF", "seat": "a1"},
+        **{"preset": "gpt2-small", "guesses": "1:2_1_0=1_2_3", "text": "four quiet words"},
+    )
+    assert_works(at, warnings=None)
+    links = [e.proto for e in at.main if e.type == "page_link" and e.proto.page == "attention"]
+    (query,) = (parse_qs(way.query_string) for way in links if way.label == "Go on")
+    wanted = {"room": "ABCDEF", "seat": "a1", "text": "four quiet words", "lesson_step": "2"}
+    assert wanted.items() <= {name: each[0] for name, each in query.items()}.items()
+    assert query["n_heads"] == ["16"] and query["preset"] == ["course"]

@@ -57,9 +57,7 @@ def _head(now: Now) -> None:
 
 
 def _way_back(now: Now) -> None:
-    path, query = progress.way_in(now.lesson, now.i)
-    if guesses := link.value("guesses"):
-        query["guesses"] = guesses
+    path, query = progress.way_on(now.lesson, now.i)
     st.markdown(_("The lesson goes on where it was."))
     st.page_link(path, label=_("Back to the lesson"), icon=":material/school:", query_params=query)
 
@@ -109,16 +107,14 @@ def _task(now: Now, run: Run) -> None:
 
 def _ways(now: Now) -> None:
     """To the step before and the step after; at the end, to the next lesson."""
+    is_open = not now.step.ask or bool(now.answer)
     with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"):
         if now.i:
             _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
-        is_open = not now.step.ask or now.answer
-        if now.i + 1 < len(now.lesson.steps):
-            kind = "primary" if is_open else "secondary"
-            if is_open:
-                _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", kind)
-        elif is_open:
-            _next_lesson(now)
+        if is_open and now.i + 1 < len(now.lesson.steps):
+            _to(now, now.i + 1, _("Go on"), ":material/arrow_forward:", "primary")
+    if is_open and now.i + 1 == len(now.lesson.steps):
+        _next_lesson(now)
     if now.i == 0:
         wall.way_to_open()
     if now.i + 1 == len(now.lesson.steps) and now.answers:
@@ -136,8 +132,7 @@ def _to(now: Now, i: int, label: str, icon: str, kind: str) -> None:
             key=f"lesson_to_{i}",
         )
         return
-    path, query = progress.way_in(now.lesson, i)
-    query["guesses"] = link.value("guesses")
+    path, query = progress.way_on(now.lesson, i)
     st.page_link(path, label=label, icon=icon, query_params=query)
 
 

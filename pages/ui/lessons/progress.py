@@ -75,15 +75,27 @@ def place(run: Run) -> Place:
     return Place(run, link.value("text"), cached.recording, cached.model)
 
 
-def way_in(found: Lesson, i: int = 0) -> tuple[str, dict[str, str]]:
-    """The page of a step, and the link that opens it there."""
-    step, state = found.steps[i], link.as_query()
-    query: dict[str, str] = {name: state[name] for name in ("lang", "hide") if name in state}
+def way_in(found: Lesson) -> tuple[str, dict[str, str]]:
+    """The page of a lesson's first step, and the link that opens it there."""
+    state = link.as_query()
+    kept: dict[str, str] = {name: state[name] for name in ("lang", "hide") if name in state}
     if own := own_text():
-        query["own_text" if "text" in dict(step.set) else "text"] = own
-    query |= {"lesson": found.id, **dict(step.set)}
-    if i:
-        query["lesson_step"] = str(i)
+        kept["own_text" if "text" in dict(found.steps[0].set) else "text"] = own
+    return _step_link(found, 0, kept)
+
+
+def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
+    """The page of a step of the lesson that is open, and the link that goes on there."""
+    state = link.elsewhere()
+    names = KEPT if found.steps[i].set else state
+    return _step_link(found, i, {name: state[name] for name in names if name in state})
+
+
+def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    step = found.steps[i]
+    query = {**kept, **dict(step.set), "lesson": found.id, "lesson_step": str(i)}
+    if not i:
+        del query["lesson_step"]
     if step.show:
         query["panel"] = step.show
     return page_file(step.page), query
