@@ -44,6 +44,11 @@ def race_specs() -> Iterator[TrainingSpec]:
             )
 
 
+def specs() -> tuple[TrainingSpec, ...]:
+    """All that are trained."""
+    return (*peeking_specs(), *race_specs())
+
+
 def rows() -> Iterator[dict[str, Any]]:
     """All trainings, one after the other."""
     for spec in peeking_specs():

@@ -161,7 +161,7 @@ def draw_frame(
 def _needs_no_sidebar() -> bool:
     """Whether a panel is presented, or a lesson asks for no setting."""
     lesson = progress.now()
-    return present.is_on() or bool(lesson and not lesson.step.solution)
+    return present.is_on() or bool(lesson and not lesson.asks_for_settings)
 
 
 def _page_head(title: str) -> None:

@@ -142,5 +142,5 @@ def _next_lesson(now: Now) -> None:
     found = progress.lesson(names[place]) if place < len(names) else None
     if found:
         path, query = progress.way_in(found)
-        label = _("Next lesson: {title}").format(title=found.title)
-        st.page_link(path, label=label, icon=":material/school:", query_params=query)
+        st.caption(_("Next lesson"))
+        st.page_link(path, label=found.title, icon=":material/school:", query_params=query)

@@ -14,6 +14,7 @@ from blocks.lessons.lesson import Lesson, Step
 from blocks.lessons.place import Place
 from blocks.observe.run import Run
 from pages.ui import cached, link
+from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder
@@ -45,6 +46,11 @@ class Now:
     def is_withheld(self) -> bool:
         """Whether the panel waits for the guess."""
         return self.step.withhold and self.answer is None
+
+    @property
+    def asks_for_settings(self) -> bool:
+        """Whether the task is done in the sidebar, where the model is set."""
+        return any(name in CONFIG for name, _text in self.step.solution)
 
 
 def now() -> Now | None:
