@@ -28,6 +28,7 @@ def test_the_library_needs_what_the_app_needs():
 
 
 def test_every_room_is_installed():
-    rooms = {f"blocks.{path.parent.name}" for path in ROOT.glob("blocks/*/__init__.py")}
+    folders = (path.parent.relative_to(ROOT) for path in ROOT.glob("blocks/*/**/__init__.py"))
+    rooms = {".".join(folder.parts) for folder in folders}
     packages = PROJECT["tool"]["setuptools"]["packages"]
     assert {"blocks", *rooms} == {name for name in packages if "assets" not in name}
