@@ -1,6 +1,7 @@
 """Check lessons: `python -m pages.ui.lessons check FILE …`."""
 
 import logging
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -17,6 +18,7 @@ def main(words: list[str]) -> int:
 
     n_faults = 0
     for name in words[1:]:
+        os.environ["BLOCKSCOPE_LESSONS"] = str(Path(name).absolute().parent)  # it may lie anywhere
         print(f"{name}:", flush=True)
         n_here = 0
         for fault in checked(Path(name)):
