@@ -74,9 +74,16 @@ def _lines(ask: Ask, traces: list[dict[str, Any]], title: str) -> Picture:
         margin=(64, 40),
         height=HEIGHT + 110,
         xaxis={"title": {"text": ask.x_label}, "type": "category"},
-        yaxis={"title": {"text": ask.unit}, "rangemode": "tozero"},
+        yaxis={"title": {"text": ask.unit}, "range": _range_of(ask, traces)},
         **legend(),
     )
+
+
+def _range_of(ask: Ask, traces: list[dict[str, Any]]) -> list[float]:
+    """What can be guessed, and what was measured beyond it."""
+    values = [float(y) for trace in traces for y in trace["y"]]
+    low, high = min(ask.least, *values), max(ask.most, *values)
+    return [low, high + 0.05 * (high - low)]
 
 
 def _bars(found: Guessed, _: Translate) -> Picture:

@@ -163,7 +163,8 @@ def test_a_reload_counts_once_and_another_lesson_counts_nothing():
 
 @pytest.mark.parametrize("code", ["ABCDEF", "<b>", "", "000000", "abcdefg"])
 def test_a_room_that_is_not_there_disturbs_no_learner(code: str):
-    at = opened(ATTENTION, panel=None, lesson=LESSON, room=code, wall=True)
+    assert_works(opened(ATTENTION, panel=None, lesson=LESSON, room=code, wall=True), warnings=None)
+    at = opened(ATTENTION, panel=None, lesson=LESSON, room=code)
     assert_works(at, warnings=None)
     guess(at, 0)
     assert_works(at, warnings=None)

@@ -21,14 +21,15 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
     """The question, what can be answered, and the button that ends the guessing."""
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
-        st.button(
-            _("That is my guess"),
-            type="primary",
-            disabled=guess is None,
-            on_click=_answer,
-            args=(run, guess),
-            key="keep_guess",
-        )
+        if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
+            st.button(
+                _("That is my guess"),
+                type="primary",
+                disabled=guess is None,
+                on_click=_answer,
+                args=(run, guess),
+                key="keep_guess",
+            )
         st.button(
             _("Show me"), type="tertiary", on_click=_answer, args=(run, ()), key="without_guess"
         )
@@ -61,14 +62,23 @@ def _number(ask: Ask, _run: Run, key: str) -> Values | None:
 
 
 def _order(ask: Ask, _run: Run, key: str) -> Values | None:
-    found = st.multiselect(
-        ask.question,
-        range(len(ask.labels)),
-        format_func=ask.labels.__getitem__,
-        placeholder=_("Choose one after the other, the most first"),
-        key=key,
-    )
-    return tuple(map(float, found)) if len(found) == len(ask.labels) else None
+    """A choice for each place, from most to least."""
+    st.markdown(f"**{ask.question}**")
+    n = len(ask.labels)
+    places = [_("most"), *map(str, range(2, n)), _("least")]
+    found = [
+        st.selectbox(
+            place,
+            range(n),
+            format_func=ask.labels.__getitem__,
+            index=None,
+            placeholder=_("Choose"),
+            key=f"{key}_{i}",
+        )
+        for i, place in enumerate(places)
+    ]
+    chosen = [float(place) for place in found if place is not None]
+    return tuple(chosen) if {*chosen} == {*range(n)} else None
 
 
 def _token(ask: Ask, run: Run, key: str) -> Values | None:
