@@ -167,7 +167,7 @@ def solve() -> None:
 
 def end() -> None:
     """Go on from the start, with the reader's own sentence."""
-    state = {"lang": link.value("lang"), "text": own_text()}
+    state = {"lang": link.value("lang"), "hide": link.value("hide"), "text": own_text()}
     link.become({name: value for name, value in state.items() if value})
 
 
