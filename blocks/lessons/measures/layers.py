@@ -6,7 +6,7 @@ import torch
 from blocks.inspection.permuted import shuffle_facts
 from blocks.inspection.ratios import rms as size_of
 from blocks.inspection.stack import MOST_SEQUENCES, Stack
-from blocks.inspection.wide import see_layer
+from blocks.inspection.wide import SeenLayer, see_layer
 from blocks.lessons.place import Place
 from blocks.model.kinds import Initialization
 
@@ -47,22 +47,28 @@ def order_matters(at: Place, *, part: str = "attention", layer: int = 0) -> floa
     The same vectors in another order; outputs are put back into the first order. `part`: attention
     (without a mask), masked (with the mask of the run), feed_forward.
     """
-    seen = see_layer(at.run, at.model(at.run), at.seen, layer)
-    found = {each.part: each for each in shuffle_facts(seen).parts}
+    found = {each.part: each for each in shuffle_facts(_seen_layer(at, layer)).parts}
     each = found["unmasked" if part == "attention" else part]
     return each.difference / each.size
 
 
 def silent_units(at: Place, *, layer: int = 0) -> float:
     """The share of feed-forward units that fire at no token of this text."""
-    inside = see_layer(at.run, at.model(at.run), at.seen, layer).inside[0]
-    return float((inside.hidden <= 0).all(dim=0).float().mean())
+    return float((_hidden(at, layer) <= 0).all(dim=0).float().mean())
 
 
 def firing_units(at: Place, *, layer: int = 0) -> float:
     """The share of feed-forward units that fire, on average over the tokens."""
-    inside = see_layer(at.run, at.model(at.run), at.seen, layer).inside[0]
-    return float((inside.hidden > 0).float().mean())
+    return float((_hidden(at, layer) > 0).float().mean())
+
+
+def _seen_layer(at: Place, layer: int) -> SeenLayer:
+    return see_layer(at.run, at.model(at.run), at.seen, layer)
+
+
+def _hidden(at: Place, layer: int) -> torch.Tensor:
+    """What the units of a layer gave, (token, unit); of experts, those of the first."""
+    return _seen_layer(at, layer).inside[0].hidden
 
 
 def _over_depth(at: Place, measure: str, placement: str, depth: int) -> dict[int, float]:

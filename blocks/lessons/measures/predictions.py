@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import torch
 
-from blocks.inspection.next_token import vocabulary
+from blocks.inspection.next_token import NextFacts, vocabulary
 from blocks.inspection.predictions import surprise
 from blocks.lessons.place import Place
 from blocks.observe.interventions import Intervention, Part
@@ -15,14 +13,13 @@ from blocks.text.sampling import SamplingConfig
 
 def probability(at: Place, *, rank: int = 1, position: int = -1, temperature: float = 1.0) -> float:
     """The probability of the token at a rank (1: the likeliest), after the last position."""
-    return float(_next(at, position, temperature=temperature)["probability"].iloc[rank - 1])
+    facts = _next(at, position, temperature=temperature)
+    return float(facts.tokens["probability"].iloc[rank - 1])
 
 
 def next_bits(at: Place, *, position: int = -1, temperature: float = 1.0) -> float:
     """The entropy of the next token, in bits."""
-    shares = _next(at, position, temperature=temperature)["probability"].to_numpy(float)
-    shares = shares[shares > 0]
-    return max(0.0, float(-(shares * np.log2(shares)).sum()))
+    return _next(at, position, temperature=temperature).bits
 
 
 def n_kept(
@@ -30,12 +27,13 @@ def n_kept(
 ) -> int:
     """How many tokens can still be drawn."""
     given = {"top_p": top_p, "top_k": top_k or None, "temperature": temperature}
-    return int(_next(at, position, **given)["kept"].sum())
+    return _next(at, position, **given).n_kept
 
 
 def text_bits(at: Place) -> float:
     """How surprised the model is by a token of the text, on average, in bits."""
-    return _bits(at)
+    ids = torch.tensor(at.run.input.token_ids)
+    return float(surprise(at.seen.output[0].cpu(), ids)["bits"].mean())
 
 
 def text_bits_without(at: Place, *, part: str, layer: int = -1, head: int = -1) -> float:
@@ -48,7 +46,7 @@ def text_bits_without(at: Place, *, part: str, layer: int = -1, head: int = -1) 
         Intervention(part=Part(part), layer=each, head=head if head >= 0 else None)
         for each in layers
     ]
-    return _bits(replace(at, run=replace(at.run, interventions=tuple(changes))))
+    return text_bits(replace(at, run=replace(at.run, interventions=tuple(changes))))
 
 
 def moved_by_order(at: Place, *, position: int = -1) -> float:
@@ -68,10 +66,7 @@ def moved_by_order(at: Place, *, position: int = -1) -> float:
     return float((first - second).abs().sum() / 2)
 
 
-def _next(at: Place, position: int, **sampling: float | None) -> pd.DataFrame:
-    return vocabulary(at.seen.output[0, position], SamplingConfig(**sampling))  # type: ignore[arg-type]
-
-
-def _bits(at: Place) -> float:
-    ids = torch.tensor(at.run.input.token_ids)
-    return float(surprise(at.seen.output[0].cpu(), ids)["bits"].mean())
+def _next(at: Place, position: int, **given: float | None) -> NextFacts:
+    sampling = SamplingConfig(**given)  # type: ignore[arg-type]
+    found = vocabulary(at.seen.output[0, position], sampling)
+    return NextFacts(at.run, position, sampling, found, str)

@@ -5,18 +5,17 @@ from blocks.lessons.place import Place
 from blocks.training.peeking import peeking_spec
 from blocks.training.race import SMOOTH, race_spec
 from blocks.training.recorded import Learned, recorded
+from blocks.training.spec import TrainingSpec
 
 
 def story_loss(at: Place, *, sees_ahead: bool, language: str = "en") -> float:
     """The training loss of a small GPT after its stories, with its mask or without, in nats."""
-    found = _needed(recorded(peeking_spec(Language(language), sees_ahead=sees_ahead)))
-    return sum(found.losses[-SMOOTH:]) / SMOOTH
+    return _end(_of_stories(language, sees_ahead))
 
 
 def writing_loss(at: Place, *, sees_ahead: bool, language: str = "en") -> float:
     """The loss of the same model where the text ends and it must write on."""
-    found = _needed(recorded(peeking_spec(Language(language), sees_ahead=sees_ahead)))
-    return found.looks[-1].loss
+    return _of_stories(language, sees_ahead).looks[-1].loss
 
 
 def race_loss(
@@ -35,10 +34,20 @@ def race_loss(
         warmup_steps=warmup,
         seed=at.run.seed,
     )
-    return sum(_needed(recorded(spec)).losses[-SMOOTH:]) / SMOOTH
+    return _end(_finished(spec))
 
 
-def _needed(found: Learned | None) -> Learned:
+def _of_stories(language: str, sees_ahead: bool) -> Learned:
+    return _finished(peeking_spec(Language(language), sees_ahead=sees_ahead))
+
+
+def _finished(spec: TrainingSpec) -> Learned:
+    found = recorded(spec)
     if found is None:
         raise KeyError("no recorded run")
     return found
+
+
+def _end(found: Learned) -> float:
+    """The mean of the last losses."""
+    return sum(found.losses[-SMOOTH:]) / SMOOTH

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from blocks import ConfigError
+from blocks.lessons.answers import Values
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
@@ -13,7 +14,6 @@ from pages.ui.language import _, say_fault
 from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
 
-Values = tuple[float, ...]
 FAULT = "lesson_fault"
 
 
