@@ -18,6 +18,7 @@ from blocks.model.kinds import (
 )
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
+from blocks.training import pace
 from blocks.weights.pocket import pocket_names
 from pages.ui import starts, steps
 from pages.ui.language import LANGUAGES
@@ -25,8 +26,9 @@ from pages.ui.language import LANGUAGES
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes long asks after its first step before it goes on."""
+    """What takes long asks after its first step before it goes on, and is timed by a few steps."""
     monkeypatch.setattr(steps, "A_WHILE", 0.0)
+    monkeypatch.setattr(pace, "LONG_ENOUGH", 0.0)
 
 
 WIDE = 512
