@@ -1,7 +1,6 @@
 """A call with the arguments that are still asked for, or what stands in its place."""
 
 import ast
-import copy
 import functools
 import inspect
 import textwrap
@@ -12,6 +11,7 @@ from typing import Any
 from blocks.export.expressions import Expressions
 from blocks.export.sources import (
     Put,
+    copied,
     is_identity,
     is_ours,
     only_line,
@@ -213,7 +213,7 @@ class Calling(Expressions):
         value = functools.reduce(either, values)
         short = literal(value)
         if short is not None and not for_effect:
-            return Found(value, copy.deepcopy(short))
+            return Found(value, copied(short))
         read = {
             place
             for target, where in places

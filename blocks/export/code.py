@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import copy
 import inspect
 import textwrap
 import types
@@ -20,6 +19,7 @@ from blocks.export.named import (
     numbers_of,
 )
 from blocks.export.sources import (
+    copied,
     drop_sentences,
     is_held,
     is_identity,
@@ -148,7 +148,7 @@ class _File:
         assert isinstance(tree, ast.ClassDef)
         order = {name: i for i, name in enumerate(_in_source(kind))}
         methods.sort(key=lambda each: (each.name != "forward", order.get(each.name, 0)))
-        tree = copy.deepcopy(tree)
+        tree = copied(tree)
         is_bare = len(init.body) == 1 and not self.parameters(kind)
         tree.body = [tree.body[0], *([] if is_bare else [init]), *methods]
         tree.bases = [ast.Attribute(ast.Name("nn"), "Module")]
@@ -180,7 +180,7 @@ class _File:
         elif isinstance(thing, type) and issubclass(thing, nn.Module):
             self.add_class(thing)
         elif isinstance(thing, type):
-            tree = copy.deepcopy(source_of(thing))
+            tree = copied(source_of(thing))
             for each in ast.walk(tree):
                 if isinstance(each, ast.FunctionDef):
                     self.add_needs(each, vars(inspect.getmodule(thing)))

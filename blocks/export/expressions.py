@@ -2,7 +2,6 @@
 
 import ast
 import builtins
-import copy
 import functools
 import inspect
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from blocks.export.named import plain
 from blocks.export.sources import (
+    copied,
     elements,
     is_held,
     only_line,
@@ -98,7 +98,7 @@ class Expressions:
         """What the name stands for here, in its module, or in Python."""
         if node.id in self.env:
             found = self.env[node.id]
-            return Found(found.value, copy.deepcopy(found.node))
+            return Found(found.value, copied(found.node))
         if node.id in self.globals:
             return Found(Known(self.globals[node.id]), node)
         if hasattr(builtins, node.id):
@@ -143,7 +143,7 @@ class Expressions:
             self.vary(owner, name)
             return Found(value, node)
         short = literal(value)
-        return Found(value, node if short is None else copy.deepcopy(short))
+        return Found(value, node if short is None else copied(short))
 
     def vary(self, owner: Modules, name: str) -> None:
         """Note that the parts differ in this."""

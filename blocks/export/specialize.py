@@ -6,7 +6,6 @@ it fall, and with them branches, parameters and methods that nothing reaches.
 """
 
 import ast
-import copy
 import functools
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from blocks.export.named import CONSTANT
 from blocks.export.sources import (
     COMMENT,
     annotated,
+    copied,
     drop_sentences,
     is_stored,
     put_numbers_for_captured,
@@ -93,7 +93,7 @@ class Specializer:
         if key not in self.seen:
             self.seen[key] = Body(self, target, given).run()
         value, body = self.seen[key]
-        return value, copy.deepcopy(body)
+        return value, copied(body)
 
     def keep(self, target: Target, names: Iterable[str]) -> None:
         """Note that these parameters are read."""
@@ -130,7 +130,7 @@ class Specializer:
 
     def definition(self, target: Target) -> ast.FunctionDef:
         """The whole definition of a function."""
-        tree = copy.deepcopy(source_of(target.function))
+        tree = copied(source_of(target.function))
         assert isinstance(tree, ast.FunctionDef)
         tree.body = self.written(target)[0]
         dropped = self.arguments[target].keys() - self.kept[target]
@@ -149,7 +149,7 @@ class Body(Calling):
 
     def run(self) -> tuple[Value, list[ast.stmt]]:
         """What the function returns, and what is left of it."""
-        tree = copy.deepcopy(source_of(self.target.function))
+        tree = copied(source_of(self.target.function))
         assert isinstance(tree, ast.FunctionDef)
         for node in ast.walk(tree):
             if isinstance(node, ast.Name) and is_stored(node):
@@ -342,7 +342,7 @@ class Body(Calling):
         before = dict(self.env)
         for _ in range(3):
             self.bind_element(node.target, element)
-            trial = copy.deepcopy(node.body)
+            trial = copied(node.body)
             self.block(trial)
             self.env = joined(before, self.env)
         self.bind_element(node.target, element)
