@@ -10,7 +10,7 @@ from blocks.observe.interventions import Intervention, heads_of
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels import interventions_picture
-from pages.ui import labelled, link
+from pages.ui import inputs, labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
 from pages.ui.explain import explained
@@ -35,11 +35,16 @@ def what_if(run: Run) -> None:
         controls.change_controls(run)
         controls.other_text(run)
         controls.made(run)
-    if run.interventions:
-        what_moved(run, labelled.pinned_token(run))
+    what_moved(run if run.interventions else _tried(run), labelled.pinned_token(run))
     switch("each_in_turn", _("Ablate every head and part in turn"))
     if link.value("each_in_turn"):
         each_in_turn(run.untouched, labelled.pinned_token(run))
+
+
+def _tried(run: Run) -> Run:
+    """The change that the controls describe, before it is applied."""
+    st.caption(_("Tried here only, until you apply it."))
+    return inputs.changed(run, (controls.chosen(run),))
 
 
 def what_moved(run: Run, token: int) -> None:

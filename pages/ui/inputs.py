@@ -1,12 +1,13 @@
 """What goes into the model, and who may see whom."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from blocks.model.kinds import Architecture
 from blocks.model.masks import MaskConfig, MaskKind
-from blocks.observe.interventions import patched_paths
+from blocks.observe.interventions import Intervention, patched_paths
 from blocks.observe.run import START, Input, PaddingSide, Run
 from blocks.text.numbers import NumberTokenizer
 from blocks.text.words import first_words, words
@@ -26,15 +27,11 @@ def current_run(architecture: Architecture | None) -> Run:
     learned = weights.learned(architecture)
     config = weights.config(architecture, learned)
     text_input = _input(config.architecture, link.value("text"))
-    interventions = changes.fitting(config, text_input.shape[1])
-    other = _input(config.architecture, link.value("other_text"))
     has_target = config.architecture is Architecture.ENCODER_DECODER
-    return Run(
+    run = Run(
         config=config,
         weights=learned,
         input=text_input,
-        interventions=interventions,
-        other=other if patched_paths(interventions) else None,
         target=target(()) if has_target else None,
         mask=MaskConfig(
             mask_kind=MaskKind(link.value("mask_kind")),
@@ -47,6 +44,14 @@ def current_run(architecture: Architecture | None) -> Run:
         dtype=link.value("dtype"),
         training=link.value("training"),
     )
+    return changed(run, changes.fitting(config, text_input.shape[1]))
+
+
+def changed(run: Run, interventions: tuple[Intervention, ...]) -> Run:
+    """This run with other changes inside; those that patch take it from the other text."""
+    is_patched = bool(patched_paths(interventions))
+    other = _input(run.config.architecture, link.value("other_text")) if is_patched else None
+    return replace(run, interventions=interventions, other=other)
 
 
 def _input(architecture: Architecture, text: str) -> Input:

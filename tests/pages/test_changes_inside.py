@@ -78,3 +78,25 @@ def test_a_part_that_is_off_stays_off_in_new_tokens():
     )
     assert_works(at)
     assert said(at).partition("Once")[2] != untouched.partition("Once")[2]
+
+
+@pytest.mark.parametrize("page", [BLOCK, GPT])
+@pytest.mark.parametrize("kind", ["zero", "mean", "patch"])
+def test_a_change_is_tried_before_it_is_applied(page: str, kind: str):
+    """The panel opens on a picture; the model of the page stays as it is."""
+    chosen = {"preset": None, "panel": "ablation", "change_kind": kind, "change_layer": 1}
+    at = opened(page, text="the small robot", other_text="one small robot", **chosen)
+    assert_works(at)
+    tried = figure(at, "moved")["data"][0]["y"]
+    assert max(tried) > 0 and "Changed inside" not in said(at)
+    press(at, "change_it")
+    assert figure(at, "moved")["data"][0]["y"] == tried
+
+
+def test_a_change_that_is_tried_follows_its_controls_and_says_what_does_not_fit():
+    at = opened(BLOCK, preset=None, panel="ablation", change_part="attention")
+    first = figure(at, "moved")["data"][0]["y"]
+    move(at, "change_layer", 2)
+    assert figure(at, "moved")["data"][0]["y"] != first
+    visit(at, preset=None, panel="ablation", change_kind="patch", other_text="much longer " * 9)
+    assert at.exception.len == 0 and [e.value for e in at.error] == []
