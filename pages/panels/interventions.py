@@ -52,10 +52,10 @@ def what_moved(run: Run, token: int) -> None:
     st.info(words.sentence(run, token), icon=":material/lightbulb:")
     left, right = columns(2)
     with left:
-        show(draw_moved, run, token, key="moved", alt=words.moved_alt, on_click=pin_token)
+        show(draw_moved, run, token, key="output_moved", alt=words.moved_alt, on_click=pin_token)
     if measured.reads_tokens(run):
         with right:
-            show(draw_candidates, run, token, key="moved_to", alt=words.candidates_alt)
+            show(draw_candidates, run, token, key="output_moved_to", alt=words.candidates_alt)
 
 
 def each_in_turn(run: Run, token: int) -> None:

@@ -24,7 +24,7 @@ def test_a_block_measures_the_angle():
     at = opened(BLOCK, interventions="attention_out.0:zero")
     assert_works(at)
     assert "1 − cosine" in said(at)
-    assert max(figure(at, "moved")["data"][0]["y"]) > 1e-4
+    assert max(figure(at, "output_moved")["data"][0]["y"]) > 1e-4
 
 
 def test_each_part_in_turn_is_a_cell():
@@ -44,7 +44,7 @@ def test_a_patch_from_the_same_text_says_so_and_from_another_moves_the_output():
     assert "change a word in it" in said(at)
     visit(at, text="the small robot", other_text="one small robot", token=0, **patch)
     assert_works(at)
-    moved = figure(at, "moved")["data"][0]["y"]
+    moved = figure(at, "output_moved")["data"][0]["y"]
     assert moved[0] > 1e-3 and max(moved[1:]) < 1e-4 * moved[0]
 
 
@@ -87,16 +87,16 @@ def test_a_change_is_tried_before_it_is_applied(page: str, kind: str):
     chosen = {"preset": None, "panel": "ablation", "change_kind": kind, "change_layer": 1}
     at = opened(page, text="the small robot", other_text="one small robot", **chosen)
     assert_works(at)
-    tried = figure(at, "moved")["data"][0]["y"]
+    tried = figure(at, "output_moved")["data"][0]["y"]
     assert max(tried) > 0 and "Changed inside" not in said(at)
     press(at, "change_it")
-    assert figure(at, "moved")["data"][0]["y"] == tried
+    assert figure(at, "output_moved")["data"][0]["y"] == tried
 
 
 def test_a_change_that_is_tried_follows_its_controls_and_says_what_does_not_fit():
     at = opened(BLOCK, preset=None, panel="ablation", change_part="attention")
-    first = figure(at, "moved")["data"][0]["y"]
+    first = figure(at, "output_moved")["data"][0]["y"]
     move(at, "change_layer", 2)
-    assert figure(at, "moved")["data"][0]["y"] != first
+    assert figure(at, "output_moved")["data"][0]["y"] != first
     visit(at, preset=None, panel="ablation", change_kind="patch", other_text="much longer " * 9)
     assert at.exception.len == 0 and [e.value for e in at.error] == []
