@@ -83,6 +83,26 @@ class SweepFacts:
         return Formats(int(times.index[-1]), float(longest["float32"]), ratios)
 
 
+@dataclass(frozen=True, eq=False)
+class FormulaFacts:
+    """FLOPs of one layer over the size that doubles, before anything is measured.
+
+    `rows`: size, flops; `exponent`: the slope on logarithmic axes over the largest sizes, None
+    where there is one size alone.
+    """
+
+    what: Swept
+    rows: pd.DataFrame
+    exponent: float | None
+
+
+def formula_facts(line: Sweep) -> FormulaFacts:
+    """What the FLOPs of a line are by formula."""
+    rows = pd.DataFrame({"size": line.sizes, "flops": [line.flops(each) for each in line.sizes]})
+    by_kind = rows.rename(columns={"size": "seq_len"}).assign(kind="flops")
+    return FormulaFacts(line.what, rows, slopes(by_kind, "flops").get("flops"))
+
+
 def steps(lines: Sequence[Sweep]) -> list[tuple[Sweep, int]]:
     """Every size of every line, the lines in turn, so that they grow together."""
     pairs = [(line, size) for line in lines for size in line.sizes]

@@ -1,5 +1,6 @@
 """One size doubles: which layers are measured, their FLOPs, and what is refused."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,7 +20,7 @@ from blocks.cost.sweep import (
     one_layer,
     swept,
 )
-from blocks.cost.sweep_facts import Formats, Reading, steps, sweep_facts
+from blocks.cost.sweep_facts import Formats, Reading, formula_facts, steps, sweep_facts
 from blocks.cost.timing import Place, Times
 
 TOKENS = Tokens(Phase.PREFILL, 8, batch=2)
@@ -48,6 +49,16 @@ def test_only_what_is_named_doubles(what: Swept, architecture: str):
         }
         assert known == {name: stays[name] for name in known}
         assert config.d_ff == 2 * config.d_model
+
+
+def test_flops_grow_as_the_formula_says():
+    line = Sweep(toy(), TOKENS, Swept.TOKENS, False, Place("cpu", "float32"), 0)
+    facts = formula_facts(line)
+    assert facts.rows["flops"].tolist() == [line.flops(size) for size in line.sizes]
+    largest = facts.rows["flops"].iloc[-3:].to_numpy()
+    assert facts.exponent == pytest.approx(math.log2(largest[-1] / largest[0]) / 2)
+    batches = formula_facts(replace(line, what=Swept.BATCH))
+    assert batches.exponent == pytest.approx(1)
 
 
 def test_a_head_of_its_own_width_grows_in_proportion():

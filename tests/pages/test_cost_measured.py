@@ -162,6 +162,9 @@ def test_a_model_of_any_size_is_counted(at):
 )
 def test_a_size_doubles(at, monkeypatch, changes: dict):
     monkeypatch.setattr(sweeps.sweep, "LONGEST_PASS", 2e-3)
+    visit(at, **SMALL | changes)
+    assert_works(at)
+    assert "By formula, the FLOPs" in said(at) and figure(at, "sweep_flops")["data"]
     visit(at, **{**SMALL, "measure_sweep": 1, **changes})
     assert_works(at)
     lines = figure(at, "sweep_time")["data"]

@@ -26,7 +26,7 @@ from blocks.cost.roofline_facts import (
 )
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
 from blocks.cost.sweep import Point, Sweep, Swept
-from blocks.cost.sweep_facts import Formats, SweepFacts
+from blocks.cost.sweep_facts import Formats, SweepFacts, formula_facts
 from blocks.cost.timing import Place, Times
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
@@ -245,6 +245,14 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     assert "Doubling d_model" in in_both(monkeypatch, sweeps.says_growth, wide)["en"]
     one = replace(SWEPT, exponents={"seconds": {}})
     assert "One size gives no slope" in in_both(monkeypatch, sweeps.says_growth, one)["en"]
+
+
+def test_the_growth_by_formula(monkeypatch: pytest.MonkeyPatch):
+    facts = formula_facts(LINE)
+    said = in_both(monkeypatch, sweeps.says_formula, facts)
+    assert f"grow as n^{facts.exponent:.2f} over" in said["en"] and "n 的" in said["zh"]
+    one = replace(facts, exponent=None)
+    assert "no growth to see" in in_both(monkeypatch, sweeps.says_formula, one)["en"]
 
 
 def test_what_was_skipped(monkeypatch: pytest.MonkeyPatch):

@@ -8,7 +8,7 @@ from blocks.cost import pass_time, sweep, timing
 from blocks.cost import sweep_facts as facts_of
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.sweep import LONGEST_PASS, Point, Sweep, Swept
-from blocks.cost.sweep_facts import Formats, Reading, SweepFacts
+from blocks.cost.sweep_facts import Formats, FormulaFacts, Reading, SweepFacts
 from blocks.cost.units import bytes_text, rounded
 from blocks.model.devices import available_dtypes
 from blocks.model.faults import N_
@@ -51,6 +51,22 @@ Found = tuple[tuple[Sweep, ...], tuple[Point, ...]]
 
 
 sweep_facts = lru_cache(maxsize=64)(facts_of.sweep_facts)
+formula_facts = lru_cache(maxsize=64)(facts_of.formula_facts)
+
+
+def says_formula(facts: FormulaFacts) -> str:
+    """How the FLOPs grow, which time may follow or not."""
+    if facts.exponent is None:
+        return _("Only one size is possible here: there is no growth to see.")
+    text = _(
+        "By formula, the FLOPs of one layer grow as {what}^{theory:.2f} over the three largest "
+        "sizes. Measure whether time does too."
+    )
+    return text.format(what=_what(facts.what), theory=facts.exponent)
+
+
+def _what(swept: Swept) -> str:
+    return "n" if swept is Swept.TOKENS else _(SWEPT_NAMES[swept])
 
 
 def says_growth(facts: SweepFacts) -> str:
@@ -64,7 +80,7 @@ def says_growth(facts: SweepFacts) -> str:
         "{what}^{memory:.2f}."
     )
     said = text.format(
-        what="n" if facts.what is Swept.TOKENS else _(SWEPT_NAMES[facts.what]),
+        what=_what(facts.what),
         time=facts.exponents["seconds"][series],
         theory=facts.exponents["flops"][series],
         memory=facts.exponents["bytes"][series],
@@ -178,9 +194,12 @@ def how_it_grows(run: Run) -> None:
     with explained(("roofline",), CODE, key="sweeps"):
         sweep_controls()
     text = _("Measure one layer")
+    line = chosen_sweep(run)
     if not shared.measure_button("measure_sweep", text, again=_("Measure again")):
+        st.info(says_formula(formula_facts(line)), icon=":material/lightbulb:")
+        show(sweeps_picture.flops, line, facts=formula_facts, key="sweep_flops")
         return
-    shown = measured((chosen_sweep(run),), "sweep_steps", "measure_sweep")
+    shown = measured((line,), "sweep_steps", "measure_sweep")
     facts = sweep_facts(*shown)
     if facts.rows.empty:
         return
@@ -196,6 +215,7 @@ def which_format_pays(run: Run) -> None:
     with explained(("roofline",), CODE[1:2], key="formats"):
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
     if not is_asked:
+        note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
         return
     shown = measured(format_sweeps(run), "dtype_steps", "measure_dtypes")
     facts = sweep_facts(*shown)

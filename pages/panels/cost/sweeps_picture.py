@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from blocks.cost.sweep_facts import SweepFacts
+from blocks.cost.sweep import Swept
+from blocks.cost.sweep_facts import FormulaFacts, SweepFacts
 from blocks.model.faults import N_
 from pages.figures.axes import half_of_last, log_sizes
 from pages.figures.theme import (
@@ -41,7 +42,7 @@ def time(facts: SweepFacts, *, _: Translate) -> Picture:
     table = facts.rows.assign(value=facts.rows["seconds"], theory=facts.theory)
     names = _names(facts, "seconds", _)
     return _sweep(
-        facts,
+        facts.what,
         table,
         names,
         title=_("Time of one layer"),
@@ -57,7 +58,31 @@ def memory(facts: SweepFacts, *, _: Translate) -> Picture:
     table = facts.rows.assign(value=value, low=value, high=value, theory=math.nan)
     names = _names(facts, "bytes", _)
     return _sweep(
-        facts, table, names, title=_("Peak memory"), unit="B", y_title=_("bytes (logarithmic)"), _=_
+        facts.what,
+        table,
+        names,
+        title=_("Peak memory"),
+        unit="B",
+        y_title=_("bytes (logarithmic)"),
+        _=_,
+    )
+
+
+def flops(facts: FormulaFacts, *, _: Translate) -> Picture:
+    """The FLOPs of one layer by formula, before its time is measured."""
+    value = facts.rows["flops"]
+    table = facts.rows.assign(series="flops", value=value, low=value, high=value, theory=math.nan)
+    name = _("by formula")
+    if facts.exponent is not None:
+        name = _("{name}, exponent {slope:.2f}").format(name=name, slope=facts.exponent)
+    return _sweep(
+        facts.what,
+        table,
+        {"flops": name},
+        title=_("FLOPs of one layer"),
+        unit="",
+        y_title=_("FLOPs (logarithmic)"),
+        _=_,
     )
 
 
@@ -71,7 +96,7 @@ def _names(facts: SweepFacts, of: str, _: Translate) -> dict[str, str]:
 
 
 def _sweep(
-    facts: SweepFacts,
+    what: Swept,
     table: pd.DataFrame,
     names: Mapping[str, str],
     *,
@@ -91,7 +116,7 @@ def _sweep(
     ]
     if table["theory"].notna().any():
         lines.append(_key(_("theory, through the last point")))
-    x_title = _("{what} (logarithmic)").format(what=_(SWEPT_NAMES[facts.what]))
+    x_title = _("{what} (logarithmic)").format(what=_(SWEPT_NAMES[what]))
     return figure(
         lines,
         title=title,
