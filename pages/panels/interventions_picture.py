@@ -147,7 +147,7 @@ def grid(
     most = max(float(np.nanmax(effect, initial=0)), 1e-6)
     return figure(
         [_heat(effect, most, unit), _marks(effect, columns, unit, _)],
-        title=_("Each part ablated alone: how far the output changes"),
+        title=_("Each part ablated alone: change of the output"),
         height=TITLE + BOTTOM + ROW * max(2, n_layers),
         margin=(TITLE, BOTTOM),
         xaxis={

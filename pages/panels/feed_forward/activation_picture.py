@@ -55,7 +55,7 @@ def bends(facts: ActivationFacts, names: Sequence[str], *, _: Translate) -> Pict
     x = {"range": [-reach, reach]}
     return figure(
         [*traces, _count_bars(facts.spread, _)],
-        title=_("Activation function, its slope, and the inputs of this run"),
+        title=_("Activation, its slope, and this run's inputs"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND + 18, CURVES_BOTTOM),
         bargap=0,

@@ -229,7 +229,7 @@ def last_gradients(table: pd.DataFrame, names: Mapping[str, str], *, _: Translat
     positive = table["median"][table["median"] > 0].to_numpy(float)
     return figure(
         traces,
-        title=_("Gradient of the last matrix against depth (thin: theory)"),
+        title=_("Gradient of the last matrix (thin: theory)"),
         height=380,
         margin=(legend_room(names), EDGE),
         **legend(),

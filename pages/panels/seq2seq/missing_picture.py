@@ -25,7 +25,7 @@ def way_name(way: Missing | int, _: Translate) -> str:
 
 def ways(facts: WaysFacts, *, _: Translate) -> Picture:
     """A row a way."""
-    title = _("Change of the next-token prediction without the source")
+    title = _("Next-token prediction without the source")
     rows = [way_name(way, _) for way in facts.ways]
     names = Names(title, "", _across(_), rows, facts.labels, line_label)
     return _moved(facts.bits, names, (None, facts.pinned), _)
@@ -33,7 +33,7 @@ def ways(facts: WaysFacts, *, _: Translate) -> Picture:
 
 def hidden(facts: HiddenFacts, *, _: Translate) -> Picture:
     """A row a token of the source."""
-    title = _("Change of the prediction when one source token is hidden")
+    title = _("Prediction with one source token hidden")
     rows = facts.source[: len(facts.bits)]
     names = Names(title, _("hidden source token"), _across(_), rows, facts.labels)
     return _moved(facts.bits, names, (facts.pinned_source, facts.pinned), _)
