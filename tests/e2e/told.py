@@ -110,7 +110,7 @@ def plot(page: Page, key: str, script: str) -> Any:
 
 CUT_OFF = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => {
     const {left, right} = chart.getBoundingClientRect();
-    return [...chart.querySelectorAll('.xtick text, .ytick text')]
+    return [...chart.querySelectorAll('.xtick text, .ytick text, .gtitle, .legendtext')]
         .filter(label => {
             const box = label.getBoundingClientRect();
             return box.width && (box.left < left - 1 || box.right > right + 1);
@@ -120,7 +120,7 @@ CUT_OFF = """[...document.querySelectorAll('.js-plotly-plot')].flatMap(chart => 
 
 
 def labels_cut_off(page: Page) -> list[str]:
-    """What is written at the axes of a chart and stands outside of it, even a while later."""
+    """What is written on a chart and stands outside of it, even a while later."""
     with suppress(TimeoutError):
         page.wait_for_function(f"() => {CUT_OFF}.length == 0", timeout=PATIENCE / 6)
     return page.evaluate(CUT_OFF)

@@ -51,7 +51,7 @@ def scatter(
             *(_dots(points[points["kind"] == kind], kind, names[kind]) for kind in kinds),
             _labels(points, more_is_better),
         ],
-        title=_("{y} against {x}").format(x=titles[0], y=titles[1]),
+        title=_("One point for each model"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
