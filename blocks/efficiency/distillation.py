@@ -1,8 +1,4 @@
-"""A small student taught by a trained teacher, and the same student alone.
-
-Hinton et al. 2015, "Distilling the Knowledge in a Neural Network": beside the right answer the
-student learns all probabilities that the teacher gives, softened by a temperature.
-"""
+"""A small student taught by a trained teacher, and the same student alone."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,25 +7,17 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
-
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.efficiency.compression import Calibrated
 from blocks.model.config import ModelConfig
-from blocks.model.faults import ConfigError
-from blocks.training.bounds import Bounds, bound_faults
+from blocks.training.distillation import guidance_flops
 from blocks.training.failures import divergence
 from blocks.training.loop import Training
-from blocks.training.loss import cross_entropy
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import IGNORED, Batch
-from blocks.weights.pocket import pocket
+from blocks.training.teaching import Distillation, Teacher, Teaching
 
 N_UPDATES, LOOK_EVERY, N_HELD_OUT = 200, 20, 2
 SEEDS = (0, 1, 2, 3, 4)
-BOUNDS: Bounds = {"temperature": (0.25, 64.0), "teacher_share": (0.0, 1.0)}
 
 
 class StudentSize(StrEnum):
@@ -48,27 +36,6 @@ class Way(StrEnum):
     ALONE_LONGER = "alone_longer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Distillation:
-    """Which student, and how it is taught: the loss is
-
-        (1 − teacher_share) · cross entropy + teacher_share · T² · KL(teacher ‖ student)
-
-    with both distributions at temperature T (Hinton et al. 2015, section 2).
-    """
-
-    size: StudentSize = StudentSize.HALF_LAYERS
-    temperature: float = 2.0
-    teacher_share: float = 0.5
-
-    def __post_init__(self) -> None:
-        """Raises `ConfigError` with what cannot be and its mend."""
-        values = {name: getattr(self, name) for name in BOUNDS}
-        usual = {name: getattr(Distillation, name) for name in BOUNDS}
-        if faults := [*bound_faults(values, usual, BOUNDS)]:
-            raise ConfigError(faults)
-
-
 @dataclass(frozen=True)
 class Student:
     """One training: the held-out loss in nats at each look (`updates`), the score at its end."""
@@ -78,41 +45,6 @@ class Student:
     updates: tuple[int, ...]
     losses: tuple[float, ...]
     score: float
-
-
-def distillation_loss(
-    logits: Tensor,
-    teacher_logits: Tensor,
-    targets: Tensor,
-    how: Distillation,
-    *,
-    label_smoothing: float = 0.0,
-) -> Tensor:
-    """The loss of `Distillation`, a mean over the tokens asked for, in nats.
-
-    Logits (batch, seq, vocab_size), targets (batch, seq), IGNORED where nothing is asked. T² keeps
-    the gradient of the teacher's part as large at every temperature.
-    """
-    asked, t = targets != IGNORED, how.temperature
-    ours, theirs = ((each[asked].float() / t).log_softmax(-1) for each in (logits, teacher_logits))
-    soft = F.kl_div(ours, theirs, reduction="batchmean", log_target=True) * t**2
-    hard = cross_entropy(logits, targets, label_smoothing=label_smoothing)
-    return (1 - how.teacher_share) * hard + how.teacher_share * soft
-
-
-class Taught(Training):
-    """A training with a teacher, which only reads."""
-
-    def __init__(self, spec: TrainingSpec, teacher: nn.Module, how: Distillation, **more: Any):
-        super().__init__(spec, **more)
-        self.teacher, self.how = teacher, how
-
-    def loss(self, logits: Tensor, batch: Batch) -> Tensor:
-        """Labels and teacher."""
-        with torch.no_grad():
-            said = self.teacher(*batch.read)
-        smoothing = self.recipe.label_smoothing
-        return distillation_loss(logits, said, batch.targets, self.how, label_smoothing=smoothing)
 
 
 def student_config(teacher: ModelConfig, size: StudentSize) -> ModelConfig:
@@ -129,33 +61,43 @@ def student_config(teacher: ModelConfig, size: StudentSize) -> ModelConfig:
     return teacher.replace(**changes)
 
 
-def student_spec(teacher: Calibrated, how: Distillation, seed: int, n_updates: int) -> TrainingSpec:
-    """The teacher's own task and recipe, shortened, for the student."""
+def student_spec(
+    teacher: Calibrated,
+    size: StudentSize,
+    *,
+    n_updates: int,
+    seed: int = 0,
+    teaching: Teaching | None = None,
+) -> TrainingSpec:
+    """The teacher's own task and recipe, shortened, for the student; alone without `teaching`."""
     spec = teacher.spec
     warmup = min(spec.recipe.warmup_steps, n_updates)
     recipe = spec.recipe.replace(n_steps=n_updates, warmup_steps=warmup, n_eval_batches=1)
-    config = student_config(spec.config, how.size)
-    return TrainingSpec(config=config, task=spec.task, recipe=recipe, seed=seed)
+    config = student_config(teacher.file.config, size)
+    return TrainingSpec(config=config, task=spec.task, recipe=recipe, seed=seed, teaching=teaching)
 
 
-def longer(teacher: Calibrated, how: Distillation, n_updates: int) -> int:
+def longer(teacher: Calibrated, size: StudentSize, how: Distillation, n_updates: int) -> int:
     """Updates of the student alone that cost as many FLOPs as `n_updates` with the teacher."""
-    n = teacher.examiner.task.seq_len
-    config = student_config(teacher.spec.config, how.size)
-    taught = total_flops(operations(config, PassKind.TRAINING, n=n))
-    reading = total_flops(operations(teacher.spec.config, PassKind.FORWARD, n=n))
-    return round(n_updates * (taught + reading) / taught)
+    n, config = teacher.examiner.task.seq_len, teacher.file.config
+    student = student_config(config, size)
+    alone = total_flops(operations(student, PassKind.TRAINING, n=n))
+    reading = total_flops(operations(config, PassKind.FORWARD, n=n))
+    teaching = Teaching(teacher=Teacher(name="", config=config), how=how)
+    beside = reading + guidance_flops(student, teaching, n)
+    return round(n_updates * (alone + beside) / alone)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Students:
     """All trainings as a series: each seed with its teacher, alone, and alone for longer.
 
-    `teacher`: the name of a model that ships with us. `budget`: the memory allowed, in bytes.
+    `budget`: the memory allowed, in bytes.
     """
 
-    teacher: str
-    how: Distillation
+    teacher: Teacher
+    size: StudentSize = StudentSize.HALF_LAYERS
+    how: Distillation = Distillation()
     seeds: tuple[int, ...] = SEEDS
     n_updates: int = N_UPDATES
     budget: int | None = None
@@ -174,16 +116,12 @@ class Students:
             yield self._trained(way, seed)
 
     def _trained(self, way: Way, seed: int) -> Student:
-        teacher = opened_teacher(self.teacher)
-        n_updates = self.n_updates
+        teacher, n_updates = calibrated_teacher(self.teacher), self.n_updates
         if way is Way.ALONE_LONGER:
-            n_updates = longer(teacher, self.how, n_updates)
-        spec = student_spec(teacher, self.how, seed, n_updates)
-        if way is Way.TAUGHT:
-            training: Training = Taught(spec, teacher.model, self.how, budget=self.budget)
-        else:
-            training = Training(spec, budget=self.budget)
-        return _watched(training, teacher, way)
+            n_updates = longer(teacher, self.size, self.how, n_updates)
+        taught = Teaching(teacher=self.teacher, how=self.how) if way is Way.TAUGHT else None
+        spec = student_spec(teacher, self.size, n_updates=n_updates, seed=seed, teaching=taught)
+        return _watched(Training(spec, budget=self.budget), teacher, way)
 
 
 def _watched(training: Training, teacher: Calibrated, way: Way) -> Student:
@@ -201,6 +139,6 @@ def _watched(training: Training, teacher: Calibrated, way: Way) -> Student:
 
 
 @lru_cache(maxsize=4)
-def opened_teacher(name: str) -> Calibrated:
-    """A model that ships with us, and its task."""
-    return Calibrated(pocket(name))
+def calibrated_teacher(teacher: Teacher) -> Calibrated:
+    """A teacher with its task. Raises `ConfigError` where its weights are not here."""
+    return Calibrated(teacher.opened())

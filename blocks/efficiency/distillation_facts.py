@@ -8,11 +8,12 @@ from blocks.cost.parameters import total_parameters
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.distillation import (
     N_HELD_OUT,
-    Distillation,
     Student,
+    StudentSize,
     Way,
     student_config,
 )
+from blocks.training.teaching import Distillation
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class DistillationFacts:
 
 
 def distillation_facts(
-    teacher: Calibrated, how: Distillation, found: tuple[Student, ...]
+    teacher: Calibrated, size: StudentSize, how: Distillation, found: tuple[Student, ...]
 ) -> DistillationFacts:
     """What is known after the first trainings of `Students`."""
     whole = found[: len(found) // len(Way) * len(Way)]
@@ -101,8 +102,8 @@ def distillation_facts(
         students=whole,
         teacher_loss=loss,
         teacher_score=score,
-        n_parameters=total_parameters(student_config(teacher.spec.config, how.size)),
-        n_teacher_parameters=total_parameters(teacher.spec.config),
+        n_parameters=total_parameters(student_config(teacher.file.config, size)),
+        n_teacher_parameters=total_parameters(teacher.file.config),
         score_name=teacher.examiner.task.score_name,
         is_share=teacher.is_share,
     )

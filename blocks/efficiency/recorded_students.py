@@ -15,17 +15,19 @@ from typing import Any
 import torch
 from rich.progress import track
 
-from blocks.efficiency.distillation import Distillation, Student, Students, Way
+from blocks.efficiency.distillation import Student, Students, StudentSize, Way
 from blocks.model.shipped import rows_in, shipped
+from blocks.training.teaching import Distillation, shipped_teacher
 from blocks.weights.pocket import pocket_names
 
 FILE = shipped("runs", "students.json")
 DIGITS, N_THREADS = 5, 1
 
 
-def recorded_students(teacher: str, how: Distillation) -> tuple[Student, ...]:
+def recorded_students(teacher: str, size: StudentSize, how: Distillation) -> tuple[Student, ...]:
     """The trained students of a shipped model; none where they were taught in another way."""
-    return _all().get(teacher, ()) if how == Distillation() else ()
+    is_usual = size is StudentSize.HALF_LAYERS and how == Distillation()
+    return _all().get(teacher, ()) if is_usual else ()
 
 
 @lru_cache(maxsize=1)
@@ -55,7 +57,7 @@ def main(names: tuple[str, ...]) -> None:
     torch.set_num_threads(N_THREADS)
     rows = rows_in(FILE)
     for name in names:
-        series = Students(teacher=name, how=Distillation())
+        series = Students(teacher=shipped_teacher(name))
         each = track(series.results(()), total=series.n_steps, description=name)
         rows[name] = [_plain(student) for student in each]
         FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")

@@ -2,6 +2,7 @@
 
 import reprlib
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any, get_args
 
@@ -37,6 +38,12 @@ def coerce_fields(instance: object, kinds: Mapping[str, Any]) -> None:
     """`coerce` every field of a frozen dataclass that is being made."""
     for name, kind in kinds.items():
         object.__setattr__(instance, name, coerce(kind, getattr(instance, name)))
+
+
+def plain_fields(instance: Any) -> dict[str, Any]:
+    """The fields of a dataclass, enums as the strings that `coerce_fields` reads."""
+    values = asdict(instance).items()
+    return {name: str(each) if isinstance(each, StrEnum) else each for name, each in values}
 
 
 def _has_type_of(default: Any, value: Any) -> bool:

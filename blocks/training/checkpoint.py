@@ -4,7 +4,7 @@ import errno
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.training.spec import TrainingSpec
 
 MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+MAPS, MAPS_OPTIMIZER = "maps.safetensors", "maps-optimizer.safetensors"
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Checkpoint:
     """A training after `step` updates, all on the CPU.
 
     Every random draw has its own generator, made from the seed and the step, so no random state
-    needs to be kept.
+    needs to be kept. `maps` are what a student learns beside its own weights to meet its teacher.
     """
 
     spec: TrainingSpec
@@ -32,10 +33,12 @@ class Checkpoint:
     seconds: float
     weights: Mapping[str, Tensor]
     optimizer: Mapping[str, Tensor]
+    maps: Mapping[str, Tensor] = field(default_factory=dict)
+    maps_optimizer: Mapping[str, Tensor] = field(default_factory=dict)
 
 
 def save(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write model.safetensors, optimizer.safetensors and state.json into `folder`.
+    """Write model.safetensors, optimizer.safetensors and state.json into `folder`, and maps.
 
     They are written beside it first and renamed then; where that fails, the checkpoint of before
     stays whole and a `ConfigError` says why.
@@ -61,6 +64,8 @@ def load(folder: Path) -> Checkpoint:
             seconds=float(state["seconds"]),
             weights=safetensors.load_file(present / MODEL),
             optimizer=safetensors.load_file(present / OPTIMIZER),
+            maps=_if_there(present / MAPS),
+            maps_optimizer=_if_there(present / MAPS_OPTIMIZER),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, SafetensorError) as error:
         text = N_("No checkpoint can be read in {folder} ({error}): start a new one")
@@ -68,10 +73,17 @@ def load(folder: Path) -> Checkpoint:
         raise ConfigError([Fault(text, values)]) from error
 
 
+def _if_there(file: Path) -> dict[str, Tensor]:
+    return safetensors.load_file(file) if file.exists() else {}
+
+
 def _write(checkpoint: Checkpoint, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / MODEL).write_bytes(safetensors.save(dict(checkpoint.weights)))
     (folder / OPTIMIZER).write_bytes(safetensors.save(dict(checkpoint.optimizer)))
+    for name, maps in ((MAPS, checkpoint.maps), (MAPS_OPTIMIZER, checkpoint.maps_optimizer)):
+        if maps:
+            (folder / name).write_bytes(safetensors.save(dict(maps)))
     state: dict[str, Any] = {
         "step": checkpoint.step,
         "seconds": checkpoint.seconds,

@@ -4,6 +4,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -15,6 +16,7 @@ from blocks.model.faults import ConfigError
 from blocks.model.models import build
 from blocks.model.randomness import generator
 from blocks.training.checkpoint import Checkpoint
+from blocks.training.distillation import Guidance
 from blocks.training.evaluation import Examiner
 from blocks.training.events import Ended, Evaluation, Event, Reason, SnapshotTaken, Step
 from blocks.training.failures import divergence, guarded
@@ -71,11 +73,13 @@ class Training:
         if budget is not None and (fault := training_memory_fault(spec, budget)):
             raise ConfigError([fault])
         self.spec, self.recipe, self.task = spec, spec.recipe, build_task(spec.task)
-        if faults := [*spec_faults(spec.config, self.task)]:
+        if faults := [*spec_faults(spec.config, self.task, spec.teaching)]:
             raise ConfigError(faults)
         dtype = weight_dtype(spec.recipe, spec.device)
         self.model = build(spec.config, seed=spec.seed, device=spec.device, dtype=dtype)
-        self.optimizers = build_optimizers(self.model, spec.recipe)
+        self.guidance = None if spec.teaching is None else Guidance(spec, spec.teaching)
+        beside = () if self.guidance is None else (self.guidance,)
+        self.optimizers = build_optimizers(self.model, spec.recipe, *beside)
         self.examiner = Examiner(spec, self.task)
         self.snapshots = snapshots
         self.last_good: Checkpoint | None = start
@@ -89,6 +93,9 @@ class Training:
     def _restore(self, start: Checkpoint) -> None:
         load_weights(self.model, start.weights)
         load_optimizers(self.model, self.optimizers, start.optimizer)
+        if self.guidance is not None:
+            load_weights(self.guidance, start.maps)
+            load_optimizers(self.guidance, self.optimizers, start.maps_optimizer)
         self.step, self._seconds_before = start.step, start.seconds
 
     def stop(self) -> None:
@@ -103,7 +110,14 @@ class Training:
             seconds=self.seconds,
             weights=read_weights(self.model),
             optimizer=read_optimizers(self.model, self.optimizers),
+            **self._checkpoint_of_maps(),
         )
+
+    def _checkpoint_of_maps(self) -> dict[str, dict[str, Tensor]]:
+        if self.guidance is None:
+            return {}
+        remembered = read_optimizers(self.guidance, self.optimizers)
+        return {"maps": read_weights(self.guidance), "maps_optimizer": remembered}
 
     @property
     def seconds(self) -> float:
@@ -140,7 +154,8 @@ class Training:
         self.step += 1
         batch = self.task.batch(self.recipe.batch_size, self._random("batch"))
         batch = batch.to(self.spec.device)
-        with training_mode(self._random("dropout"), updates_statistics=True):
+        listens = nullcontext() if self.guidance is None else self.guidance.listens()
+        with training_mode(self._random("dropout"), updates_statistics=True), listens:
             logits = self.model(*batch.read)
         loss = self.loss(logits, batch)
         loss.backward()
@@ -149,8 +164,10 @@ class Training:
         return _Update(self.step, batch.n_tokens, reading)
 
     def loss(self, logits: Tensor, batch: Batch) -> Tensor:
-        """What an update makes smaller, in nats."""
+        """What an update makes smaller, in nats: labels alone, or a teacher's guidance too."""
         smoothing = self.recipe.label_smoothing
+        if self.guidance is not None:
+            return self.guidance.loss(logits, batch, label_smoothing=smoothing)
         return cross_entropy(logits, batch.targets, label_smoothing=smoothing)
 
     def _step_optimizers(self) -> None:

@@ -48,6 +48,18 @@ def estimate_training_memory(
     )
 
 
+def teacher_bytes(config: ModelConfig, *, batch_size: int, seq_len: int) -> int:
+    """What a teacher takes beside its student: its weights, and a pass of which much is compared.
+
+    In float32; kept are the stream and the patterns of each layer, and its logits twice.
+    """
+    n_layers = config.n_layers + config.n_decoder_layers
+    compared = n_layers * (config.d_model + 2 * config.n_heads * seq_len)
+    passing = _numbers_a_token(config, seq_len) // 2 + 2 * config.vocab_size
+    numbers = total_parameters(config) + batch_size * seq_len * (compared + passing)
+    return numbers * torch.float32.itemsize
+
+
 def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torch.dtype) -> int:
     """Activations saved for backward, or held for scoring, whichever is more.
 
@@ -106,6 +118,10 @@ def memory_fault(spec: TrainingSpec, budget: int) -> Fault | None:
         seq_len=spec.task.seq_len,
         dtype=weight_dtype(spec.recipe, spec.device),
     )
+    if spec.teaching is not None:
+        config, batch_size = spec.teaching.teacher.config, spec.recipe.batch_size
+        taught = teacher_bytes(config, batch_size=batch_size, seq_len=spec.task.seq_len)
+        need = replace(need, activations=need.activations + taught)
     if need.total <= budget:
         return None
     text = N_(

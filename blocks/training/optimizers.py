@@ -14,14 +14,17 @@ FUSED_DEVICES = ("cpu", "cuda", "mps", "xpu")
 Named = dict[str, nn.Parameter]
 
 
-def build_optimizers(model: nn.Module, recipe: Recipe) -> tuple[Optimizer, ...]:
+def build_optimizers(model: nn.Module, recipe: Recipe, *beside: nn.Module) -> tuple[Optimizer, ...]:
     """One optimizer, or with Muon two: Muon for the matrices of the layers, AdamW for the rest.
+
+    What learns `beside` the model has other names than its parameters.
 
     Only matrices that multiply (weights of `nn.Linear`) decay. A table of embeddings does not: its
     rows are looked up one by one, and decay would shrink the rows of tokens that a batch lacks.
     Biases and norms do not either (Loshchilov and Hutter 2017; the habit of GPT-2 and nanoGPT).
     """
-    parameters = dict(model.named_parameters())
+    learned = (each for module in (model, *beside) for each in module.named_parameters())
+    parameters = dict(learned)
     matrices = {path: parameters[path] for path in _matrix_paths(model) if path in parameters}
     match recipe.optimizer:
         case OptimizerKind.SGD:

@@ -1,15 +1,16 @@
 """A training run as plain values: what, on which task, how, from which seed, on which device."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, Fault
 from blocks.model.kinds import PositionKind
+from blocks.training.bounds import plain_fields
 from blocks.training.recipe import Recipe
 from blocks.training.tasks import Task, TaskConfig
+from blocks.training.teaching import Teaching, teaching_faults
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,15 +22,18 @@ class TrainingSpec:
     recipe: Recipe
     seed: int = 0
     device: str = "cpu"
+    teaching: Teaching | None = None
 
     def plain(self) -> dict[str, Any]:
         """Numbers and strings only, for a file."""
+        taught = {} if self.teaching is None else {"teaching": self.teaching.plain()}
         return {
             "config": self.config.flat(),
-            "task": {name: _plain(value) for name, value in asdict(self.task).items()},
+            "task": plain_fields(self.task),
             "recipe": self.recipe.flat(),
             "seed": self.seed,
             "device": self.device,
+            **taught,
         }
 
     @classmethod
@@ -41,11 +45,14 @@ class TrainingSpec:
             recipe=Recipe().replace(**values["recipe"]),
             seed=values["seed"],
             device=values["device"],
+            teaching=Teaching.from_plain(values["teaching"]) if "teaching" in values else None,
         )
 
 
-def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
-    """Where a model does not fit its task."""
+def spec_faults(
+    config: ModelConfig, task: Task, teaching: Teaching | None = None
+) -> Iterator[Fault]:
+    """Where a model does not fit its task, or its teacher."""
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
         text = N_("{architecture} cannot be trained on this task: use {mend}")
@@ -57,11 +64,9 @@ def spec_faults(config: ModelConfig, task: Task) -> Iterator[Fault]:
     if is_learned and config.max_seq_len < task.seq_len:
         text = N_("max_seq_len ({max_seq_len}) is shorter than the task's texts: use {mend}")
         yield _fault(text, config, "max_seq_len", task.seq_len)
+    if teaching is not None:
+        yield from teaching_faults(config, task.seq_len, teaching)
 
 
 def _fault(text: str, config: ModelConfig, name: str, mend: Any) -> Fault:
     return Fault(text, {name: getattr(config, name), "mend": mend}, {name: mend})
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, StrEnum) else value

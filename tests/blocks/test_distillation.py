@@ -8,29 +8,29 @@ from toy import assert_near
 
 from blocks import ConfigError, build
 from blocks.efficiency.distillation import (
-    Distillation,
     Student,
     Students,
     StudentSize,
-    Taught,
     Way,
-    distillation_loss,
+    calibrated_teacher,
     longer,
-    opened_teacher,
     student_config,
     student_spec,
 )
 from blocks.efficiency.distillation_facts import distillation_facts
 from blocks.efficiency.recorded_students import recorded_students
 from blocks.model.randomness import generator
+from blocks.training.distillation import distillation_loss
 from blocks.training.loop import Training
 from blocks.training.loss import cross_entropy
 from blocks.training.task import IGNORED
+from blocks.training.teaching import Distillation, Teaching, shipped_teacher
 from blocks.weights.model_file import trained
 from blocks.weights.pocket import pocket_names
 from blocks.work.plain import from_line, to_line
 
-SORT = opened_teacher("sort")
+SORT = calibrated_teacher(shipped_teacher("sort"))
+HALF = StudentSize.HALF_LAYERS
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -74,10 +74,9 @@ def test_at_a_high_temperature_the_logits_themselves_are_matched():
 
 
 def test_a_student_with_no_share_of_its_teacher_is_one_that_learns_alone():
-    how = Distillation(teacher_share=0.0)
-    spec = student_spec(SORT, how, seed=3, n_updates=3)
-    taught = Taught(spec, trained(SORT.file.config, SORT.file.tensors), how)
-    alone = Training(spec)
+    teaching = Teaching(teacher=shipped_teacher("sort"), how=Distillation(teacher_share=0.0))
+    taught = Training(student_spec(SORT, HALF, n_updates=3, seed=3, teaching=teaching))
+    alone = Training(student_spec(SORT, HALF, n_updates=3, seed=3))
     for _ in range(3):
         taught.update()
         alone.update()
@@ -90,7 +89,7 @@ def test_a_student_with_no_share_of_its_teacher_is_one_that_learns_alone():
 def test_every_shipped_model_has_a_smaller_student_that_reads_its_texts(
     name: str, size: StudentSize
 ):
-    teacher = opened_teacher(name)
+    teacher = calibrated_teacher(shipped_teacher(name))
     config = student_config(teacher.spec.config, size)
     assert config.vocab_size == teacher.spec.config.vocab_size
     is_smaller = {
@@ -106,19 +105,19 @@ def test_every_shipped_model_has_a_smaller_student_that_reads_its_texts(
 
 
 def test_the_longer_training_costs_what_the_teacher_costs():
-    how = Distillation(size=StudentSize.HALF_BOTH)
+    size = StudentSize.HALF_BOTH
     batch = SORT.examiner.batches[0]
-    small = build(student_config(SORT.spec.config, how.size))
+    small = build(student_config(SORT.spec.config, size))
     with FlopCounterMode(display=False) as once:
         cross_entropy(small(*batch.read), batch.targets).backward()
     with FlopCounterMode(display=False) as teacher, torch.no_grad():
         trained(SORT.file.config, SORT.file.tensors)(*batch.read)
     ratio = 1 + teacher.get_total_flops() / once.get_total_flops()
-    assert longer(SORT, how, 10_000) == pytest.approx(10_000 * ratio, rel=0.02)
+    assert longer(SORT, size, Distillation(), 10_000) == pytest.approx(10_000 * ratio, rel=0.02)
 
 
 def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():
-    series = Students(teacher="sort", how=Distillation(), seeds=(0, 1), n_updates=2)
+    series = Students(teacher=shipped_teacher("sort"), seeds=(0, 1), n_updates=2)
     assert from_line(to_line(series)) == series
     whole = [*series.results(())]
     assert [(each.seed, each.way) for each in whole] == [(s, w) for s in (0, 1) for w in Way]
@@ -137,7 +136,7 @@ def test_facts_count_whole_seeds_only():
     found = [
         student(w, i, x) for i, row in enumerate(losses) for w, x in zip(Way, row, strict=True)
     ]
-    facts = distillation_facts(SORT, Distillation(), (*found, student(Way.TAUGHT, 2, 0.1)))
+    facts = distillation_facts(SORT, HALF, Distillation(), (*found, student(Way.TAUGHT, 2, 0.1)))
     assert facts.seeds == (0, 1) and facts.loss(Way.TAUGHT) == pytest.approx(0.95)
     assert facts.n_better(Way.ALONE) == 1 and facts.n_better(Way.ALONE_LONGER) == 2
     curve = facts.curve(Way.ALONE)
@@ -147,19 +146,28 @@ def test_facts_count_whole_seeds_only():
 
 @pytest.mark.parametrize("name", pocket_names())
 def test_recorded_students_are_those_of_now(name: str):
-    found, teacher = recorded_students(name, Distillation()), opened_teacher(name)
-    facts = distillation_facts(teacher, Distillation(), found)
+    teacher, how = calibrated_teacher(shipped_teacher(name)), Distillation()
+    found = recorded_students(name, HALF, how)
+    facts = distillation_facts(teacher, HALF, how, found)
     assert len(facts.seeds) == 5
     n_updates = facts.n_updates(Way.TAUGHT)
-    assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, Distillation(), n_updates)
-    spec = student_spec(teacher, Distillation(), 0, n_updates)
-    begin = teacher.examiner.held_out_loss(Training(spec).model, 2)
-    assert facts.of(Way.ALONE)[0].losses[0] == pytest.approx(begin, rel=1e-3)
-    assert recorded_students(name, Distillation(temperature=8.0)) == ()
+    assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, HALF, how, n_updates)
+    begin = Training(student_spec(teacher, HALF, n_updates=n_updates)).model
+    loss = teacher.examiner.held_out_loss(begin, 2)
+    assert facts.of(Way.ALONE)[0].losses[0] == pytest.approx(loss, rel=1e-3)
+    assert recorded_students(name, HALF, Distillation(temperature=8.0)) == ()
+    assert recorded_students(name, StudentSize.HALF_BOTH, how) == ()
 
 
 @pytest.mark.parametrize(
-    "values", [{"temperature": 0.0}, {"temperature": float("nan")}, {"teacher_share": 1.5}]
+    "values",
+    [
+        {"temperature": 0.0},
+        {"temperature": float("nan")},
+        {"teacher_share": 1.5},
+        {"hidden_weight": -1.0},
+        {"attention_target": "sums"},
+    ],
 )
 def test_a_teaching_that_cannot_be_names_its_mend(values: dict[str, float]):
     with pytest.raises(ConfigError, match=next(iter(values))):
