@@ -4,6 +4,7 @@ Trained are the pocket models that ship with us, what a reader has trained here,
 bring.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,12 +19,15 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import shipped_tokenizer
 from blocks.training.examples import openings
 from blocks.training.fast_model import FAST_SHAPE
+from blocks.training.memory import training_memory_fault
+from blocks.training.spec import spec_faults
 from blocks.training.tasks import Task, TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
 from pages.ui import brought, runs
 from pages.ui.brought import Learned
+from pages.ui.settings import memory_budget
 
 POCKET_TITLES = {
     "stories-en-zh": N_("Stories · trained"),
@@ -81,11 +85,20 @@ def is_known(name: str) -> bool:
 
 
 def _is_made_smaller(name: str) -> bool:
-    return RECIPE in name and not brought.is_name(name)
+    """Whether it ends in a recipe; a folder that was brought may have such a name itself."""
+    _base, tilde, recipe = name.rpartition(RECIPE)
+    return bool(tilde) and (not brought.is_name(name) or _is_recipe(recipe))
+
+
+def _is_recipe(text: str) -> bool:
+    try:
+        return bool(compression_of(text)) and bool(text)
+    except ConfigError:
+        return False
 
 
 def _is_variant(name: str) -> bool:
-    base, _tilde, recipe = name.partition(RECIPE)
+    base, _tilde, recipe = name.rpartition(RECIPE)
     try:
         is_whole = bool(recipe) and is_known(base)
         return is_whole and has_task(_start_of_variant(base, recipe, None).weights)
@@ -95,14 +108,14 @@ def _is_variant(name: str) -> bool:
 
 def variant_of(name: str, recipe: str) -> str:
     """The name of a model made smaller by a recipe; of a variant, anew from the original."""
-    base, *_old = name.split(RECIPE)
+    base = original(name)
     return f"{base}{RECIPE}{recipe}" if recipe else base
 
 
 def start(name: str, step: int | None = None) -> Start:
     """What has this name; of a run, the weights kept nearest to this step, or the newest."""
     if _is_made_smaller(name):
-        base, _tilde, recipe = name.partition(RECIPE)
+        base, _tilde, recipe = name.rpartition(RECIPE)
         return _start_of_variant(base, recipe, step)
     if name == FAST:
         source = N_("modded-nanogpt (Jordan et al. 2024), scaled down")
@@ -186,18 +199,20 @@ def model(weights: str) -> Learned:
 
 def original(weights: str) -> str:
     """The weights as they were trained, of which these are a smaller variant or all."""
-    return weights.partition(RECIPE)[0] if _is_made_smaller(weights) else weights
+    return weights.rpartition(RECIPE)[0] if _is_made_smaller(weights) else weights
 
 
 def start_of(weights: str) -> Start:
     """What trained weights start from, by their own name; of a run, at the step that it has."""
     name, _at, step = weights.rpartition("@")
-    return start(name, int(step)) if weights.startswith(runs.PREFIX) else start(weights)
+    if weights.startswith(runs.PREFIX):
+        return start(name, int(step))
+    return start(name if brought.is_name(weights) else weights)
 
 
 @lru_cache(maxsize=8)
 def _variant(weights: str) -> ModelFile:
-    base, _tilde, recipe = weights.partition(RECIPE)
+    base, _tilde, recipe = weights.rpartition(RECIPE)
     return compress(calibrated(base), compression_of(recipe))
 
 
@@ -211,9 +226,23 @@ def calibrated(weights: str) -> Calibrated:
 
 
 def has_task(weights: str) -> bool:
-    """Whether it is known what a model was trained on; of one that was brought it is not."""
-    is_ours = bool(weights) and not brought.is_name(weights)
-    return is_ours and model(original(weights)).card is not None
+    """Whether it is known what a model was trained on; of one that was brought its file says so."""
+    if not weights or model(original(weights)).card is None:
+        return False
+    return not brought.is_name(weights) or _is_sound_task(original(weights))
+
+
+@lru_cache(maxsize=32)
+def _is_sound_task(weights: str) -> bool:
+    """Whether what a card says can be asked here; it may say anything."""
+    try:
+        found = calibrated(weights)
+        spec = replace(found.spec, config=found.file.config, teaching=None)
+        task = build_task_once(spec.task)
+        faults = [*spec_faults(spec.config, task), training_memory_fault(spec, memory_budget())]
+    except (ConfigError, KeyError, TypeError, ValueError, AttributeError):
+        return False
+    return not any(faults) and task.tokenizer.to_json() == found.file.tokenizer.to_json()
 
 
 def model_of_run(run: TrainingRun, step: int) -> ModelFile:

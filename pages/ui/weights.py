@@ -1,10 +1,15 @@
 """Which weights run: those that a model has learned, or some drawn from the seed."""
 
+from collections.abc import Mapping
+
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
+from blocks.weights.model_file import Card
+from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
 from pages.ui.language import _, literal
 
+MOST_OF_A_NAME = 40
 FREE_TO_CHANGE = {"dropout", "initialization", "residual"}
 
 
@@ -27,14 +32,33 @@ def whose() -> str:
     weights = started_from().weights
     if not weights:
         return ""
+    card = starts.model(starts.original(weights)).card
+    taught = _taught(card) if card else ""
     if brought.is_name(weights):
         text = _("Brought: {name} · SHA-256 {digest} …")
-        digest = weights.partition("@")[2]
-        return text.format(name=literal(brought.title(weights)), digest=digest)
-    card = starts.model(starts.original(weights)).card
+        digest = starts.original(weights).partition("@")[2]
+        return text.format(name=literal(brought.title(weights)), digest=digest) + taught
     if weights.startswith(runs.PREFIX) and card:
-        return _("Trained here: the model after {n:,} steps.").format(n=card.n_steps)
+        return _("Trained here: the model after {n:,} steps.").format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
+
+
+def _taught(card: Card) -> str:
+    """Whose student it is, where its card names a teacher; a card may say anything."""
+    taught = card.recipe.get("teaching")
+    if not isinstance(taught, Mapping) or not isinstance(taught.get("teacher"), str):
+        return ""
+    text = _("A student, distilled from {teacher} (seed {seed}).")
+    return " " + text.format(teacher=_name_of(taught["teacher"]), seed=card.seed)
+
+
+def _name_of(teacher: str) -> str:
+    if teacher in pocket_names():
+        return _(starts.start(teacher).title)
+    name = literal(brought.title(teacher)[:MOST_OF_A_NAME])
+    if teacher.startswith(runs.PREFIX):
+        return _("training run {name}").format(name=name)
+    return name or _("another model")
 
 
 def shown(architecture: Architecture | None) -> Architecture | None:

@@ -1,13 +1,19 @@
 """Smaller models on the screen: measured, and then the model of every page."""
 
+import time
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from opened import assert_works, opened
 
 from blocks.efficiency.distillation import Students
-from pages.panels.efficiency import distillation
-from pages.ui import starts
+from blocks.weights.model_file import ModelFile, read_model_file
+from pages.panels.efficiency import distillation, student
+from pages.ui import runs, starts
+from pages.ui.fields import FIELDS
+from pages.ui.readers import Field, choice
 
 PAGE = "pages/efficiency.py"
 
@@ -83,7 +89,89 @@ def test_recorded_students_are_there_at_once_and_others_are_trained_when_asked(m
     assert "After 2 updates" in at.info[0].value and "of 2 seeds" in at.info[0].value
 
 
-def test_a_teacher_is_a_model_that_ships_with_us():
+def test_a_variant_has_the_teacher_that_it_was_made_of():
     at = opened(PAGE, preset="sort~int4", panel="distillation")
     assert_works(at)
-    assert "of 5 seeds" in at.info[0].value  # a variant has the teacher that it was made of
+    assert "of 5 seeds" in at.info[0].value
+
+
+def test_heads_that_cannot_be_compared_are_said_with_the_way_out():
+    query = {"student_size": "half_width", "attention_weight": "1"}
+    at = opened(PAGE, preset="sort", panel="distillation", **query)
+    assert "heads cannot be compared" in at.error[0].value
+    at.button(key="mend_teaching").click().run()
+    assert at.query_params["attention_target"] == "relations" and not at.error
+    assert_works(at)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Iterator[tuple[str, bytes]]:
+    """A student that was trained for three updates by the sorter: its run, and its file."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(student, "STUDENT_UPDATES", ("3",))
+        patched.setitem(FIELDS, "student_updates", Field(choice(("3",)), "3"))
+        query = {"student_size": "half_width", "hidden_weight": "1"}
+        at = opened(PAGE, preset="sort", panel="distillation", **query)
+        at.button(key="train_student").click().run()
+    run = runs.find(at.query_params["run"])
+    while not run.state.has_ended:
+        time.sleep(0.05)
+    yield run.id, starts.model_of_run(run, 3).to_bytes()
+
+
+def test_a_student_is_the_model_of_all_pages_alone_and_beside_its_teacher(kept):
+    run_id, _raw = kept
+    at = opened(PAGE, preset="sort", panel="distillation", run=run_id)
+    assert_works(at)
+    at.button(key="student_beside").click().run()
+    assert (
+        at.query_params["preset"] == f"run:{run_id}" and "preset%3Dsort" in at.query_params["kept"]
+    )
+    at = opened("pages/encoder.py", preset=f"run:{run_id}", panel="stream")
+    assert_works(at)
+    said = " ".join(each.value for each in at.sidebar.caption)
+    assert "after 3 steps. A student, distilled from Sorting · trained (seed 0)." in said
+
+
+def test_a_student_teaches_in_its_turn(kept, monkeypatch):
+    monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
+    query = {"train_students": "true", "student_size": "half_layers"}
+    pressed = ["train_students"]
+    at = opened(PAGE, preset=f"run:{kept[0]}", panel="distillation", pressed=pressed, **query)
+    assert_works(at)
+    assert "of 2 seeds" in at.info[0].value
+
+
+def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "student.safetensors").write_bytes(kept[1])
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
+    at = opened(PAGE, preset="folder:mine", panel="distillation")
+    assert_works(at)
+    assert "not trained beforehand" in at.info[0].value
+    said = " ".join(each.value for each in at.sidebar.caption)
+    assert "Brought: `mine`" in said and "distilled from Sorting · trained (seed 0)" in said
+    at = opened("pages/encoder.py", preset="folder:mine~int4", panel="stream")
+    assert_works(at)
+    assert at.query_params["preset"] == "folder:mine~int4"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task": {"kind": "reverse"}},
+        {"recipe": {"batch_size": 10**12}},
+        {"config": 1},
+        {"task": "sort"},
+    ],
+)
+def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypatch, changes):
+    file = read_model_file(kept[1])
+    card = replace(file.card, recipe={**file.card.recipe, **changes})
+    (tmp_path / "odd").mkdir()
+    raw = ModelFile(file.config, file.tokenizer, card, file.tensors).to_bytes()
+    (tmp_path / "odd" / "odd.safetensors").write_bytes(raw)
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
+    at = opened(PAGE, preset="folder:odd", panel="distillation")
+    assert_works(at)
+    assert "measured on the task that it was trained on" in at.info[0].value

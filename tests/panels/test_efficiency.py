@@ -1,11 +1,13 @@
 """What is said of smaller models, from facts filled in by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from blocks.efficiency.compression import Compression
-from blocks.efficiency.distillation import Distillation, Student, Way
+from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.pruning import Criterion
@@ -13,6 +15,7 @@ from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
+from blocks.training.teaching import Distillation
 from pages.panels.efficiency import (
     distillation,
     frontier,
@@ -190,6 +193,16 @@ def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
     said = distillation.says_distillation(facts := distilled(*losses))
     assert verdict in said and "60% of its teacher's parameters" in said
     assert f"on {facts.n_better(Way.ALONE)} of 2 seeds" in said
+    assert "Accuracy: 50% with the teacher, 50% alone, 90% the teacher's own." in said
+    of_a_text = replace(facts, is_share=False)
+    assert "Accuracy" not in distillation.says_distillation(of_a_text)
+
+
+def test_what_is_learned_from_inside_the_teacher_is_named():
+    how = Distillation(hidden_weight=10.0, attention_weight=0.1)
+    said = distillation.says_how(how, is_recorded=False)
+    assert "hidden states weigh 10, attention 0.1" in said
+    assert "hidden" not in distillation.says_how(Distillation(), is_recorded=False)
 
 
 def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():

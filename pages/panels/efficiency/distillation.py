@@ -4,44 +4,47 @@ from functools import lru_cache
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from blocks.efficiency import distillation, distillation_facts
+from blocks.efficiency import distillation_facts
 from blocks.efficiency.distillation import (
     SEEDS,
-    Distillation,
     Student,
     Students,
     StudentSize,
     Way,
+    student_spec,
 )
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.recorded_students import recorded_students
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from blocks.weights.pocket import pocket_names
+from blocks.training import distillation
+from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
-from pages.panels.efficiency import distillation_picture, shared
+from pages.panels.efficiency import distillation_picture, student
+from pages.panels.efficiency.teaching import chosen, teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
-from pages.ui.controls import choose, switch
+from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
-from pages.ui.link_fields.efficiency import TEACHER_SHARES, TEMPERATURES
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
+from pages.ui.ways import refused
 
-CODE = (distillation.distillation_loss, distillation.Taught)
+CODE = (
+    distillation.distillation_loss,
+    distillation.hidden_loss,
+    distillation.attention_loss,
+    distillation.relation,
+)
 N_LIVE = 2  # seeds that are trained while somebody waits
-SIZE_NAMES = {
-    StudentSize.HALF_LAYERS: N_("half the layers"),
-    StudentSize.HALF_WIDTH: N_("half the width"),
-    StudentSize.HALF_BOTH: N_("half of both"),
-}
 WAY_NAMES = {
     Way.TAUGHT: N_("with the teacher"),
     Way.ALONE: N_("alone, as many tokens"),
@@ -50,9 +53,11 @@ WAY_NAMES = {
 
 
 @lru_cache(maxsize=32)
-def facts_of(weights: str, how: Distillation, found: tuple[Student, ...]) -> DistillationFacts:
+def facts_of(
+    weights: str, size: StudentSize, how: Distillation, found: tuple[Student, ...]
+) -> DistillationFacts:
     """What the trained students show."""
-    return distillation_facts.distillation_facts(starts.calibrated(weights), how, found)
+    return distillation_facts.distillation_facts(starts.calibrated(weights), size, how, found)
 
 
 def says_distillation(facts: DistillationFacts) -> str:
@@ -74,7 +79,18 @@ def says_distillation(facts: DistillationFacts) -> str:
         more=facts.loss(Way.ALONE_LONGER),
         teacher=facts.teacher_loss,
     )
-    return f"{said} {_verdict(facts)}"
+    return " ".join(filter(None, (said, _verdict(facts), _says_scores(facts))))
+
+
+def _says_scores(facts: DistillationFacts) -> str:
+    """The loss is not the score: what of the task itself is right at the end."""
+    if not facts.is_share:
+        return ""
+    taught, alone = (percent(facts.score(way)) for way in (Way.TAUGHT, Way.ALONE))
+    text = _("{score}: {taught} with the teacher, {alone} alone, {of_teacher} the teacher's own.")
+    own = percent(facts.teacher_score)
+    name = _(facts.score_name).capitalize()
+    return text.format(score=name, taught=taught, alone=alone, of_teacher=own)
 
 
 def _verdict(facts: DistillationFacts) -> str:
@@ -88,11 +104,15 @@ def _verdict(facts: DistillationFacts) -> str:
 def says_how(how: Distillation, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     text = _(
-        "Task, recipe and batches of the teacher, shortened; {share} of the loss is the teacher's, "
-        "at temperature {temperature:g}. Bands: least to most of the seeds. Loss on held-out "
-        "data, the same for all."
+        "Task, recipe and batches of the teacher, shortened; {share} of the loss on answers is the "
+        "teacher's, at temperature {temperature:g}. Bands: least to most of the seeds. Loss on "
+        "held-out data, the same for all."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
+    if how.hidden_weight or how.attention_weight:
+        inside = _("Beside it hidden states weigh {hidden:g}, attention {attention:g}.")
+        weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
+        said = f"{inside.format(**weights)} {said}"
     origin = _("Trained here.")
     if is_recorded:
         origin = _("A recorded run of the same code; on other processors the last digits differ.")
@@ -114,23 +134,33 @@ def student_table(facts: DistillationFacts) -> pd.DataFrame:
 
 @section
 def what_a_teacher_adds(run: Run) -> None:
-    """The student and its temperature; what was recorded, or trained when the reader asks."""
+    """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
     weights = starts.original(run.weights)
-    if weights not in pocket_names():
-        place.info(_("The teachers are the models that ship with us."), icon=":material/lightbulb:")
-        shared.trained_models("teach")
+    size, how = chosen()
+    teaching = Teaching(teacher=teacher_of(weights), how=how)
+    n_updates = int(link.value("student_updates"))
+    spec = student_spec(starts.calibrated(weights), size, n_updates=n_updates, teaching=teaching)
+    if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
+        refused(faults[0], "mend_teaching")
         return
-    how = _chosen()
     switch("train_students", _("Train the students here"))
-    is_recorded = not link.value("train_students")
-    found = recorded_students(weights, how) if is_recorded else _trained(weights, how)
+    _compared(weights, size, teaching, place)
+    student.to_keep(spec)
+
+
+def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaGenerator) -> None:
+    """The sentence, in its place, the curves and the numbers of all students."""
+    how, is_recorded = teaching.how, not link.value("train_students")
+    found = recorded_students(weights, size, how)
+    if not is_recorded:
+        found = _trained(size, teaching)
     if len(found) < len(Way):
         if is_recorded:
             text = _("These students were not trained beforehand: train them here.")
             place.info(text, icon=":material/lightbulb:")
         return
-    at = weights, how, found
+    at = weights, size, how, found
     with place:
         say(says_distillation, *at, facts=facts_of)
     show(draw_losses, *at, facts=facts_of, key="students")
@@ -138,25 +168,15 @@ def what_a_teacher_adds(run: Run) -> None:
     _in_numbers(facts_of(*at))
 
 
-def _chosen() -> Distillation:
-    left, middle, right = st.columns(3)
-    with left:
-        names = {str(size): _(name) for size, name in SIZE_NAMES.items()}
-        choose("student_size", _("Student"), StudentSize, label_of=names.__getitem__)
-    with middle:
-        choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
-    with right:
-        choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
-    return Distillation(
-        size=StudentSize(link.value("student_size")),
-        temperature=float(link.value("distil_temperature")),
-        teacher_share=float(link.value("teacher_share")),
-    )
-
-
-def _trained(teacher: str, how: Distillation) -> tuple[Student, ...]:
+def _trained(size: StudentSize, teaching: Teaching) -> tuple[Student, ...]:
     """As far as they have come."""
-    series = Students(teacher=teacher, how=how, seeds=SEEDS[:N_LIVE], budget=memory_budget())
+    series = Students(
+        teacher=teaching.teacher,
+        size=size,
+        how=teaching.how,
+        seeds=SEEDS[:N_LIVE],
+        budget=memory_budget(),
+    )
     return tuple(in_series(series, key="students_steps", asked_by="train_students").found)
 
 

@@ -29,12 +29,13 @@ def trained_models(key: str) -> None:
             st.button(
                 _(starts.start(name).title),
                 key=f"{key}_{name}",
-                on_click=_open,
+                on_click=open_preset,
                 args=(name,),
             )
 
 
-def _open(preset: str) -> None:
+def open_preset(preset: str) -> None:
+    """Make this trained model the one of all pages."""
     link.change("preset", preset)
     link.change("weights", "trained")
     link.redraw_everything()
@@ -63,7 +64,7 @@ def way_to(how: Compression, label: str, key: str) -> None:
 
 
 def _use(name: str) -> None:
-    _open(starts.variant_of(link.value("preset"), name))
+    open_preset(starts.variant_of(link.value("preset"), name))
 
 
 def use_clicked(customdata: list[str]) -> None:

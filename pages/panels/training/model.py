@@ -27,6 +27,11 @@ def what_it_became(run: TrainingRun) -> None:
     step = kept_step(run) if everything.is_all() else step_choice(run)
     _openings(run, step)
     _files(run, step)
+    if run.spec.teaching is None:  # a teacher lies where a terminal may not find it
+        _in_a_terminal(run)
+
+
+def _in_a_terminal(run: TrainingRun) -> None:
     with st.expander(_("The same in a terminal"), key="terminal"):
         note(
             _(

@@ -6,9 +6,11 @@ from blocks.efficiency.distillation import StudentSize
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
+from blocks.training.teaching import AttentionTarget
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
+INNER_WEIGHTS, STUDENT_UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 
 
@@ -32,6 +34,10 @@ FIELDS: dict[str, Field] = {
     "student_size": Field(choice(StudentSize), "half_layers"),
     "distil_temperature": Field(choice(TEMPERATURES), "2"),
     "teacher_share": Field(choice(TEACHER_SHARES), "0.5"),
+    "hidden_weight": Field(choice(INNER_WEIGHTS), "0"),
+    "attention_weight": Field(choice(INNER_WEIGHTS), "0"),
+    "attention_target": Field(choice(AttentionTarget), "patterns"),
+    "student_updates": Field(choice(STUDENT_UPDATES), "200"),
     "train_students": Field(flag, False),
     "measure_pruning": Field(flag, False),
 }

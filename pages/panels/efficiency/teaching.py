@@ -1,0 +1,112 @@
+"""Who teaches, and how: the model that is shown, and what the reader has set."""
+
+import hashlib
+from pathlib import Path
+from uuid import uuid4
+
+import streamlit as st
+
+from blocks.efficiency.distillation import StudentSize
+from blocks.model.faults import N_
+from blocks.training.teaching import AttentionTarget, Distillation, Teacher
+from blocks.weights.model_file import ModelFile
+from blocks.weights.pocket import pocket_names
+from pages.ui import link, machine, starts
+from pages.ui.controls import choose
+from pages.ui.explain import note
+from pages.ui.fold import fold
+from pages.ui.language import _
+from pages.ui.link_fields.efficiency import INNER_WEIGHTS, TEACHER_SHARES, TEMPERATURES
+
+MOST_KEPT = 16  # files of teachers
+SIZE_NAMES = {
+    StudentSize.HALF_LAYERS: N_("half the layers"),
+    StudentSize.HALF_WIDTH: N_("half the width"),
+    StudentSize.HALF_BOTH: N_("half of both"),
+}
+TARGET_NAMES = {
+    AttentionTarget.PATTERNS: N_("weights of every head"),
+    AttentionTarget.RELATIONS: N_("relations in the last layer"),
+}
+
+
+def teacher_of(weights: str) -> Teacher:
+    """The model of this name; one that does not ship is laid where other processes find it."""
+    file = starts.calibrated(weights).file
+    if weights in pocket_names():
+        return Teacher(name=weights, config=file.config)
+    folder = machine.folder() / "teachers"
+    folder.mkdir(exist_ok=True)
+    place = folder / f"{hashlib.sha256(weights.encode()).hexdigest()[:16]}.safetensors"
+    if place.exists():
+        place.touch()
+    else:
+        _lay(file, place)
+    return Teacher(name=weights, config=file.config, file=place)
+
+
+def _lay(file: ModelFile, place: Path) -> None:
+    """Written whole or not at all; the one that nobody used for longest makes room."""
+    new = place.with_suffix(f".{uuid4().hex}")
+    new.write_bytes(file.to_bytes(next(iter(file.tensors.values())).dtype))
+    new.replace(place)
+    by_age = sorted(place.parent.glob("*.safetensors"), key=lambda each: each.stat().st_mtime)
+    for old in by_age[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def chosen() -> tuple[StudentSize, Distillation]:
+    """The student, and what it learns from."""
+    left, middle, right = st.columns(3)
+    with left:
+        sizes = {str(size): _(name) for size, name in SIZE_NAMES.items()}
+        choose("student_size", _("Student"), StudentSize, label_of=sizes.__getitem__)
+    with middle:
+        choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
+    with right:
+        choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
+    with (inside := fold(_inside_label(), key="inside_teacher")):
+        if inside.open:
+            _choose_inside()
+    return StudentSize(link.value("student_size")), _how()
+
+
+def _inside_label() -> str:
+    """What it opens; what is set in it can be read while it is closed."""
+    hidden, attention = link.value("hidden_weight"), link.value("attention_weight")
+    if hidden == attention == "0":
+        return _("Learn from inside the teacher too")
+    text = _("Learn from inside the teacher too: hidden states {hidden}, attention {attention}")
+    return text.format(hidden=hidden, attention=attention)
+
+
+def _choose_inside() -> None:
+    left, middle, right = st.columns(3)
+    with left:
+        choose("hidden_weight", _("Weight of hidden states"), INNER_WEIGHTS, label_of=_or_none)
+    with middle:
+        choose("attention_weight", _("Weight of attention"), INNER_WEIGHTS, label_of=_or_none)
+    with right:
+        targets = {str(target): _(name) for target, name in TARGET_NAMES.items()}
+        label = _("What of attention")
+        choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
+    note(
+        _(
+            "Added to the loss: how far streams are apart at equal depth (0: equal, 1: as far as "
+            "nothing), and attention, in nats."
+        )
+    )
+
+
+def _or_none(weight: str) -> str:
+    return _("none") if weight == "0" else weight
+
+
+def _how() -> Distillation:
+    return Distillation(
+        temperature=float(link.value("distil_temperature")),
+        teacher_share=float(link.value("teacher_share")),
+        hidden_weight=float(link.value("hidden_weight")),
+        attention_weight=float(link.value("attention_weight")),
+        attention_target=AttentionTarget(link.value("attention_target")),
+    )
