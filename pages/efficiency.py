@@ -7,6 +7,7 @@ from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
+from pages.panels.efficiency.retraining import what_training_repairs
 from pages.panels.efficiency.rounding import what_rounding_loses
 from pages.panels.efficiency.shared import ways_to_trained
 from pages.ui import panel, starts, words
@@ -31,6 +32,7 @@ PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
+    Panel("retraining", N_("Does training repair it?"), what_training_repairs),
     Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),
     Panel("paths", N_("How deep is it really?"), which_paths),
 )

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -23,13 +23,14 @@ from blocks.training.failures import divergence, guarded
 from blocks.training.loss import cross_entropy
 from blocks.training.memory import training_memory_fault
 from blocks.training.optimizer_state import load_optimizers, read_optimizers
-from blocks.training.optimizers import build_optimizers, set_rate_factor, weight_dtype
+from blocks.training.optimizers import build_optimizers, matrix_paths, set_rate_factor, weight_dtype
 from blocks.training.reading import Reading
 from blocks.training.schedule import learning_rate, rate_factor
 from blocks.training.snapshots import Keeper, is_snapshot_step
 from blocks.training.spec import TrainingSpec, spec_faults
 from blocks.training.task import Batch
 from blocks.training.tasks import build_task
+from blocks.training.teaching import Teacher
 from blocks.weights.tensors import load_weights, read_weights
 
 ABSURD = 100  # times the loss of a model that guesses
@@ -77,6 +78,9 @@ class Training:
             raise ConfigError(faults)
         dtype = weight_dtype(spec.recipe, spec.device)
         self.model = build(spec.config, seed=spec.seed, device=spec.device, dtype=dtype)
+        self.masks: dict[str, Tensor] = {}
+        if spec.origin is not None:
+            self._go_on_with(spec.origin)
         self.guidance = None if spec.teaching is None else Guidance(spec, spec.teaching)
         beside = () if self.guidance is None else (self.guidance,)
         self.optimizers = build_optimizers(self.model, spec.recipe, *beside)
@@ -89,6 +93,23 @@ class Training:
         self._layer_norms: list[Tensor] = []
         if start is not None:
             self._restore(start)
+
+    def _go_on_with(self, origin: Teacher) -> None:
+        """Its weights in place of drawn ones; what is 0 in its matrices is masked."""
+        tensors = origin.opened().tensors
+        load_weights(self.model, tensors)
+        zeros = {name: tensors[name] != 0 for name in matrix_paths(self.model) if name in tensors}
+        self.mask({name: kept for name, kept in zeros.items() if not kept.all()})
+
+    def mask(self, masks: Mapping[str, Tensor]) -> None:
+        """Hold these weights at 0 from now on, by name; True where one is kept."""
+        self.masks = {name: kept.to(self.spec.device) for name, kept in masks.items()}
+        self._hold_masked()
+
+    @torch.no_grad()
+    def _hold_masked(self) -> None:
+        for name, kept in self.masks.items():
+            self.model.get_parameter(name).mul_(kept)
 
     def _restore(self, start: Checkpoint) -> None:
         load_weights(self.model, start.weights)
@@ -176,6 +197,7 @@ class Training:
         for optimizer in self.optimizers:
             optimizer.step()
             optimizer.zero_grad()
+        self._hold_masked()
 
     def _clipped_norm(self) -> Tensor:
         """The norm of the whole gradient, which is clipped then; of each layer where it is due."""

@@ -25,7 +25,7 @@ def build_optimizers(model: nn.Module, recipe: Recipe, *beside: nn.Module) -> tu
     """
     learned = (each for module in (model, *beside) for each in module.named_parameters())
     parameters = dict(learned)
-    matrices = {path: parameters[path] for path in _matrix_paths(model) if path in parameters}
+    matrices = {path: parameters[path] for path in matrix_paths(model) if path in parameters}
     match recipe.optimizer:
         case OptimizerKind.SGD:
             return (_sgd(_groups(parameters, matrices, recipe), recipe),)
@@ -57,7 +57,8 @@ def weight_dtype(recipe: Recipe, device: str) -> torch.dtype:
     return devices.DTYPES[recipe.dtype] if can else torch.float32
 
 
-def _matrix_paths(model: nn.Module) -> list[str]:
+def matrix_paths(model: nn.Module) -> list[str]:
+    """The weights of linear layers, in the order in which they are built."""
     modules = model.named_modules()
     return [f"{path}.weight" for path, module in modules if isinstance(module, nn.Linear)]
 

@@ -10,12 +10,16 @@ from blocks.model.kinds import PositionKind
 from blocks.training.bounds import plain_fields
 from blocks.training.recipe import Recipe
 from blocks.training.tasks import Task, TaskConfig
-from blocks.training.teaching import Teaching, teaching_faults
+from blocks.training.teaching import Teacher, Teaching, teaching_faults
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSpec:
-    """Equal specs give equal losses on equal devices with equally many threads."""
+    """Equal specs give equal losses on equal devices with equally many threads.
+
+    `origin`: a trained model that it goes on with, in place of weights drawn from the seed; what is
+    0 in its matrices stays 0.
+    """
 
     config: ModelConfig
     task: TaskConfig
@@ -23,10 +27,12 @@ class TrainingSpec:
     seed: int = 0
     device: str = "cpu"
     teaching: Teaching | None = None
+    origin: Teacher | None = None
 
     def plain(self) -> dict[str, Any]:
         """Numbers and strings only, for a file."""
         taught = {} if self.teaching is None else {"teaching": self.teaching.plain()}
+        began = {} if self.origin is None else {"origin": self.origin.plain()}
         return {
             "config": self.config.flat(),
             "task": plain_fields(self.task),
@@ -34,6 +40,7 @@ class TrainingSpec:
             "seed": self.seed,
             "device": self.device,
             **taught,
+            **began,
         }
 
     @classmethod
@@ -46,6 +53,7 @@ class TrainingSpec:
             seed=values["seed"],
             device=values["device"],
             teaching=Teaching.from_plain(values["teaching"]) if "teaching" in values else None,
+            origin=Teacher.from_plain(values["origin"]) if "origin" in values else None,
         )
 
 

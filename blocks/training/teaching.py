@@ -68,11 +68,23 @@ class Distillation:
 
 @dataclass(frozen=True, kw_only=True)
 class Teacher:
-    """A trained model by name: one that ships with us, or one whose weights lie in `file`."""
+    """A trained model by name: one that ships with us, or one whose weights lie in `file`.
+
+    It teaches, or another training goes on with it.
+    """
 
     name: str
     config: ModelConfig
     file: Path | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Numbers and strings only, for a file; where its weights lie is not told."""
+        return {"teacher": self.name, "config": self.config.flat()}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "Teacher":
+        """What `plain` has written. Raises `ConfigError` where values are not legal."""
+        return cls(name=values["teacher"], config=ModelConfig.from_flat(values["config"]))
 
     def opened(self) -> ModelFile:
         """Its weights. Raises `ConfigError` where they are not here."""
@@ -91,16 +103,14 @@ class Teaching:
     how: Distillation
 
     def plain(self) -> dict[str, Any]:
-        """Numbers and strings only, for a file; where the teacher's weights lie is not told."""
-        teacher = {"teacher": self.teacher.name, "config": self.teacher.config.flat()}
-        return {**teacher, **plain_fields(self.how)}
+        """Numbers and strings only, for a file."""
+        return {**self.teacher.plain(), **plain_fields(self.how)}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "Teaching":
         """What `plain` has written. Raises `ConfigError` where values are not legal."""
         how = {name: each for name, each in values.items() if name not in ("teacher", "config")}
-        config = ModelConfig.from_flat(values["config"])
-        return cls(teacher=Teacher(name=values["teacher"], config=config), how=Distillation(**how))
+        return cls(teacher=Teacher.from_plain(values), how=Distillation(**how))
 
 
 def shipped_teacher(name: str) -> Teacher:
@@ -149,7 +159,7 @@ def _opened(name: str, file: Path | None) -> ModelFile:
     except OSError:
         raw = None
     if raw is None:
-        text = N_("The teacher {name} is not here: open it, and start again")
+        text = N_("The trained model {name} is not here: open it, and start again")
         raise ConfigError([Fault(text, {"name": name})])
     return read_model_file(raw)
 

@@ -33,7 +33,7 @@ def whose() -> str:
     if not weights:
         return ""
     card = starts.model(starts.original(weights)).card
-    taught = _taught(card) if card else ""
+    taught = _taught(card) + _went_on(card) if card else ""
     if brought.is_name(weights):
         text = _("Brought: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
@@ -52,9 +52,21 @@ def _taught(card: Card) -> str:
     return " " + text.format(teacher=_name_of(taught["teacher"]), seed=card.seed)
 
 
+def _went_on(card: Card) -> str:
+    """Which model it was before, where its card names one."""
+    origin = card.recipe.get("origin")
+    if not isinstance(origin, Mapping) or not isinstance(origin.get("teacher"), str):
+        return ""
+    text = _("It went on from {model} (seed {seed}).")
+    return " " + text.format(model=_name_of(origin["teacher"]), seed=card.seed)
+
+
 def _name_of(teacher: str) -> str:
-    if teacher in pocket_names():
-        return _(starts.start(teacher).title)
+    """What a model is called whose weights have this name, here or elsewhere."""
+    base, _tilde, recipe = teacher.partition(starts.RECIPE)
+    if base in pocket_names():
+        title = _(starts.start(base).title)
+        return f"{title} · {literal(recipe[:MOST_OF_A_NAME])}" if recipe else title
     name = literal(brought.title(teacher)[:MOST_OF_A_NAME])
     if teacher.startswith(runs.PREFIX):
         return _("training run {name}").format(name=name)

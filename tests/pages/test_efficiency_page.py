@@ -7,10 +7,13 @@ from functools import partial
 
 import pytest
 from opened import assert_works, opened
+from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency.distillation import Students
+from blocks.efficiency.retraining import Retraining
+from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
-from pages.panels.efficiency import distillation, student
+from pages.panels.efficiency import distillation, keeping, retraining
 from pages.ui import runs, starts
 from pages.ui.fields import FIELDS
 from pages.ui.readers import Field, choice
@@ -105,18 +108,31 @@ def test_heads_that_cannot_be_compared_are_said_with_the_way_out():
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory) -> Iterator[tuple[str, bytes]]:
-    """A student that was trained for three updates by the sorter: its run, and its file."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(student, "STUDENT_UPDATES", ("3",))
-        patched.setitem(FIELDS, "student_updates", Field(choice(("3",)), "3"))
-        query = {"student_size": "half_width", "hidden_weight": "1"}
-        at = opened(PAGE, preset="sort", panel="distillation", **query)
-        at.button(key="train_student").click().run()
+def patched() -> Iterator[None]:
+    """Three updates are enough for what is kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keeping, "UPDATES", ("3",))
+        for name in ("student_updates", "repair_updates"):
+            patch.setitem(FIELDS, name, Field(choice(("3",)), "3"))
+        yield
+
+
+def ended(at: AppTest) -> TrainingRun:
+    """The run that a page has started, once it is done."""
     run = runs.find(at.query_params["run"])
     while not run.state.has_ended:
         time.sleep(0.05)
-    yield run.id, starts.model_of_run(run, 3).to_bytes()
+    return run
+
+
+@pytest.fixture(scope="module")
+def kept(patched) -> tuple[str, bytes]:
+    """A student that was trained by the sorter: its run, and its file."""
+    query = {"student_size": "half_width", "hidden_weight": "1"}
+    at = opened(PAGE, preset="sort", panel="distillation", **query)
+    at.button(key="train_student").click().run()
+    run = ended(at)
+    return run.id, starts.model_of_run(run, 3).to_bytes()
 
 
 def test_a_student_is_the_model_of_all_pages_alone_and_beside_its_teacher(kept):
@@ -154,6 +170,32 @@ def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, m
     at = opened("pages/encoder.py", preset="folder:mine~int4", panel="stream")
     assert_works(at)
     assert at.query_params["preset"] == "folder:mine~int4"
+
+
+def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
+    at = opened(PAGE, preset="sort", panel="retraining")
+    assert_works(at)
+    assert "of its weights as it is" in at.info[0].value
+    at.button(key="train_repair").click().run()
+    run = ended(at)
+    masked = run.weights(3)["layers.0.attention.q_proj.weight"] == 0
+    assert masked.float().mean() == pytest.approx(0.7, abs=0.01)
+    assert_works(opened(PAGE, preset="sort", panel="retraining", run=run.id))
+    at = opened("pages/encoder.py", preset=f"run:{run.id}", panel="stream")
+    said = " ".join(each.value for each in at.sidebar.caption)
+    assert "It went on from Sorting · trained · `sparse70` (seed 0)." in said
+
+
+def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
+    preset = f"run:{kept[0]}"
+    at = opened(PAGE, preset=preset, panel="retraining")
+    assert "was not trained on beforehand" in at.info[0].value
+    quick = partial(Retraining, n_updates=2, shares=(0.5,))
+    monkeypatch.setattr(retraining, "Retraining", quick)
+    query = {"measure_retraining": "true"}
+    at = opened(PAGE, preset=preset, panel="retraining", pressed=["measure_retraining"], **query)
+    assert_works(at)
+    assert "of its weights as it is" in at.info[0].value
 
 
 @pytest.mark.parametrize(

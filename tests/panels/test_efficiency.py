@@ -13,6 +13,8 @@ from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
+from blocks.efficiency.retraining import Repair, Repaired
+from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.training.teaching import Distillation
@@ -24,6 +26,8 @@ from pages.panels.efficiency import (
     paths_picture,
     pruning,
     pruning_picture,
+    retraining,
+    retraining_picture,
     rounding_picture,
 )
 from pages.panels.efficiency import rounding as rounding_panel
@@ -201,7 +205,7 @@ def test_a_teacher_is_said_to_help_where_it_does(losses, verdict: str):
 def test_what_is_learned_from_inside_the_teacher_is_named():
     how = Distillation(hidden_weight=10.0, attention_weight=0.1)
     said = distillation.says_how(how, is_recorded=False)
-    assert "hidden states weigh 10, attention 0.1" in said
+    assert "hidden states with weight 10, attention 0.1" in said
     assert "hidden" not in distillation.says_how(Distillation(), is_recorded=False)
 
 
@@ -222,3 +226,38 @@ def test_each_way_to_learn_is_a_line_in_its_band_and_the_teacher_the_level():
         1.5,
         1.2,
     ]
+
+
+REPAIRED = RetrainingFacts(
+    (
+        Repaired(Repair.NONE, 0.0, 0.98, 0.5),
+        Repaired(Repair.AFTER, 0.0, 1.0, 0.4),
+        *(
+            Repaired(repair, share, score, 1.4 - score)
+            for share, scores in ((0.5, (0.96, 0.99, 0.9)), (0.8, (0.1, 0.97, 0.95)))
+            for repair, score in zip(Repair, scores, strict=True)
+        ),
+    ),
+    100,
+    "exact answers",
+    is_share=True,
+)
+
+
+def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_on_as_long():
+    said = retraining.says_retraining(REPAIRED)
+    assert "spare 50% of its weights as it is, 80% when it is trained on for 100" in said
+    assert "80% when they go little by little" in said and "from 98% to 100%" in said
+    of_a_text = replace(REPAIRED, is_share=False)
+    assert "spare 0% of its weights as it is, 0% when" in retraining.says_retraining(of_a_text)
+    assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)
+    assert [*retraining.retraining_table(REPAIRED).score][:3] == [0.98, 1.0, 0.96]
+
+
+def test_lines_of_retraining_begin_without_a_mask():
+    picture = retraining_picture.lines(REPAIRED, _=str)
+    assert [[*trace.x] for trace in picture.data] == [[0.0, 0.5, 0.8]] * 3
+    assert [trace.y[0] for trace in picture.data] == [0.98, 1.0, 1.0]
+    assert [*picture.data[1].y] == [1.0, 0.99, 0.97] and picture.layout.shapes[0].y0 == 1.0
+    first = retraining_picture.lines(replace(REPAIRED, found=REPAIRED.found[:3]), _=str)
+    assert [trace.name for trace in first.data] == ["masked, not trained on"]

@@ -22,7 +22,7 @@ from blocks.observe.run import Run
 from blocks.training import distillation
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
-from pages.panels.efficiency import distillation_picture, student
+from pages.panels.efficiency import distillation_picture, keeping
 from pages.panels.efficiency.teaching import chosen, teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
@@ -110,9 +110,9 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
-        inside = _("Beside it hidden states weigh {hidden:g}, attention {attention:g}.")
+        inside = _("Added to it: hidden states with weight {hidden:g}, attention {attention:g}.")
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
-        said = f"{inside.format(**weights)} {said}"
+        said = f"{said} {inside.format(**weights)}"
     origin = _("Trained here.")
     if is_recorded:
         origin = _("A recorded run of the same code; on other processors the last digits differ.")
@@ -146,7 +146,10 @@ def what_a_teacher_adds(run: Run) -> None:
         return
     switch("train_students", _("Train the students here"))
     _compared(weights, size, teaching, place)
-    student.to_keep(spec)
+    with keeping.row(_("**Keep a student**")):
+        keeping.n_updates("student_updates")
+        keeping.start_button(_("Train one with the teacher"), spec, key="student")
+    keeping.watched_one(spec, key="student")
 
 
 def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaGenerator) -> None:

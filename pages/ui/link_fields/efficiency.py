@@ -10,7 +10,8 @@ from blocks.training.teaching import AttentionTarget
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
-INNER_WEIGHTS, STUDENT_UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
+INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
+MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 
 
@@ -37,7 +38,10 @@ FIELDS: dict[str, Field] = {
     "hidden_weight": Field(choice(INNER_WEIGHTS), "0"),
     "attention_weight": Field(choice(INNER_WEIGHTS), "0"),
     "attention_target": Field(choice(AttentionTarget), "patterns"),
-    "student_updates": Field(choice(STUDENT_UPDATES), "200"),
+    "student_updates": Field(choice(UPDATES), "200"),
     "train_students": Field(flag, False),
+    "measure_retraining": Field(flag, False),
+    "masked_share": Field(choice(MASKED_SHARES), "70"),
+    "repair_updates": Field(choice(UPDATES), "200"),
     "measure_pruning": Field(flag, False),
 }

@@ -1,0 +1,118 @@
+"""A small model to keep: trained as any model here, then opened on all pages or taken away."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from blocks import ConfigError
+from blocks.training.spec import TrainingSpec
+from blocks.training.teaching import Teacher
+from blocks.training.training_run import TrainingRun
+from pages.panels.efficiency import shared
+from pages.panels.training import watch
+from pages.panels.training.shared import watched
+from pages.ui import link, runs, starts
+from pages.ui.compare import kept
+from pages.ui.controls import choose
+from pages.ui.explain import note
+from pages.ui.export import download
+from pages.ui.language import _, say_fault
+from pages.ui.link_fields.efficiency import UPDATES
+
+
+@contextmanager
+def row(title: str) -> Iterator[None]:
+    """The settings and the button, side by side below a title."""
+    st.markdown(title)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        yield
+
+
+def n_updates(field: str) -> int:
+    """How long it is trained, as the reader chooses."""
+    choose(field, _("Updates"), UPDATES, label_of=str)
+    return int(link.value(field))
+
+
+def start_button(label: str, spec: TrainingSpec, *, key: str) -> None:
+    """The way to it."""
+    st.button(
+        label,
+        icon=":material/model_training:",
+        key=f"train_{key}",
+        on_click=_start,
+        args=(spec, key),
+    )
+
+
+def _start(spec: TrainingSpec, key: str) -> None:
+    try:
+        run = runs.runs().start(spec, owner=runs.owner())
+    except ConfigError as error:
+        st.session_state[f"{key}_faults"] = error.faults
+        return
+    runs.remember(run.id)
+    link.change("run", run.id)
+
+
+def watched_one(spec: TrainingSpec, *, key: str) -> None:
+    """The run that the link names, where it is one of these; once it has ended, the ways on."""
+    for fault in st.session_state.pop(f"{key}_faults", ()):
+        st.error(say_fault(fault), icon=":material/block:")
+    run = watched()
+    if run is not None and _made_of(run.spec) == _made_of(spec):
+        watch.state(run)
+        if run.state.has_ended and run.snapshots.steps:
+            _ways_on(run, key)
+
+
+def _made_of(spec: TrainingSpec) -> tuple[str, str]:
+    """Its teacher, and the model that it went on with; without a recipe."""
+    teacher = spec.teaching.teacher if spec.teaching else None
+    return _name(teacher), _name(spec.origin)
+
+
+def _name(of: Teacher | None) -> str:
+    return starts.original(of.name) if of else ""
+
+
+def _ways_on(run: TrainingRun, key: str) -> None:
+    """As the model of all pages, alone or beside the one shown now; as a file."""
+    step = run.snapshots.steps[-1]
+    with st.container(horizontal=True, key=f"open_{key}"):
+        st.button(
+            _("Make it the model of all pages"),
+            icon=":material/arrow_forward:",
+            key=f"use_{key}",
+            on_click=shared.open_preset,
+            args=(runs.preset_of(run.id),),
+        )
+        st.button(
+            _("Make it B, this model A"),
+            icon=":material/compare:",
+            key=f"{key}_beside",
+            on_click=_beside,
+            args=(run,),
+        )
+        download(
+            f"{key}-{step}.safetensors",
+            lambda: starts.model_of_run(run, step).to_bytes(),
+            "application/octet-stream",
+        )
+        st.page_link(
+            "pages/training.py",
+            label=_("How it learned"),
+            icon=":material/show_chart:",
+            query_params={**link.elsewhere(), "run": run.id},
+        )
+    note(_("The file holds this model alone, and opens again under *Bring your own weights*."))
+
+
+def _beside(run: TrainingRun) -> None:
+    """Keep the model as it was trained as A; what became of it is B from then on."""
+    shown = link.value("preset")
+    if (whole := starts.variant_of(shown, "")) != shown:
+        shared.open_preset(whole)
+    kept.keep()
+    shared.open_preset(runs.preset_of(run.id))

@@ -1,0 +1,57 @@
+"""Score over the share that is masked: as it is, trained on, and masked little by little."""
+
+from typing import Any
+
+from blocks.efficiency.retraining import Repair
+from blocks.efficiency.retraining_facts import RetrainingFacts
+from blocks.model.faults import N_
+from pages.figures import marks
+from pages.figures.axes import room_for_legend, score_axis
+from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Translate, figure
+
+PLOT = 290
+REPAIR_NAMES = {
+    Repair.NONE: N_("masked, not trained on"),
+    Repair.AFTER: N_("masked at once, trained on"),
+    Repair.GRADUAL: N_("masked little by little, trained on"),
+}
+LOOKS = {
+    Repair.NONE: (BEFORE, "x"),
+    Repair.AFTER: (ATTENTION, "square"),
+    Repair.GRADUAL: (FEED_FORWARD, "circle"),
+}
+
+
+def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
+    """A line a way; the model trained on without a mask is the level."""
+    traces = [_line(facts, repair, _) for repair in Repair if len(facts.line(repair)) > 1]
+    reach = {"range": [-0.03, 1.1]} if facts.is_share else {"rangemode": "tozero"}
+    return figure(
+        traces,
+        title=_("What training on gives back"),
+        **room_for_legend(PLOT, len(traces)),
+        shapes=[marks.level(facts.quality(facts.control))],
+        xaxis={
+            "title": {"text": _("share of the weights masked")},
+            "tickformat": ".0%",
+            "range": [-0.02, 0.95],
+        },
+        yaxis={**score_axis(facts.score_name, facts.is_share, _), **reach},
+    )
+
+
+def _line(facts: RetrainingFacts, repair: Repair, _: Translate) -> dict[str, Any]:
+    color, symbol = LOOKS[repair]
+    text = _("{share:.0%} masked: {value:.3f}, loss {loss:.3f}")
+    points = facts.line(repair)
+    return marks.line(
+        [each.share for each in points],
+        [facts.quality(each) for each in points],
+        mode="lines+markers",
+        name=_(REPAIR_NAMES[repair]),
+        line={"color": color, "width": 2},
+        marker={"color": color, "symbol": symbol, "size": 9},
+        **marks.told(
+            [text.format(share=e.share, value=facts.quality(e), loss=e.loss) for e in points]
+        ),
+    )
