@@ -24,7 +24,8 @@ def _flat(spec: TrainingSpec) -> dict[str, Any]:
     taught = {name: each for name, each in plain.get("teaching", {}).items() if name != "config"}
     parts = (plain["config"], plain["recipe"], plain["task"], taught)
     flat = {name: value for part in parts for name, value in part.items()}
-    return {**flat, "seed": plain["seed"], "device": plain["device"]}
+    origin = spec.origin.name if spec.origin else None
+    return {**flat, "origin": origin, "seed": plain["seed"], "device": plain["device"]}
 
 
 def _short(value: Any) -> Any:

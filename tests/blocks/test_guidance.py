@@ -15,6 +15,7 @@ from blocks.model.randomness import generator
 from blocks.observe import record
 from blocks.text.numbers import NumberTokenizer
 from blocks.training.checkpoint import load, save
+from blocks.training.comparison import differences
 from blocks.training.distillation import (
     Guidance,
     Pair,
@@ -261,6 +262,14 @@ def test_what_cannot_be_compared_is_said_with_its_mend(taught):
         ),
     )
     assert "another architecture (encoder)" in str(ConfigError([fault]))
+
+
+def test_trainings_that_differ_in_teacher_and_origin_are_told_apart():
+    alone, teacher = toy_spec(), Teacher(name="sort", config=toy_spec().config)
+    other = replace(alone, teaching=Teaching(teacher=teacher, how=BOTH), origin=teacher)
+    found = differences(alone, other)
+    assert found["teacher"] == (None, "sort") and found["hidden_weight"] == (None, 1.0)
+    assert found["origin"] == (None, "sort") and differences(other, other) == {}
 
 
 @pytest.mark.parametrize("file", [None, "gone.safetensors"])
