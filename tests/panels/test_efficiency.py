@@ -246,10 +246,14 @@ REPAIRED = RetrainingFacts(
 
 def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_on_as_long():
     said = retraining.says_retraining(REPAIRED)
-    assert "spare 50% of its weights as it is, 80% when it is trained on for 100" in said
+    assert "Keeping 95% of its score (exact answers), the model can spare 50%" in said
+    assert "as it is, 80% when it is trained on for 100" in said
     assert "80% when they go little by little" in said and "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
-    assert "spare 0% of its weights as it is, 0% when" in retraining.says_retraining(of_a_text)
+    assert (
+        "within 5%, the model can spare 0% of its weights as it is, 50% when"
+        in retraining.says_retraining(of_a_text)
+    )
     assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)
     assert [*retraining.retraining_table(REPAIRED).score][:3] == [0.98, 1.0, 0.96]
 

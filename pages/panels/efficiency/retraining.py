@@ -28,7 +28,7 @@ from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 
 CODE = (retraining.mask_smallest, retraining.masked_share, Training.mask)
-MOST_KEPT = 0.95
+LEAST_KEPT = 0.95
 
 
 @lru_cache(maxsize=32)
@@ -40,15 +40,14 @@ def facts_of(weights: str, found: tuple[Repaired, ...]) -> RetrainingFacts:
 
 def says_retraining(facts: RetrainingFacts) -> str:
     """How much can go without training, with it, and with a mask that grows."""
-    once, after, gradual = (percent(facts.kept_up_to(repair, MOST_KEPT)) for repair in Repair)
+    once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "With {most} of its {score} the model can spare {once} of its weights as it is, {after} "
+        "Keeping {kept}, the model can spare {once} of its weights as it is, {after} "
         "when it is trained on for {n} updates and they stay 0, {gradual} when they go little by "
         "little meanwhile. Without a mask the same updates take it from {before} to {control}."
     )
     return text.format(
-        most=percent(MOST_KEPT),
-        score=_(facts.score_name) if facts.is_share else _("held-out loss"),
+        kept=_kept(facts),
         once=once,
         after=after,
         gradual=gradual,
@@ -56,6 +55,13 @@ def says_retraining(facts: RetrainingFacts) -> str:
         before=_said(facts, facts.original),
         control=_said(facts, facts.control),
     )
+
+
+def _kept(facts: RetrainingFacts) -> str:
+    if not facts.is_share:
+        return _("its held-out loss within {share}").format(share=percent(1 / LEAST_KEPT - 1))
+    text = _("{share} of its score ({score})")
+    return text.format(share=percent(LEAST_KEPT), score=_(facts.score_name))
 
 
 def _said(facts: RetrainingFacts, found: Repaired) -> str:
