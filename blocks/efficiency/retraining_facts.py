@@ -39,7 +39,10 @@ class RetrainingFacts:
         return (first, *masked)
 
     def kept_up_to(self, repair: Repair, share_of_quality: float) -> float:
-        """The largest share masked with so much of the control's quality left, 0 where none."""
+        """The largest share masked with so much of the control's score left, 0 where none.
+
+        Of a loss: at most as much higher as the score may be lower.
+        """
         good = (
             each.share for each in self.line(repair)[1:] if self._is_kept(each, share_of_quality)
         )
@@ -48,4 +51,4 @@ class RetrainingFacts:
     def _is_kept(self, found: Repaired, share: float) -> bool:
         if self.is_share:
             return found.score >= share * self.control.score
-        return found.loss <= self.control.loss / share
+        return found.loss <= (2 - share) * self.control.loss

@@ -251,7 +251,7 @@ def test_what_training_on_gives_back_is_said_against_the_model_that_was_trained_
     assert "80% when they go little by little" in said and "from 98% to 100%" in said
     of_a_text = replace(REPAIRED, is_share=False)
     assert (
-        "within 5%, the model can spare 0% of its weights as it is, 50% when"
+        "within 5.0%, the model can spare 0% of its weights as it is, 50% when"
         in retraining.says_retraining(of_a_text)
     )
     assert "from 0.500 to 0.400" in retraining.says_retraining(of_a_text)

@@ -59,7 +59,7 @@ def says_retraining(facts: RetrainingFacts) -> str:
 
 def _kept(facts: RetrainingFacts) -> str:
     if not facts.is_share:
-        return _("its held-out loss within {share}").format(share=percent(1 / LEAST_KEPT - 1))
+        return _("its held-out loss within {share}").format(share=percent(1 - LEAST_KEPT))
     text = _("{share} of its score ({score})")
     return text.format(share=percent(LEAST_KEPT), score=_(facts.score_name))
 
