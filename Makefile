@@ -51,6 +51,7 @@ runs:            ## make the finished runs and measurements that ship with us an
 	$(BIN)/python -m blocks.training.shipped_ideas
 	$(BIN)/python -m blocks.efficiency.recorded
 	$(BIN)/python -m blocks.efficiency.recorded_students
+	$(BIN)/python -m blocks.efficiency.recorded_retraining
 
 translations:    ## bring the catalogues up to date with the source
 	@mkdir -p build
