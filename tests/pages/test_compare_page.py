@@ -194,9 +194,9 @@ def test_every_control_moves():
     move(at, "with_presets", False)
     move(at, "context_len", 16)
     assert settings(at)["context_len"] in ("16", ["16"])
-    assert figure(at, "trade_off_dots")["layout"]["title"]["text"] == (
-        "parameters against active parameters"
-    )
+    layout = figure(at, "trade_off_dots")["layout"]
+    titles = [layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
+    assert titles == ["active parameters", "parameters"]
     for x, y in zip(MEASURES[::2], MEASURES[1::2], strict=True):
         visit(at, **SMALL, panel="trade-off", kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
         assert_works(at)
