@@ -52,6 +52,22 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     expect(at(page, "lesson_card")).to_have_count(0)
 
 
+def test_a_step_begins_at_its_top(reader: Reader):
+    page = reader.open(FIRST + "&guesses=0:0=4.07")
+    page.set_viewport_size({"width": 390, "height": 700})
+    button = at(page, "lesson_to_1").get_by_role("button")
+    button.scroll_into_view_if_needed()
+    assert scrolled(page) > 0
+    button.click()
+    expect(page.get_by_role("heading", name="What softmax makes of it")).to_be_in_viewport()
+    settle(page)
+    assert scrolled(page) == 0
+
+
+def scrolled(page: Page) -> int:
+    return page.get_by_test_id("stMain").evaluate("main => main.scrollTop")
+
+
 def test_a_guess_in_another_browser_comes_to_the_wall_by_itself(
     reader: Reader, other_reader: Reader
 ):

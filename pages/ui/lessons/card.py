@@ -15,6 +15,26 @@ from pages.ui.lessons import guessing, handed_in, progress, verdict, wall
 from pages.ui.lessons.progress import Now
 
 
+A_MOMENT = 0.05  # seconds after which a browser that has drawn the page asks for the rest
+
+
+def is_turned() -> bool:
+    """Whether the page stays blank at first, since the reader goes on to another step.
+
+    A browser scrolls to the top of a page that has become short, and stays there.
+    """
+    if progress.TURNED not in st.session_state:
+        return False
+    st.fragment(_rest, run_every=A_MOMENT)()
+    return True
+
+
+def _rest() -> None:
+    """Nothing when the blank page is drawn; all else once the browser asks again."""
+    if not st.session_state.pop(progress.TURNED, False):
+        st.rerun(scope="app")
+
+
 def draw(now: Now, run: Run | None) -> None:
     """The open step of a lesson, where it takes place; elsewhere the way there."""
     st.session_state["lesson_run"] = run

@@ -20,6 +20,7 @@ from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder
 
 INPUT = "input"  # the line that opens to change what goes in
+TURNED = "lesson_turned"
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
@@ -141,6 +142,7 @@ def go(i: int) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)
+    st.session_state[TURNED] = True
     link.redraw_everything()
 
 
