@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.maps import MOST_SIDE, Map, top
 from blocks.lessons.measures import measure
 from blocks.lessons.place import Place
 from blocks.model.faults import N_, ConfigError, Fault
@@ -16,6 +17,11 @@ DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
 ROUNDED = 0.05  # what is computed by hand has few digits
 ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
 NOT_FINITE = N_("There is nothing to measure here: {formula} is no finite number")
+NO_MAP = N_("There is no cell to mark: {formula} is no map")
+TOO_LARGE = N_(
+    "The map of {formula} is too large to mark a cell in: at most {most} × {most} tokens. Shorten "
+    "the text"
+)
 NO_NAME = N_("{name} is not known here")
 Values = tuple[float, ...]
 
@@ -25,8 +31,9 @@ class Answer:
     """A guess beside the truth.
 
     Of a choice the guess is the number of an option, of an order the options from most to least,
-    of a token its place; of a curve a value at each x. Empty: shown without a guess. The truth is
-    what was measured; of a token the weight of each, of an order the value of each.
+    of a token its place, of a cell its row and column; of a curve a value at each x. Empty: shown
+    without a guess. The truth is what was measured; of a token the weight of each, of an order the
+    value of each, of a cell its row and column and how many of both there are.
     """
 
     guess: Values
@@ -40,13 +47,30 @@ class Answer:
 
 def measured(ask: Ask, place: Place) -> Values:
     """What is true at a place. Raises `ConfigError` where it cannot be measured there."""
-    if ask.kind is AskKind.CURVE:
+    if ask.kind is AskKind.CELL:
+        found = _cell(measured_map(ask, place))
+    elif ask.kind is AskKind.CURVE:
         found = [_of(ask.truths[0], place, x) for x in ask.xs]
     elif ask.kind is AskKind.TOKEN:
         found = [*_all_of(ask.truths[0], place)]
     else:
         found = [_of(each, place) for each in ask.truths]
     return tuple(found)
+
+
+def measured_map(ask: Ask, place: Place) -> Map:
+    """The map of which a cell is asked for. Raises `ConfigError` where it cannot be measured."""
+    formula = ask.truths[0]
+    found = value(formula, place, _no_name)
+    if not isinstance(found, tuple) or not all(isinstance(row, tuple) for row in found):
+        raise ConfigError([Fault(NO_MAP, {"formula": formula.text})])
+    if not 0 < max(len(found), *map(len, found)) <= MOST_SIDE:
+        raise ConfigError([Fault(TOO_LARGE, {"formula": formula.text, "most": MOST_SIDE})])
+    return tuple(tuple(_finite(each, formula) for each in row) for row in found)
+
+
+def _cell(found: Map) -> list[float]:
+    return [*map(float, (*top(found), len(found), len(found[0])))]
 
 
 def value(formula: Formula, place: Place, named: Callable[[str], Any]) -> Any:
@@ -102,6 +126,8 @@ def is_right(ask: Ask, answer: Answer) -> bool | None:
             return tuple(map(int, answer.guess)) == ranked(answer.truth)
         case AskKind.TOKEN:
             return int(answer.guess[0]) == ranked(answer.truth)[0]
+        case AskKind.CELL:
+            return answer.guess == answer.truth[:2]
         case AskKind.NUMBER:
             return abs(answer.guess[0] - answer.truth[0]) <= ROUNDED * abs(answer.truth[0])
     return None
@@ -121,6 +147,8 @@ def fits(ask: Ask, answer: Answer) -> bool:
             )
         case AskKind.TOKEN:
             return whole and _places(guess, len(truth), 1)
+        case AskKind.CELL:
+            return len(truth) == 4 and whole and _cells(truth[:2], truth) and _cells(guess, truth)
         case AskKind.NUMBER:
             return len(truth) == 1 and len(guess) in (0, 1)
     return len(truth) == len(ask.xs) and len(guess) in (0, len(ask.xs))
@@ -128,6 +156,12 @@ def fits(ask: Ask, answer: Answer) -> bool:
 
 def _places(guess: Values, n: int, n_guessed: int) -> bool:
     return len(guess) in (0, n_guessed) and all(0 <= each < n for each in guess)
+
+
+def _cells(cell: Values, truth: Values) -> bool:
+    """Whether this is none, or a cell of a map that is as large as the truth says."""
+    is_inside = (0 <= i < n <= MOST_SIDE for i, n in zip(cell, truth[2:], strict=False))
+    return len(cell) in (0, 2) and all(is_inside)
 
 
 def written(answers: Mapping[int, Answer]) -> str:

@@ -10,13 +10,15 @@ class AskKind(StrEnum):
     """How a guess is made.
 
     choice: one of several ranges; number: a number; order: several things from most to least;
-    token: the token that has most; curve: a value at each of several x.
+    token: the token that has most; cell: the cell of a map that has most; curve: a value at each
+    of several x.
     """
 
     CHOICE = "choice"
     NUMBER = "number"
     ORDER = "order"
     TOKEN = "token"
+    CELL = "cell"
     CURVE = "curve"
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from blocks.lessons.answers import Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures.guess import GUESS, TRUTH
+from pages.figures import guess_cell
+from pages.figures.guess_cell import GUESS, TRUTH, Table
 from pages.figures.marks import line
 from pages.figures.theme import Picture, Translate, faint, figure, legend, line_label, token_label
 
@@ -19,13 +20,14 @@ FONT, N_TICKS = {"size": 15}, 5  # it is read from the back row
 class ClassGuesses(NamedTuple):
     """The guesses of a class about a question; `truth` is empty until it is shown.
 
-    `labels` name the tokens where one of them is asked for.
+    `labels` name the tokens where one of them is asked for; of a map the columns, `rows` its rows.
     """
 
     ask: Ask
     guesses: tuple[Values, ...]
     truth: Values = ()
     labels: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 def picture(found: ClassGuesses, *, _: Translate) -> Picture:
@@ -35,7 +37,20 @@ def picture(found: ClassGuesses, *, _: Translate) -> Picture:
             return _histogram(found, _)
         case AskKind.CURVE:
             return _curves(found, _)
+        case AskKind.CELL:
+            return _cells(found, _)
     return _bars(found, _)
+
+
+def _cells(found: ClassGuesses, _: Translate) -> Picture:
+    """How many marked each cell of the map."""
+    table = Table(found.rows, found.labels)
+    if found.truth:
+        table = table.of_size(*map(int, found.truth[2:]))
+    counted = Counter((int(row), int(column)) for row, column in found.guesses)
+    drawn = guess_cell.counted(table, counted, found.truth[:2], _title(found, _), _=_)
+    drawn.layout.font = FONT
+    return drawn
 
 
 def _bars(found: ClassGuesses, _: Translate) -> Picture:

@@ -4,13 +4,15 @@ from collections.abc import Sequence
 from math import inf, isinf
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from blocks.lessons.answers import Answer, ranked
 from blocks.lessons.lesson import Ask, AskKind
-from pages.figures.marks import line
+from pages.figures import guess_cell
+from pages.figures.guess_cell import GUESS, TRUTH, Table
+from pages.figures.marks import line, targets
 from pages.figures.theme import (
-    ATTENTION,
     BEFORE,
-    PINNED,
     Picture,
     Translate,
     figure,
@@ -18,16 +20,20 @@ from pages.figures.theme import (
     token_label,
 )
 
-GUESS, TRUTH = PINNED, ATTENTION
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
+N_LEVELS, ANYWHERE = 21, -1  # a click means the nearest point, however far it is
 
 
 class Guessed(NamedTuple):
-    """A question with its answer; `labels` name the tokens where one of them is asked for."""
+    """A question with its answer.
+
+    `labels` name the tokens where one of them is asked for; of a map the columns, `rows` its rows.
+    """
 
     ask: Ask
     answer: Answer
     labels: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 def picture(found: Guessed, *, _: Translate) -> Picture:
@@ -35,14 +41,29 @@ def picture(found: Guessed, *, _: Translate) -> Picture:
     match found.ask.kind:
         case AskKind.CURVE:
             return _curve(found, _)
+        case AskKind.CELL:
+            return guess_cell.marked(_table(found), found.answer, _=_)
         case AskKind.ORDER | AskKind.TOKEN:
             return _bars(found, _)
     return _on_a_line(found, _)
 
 
+def _table(found: Guessed) -> Table:
+    """Where the guess was made; of another text than now, what is there has only numbers."""
+    return Table(found.rows, found.labels).of_size(*map(int, found.answer.truth[2:]))
+
+
 def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
-    """The curve as it is being guessed."""
-    return _lines(ask, [_guess_line(ask, guess, _)], _("Your guess"))
+    """The curve as it is being guessed; a click gives [number of the x, y] for the next guess."""
+    levels = np.linspace(ask.least, ask.most, N_LEVELS).round(6).tolist()
+    places = [(i, y) for i in range(len(ask.xs)) for y in levels]
+    names = _names(ask.xs)
+    look = {"hovertemplate": "%{x}: %{y:.3g}<extra></extra>", "showlegend": False}
+    clicks = targets([names[i] for i, _y in places], [y for _i, y in places], places, 12, **look)
+    drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
+    found = _lines(ask, [drawn, clicks], _("Your guess: click to move it"))
+    found.layout.hoverdistance = ANYWHERE
+    return found
 
 
 def _curve(found: Guessed, _: Translate) -> Picture:

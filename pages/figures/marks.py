@@ -57,7 +57,7 @@ def level_name(y: float, text: str, **more: Any) -> dict[str, Any]:
 
 
 def targets(
-    x: Iterable[float], y: Iterable[float], returns: Iterable[Any], size: int, **more: Any
+    x: Iterable[float | str], y: Iterable[float], returns: Iterable[Any], size: int, **more: Any
 ) -> dict[str, Any]:
     """Squares that are not seen, to be hovered and clicked; a click gives what one `returns`."""
     unseen = {"marker": {"opacity": 0}}

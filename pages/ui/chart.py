@@ -124,10 +124,10 @@ def _show_two(
         _show_one(b, key=key, alt=alt_b, on_click=on_click)
 
 
-def show_now(figure: Any, *, key: str, alt: str = "") -> None:
+def show_now(figure: Any, *, key: str, alt: str = "", on_click: OnClick = None) -> None:
     """Show a picture of something that goes on, so that no two are alike: none is kept."""
     text = alt or described(figure, _=_)
-    st.plotly_chart(_look().given_to(figure), key=key, config=_config(key), alt=text)
+    _show_one(_look().given_to(figure), key=key, alt=text, on_click=on_click)
 
 
 def drawn(draw: Draw, *values: Hashable, facts: Facts | None = None) -> Any:

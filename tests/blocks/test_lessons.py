@@ -2,13 +2,14 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blocks.lessons import answers, formula, reading, shelf
+from blocks.lessons import answers, formula, maps, reading, shelf
 from blocks.lessons.answers import Answer
 from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
@@ -220,6 +221,7 @@ CHOICE = Ask(
 )
 ORDER = Ask(question="?", kind=AskKind.ORDER, truths=(), labels=("a", "b", "c"))
 TOKEN = Ask(question="?", kind=AskKind.TOKEN, truths=())
+CELL = Ask(question="?", kind=AskKind.CELL, truths=(formula.read("weight_map(head=1)"),))
 
 
 def test_a_guess_is_right_where_the_measurement_says_so():
@@ -230,6 +232,8 @@ def test_a_guess_is_right_where_the_measurement_says_so():
     assert not answers.is_right(ORDER, Answer((0, 2, 1), (0.5, 0.1, 0.9)))
     assert answers.is_right(TOKEN, Answer((1,), (0.2, 0.8)))
     assert answers.is_right(TOKEN, Answer((), (0.2, 0.8))) is None
+    assert answers.is_right(CELL, Answer((1, 0), (1, 0, 2, 3)))
+    assert not answers.is_right(CELL, Answer((0, 1), (1, 0, 2, 3)))
 
 
 @pytest.mark.parametrize(
@@ -242,6 +246,12 @@ def test_a_guess_is_right_where_the_measurement_says_so():
         (ORDER, Answer((0, 0, 1), (1, 2, 3))),
         (ORDER, Answer((0, 1), (1, 2, 3))),
         (TOKEN, Answer((2,), (0.1, 0.2))),
+        (CELL, Answer((0,), (1, 0, 2, 3))),
+        (CELL, Answer((0, 3), (1, 0, 2, 3))),
+        (CELL, Answer((0, 0.5), (1, 0, 2, 3))),
+        (CELL, Answer((0, 0), (1, 3, 2, 3))),
+        (CELL, Answer((0, 0), (1, 0, 2, 33))),
+        (CELL, Answer((), (1, 0))),
     ],
 )
 def test_an_answer_that_is_none_to_the_question_does_not_fit(ask: Ask, answer: Answer):
@@ -312,6 +322,28 @@ def test_weights_are_the_softmax_of_the_scores():
     bits = -sum(p * math.log2(p) for p in expected)
     assert measure(place, "entropy_bits", at) == pytest.approx(bits, rel=1e-4)
     assert measure(place, "hidden_cells", {}) == pytest.approx(10 / 25)
+
+
+def test_the_cell_of_a_map_is_where_most_lies():
+    pattern = ONE_BLOCK.record(ONE_BLOCK.build()).pattern(0)[0, 1]
+    row, column = divmod(int(pattern.argmax()), pattern.shape[1])
+    assert answers.measured(CELL, Place(ONE_BLOCK)) == (row, column, *pattern.shape)
+    first, second = pattern.flatten().topk(2).values.tolist()
+    found = answers.measured_map(CELL, Place(ONE_BLOCK))
+    assert maps.lead(found) == pytest.approx((first - second) / first)
+    assert maps.top(((0.5, 0.2), (0.5, 0.9))) == (1, 1)
+
+
+@pytest.mark.parametrize("text", ["weights()", "weight()", "1"])
+def test_what_is_no_map_has_no_cell(text: str):
+    with pytest.raises(ConfigError, match="is no map"):
+        answers.measured(replace(CELL, truths=(formula.read(text),)), Place(ONE_BLOCK))
+
+
+def test_a_map_that_no_card_can_show_is_refused_with_the_mend():
+    long = replace(ONE_BLOCK, input=replace(ONE_BLOCK.input, tokens=("a",) * 33))
+    with pytest.raises(ConfigError, match="Shorten the text"):
+        answers.measured(CELL, Place(long))
 
 
 def test_the_surprise_of_a_text_is_its_cross_entropy():

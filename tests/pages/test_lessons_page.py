@@ -114,6 +114,56 @@ def test_lessons_of_the_server_stand_beside_ours(tmp_path: Path, monkeypatch: py
     assert len(at.tabs) > 3
 
 
+MAP = {"panel": None, "lesson": "attention-by-hand", "lesson_step": 2, "text": "a b c"}
+MAP |= {"d_model": 16, "n_heads": 4}
+
+
+def mark(at: AppTest, row: int, column: int) -> AppTest:
+    for widget, place in zip(at.main.selectbox, (row, column), strict=True):
+        widget.set_value(place)
+    return press(run(at), "keep_guess")
+
+
+def test_a_cell_is_marked_by_keyboard_and_stands_beside_the_truth():
+    at = opened(ATTENTION, **MAP)
+    assert at.button(key="keep_guess").disabled
+    mark(at, 2, 1)
+    assert_works(at)
+    assert at.query_params["guesses"] == "2:2_1=0_0_3_3"
+    assert "row 3 (`c`), column 2 (`b`)" in said(at) and "row 1 (`a`), column 1" in said(at)
+    _cells, guessed, measured = figure(at, "guess_picture")["data"]
+    assert (guessed["x"], guessed["y"], measured["x"], measured["y"]) == ([1], [2], [0], [0])
+    shown = visit(at, **{**MAP, "text": "d e", "guesses": "2:2_1=0_0_3_3"})
+    assert_works(shown)
+    assert "row 3 (`3`)" in said(shown)
+
+
+def test_cells_of_a_class_are_counted_in_one_map():
+    leader = opened(ATTENTION, **MAP)
+    press(visit(leader, **{**MAP, "lesson_step": 0}), "open_room")
+    code = leader.query_params["room"]
+    visit(leader, **MAP, room=code, wall=True)
+    for i, cell in enumerate(((2.0, 1.0), (2.0, 1.0), (0.0, 0.0), (3.0, 0.0), (0.0,))):
+        machine.rooms().guess(code, f"learner{i}", 2, cell)
+    counts = figure(run(leader), "wall_picture")["data"][0]
+    assert_works(leader)
+    assert counts["text"] == [["1", "", ""], ["", "", ""], ["", "2", ""]]
+    press(leader, "without_guess")
+    assert figure(leader, "wall_picture")["data"][1]["x"] == [0]
+
+
+def test_a_curve_is_guessed_point_by_point():
+    at = lesson_opened(lesson_step=1, mask_kind="none")
+    first = at.slider(key="guess_scaling_1_0")
+    assert first.value == 0.5
+    first.set_value(0.25)
+    run(at)
+    assert figure(at, "guess_curve")["data"][0]["y"] == [0.25, 0.5, 0.5, 0.5, 0.5]
+    press(at, "keep_guess")
+    assert_works(at)
+    assert at.query_params["guesses"].startswith("1:0.25_0.5_0.5_0.5_0.5=")
+
+
 # A class
 
 

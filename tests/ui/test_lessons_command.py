@@ -69,6 +69,39 @@ def test_each_fault_is_named_with_its_step(
     assert code == 1 and f"Heads: {fault}" in out.replace("the task is ", "")
 
 
+CELL = """+++
+title = "The largest"
+minutes = 2
+page = "attention"
++++
+
+## One cell
+Which?
+
+```step
+set = "preset=course&mask_kind={mask}&text=a+b+c"
+ask = "Which cell?"
+kind = "cell"
+truth = "{truth}"
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("mask", "truth", "fault"),
+    [
+        ("none", "weight_map()", "the cell depends on the seed"),
+        ("none", "weight_map(n_heads=1, seed=0)", "another cell is nearly as large"),
+        ("causal", "weights()", "is no map"),
+    ],
+)
+def test_a_cell_that_is_not_clear_is_a_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mask: str, truth: str, fault: str
+):
+    code, out = said(tmp_path, capsys, CELL.format(mask=mask, truth=truth))
+    assert code == 1 and fault in out
+
+
 def test_what_is_no_lesson_is_refused_and_nothing_said_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -4,6 +4,7 @@ import torch
 
 from blocks.inspection.head_steps import HeadSteps, attention_steps, head_steps
 from blocks.inspection.scaling import random_sharpness
+from blocks.lessons.maps import Map
 from blocks.lessons.place import Place
 from blocks.model.masks import everyone
 
@@ -26,6 +27,23 @@ def cross_weights(
     """The weights of a target token on all source tokens."""
     pattern = at.seen.tensor("cross_pattern", layer, stack="decoder")
     return tuple(pattern[0, head, query].float().tolist())
+
+
+def weight_map(at: Place, *, layer: int = 0, head: int = 0) -> Map:
+    """All weights of a head, a row a query."""
+    return _rows(at.seen.pattern(layer)[0, head])
+
+
+def cross_map(at: Place, *, layer: int = 0, head: int = 0, key: int = -1) -> Map:
+    """All weights of target tokens on source tokens; with a `key`, those on it, beside zeros."""
+    pattern = at.seen.tensor("cross_pattern", layer, stack="decoder")[0, head]
+    if key >= 0:
+        pattern = pattern * torch.nn.functional.one_hot(torch.tensor(key), pattern.shape[1])
+    return _rows(pattern)
+
+
+def _rows(pattern: torch.Tensor) -> Map:
+    return tuple(map(tuple, pattern.float().tolist()))
 
 
 def score(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0) -> float:

@@ -14,7 +14,6 @@ from pages.ui.language import _, say_fault
 from pages.ui.lessons import guessing, handed_in, progress, verdict, wall
 from pages.ui.lessons.progress import Now
 
-
 A_MOMENT = 0.05  # seconds after which a browser that has drawn the page asks for the rest
 
 
@@ -87,7 +86,8 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
         guessing.ask_for(now, ask, run)
         return
     st.markdown(f"**{ask.question}**")
-    found = Guessed(ask, now.answer, run.input.labels)
+    rows, labels = progress.labels(ask, run)
+    found = Guessed(ask, now.answer, labels, rows)
     _verdict(found)
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
 

@@ -16,9 +16,11 @@ from blocks import ConfigError
 from blocks.lessons import answers
 from blocks.lessons.answers import Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
+from blocks.lessons.maps import lead
 from blocks.lessons.measures import faults
 from blocks.lessons.place import Place
 from blocks.lessons.reading import read
+from pages.ui import cached
 from pages.ui.fields import FIELDS
 from pages.ui.lessons.progress import page_file
 
@@ -76,17 +78,22 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         if found is None or not answers.fits(step.ask, found):
             yield "nothing is measured"
             return
-        place = Place(at.session_state["lesson_run"], str(at.query_params.get("text", "")))
-        yield from _unclear(step.ask, [found.truth, *_of_other_seeds(step.ask, place)])
+        run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
+        place = Place(run, text, cached.recording, cached.model)
+        places = [place, *_of_other_seeds(place)]
+        others = [answers.measured(step.ask, each) for each in places[1:]]
+        yield from _unclear(step.ask, [found.truth, *others])
+        if step.ask.kind is AskKind.CELL:
+            yield from _no_lead(step.ask, places)
     if step.done:
         yield from _undone(at, lesson.language)
 
 
-def _of_other_seeds(ask: Ask, place: Place) -> Iterator[Values]:
-    """What is measured where weights are drawn from other seeds."""
+def _of_other_seeds(place: Place) -> Iterator[Place]:
+    """The same where weights are drawn from other seeds."""
     if not place.run.weights:
         for seed in SEEDS[1:]:
-            yield answers.measured(ask, place.changed(seed=seed))
+            yield place.changed(seed=seed)
 
 
 def _opened(lesson: Lesson, i: int) -> AppTest:
@@ -130,10 +137,19 @@ def _unclear(ask: Ask, truths: list[Values]) -> Iterator[str]:
             yield f"at the edge of its option: measured {values}"
         if any(a is not b and _overlap(a, b) for a in ask.options for b in ask.options):
             yield "options overlap"
+    if ask.kind is AskKind.CELL and len({truth[:2] for truth in truths}) > 1:
+        yield f"the cell depends on the seed: {truths}"
     if ask.kind in (AskKind.ORDER, AskKind.TOKEN):
         n_compared = 1 if ask.kind is AskKind.TOKEN else None
         if len({ranked(truth)[:n_compared] for truth in truths}) > 1:
             yield f"the order depends on the seed: {truths}"
+
+
+def _no_lead(ask: Ask, places: list[Place]) -> Iterator[str]:
+    """Where another cell of the map has nearly as much."""
+    leads = [lead(answers.measured_map(ask, each)) for each in places]
+    if min(leads) < MARGIN:
+        yield f"another cell is nearly as large: ahead by {', '.join(f'{x:.2g}' for x in leads)}"
 
 
 def _is_inside(option: Option, value: float) -> bool:

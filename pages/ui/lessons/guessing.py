@@ -1,14 +1,19 @@
 """How a guess is made: by keyboard or mouse, and kept when the reader says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from blocks import ConfigError
 from blocks.lessons.answers import Values
 from blocks.lessons.lesson import Ask, AskKind
+from blocks.lessons.maps import MOST_SIDE
 from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
+from pages.figures.counting import from_one
+from pages.figures.guess_cell import Table, cell_so_far
 from pages.ui.chart import show_now
 from pages.ui.language import _, say_fault
 from pages.ui.lessons import progress, wall
@@ -82,30 +87,63 @@ def _order(ask: Ask, _run: Run, key: str) -> Values | None:
 
 
 def _token(ask: Ask, run: Run, key: str) -> Values | None:
-    labels = [f"{i + 1} {label}" for i, label in enumerate(run.input.labels)]
-    found = st.selectbox(
-        ask.question,
-        range(len(labels)),
-        format_func=labels.__getitem__,
-        index=None,
-        placeholder=_("Choose a token"),
-        key=f"{key}_{len(labels)}",
-    )
+    labels = run.input.labels
+    found = _one_of(ask.question, labels, f"{key}_{len(labels)}")
     return None if found is None else (float(found),)
 
 
-def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
-    """A slider for each x, and the curve that they draw."""
+def _cell(ask: Ask, run: Run, key: str) -> Values | None:
+    """A map in which a cell is clicked, or chosen by its row and its column."""
     st.markdown(f"**{ask.question}**")
-    middle = (ask.least + ask.most) / 2
-    place = st.empty()
-    found = [
-        st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, middle, key=f"{key}_{i}")
-        for i, x in enumerate(ask.xs)
-    ]
+    table = Table(*progress.labels(ask, run))
+    place, sides = st.empty(), (_("Row (query)"), _("Column (key)"))
+    keys = [f"{key}_{side}_{len(names)}" for side, names in enumerate(table)]
+    with st.container(horizontal=True):
+        found = [*map(_one_of, sides, table, keys)]
+    guess = tuple(float(i) for i in found if i is not None)
+    guess = guess if len(guess) == len(keys) else ()
+    if max(map(len, table)) <= MOST_SIDE:
+        drawn = cell_so_far(table, guess, _=_)
+        with place:
+            show_now(drawn, key="guess_cell", on_click=partial(_take_over, keys))
+    return guess or None
+
+
+def _one_of(label: str, names: Sequence[str], key: str) -> int | None:
+    numbered = [f"{from_one(i)} {name}" for i, name in enumerate(names)]
+    return st.selectbox(
+        label,
+        range(len(names)),
+        format_func=numbered.__getitem__,
+        index=None,
+        placeholder=_("Choose a token"),
+        key=key,
+    )
+
+
+def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
+    """What was clicked goes into widgets of these keys."""
+    st.session_state.update(zip(keys, values, strict=True))
+
+
+def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
+    """A chart on which points are clicked, and a slider for each."""
+    st.markdown(f"**{ask.question}**")
+    place, middle = st.empty(), (ask.least + ask.most) / 2
+    keys = [f"{key}_{i}" for i in range(len(ask.xs))]
+    found = []
+    for x, each in zip(ask.xs, keys, strict=True):
+        st.session_state.setdefault(each, middle)
+        found.append(st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, key=each))
     with place:
-        show_now(guess_picture.curve_so_far(ask, found, _=_), key="guess_curve")
+        drawn = guess_picture.curve_so_far(ask, found, _=_)
+        show_now(drawn, key="guess_curve", on_click=partial(_move_point, keys))
     return tuple(found)
+
+
+def _move_point(keys: Sequence[str], clicked: Sequence[float]) -> None:
+    place, value = clicked
+    _take_over([keys[int(place)]], [float(value)])
 
 
 WAYS: dict[AskKind, Callable[[Ask, Run, str], Values | None]] = {
@@ -113,5 +151,6 @@ WAYS: dict[AskKind, Callable[[Ask, Run, str], Values | None]] = {
     AskKind.NUMBER: _number,
     AskKind.ORDER: _order,
     AskKind.TOKEN: _token,
+    AskKind.CELL: _cell,
     AskKind.CURVE: _curve,
 }

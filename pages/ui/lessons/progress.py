@@ -8,9 +8,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from blocks.lessons import answers as answering
-from blocks.lessons import shelf
+from blocks.lessons import maps, shelf
 from blocks.lessons.answers import Answer
-from blocks.lessons.lesson import Lesson, Step
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Step
 from blocks.lessons.place import Place
 from blocks.observe.run import Run
 from pages.ui import cached, link
@@ -80,6 +80,12 @@ def names() -> tuple[str, ...]:
 def place(run: Run) -> Place:
     """Where a lesson measures: the run of the page, as all of its panels see it."""
     return Place(run, link.value("text"), cached.recording, cached.model)
+
+
+def labels(ask: Ask, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the rows and columns of a map are called; of a question about tokens, the columns."""
+    rows, columns = maps.labels(ask.truths[0], run)
+    return (rows if ask.kind is AskKind.CELL else ()), columns
 
 
 def way_in(found: Lesson) -> tuple[str, dict[str, str]]:

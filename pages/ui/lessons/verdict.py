@@ -1,9 +1,10 @@
 """What came of a guess, in words."""
 
-from blocks.lessons.answers import Answer, ranked, true_option
+from blocks.lessons.answers import Answer, Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
+from pages.figures.guess_cell import Table
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import readable
 
@@ -19,12 +20,18 @@ def said(found: Guessed) -> str:
             if not answer.was_guessed:
                 return measured
             guessed = _("Your guess: {guess}.").format(guess=_with_unit(answer.guess[0], ask))
-            return f"{guessed} {measured}"
+            return _joined(guessed, measured)
         case AskKind.CURVE:
             return _("The solid line is what was measured.")
         case AskKind.TOKEN:
             return _said_of_a_token(found)
+        case AskKind.CELL:
+            return _said_of_a_cell(found)
     return _said_of_an_order(ask, answer)
+
+
+def _joined(guessed: str, measured: str) -> str:
+    return _("{guessed} {measured}").format(guessed=guessed, measured=measured)
 
 
 def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
@@ -37,7 +44,7 @@ def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
         return said
     guess = ask.options[int(answer.guess[0])].label
     guessed = _("Your guess: “{guess}”.").format(guess=guess)
-    return f"{guessed} {said}"
+    return _joined(guessed, said)
 
 
 def _with_unit(value: float, ask: Ask) -> str:
@@ -51,13 +58,33 @@ def _said_of_a_token(found: Guessed) -> str:
         return said
     guess = _token(found, int(found.answer.guess[0]))
     guessed = _("Your guess: {guess}.").format(guess=guess)
-    return f"{guessed} {said}"
+    return _joined(guessed, said)
 
 
 def _token(found: Guessed, place: int) -> str:
     """A token with its place; of another text than was guessed about, the place alone."""
     labels = found.labels if len(found.labels) == len(found.answer.truth) else ()
     return f"{from_one(place)} {literal(labels[place])}" if labels else str(from_one(place))
+
+
+def _said_of_a_cell(found: Guessed) -> str:
+    measured = _("Measured: most in {cell}.").format(cell=_cell(found, found.answer.truth))
+    if not found.answer.was_guessed:
+        return measured
+    guess = _cell(found, found.answer.guess)
+    return _joined(_("Your guess: {guess}.").format(guess=guess), measured)
+
+
+def _cell(found: Guessed, cell: Values) -> str:
+    """A cell by the names of its row and column; of another text than now, by their numbers."""
+    names = Table(found.rows, found.labels).of_size(*map(int, found.answer.truth[2:]))
+    row, column = int(cell[0]), int(cell[1])
+    return _("row {row} ({query}), column {column} ({key})").format(
+        row=from_one(row),
+        query=literal(names.rows[row]),
+        column=from_one(column),
+        key=literal(names.columns[column]),
+    )
 
 
 def _said_of_an_order(ask: Ask, answer: Answer) -> str:
@@ -67,4 +94,4 @@ def _said_of_an_order(ask: Ask, answer: Answer) -> str:
         return said
     guess = enumeration(ask.labels[int(place)] for place in answer.guess)
     guessed = _("Your guess: {guess}.").format(guess=guess)
-    return f"{guessed} {said}"
+    return _joined(guessed, said)
