@@ -21,7 +21,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, ROW, MOST_BARS = 150, 22, 16
-N_LEVELS, ANYWHERE = 21, -1  # a click means the nearest point, however far it is
+CLICKED_HEIGHT, N_LEVELS, ANYWHERE = 330, 21, -1  # a click means the nearest point, however far it is
 
 
 class Guessed(NamedTuple):
@@ -62,7 +62,7 @@ def curve_so_far(ask: Ask, guess: Sequence[float], *, _: Translate) -> Picture:
     clicks = targets([names[i] for i, _y in places], [y for _i, y in places], places, 12, **look)
     drawn = {**_guess_line(ask, guess, _), "hoverinfo": "skip"}
     found = _lines(ask, [drawn, clicks], _("Your guess: click to move it"))
-    found.layout.hoverdistance = ANYWHERE
+    found.layout.update(hoverdistance=ANYWHERE, height=CLICKED_HEIGHT)
     return found
 
 

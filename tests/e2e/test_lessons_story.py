@@ -4,9 +4,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, expect_query, plot, settle
+from told import at, click_mark, expect_query, plot, settle
 
 FIRST = "/attention?preset=course&lesson=scaling&panel=scaling"
+MAP = "/attention?preset=course&lesson=attention-by-hand&lesson_step=2&text=a+b+c&panel=steps"
 COUNTED = "chart.data[0].x.map(Number).join()"
 
 
@@ -50,6 +51,21 @@ def test_a_lesson_is_taken_by_keyboard_alone(reader: Reader):
     tab_to(page, "leave_lesson")
     page.keyboard.press("Enter")
     expect(at(page, "lesson_card")).to_have_count(0)
+
+
+def test_a_cell_is_clicked_and_so_is_a_point_of_a_curve(reader: Reader):
+    page = reader.open(MAP)
+    click_mark(page, "guess_cell", 1, 2)
+    keep = at(page, "keep_guess").get_by_role("button")
+    expect(keep).to_be_enabled()
+    settle(page)
+    assert plot(page, "guess_cell", "[chart.data[1].x[0], chart.data[1].y[0]].join()") == "1,2"
+    keep.click()
+    expect_query(page, guesses="2:2_1=0_0_3_3")
+    page = reader.open(FIRST + "&mask_kind=none&lesson_step=1")
+    click_mark(page, "guess_curve", 2, 0.75)
+    settle(page)
+    assert plot(page, "guess_curve", "chart.data[0].y.join()") == "0.5,0.5,0.75,0.5,0.5"
 
 
 def test_a_step_begins_at_its_top(reader: Reader):
