@@ -14,7 +14,7 @@ from pages.panels.home import reading
 from pages.ui import link
 from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, section
 from pages.ui.language import LANGUAGES, _, current_language
-from pages.ui.lessons import progress, wall
+from pages.ui.lessons import own, progress, wall
 from pages.ui.link_fields.compare import Kept, text_of
 
 TITLE = N_("Watch a Transformer read your sentence")
@@ -136,6 +136,8 @@ def front_page() -> None:
                     lessons(more)
             with st.popover(_("Join a class"), type="tertiary", key="join_class"):
                 wall.way_to_join()
+            with st.popover(_("Bring a lesson"), type="tertiary", key="bring_lesson"):
+                own.way_to_bring()
     with doors[1], door(_("Look around"), key="look_around"):
         all_pages()
         with st.popover(_("Start with a question"), type="tertiary", key="questions"):

@@ -62,7 +62,7 @@ class Step:
     `before` is read first; `ask` is answered while the panel `show` is withheld, if `withhold`
     says so; `after` is read when it was. `task` is what the reader then does, until `done` holds,
     as it does with `solution`. `set`: the state that the step begins with, as in a link; without
-    it, things stay as they are. `page`: where it takes place.
+    it, things stay as they are. `page`: where it takes place. `line`: where it begins in its file.
     """
 
     title: str
@@ -76,6 +76,7 @@ class Step:
     task: str = ""
     done: Formula | None = None
     solution: tuple[tuple[str, str], ...] = ()
+    line: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,7 @@ What is read after it.
 import re
 import tomllib
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -34,13 +35,14 @@ from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
 from blocks.model.faults import N_, ConfigError, Fault
 
+LARGEST, ENDS, MOST_MINUTES = 1e12, (-inf, inf), 600
 LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
 STEP = re.compile(r"^## +(?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(
     r"(?P<before>.*?)^```step\n(?P<block>.*?)^```[ \t]*$(?P<after>.*)", re.DOTALL | re.MULTILINE
 )
-NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|https?://")
+NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|\]:|https?://|\bwww\.", re.IGNORECASE)
 HEAD_KEYS = {"title": str, "summary": str, "minutes": int, "page": str, "needs": list}
 STEP_KEYS = {
     "set": str,
@@ -59,19 +61,24 @@ STEP_KEYS = {
     "done": str,
     "solution": str,
 }
-NO_HEAD = N_("A lesson begins with its title, minutes and page between two lines of +++")
+PLACE = re.compile(r"\(at line (\d+), column \d+\)")
+NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between two lines of +++")
 NO_STEPS = N_("A lesson has 1 to {most} steps, each under a line that begins with ##: here {n}")
 TOO_LONG = N_("A lesson has at most {most:,} characters: this has {n:,}")
-NOT_TOML = N_("{where}: {why}")
-UNKNOWN = N_("{where}: there is no {name}; there are {known}")
-WRONG_TYPE = N_("{where}: {name} is to be of the kind {kind}")
-MISSING = N_("{where}: {name} is missing")
-NO_MARKUP = N_("{where}: a lesson is text only, without pictures, links and HTML: {found}")
-TOO_MANY_CHARACTERS = N_("{where}: at most {most:,} characters, here {n:,}")
-WRONG_OPTION = N_("{where}: option {n} is to be [{kind}]")
-WRONG_NUMBER = N_("{where}: {name} is to have {least} to {most} entries, here {n}")
-NOT_ASKED = N_("{where}: {name} stands there, but nothing is asked")
-OPTION_KINDS = {AskKind.CHOICE: "label, least, most", AskKind.ORDER: "label, formula"}
+NOT_TOML = N_("Line {line}, {where}: {why}")
+UNKNOWN = N_("Line {line}, {where}: there is no {name}; there are {known}")
+WRONG_TYPE = N_("Line {line}, {where}: {name} is to be of the kind {kind}")
+MISSING = N_("Line {line}, {where}: {name} is missing")
+NO_MARKUP = N_(
+    "Line {line}, {where}: a lesson is text only, without pictures, links and HTML: {found}"
+)
+TOO_MANY_CHARACTERS = N_("Line {line}, {where}: at most {most:,} characters, here {n:,}")
+WRONG_OPTION = N_("Line {line}, {where}: option {n} is to be [{kind}]")
+WRONG_NUMBER = N_("Line {line}, {where}: {name} is to have {least} to {most} entries, here {n}")
+NOT_ASKED = N_("Line {line}, {where}: {name} stands there, but nothing is asked")
+NO_MINUTES = N_("Line {line}, {where}: minutes is to be 1 to {most}")
+NO_RANGE = N_("Line {line}, {where}: range is to be [least, most], least below most")
+OPTION_KINDS = {AskKind.CHOICE: "label, least, most, least < most", AskKind.ORDER: "label, formula"}
 
 
 def read(text: str, *, id: str, language: str) -> Lesson:
@@ -81,35 +88,50 @@ def read(text: str, *, id: str, language: str) -> Lesson:
     found = HEAD.match(text.replace("\r\n", "\n"))
     if not found:
         raise ConfigError([Fault(NO_HEAD)])
-    return _Reader().lesson(found["head"], found["rest"], id, language)
+    return _Reader(found).lesson(id, language)
 
 
 class _Reader:
-    """Reads as far as it can, and notes what cannot be."""
+    """Reads as far as it can, and notes what cannot be.
 
-    def __init__(self) -> None:
+    `part` is what is being read, the head or a step, and `line` the line on which it begins.
+    """
+
+    def __init__(self, found: re.Match[str]) -> None:
         self.faults: list[Fault] = []
+        self.whole = found
+        self.part, self.line = "", 1
 
-    def lesson(self, head: str, rest: str, id: str, language: str) -> Lesson:
-        values = self.table(head, HEAD_KEYS, "+++", needed=("title", "minutes", "page"))
-        parts = [*STEP.finditer(rest)]
+    def lesson(self, id: str, language: str) -> Lesson:
+        self.begin("head", self.whole)
+        values = self.table(self.part, HEAD_KEYS, "+++", needed=("title", "minutes", "page"))
+        title, summary = (self.text(values.get(name, ""), "+++") for name in ("title", "summary"))
+        if not 1 <= values.get("minutes", 1) <= MOST_MINUTES:
+            self.fault(NO_MINUTES, "minutes", where="+++", most=MOST_MINUTES)
+        parts = [*STEP.finditer(self.whole["rest"])]
         if not 1 <= len(parts) <= MOST_STEPS:
-            self.fault(NO_STEPS, most=MOST_STEPS, n=len(parts))
-        page = values.get("page", "")
-        steps = [self.step(each["title"].strip(), each["body"], page) for each in parts]
+            self.faults.append(Fault(NO_STEPS, {"most": MOST_STEPS, "n": len(parts)}))
+        steps = [self.step(each, values.get("page", "")) for each in parts]
         if self.faults:
             raise ConfigError(self.faults)
         return Lesson(
             id=id,
             language=language,
-            title=self.text(values["title"], "+++"),
+            title=title,
             minutes=values["minutes"],
-            summary=self.text(values.get("summary", ""), "+++"),
+            summary=summary,
             needs=tuple(map(str, values.get("needs", ()))),
             steps=tuple(steps),
         )
 
-    def step(self, title: str, body: str, page: str) -> Step:
+    def begin(self, group: str | int, found: re.Match[str], offset: int = 0) -> None:
+        """From now on read what a group of a match holds, which begins `offset` later."""
+        start = found.start(group) + offset
+        self.part, self.line = found[group], self.whole.string.count("\n", 0, start) + 1
+
+    def step(self, part: re.Match[str], page: str) -> Step:
+        title, body = part["title"].strip(), part["body"]
+        self.begin(0, part, self.whole.start("rest"))
         found = BLOCK.match(body)
         before, block, after = found.group("before", "block", "after") if found else (body, "", "")
         values = self.table(block, STEP_KEYS, title)
@@ -126,6 +148,7 @@ class _Reader:
             task=self.text(values.get("task", ""), title),
             done=self.formula(values["done"], title) if "done" in values else None,
             solution=_link(values.get("solution", "")),
+            line=self.line,
         )
 
     def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
@@ -133,7 +156,7 @@ class _Reader:
         asked = ("kind", "truth", "options", "x", "xs", "unit", "range", "withhold")
         for name in asked:
             if name in values and "ask" not in values:
-                self.fault(NOT_ASKED, where=where, name=name)
+                self.fault(NOT_ASKED, name, where=where, name=name)
         of_a_task = ("task", "done", "solution")
         if any(name in values for name in of_a_task):
             for name in of_a_task:
@@ -143,13 +166,15 @@ class _Reader:
     def ask(self, values: Mapping[str, Any], where: str) -> Ask | None:
         kind = values.get("kind", AskKind.CHOICE)
         if kind not in [*AskKind]:
-            self.fault(UNKNOWN, where=where, name=kind, known=", ".join(AskKind))
+            self.fault(UNKNOWN, "kind", where=where, name=kind, known=", ".join(AskKind))
             return None
         labels, options, truths = self.answers(AskKind(kind), values, where)
         xs = tuple(self.numbers(values, "xs", where, 2, MOST_XS)) if kind == AskKind.CURVE else ()
         bounds = self.numbers(values, "range", where, 2, 2) if "range" in values else [0.0, 1.0]
         if len(bounds) != 2:
             return None
+        if bounds[0] >= bounds[1]:
+            self.fault(NO_RANGE, "range", where=where)
         return Ask(
             question=self.text(values["ask"], where),
             kind=AskKind(kind),
@@ -184,7 +209,9 @@ class _Reader:
         self.count(found, "options", where, 2, MOST_OPTIONS)
         for i, each in enumerate(found):
             match each:
-                case [str(label), int() | float() as least, int() | float() as most]:
+                case [str(label), int() | float() as least, int() | float() as most] if (
+                    least < most and _is_bound(least) and _is_bound(most)
+                ):
                     label = self.text(label, where)
                     options.append(Option(label, float(least), float(most)))
                 case _:
@@ -206,27 +233,28 @@ class _Reader:
         return tuple(labels), tuple(formulas)
 
     def wrong_option(self, kind: AskKind, where: str, i: int) -> None:
-        self.fault(WRONG_OPTION, where=where, n=i + 1, kind=OPTION_KINDS[kind])
+        self.fault(WRONG_OPTION, "options", where=where, n=i + 1, kind=OPTION_KINDS[kind])
 
     def numbers(
         self, values: Mapping[str, Any], name: str, where: str, least: int, most: int
     ) -> list[float]:
         found = values.get(name, [])
-        if not all(isinstance(each, int | float) for each in found):
-            self.fault(WRONG_TYPE, where=where, name=name, kind="[float, …]")
+        if not all(isinstance(each, int | float) and abs(each) <= LARGEST for each in found):
+            self.fault(WRONG_TYPE, name, where=where, name=name, kind="[float, …]")
             return []
         self.count(found, name, where, least, most)
         return [float(each) for each in found]
 
     def count(self, found: list[Any], name: str, where: str, least: int, most: int) -> None:
         if not least <= len(found) <= most:
-            self.fault(WRONG_NUMBER, where=where, name=name, least=least, most=most, n=len(found))
+            bounds = {"least": least, "most": most, "n": len(found)}
+            self.fault(WRONG_NUMBER, name, where=where, name=name, **bounds)
 
     def formula(self, text: str, where: str) -> Formula | None:
         try:
             return formula.read(text)
         except ConfigError as error:
-            self.faults += [Fault(NOT_TOML, {"where": where, "why": str(error)})]
+            self.fault(NOT_TOML, text, where=where, why=str(error))
             return None
 
     def table(
@@ -235,14 +263,14 @@ class _Reader:
         """The values of a block that are of the right type."""
         try:
             found = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            self.fault(NOT_TOML, where=where, why=str(error))
+        except (ValueError, RecursionError) as error:  # also of a number of 5,000 digits
+            self.wrong_toml(text, str(error), where)
             return {}
-        for name in found.keys() - keys.keys():
-            self.fault(UNKNOWN, where=where, name=name, known=", ".join(keys))
+        for name in sorted(found.keys() - keys.keys()):
+            self.fault(UNKNOWN, name, where=where, name=name, known=", ".join(keys))
         wrong = {n for n, value in found.items() if n in keys and type(value) is not keys[n]}
         for name in sorted(wrong):
-            self.fault(WRONG_TYPE, where=where, name=name, kind=keys[name].__name__)
+            self.fault(WRONG_TYPE, name, where=where, name=name, kind=keys[name].__name__)
         for name in needed:
             if name not in found:
                 self.fault(MISSING, where=where, name=name)
@@ -251,13 +279,32 @@ class _Reader:
     def text(self, text: str, where: str) -> str:
         """What is read on the screen."""
         if found := NO_TEXT.search(text):
-            self.fault(NO_MARKUP, where=where, found=text[found.start() :][:40])
+            self.fault(NO_MARKUP, found[0], where=where, found=text[found.start() :][:40])
         if len(text) > MOST_CHARACTERS:
-            self.fault(TOO_MANY_CHARACTERS, where=where, most=MOST_CHARACTERS, n=len(text))
+            self.fault(TOO_MANY_CHARACTERS, text, where=where, most=MOST_CHARACTERS, n=len(text))
         return text
 
-    def fault(self, text: str, **values: Any) -> None:
-        self.faults.append(Fault(text, values))
+    def wrong_toml(self, block: str, why: str, where: str) -> None:
+        """What the parser says, with the line of the file for that of the block."""
+        found = PLACE.search(why)
+        below = int(found[1]) - 1 if found else block.count("\n")
+        said = why[: found.start()].strip() if found else why
+        values = {"line": self.line_of(block) + below, "where": where, "why": said}
+        self.faults.append(Fault(NOT_TOML, values))
+
+    def fault(self, text: str, sought: str = "", **values: Any) -> None:
+        """Note a fault on the line where a name is given its value, or else where text stands."""
+        self.faults.append(Fault(text, {"line": self.line_of(sought), **values}))
+
+    def line_of(self, sought: str) -> int:
+        """Where it stands in the part that is read; where it does not, the part's first line."""
+        given = re.search(rf"^{re.escape(sought)}[ \t]*=", self.part, re.MULTILINE)
+        place = given.start() if given else self.part.find(sought)
+        return self.line + self.part.count("\n", 0, max(0, place))
+
+
+def _is_bound(end: float) -> bool:
+    return abs(end) <= LARGEST or end in ENDS
 
 
 def _link(text: str) -> tuple[tuple[str, str], ...]:

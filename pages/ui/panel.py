@@ -12,7 +12,7 @@ from pages.ui import everything, link, present, share
 from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
-from pages.ui.lessons import card, progress, wall
+from pages.ui.lessons import card, own, progress, wall
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
     elif lesson := progress.now():
         _beside_a_lesson(lesson, panels, shown, values)
     else:
+        own.note_what_is_gone()
         _open(panels, shown, values, files)
 
 

@@ -187,6 +187,54 @@ def test_any_file_is_read_or_refused(text: str):
             assert error.faults
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("\n## A\nText.\n\n```step\nask = 3\n```", 11),
+        ('## A\n```step\nset = "a=1"\nask = \n```', 9),
+        ('## A\n## B\n```step\nask = "?"\nkind = "guess"\n```', 10),
+        ('## A\n```step\nask = "?"\nkind = "number"\ntruth = "a.b"\n```', 10),
+        ("## A\nText.\n\nSee www.example.org", 9),
+    ],
+)
+def test_a_fault_is_said_with_its_line(body: str, line: int):
+    with pytest.raises(ConfigError, match=f"Line {line}, "):
+        read(body)
+    for text, said in ((HEAD.replace("3", "0"), "Line 3, +++"), ("Hello", "Line 1")):
+        with pytest.raises(ConfigError, match=re.escape(said)):
+            read(ASKED, head=text)
+
+
+KINDS = (
+    'kind = "choice"\noptions = [["a", 0, 1], ["b", 1, inf]]\ntruth = "1"',
+    'kind = "order"\noptions = [["a", "1"], ["b", "2"]]',
+    'kind = "curve"\nxs = [1, 2]\nrange = [0, 1]\ntruth = "x"',
+)
+ODD = (
+    *("nan", "-inf", "1e400", "9" * 5000, "-1", "true", "''", "[]", "{a = 1}", "[nan, 1]", "[2, 1]"),
+    *("[['a', 1, 0], ['b', nan, 2]]", "'" + "(" * 200 + "'", "2020-01-01", "[[[[1]]]]"),
+)
+
+
+@given(st.sampled_from(KINDS), st.integers(0, 9), st.sampled_from(ODD))
+def test_a_lesson_with_any_value_is_read_or_refused(kind: str, place: int, odd: str):
+    whole = HEAD + f'## A\n```step\nask = "?"\n{kind}\n```\n'
+    lines = whole.split("\n")
+    given = [i for i, line in enumerate(lines) if " = " in line]
+    i = given[place % len(given)]
+    lines[i] = f"{lines[i].partition(' = ')[0]} = {odd}"
+    try:
+        found = reading.read("\n".join(lines), id="a", language="en")
+    except ConfigError as error:
+        assert all("Line " in str(fault) for fault in error.faults)
+        return
+    (step,) = found.steps
+    assert 1 <= found.minutes <= 600
+    if ask := step.ask:
+        assert -math.inf < ask.least < ask.most < math.inf and all(map(math.isfinite, ask.xs))
+        assert all(option.least < option.most for option in ask.options)
+
+
 # Answers
 
 numbers = st.floats(-1e6, 1e6).map(lambda x: float(f"{x:.4g}"))

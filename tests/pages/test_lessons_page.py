@@ -114,6 +114,73 @@ def test_lessons_of_the_server_stand_beside_ours(tmp_path: Path, monkeypatch: py
     assert len(at.tabs) > 3
 
 
+OWN = """+++
+title = "My own"
+minutes = 2
+page = "attention"
++++
+
+## One
+Read *this*.
+
+```step
+set = "{set}"
+ask = "How many?"
+kind = "number"
+truth = "weight(layer=0)"
+```
+"""
+
+
+def home_with(content: bytes) -> AppTest:
+    home = opened("app.py", preset=None, panel=None)
+    home.file_uploader(key="own_lesson_file").set_value(("own.md", content, "text/markdown"))
+    return run(home)
+
+
+def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
+    home = home_with(OWN.format(set="preset=course&n_heads=4").encode())
+    assert_works(home)
+    (way,) = [e.proto for e in home.main if e.type == "page_link" and e.proto.label == "My own"]
+    query = {name: each[0] for name, each in parse_qs(way.query_string).items()}
+    assert query["lesson"] == "brought" and query["n_heads"] == "4"
+    at = visit(home.switch_page(ATTENTION), **{"panel": None, **query})
+    assert_works(at)
+    assert "Read *this*." in said(at) and "open_room" not in {b.key for b in at.button}
+    press(at, "without_guess")
+    assert "Measured: 1" not in said(at) and "Measured: 0" in said(at)
+    other = opened(ATTENTION, panel=None, lesson="brought")
+    assert_works(other)
+    assert "stays in one session" in said(other) and len(other.tabs) > 3
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"\xff\xfe", "no text file"),
+        (b"Hello", "Line 1: a lesson begins"),
+        (b"a" * 240_001, "at most 240,000 bytes"),
+        (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is no setting"),
+        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` cannot be"),
+        (OWN.replace("weight(", "wait(").encode(), "no measurement `wait`"),
+        (OWN.replace("*this*", "<b>").encode(), "Line 8, `One`: a lesson is text only"),
+        (OWN.replace('"attention"', '"../app"').encode(), "there is no page `../app`"),
+    ],
+)
+def test_a_file_that_is_no_lesson_is_refused_with_a_sentence(content: bytes, fault: str):
+    home = home_with(content)
+    assert not home.exception and any(fault in each.value for each in home.error)
+    assert "brought" not in home.session_state
+
+
+def test_no_measurement_of_a_stranger_s_lesson_takes_the_machine():
+    query = {"panel": None, "lesson": "brought", "lesson_step": 0}
+    for wide in ("weight(d_model=65536, n_heads=1)", "stream_growth(depth=9999)", "score_std(d=1e9)"):
+        home = home_with(OWN.format(set="").replace("weight(layer=0)", wide).encode())
+        at = press(visit(home.switch_page(ATTENTION), **query), "without_guess")
+        assert not at.exception and len(at.warning) == 1
+
+
 MAP = {"panel": None, "lesson": "attention-by-hand", "lesson_step": 2, "text": "a b c"}
 MAP |= {"d_model": 16, "n_heads": 4}
 

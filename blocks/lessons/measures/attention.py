@@ -8,6 +8,7 @@ from blocks.lessons.maps import Map
 from blocks.lessons.place import Place
 from blocks.model.masks import everyone
 
+WIDEST = 4096
 N_RANDOM = 16  # tokens of the random vectors whose scores are looked at
 
 
@@ -107,6 +108,8 @@ def _steps(at: Place, layer: int, head: int) -> HeadSteps:
 
 
 def _random(at: Place, d: int, column: str, is_scaled: bool) -> float:
+    if not 1 <= d <= WIDEST:
+        raise ValueError(f"d is to be 1 to {WIDEST}")
     mask = everyone(N_RANDOM).reshape(N_RANDOM, N_RANDOM)
     table = random_sharpness(mask, at.run.seed, (int(d),))
     return float(table.loc[table["is_scaled"] == is_scaled, column].iloc[0])

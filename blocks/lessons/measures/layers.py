@@ -10,7 +10,7 @@ from blocks.inspection.wide import SeenLayer, see_layer
 from blocks.lessons.place import Place
 from blocks.model.kinds import Initialization
 
-STACK_WIDTH, N_SEEDS = 128, 3  # of the panel about depth, where nothing is set
+STACK_WIDTH, N_SEEDS, DEEPEST = 128, 3, 64  # of the panel about depth, where nothing is set
 
 
 def rms(at: Place, *, stage: str, layer: int = 0) -> float:
@@ -73,6 +73,8 @@ def _hidden(at: Place, layer: int) -> torch.Tensor:
 
 def _over_depth(at: Place, measure: str, placement: str, depth: int) -> dict[int, float]:
     """A measure of `blocks.inspection.depth` by layer, from 1."""
+    if not 1 <= depth <= DEEPEST:
+        raise ValueError(f"depth is to be 1 to {DEEPEST}")
     run, drawn = at.run, str(Initialization.XAVIER_UNIFORM)
     stream = at.seen.tensor("resid_pre", 0)[:MOST_SEQUENCES]
     width = min(STACK_WIDTH, run.config.d_model)

@@ -15,17 +15,15 @@ from streamlit.testing.v1 import AppTest
 from blocks import ConfigError
 from blocks.lessons import answers
 from blocks.lessons.answers import Values, ranked, true_option
-from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
+from blocks.lessons.lesson import Ask, AskKind, Lesson, Option
 from blocks.lessons.maps import lead
-from blocks.lessons.measures import faults
 from blocks.lessons.place import Place
 from blocks.lessons.reading import read
 from pages.ui import cached
-from pages.ui.fields import FIELDS
+from pages.ui.lessons.linted import linted
 from pages.ui.lessons.progress import page_file
 
 SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
-PAGES = Path("pages")
 
 
 def checked(path: Path) -> Iterator[str]:
@@ -36,31 +34,11 @@ def checked(path: Path) -> Iterator[str]:
     except (ConfigError, UnicodeDecodeError) as error:
         yield from str(error).splitlines()
         return
-    for step in lesson.steps:
-        for fault in unplayed(step):
-            yield f"{step.title}: {fault}"
+    for step, fault in linted(lesson):
+        yield f"line {step.line}, {step.title}: {fault}"
     for i, step in enumerate(lesson.steps):
-        for fault in played(lesson, i):
-            yield f"{step.title}: {fault}"
-
-
-def unplayed(step: Step) -> Iterator[str]:
-    """What is wrong before anything runs."""
-    if not (PAGES / f"{step.page}.py").exists():
-        yield f"there is no page {step.page}"
-    for name, text in (*step.set, *step.solution):
-        if name not in FIELDS:
-            yield f"{name} is no setting"
-            continue
-        try:
-            FIELDS[name].read(text)
-        except ValueError:
-            yield f"{name}={text} cannot be"
-    formulas = (*(step.ask.truths if step.ask else ()), *([step.done] if step.done else ()))
-    for formula in formulas:
-        known = FIELDS if formula is step.done else ("x",)
-        yield from (f"{name} is not known" for name in formula.names if name not in known)
-        yield from (str(fault) for call in formula.calls for fault in faults(*call))
+        for said in played(lesson, i):
+            yield f"{step.title}: {said}"
 
 
 def played(lesson: Lesson, i: int) -> Iterator[str]:
@@ -135,8 +113,6 @@ def _unclear(ask: Ask, truths: list[Values]) -> Iterator[str]:
             yield f"no option holds for all seeds: measured {values}"
         elif not all(_is_inside(ask.options[next(iter(places))], t[0]) for t in truths):  # type: ignore[index]
             yield f"at the edge of its option: measured {values}"
-        if any(a is not b and _overlap(a, b) for a in ask.options for b in ask.options):
-            yield "options overlap"
     if ask.kind is AskKind.CELL and len({truth[:2] for truth in truths}) > 1:
         yield f"the cell depends on the seed: {truths}"
     if ask.kind in (AskKind.ORDER, AskKind.TOKEN):
@@ -157,10 +133,6 @@ def _is_inside(option: Option, value: float) -> bool:
     sizes = [abs(value), *([] if isinf(option.most) else [option.most - option.least])]
     edge = MARGIN * min(sizes)
     return option.least + edge <= value < option.most - edge
-
-
-def _overlap(a: Option, b: Option) -> bool:
-    return a.least < b.most and b.least < a.most
 
 
 def _undone(at: AppTest, language: str) -> Iterator[str]:

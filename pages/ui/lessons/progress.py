@@ -7,20 +7,24 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from blocks import ConfigError, Recording
+from blocks.cost.memory import run_fault
 from blocks.lessons import answers as answering
 from blocks.lessons import maps, shelf
 from blocks.lessons.answers import Answer
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Step
 from blocks.lessons.place import Place
+from blocks.model.models import Model
 from blocks.observe.run import Run
 from pages.ui import cached, link
 from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
 from pages.ui.link_fields.lessons import FIELDS
-from pages.ui.settings import lessons_folder
+from pages.ui.settings import lessons_folder, memory_budget
 
 INPUT = "input"  # the line that opens to change what goes in
 TURNED = "lesson_turned"
+BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
@@ -64,11 +68,18 @@ def now() -> Now | None:
 
 
 def lesson(name: str) -> Lesson | None:
-    """A lesson in the reader's language: ours, or one of the folder of this server."""
+    """A lesson in the reader's language: ours, one of the folder of this server, or brought."""
+    if name == BROUGHT:
+        return st.session_state.get(BROUGHT)
     language = current_language()
     own = lessons_folder()
     found = shelf.lesson(name, language)
     return found or (shelf.lesson(name, language, own) if own else None)
+
+
+def is_gone() -> bool:
+    """Whether a lesson is open that was brought in another session."""
+    return link.value("lesson") == BROUGHT and BROUGHT not in st.session_state
 
 
 def names() -> tuple[str, ...]:
@@ -79,7 +90,23 @@ def names() -> tuple[str, ...]:
 
 def place(run: Run) -> Place:
     """Where a lesson measures: the run of the page, as all of its panels see it."""
-    return Place(run, link.value("text"), cached.recording, cached.model)
+    return Place(run, link.value("text"), _recording, _model)
+
+
+def _recording(run: Run) -> Recording:
+    """What a run showed that a measurement has changed. Raises `ConfigError` where none can be."""
+    _must_fit(run)
+    return cached.recording(run)
+
+
+def _model(run: Run) -> Model:
+    _must_fit(run)
+    return cached.model(run)
+
+
+def _must_fit(run: Run) -> None:
+    if fault := run_fault(run, memory_budget()):
+        raise ConfigError([fault])
 
 
 def labels(ask: Ask, run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -164,7 +164,7 @@ def way_to_open() -> None:
     """The button that opens a room, where a lesson is open and none is."""
     if fault := st.session_state.pop("room_fault", None):
         st.warning(say_fault(fault))
-    if link.value("room"):
+    if link.value("room") or link.value("lesson") == progress.BROUGHT:
         return
     st.button(
         _("Open a room for a class"),
