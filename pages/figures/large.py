@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pages.figures.theme import ROOMY, Picture
+from pages.figures.theme import HEIGHT, ROOMY, Picture, below_title
+from pages.figures.theme import TITLE as HEAD
 
 LEAST, TITLE = 16, 18  # pixels
 GROWTH, SQUEEZED = 4 / 3, 3 / 4  # of the texts and their room; the lowest that a picture gets
@@ -60,7 +61,7 @@ def _layout(layout: dict[str, Any]) -> dict[str, Any]:
         **{name: _axis(name, axis, layout) for name, axis in layout.items() if _is_axis(name)},
         "title": _titled(layout.get("title"), TITLE),
         "font": _font(layout.get("font")),
-        "legend": _with_font(layout.get("legend")),
+        "legend": _with_font(_below(layout)),
         "hoverlabel": _with_font(layout.get("hoverlabel")),
         "annotations": [_annotation(each) for each in layout.get("annotations") or ()],
         "margin": {side: round(GROWTH * n) for side, n in (layout.get("margin") or {}).items()},
@@ -68,6 +69,10 @@ def _layout(layout: dict[str, Any]) -> dict[str, Any]:
     if "coloraxis" in layout:
         grown["coloraxis"] = _barred(layout["coloraxis"])
     return {**layout, **grown}
+
+
+def _below(layout: dict[str, Any]) -> dict[str, Any]:
+    return below_title(layout.get("legend") or {}, layout.get("height", HEIGHT), GROWTH * HEAD)
 
 
 def _is_axis(name: str) -> bool:

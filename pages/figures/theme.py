@@ -56,6 +56,7 @@ HIDDEN_AXIS = {"visible": False}
 AXIS = {"automargin": True, "fixedrange": True}  # nothing is dragged: a page scrolls under a finger
 TITLE, TITLE_AND_LEGEND, EDGE = 36, 64, 4
 HALF_A_TICK_LABEL = 18
+HEIGHT = 450  # of a picture that says none, as Plotly has it
 ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they need
 
 
@@ -101,6 +102,10 @@ def figure(
         "hovermode": "closest",
         "showlegend": False,
     }
+    if layout.get("showlegend"):
+        layout["legend"] = below_title(
+            layout.get("legend", {}), layout.get("height", HEIGHT), TITLE
+        )
     axes = {name: {**AXIS, **axis} for name, axis in layout.items() if "axis" in name}
     notes = [{"showarrow": False, **note} for note in layout.pop("annotations", ())]
     return Picture(
@@ -109,11 +114,16 @@ def figure(
 
 
 def legend() -> dict[str, Any]:
-    """A legend in a line between title and picture."""
-    return {
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-    }
+    """A legend in lines between title and picture, which makes room for as many as there are."""
+    place = {"x": 0, "xref": "container", "yref": "container", "yanchor": "top"}
+    return {"showlegend": True, "legend": {"orientation": "h", **place}}
+
+
+def below_title(legend: dict[str, Any], height: float, title: float) -> dict[str, Any]:
+    """A legend of `legend()`, as many pixels below the head of the picture as its title is high."""
+    if legend.get("yref") != "container":
+        return legend
+    return {**legend, "y": 1 - title / height}
 
 
 def faint(color: str, alpha: float) -> str:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.figures import theme
+from pages.figures.large import GROWTH, enlarged
 
 
 @given(st.text())
@@ -64,3 +65,19 @@ def test_faint_keeps_the_hue():
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
 def test_small_is_four_bytes_a_number(kind: type):
     assert theme.small(np.ones(3, dtype=kind)).dtype == np.float32
+
+
+@pytest.mark.parametrize("height", [150, 450, 900])
+def test_a_legend_begins_below_the_title_and_grows_with_it(height: int):
+    drawn = theme.figure([], title="Title", height=height, **theme.legend())
+    for picture, title in ((drawn, theme.TITLE), (enlarged(drawn), theme.TITLE * GROWTH)):
+        legend = picture.layout.legend
+        assert (legend.yref, legend.yanchor) == ("container", "top")
+        assert (1 - legend.y) * picture.layout.height == pytest.approx(title)
+
+
+def test_a_legend_that_has_a_place_of_its_own_stays_there():
+    own = {"x": 0.01, "y": 0.99, "yanchor": "top"}
+    drawn = theme.figure([], showlegend=True, legend=own)
+    assert drawn.layout.legend.to_plotly_json() == own
+    assert enlarged(drawn).layout.legend.y == 0.99

@@ -18,6 +18,7 @@ from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration
+from pages.ui.lessons import progress
 from pages.ui.numbers import percent
 from pages.ui.said import say
 
@@ -171,7 +172,8 @@ def step_choice(facts: HeadFacts) -> None:
     """Back and on, by button or key, and every step by name."""
     steps = steps_taken(facts.run.config)
     with st.container(horizontal=True, vertical_alignment="center", key="steps"):
-        step_keys(facts)
+        if not progress.now():  # whose own way on stands beside it
+            step_keys(facts)
         st.pills(
             _("Step"),
             steps,
