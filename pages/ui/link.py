@@ -8,7 +8,7 @@ a link that the reader opened (or went back to) fills the state, otherwise the s
 
 import time
 import zlib
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -73,10 +73,11 @@ def is_set_here(name: str) -> bool:
     return name in st.session_state.get("set_here", ())
 
 
-def become(new: Mapping[str, Any]) -> None:
-    """Take over a whole state, as if its link had been opened."""
+def become(new: Mapping[str, Any], *, set_here: Iterable[str] = ()) -> None:
+    """Take over a whole state, as if its link had been opened; `set_here` by the reader's hand."""
     st.session_state["values"] = dict(new)
     st.session_state["touched"] = True
+    st.session_state["set_here"] = {*set_here, *st.session_state.get("set_here", ())}
 
 
 @contextmanager

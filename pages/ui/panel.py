@@ -52,9 +52,7 @@ def _open(
     panels: Sequence[Panel], shown: int, values: Sequence[Any], files: Callable[..., None] | None
 ) -> None:
     with _tabs(panels)[shown]:
-        if choices := panels[shown].choices:
-            choices(*values)
-        goes_on = panels[shown].draw(*values)
+        goes_on = _drawn(panels[shown], values)
         _ways_on(panels, shown)
         _taking_away(values, files, panels[shown].name)
     if goes_on:
@@ -76,6 +74,7 @@ def _beside_a_lesson(
         if lesson.is_withheld:
             card.veil()
         elif lesson.step.show:
+            st.subheader(_(panels[shown].title))
             _alone(panels[shown], values)
         else:
             _open(panels, shown, values, None)
@@ -112,20 +111,21 @@ def _present(panels: Sequence[Panel], shown: int, values: Sequence[Any]) -> None
     """One panel and nothing beside it; what is chosen for it waits in the folded sidebar."""
     panel = panels[shown]
     present.note_panels(tuple(each.name for each in panels), panel.name, _(panel.title))
-    if panel.choices:
-        with st.sidebar:
-            panel.choices(*values)
-    if goes_on := panel.draw(*values):
-        goes_on()
+    _alone(panel, values)
 
 
 def _alone(panel: Panel, values: Sequence[Any]) -> None:
-    """The panel that a lesson speaks of, and no way to another."""
-    st.subheader(_(panel.title))
-    if panel.choices:
-        panel.choices(*values)
-    if goes_on := panel.draw(*values):
+    """A panel, and no way to another."""
+    if goes_on := _drawn(panel, values):
         goes_on()
+
+
+def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
+    """A panel after what is chosen for it; it may return what goes on."""
+    if panel.choices:
+        with present.aside():
+            panel.choices(*values)
+    return panel.draw(*values)
 
 
 def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:

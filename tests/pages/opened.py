@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from blocks.observe.run import Run
 from pages.ui import frame
+from pages.ui.lessons.check import rerun as run
 
 ROOT = Path(__file__).parent.parent.parent
 HOME, BLOCK = "app.py", "pages/block.py"
@@ -69,18 +69,6 @@ def move(at: AppTest, key: str, value: object) -> AppTest:
     run(at)
     assert_works(at)
     return at
-
-
-def run(at: AppTest) -> AppTest:
-    """The page reruns. (AppTest asks for labels outside of it: say in which language they are.)"""
-    language = at.session_state.get("language")
-    if language in (None, "en"):
-        return at.run()
-    st.session_state["language"] = language
-    try:
-        return at.run()
-    finally:
-        del st.session_state["language"]
 
 
 def as_text(value: object) -> str:

@@ -206,7 +206,7 @@ def test_a_cell_is_marked_by_keyboard_and_stands_beside_the_truth():
     assert (guessed["x"], guessed["y"], measured["x"], measured["y"]) == ([1], [2], [0], [0])
     shown = visit(at, **{**MAP, "text": "d e", "guesses": "2:2_1=0_0_3_3"})
     assert_works(shown)
-    assert "row 3 (`3`)" in said(shown)
+    assert "Your guess: row 3, column 2." in said(shown)
 
 
 def test_cells_of_a_class_are_counted_in_one_map():
@@ -233,6 +233,25 @@ def test_a_curve_is_guessed_point_by_point():
     press(at, "keep_guess")
     assert_works(at)
     assert at.query_params["guesses"].startswith("1:0.25_0.5_0.5_0.5_0.5=")
+
+
+TRANSLATED = {"panel": None, "preset": "translator", "lesson": "translation", "lesson_step": 5}
+TRANSLATED |= {"text": "She read two books in the park yesterday."}
+
+
+def test_a_lesson_names_the_words_that_a_decoder_has_to_write():
+    at = opened("pages/seq2seq.py", **TRANSLATED, target_step=0)
+    press(at, "solve_task")
+    assert_works(at)
+    assert at.query_params["forced_ids"] == "379" and any("Done" in e.value for e in at.success)
+
+
+def test_a_solution_runs_what_it_asks_for():
+    query = {"panel": None, "preset": "stories-en-zh", "lesson": "feed-forward", "lesson_step": 3}
+    at = press(opened("pages/gpt.py", **query, guesses="3:0_1_2=3_2_1"), "solve_task")
+    assert_works(at)
+    assert "effects_begin" not in {button.key for button in at.button}
+    assert figure(at, "effects")["data"]
 
 
 # A class

@@ -9,7 +9,7 @@ import streamlit as st
 from blocks.lessons.answers import Answer
 from blocks.lessons.reading import read
 from pages.ui import link
-from pages.ui.lessons.handed_in import written
+from pages.ui.lessons.handed_in import note_changes, written
 from pages.ui.lessons.progress import Now
 
 LESSON = read(
@@ -58,3 +58,24 @@ def test_a_guess_that_does_not_fit_is_left_out():
     link.sync("page")
     page = written(Now(LESSON, 1, {0: Answer((9,), (2.0,))}), NOON)
     assert "class='note'" not in page
+
+
+def test_what_was_changed_in_each_step_is_said_even_where_it_was_taken_back():
+    link.sync("page")
+    link.change("n_heads", 8)
+    for i, moves in enumerate(({"n_heads": 16, "token": 2}, {})):
+        note_changes(Now(LESSON, i, {}))
+        for name, value in moves.items():
+            link.change(name, value)
+            note_changes(Now(LESSON, i, {}))
+    link.change("n_heads", 8)
+    page = written(Now(LESSON, 1, {}), NOON)
+    assert page.count("Changed: ") == 1 and "Changed: n_heads = 16, token = 2" in page
+
+
+def test_what_a_step_itself_sets_is_no_change_of_the_learner():
+    link.sync("page")
+    for i in (0, 1):
+        link.change("n_heads", 2 * (i + 1))
+        note_changes(Now(LESSON, i, {}))
+    assert "Changed: " not in written(Now(LESSON, 1, {}), NOON)

@@ -7,7 +7,7 @@ import torch
 from blocks.inspection.next_token import NextFacts, vocabulary
 from blocks.inspection.predictions import surprise
 from blocks.lessons.place import Place
-from blocks.observe.interventions import Intervention, Part
+from blocks.observe.interventions import Intervention, Part, without_cross_attention
 from blocks.text.sampling import SamplingConfig
 
 
@@ -15,6 +15,12 @@ def probability(at: Place, *, rank: int = 1, position: int = -1, temperature: fl
     """The probability of the token at a rank (1: the likeliest), after the last position."""
     facts = _next(at, position, temperature=temperature)
     return float(facts.tokens["probability"].iloc[rank - 1])
+
+
+def probability_without_source(at: Place, *, rank: int = 1, position: int = -1) -> float:
+    """The same where cross-attention writes nothing in any layer of the decoder."""
+    run = replace(at.run, interventions=without_cross_attention(at.config))
+    return probability(replace(at, run=run), rank=rank, position=position)
 
 
 def next_bits(at: Place, *, position: int = -1, temperature: float = 1.0) -> float:

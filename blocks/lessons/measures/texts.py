@@ -32,3 +32,9 @@ def vocab_size(at: Place) -> int:
 def token_id(at: Place, *, token: int) -> int:
     """The row of the embedding that a token takes."""
     return at.run.input.token_ids[token]
+
+
+def target_word(at: Place, *, position: int = 1) -> str:
+    """What a decoder has read at a position of its target, 0 the start token; else nothing."""
+    labels = at.run.target_or_start.labels
+    return labels[position] if position < len(labels) else ""

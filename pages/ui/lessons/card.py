@@ -42,6 +42,7 @@ def draw(now: Now, run: Run | None) -> None:
         if now.step.page != progress.page_here():
             _way_back(now)
             return
+        handed_in.note_changes(now)
         st.markdown(f"##### {now.step.title}")
         st.markdown(now.step.before)
         if now.step.ask and run is not None:

@@ -22,6 +22,7 @@ from blocks.lessons.reading import read
 from pages.ui import cached
 from pages.ui.lessons.linted import linted
 from pages.ui.lessons.progress import page_file
+from pages.ui.lessons.wanted import as_link
 
 SEEDS, MARGIN, TIMEOUT = range(5), 0.05, 120
 
@@ -50,7 +51,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
     if step.show and at.session_state["open_panel"][1] != step.show:
         yield f"there is no panel {step.show} on the page {step.page}"
     if step.ask:
-        _press(at, "without_guess", lesson.language)
+        _press(at, "without_guess")
         yield from _errors(at)
         found = answers.read(str(at.query_params.get("guesses", ""))).get(i)
         if found is None or not answers.fits(step.ask, found):
@@ -64,7 +65,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
         if step.ask.kind is AskKind.CELL:
             yield from _no_lead(step.ask, places)
     if step.done:
-        yield from _undone(at, lesson.language)
+        yield from _undone(at)
 
 
 def _of_other_seeds(place: Place) -> Iterator[Place]:
@@ -79,7 +80,7 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
     at = AppTest.from_file(Path("app.py").absolute(), default_timeout=TIMEOUT)
     at.context["locale"] = lesson.language
     at = at.switch_page(page_file(lesson.steps[i].page))
-    sets = [dict(step.set) for step in lesson.steps[: i + 1] if step.set]
+    sets = [as_link(step.set) for step in lesson.steps[: i + 1] if step.set]
     texts = {name: text for each in sets for name, text in each.items() if name == "text"}
     query = {"lang": lesson.language, **texts, **(sets[-1] if sets else {})}
     query |= {"lesson": lesson.id, "lesson_step": str(i)}
@@ -89,14 +90,21 @@ def _opened(lesson: Lesson, i: int) -> AppTest:
     return at.run()
 
 
-def _press(at: AppTest, key: str, language: str) -> None:
-    """Press a button. (AppTest asks for labels outside of the page: in which language they are.)"""
-    at.button(key=key).click()
+def rerun(at: AppTest) -> AppTest:
+    """The page reruns. (AppTest asks for labels outside of it: say in which language they are.)"""
+    language = at.session_state.get("language")
+    if language in (None, "en"):
+        return at.run()
     st.session_state["language"] = language
     try:
-        at.run()
+        return at.run()
     finally:
         del st.session_state["language"]
+
+
+def _press(at: AppTest, key: str) -> None:
+    at.button(key=key).click()
+    rerun(at)
 
 
 def _errors(at: AppTest) -> Iterator[str]:
@@ -135,12 +143,12 @@ def _is_inside(option: Option, value: float) -> bool:
     return option.least + edge <= value < option.most - edge
 
 
-def _undone(at: AppTest, language: str) -> Iterator[str]:
+def _undone(at: AppTest) -> Iterator[str]:
     """A task is open at first, and done by its solution."""
     if not any(each.key == "solve_task" for each in at.button):
         yield "the task is done before anything was done"
         return
-    _press(at, "solve_task", language)
+    _press(at, "solve_task")
     yield from _errors(at)
     if any(each.key == "solve_task" for each in at.button):
         yield "the solution does not do the task"

@@ -10,8 +10,27 @@ from blocks.lessons import answers
 from pages.figures.guess import Guessed
 from pages.ui import link, page_file, share
 from pages.ui.language import _, current_language
-from pages.ui.lessons import verdict
+from pages.ui.lessons import progress, verdict
 from pages.ui.lessons.progress import Now
+
+
+def note_changes(now: Now) -> None:
+    """Keep what a learner sets in a step beyond what stood there when it was opened."""
+    here = (now.lesson.id, now.i)
+    state = {n: v for n, v in link.state().items() if n not in (*progress.KEPT, "panel")}
+    if st.session_state.get("lesson_opened", ((), {}))[0] != here:
+        st.session_state["lesson_opened"] = (here, state)
+    before = st.session_state["lesson_opened"][1]
+    changed = st.session_state.setdefault("lesson_changes", {}).setdefault(here, {})
+    for name in sorted({*before, *state}):
+        if before.get(name) != state.get(name):
+            changed[name] = link.value(name)
+
+
+def _changes(now: Now, i: int) -> str:
+    """What was set in a step, by name."""
+    changed = st.session_state.get("lesson_changes", {}).get((now.lesson.id, i), {})
+    return ", ".join(f"{name} = {value}" for name, value in changed.items())
 
 
 def offer(now: Now) -> None:
@@ -44,9 +63,13 @@ def written(now: Now, made: datetime) -> str:
 
 def _rows(now: Now) -> Iterator[str]:
     for i, step in enumerate(now.lesson.steps):
-        found = now.answers.get(i)
+        found, changed = now.answers.get(i), _changes(now, i)
+        rows = []
         if step.ask and found and answers.fits(step.ask, found):
             said = verdict.said(Guessed(step.ask, found))
-            yield f"<h2>{html.escape(step.title)}</h2>"
-            yield f"<p>{html.escape(step.ask.question)}</p>"
-            yield f"<p class='note'>{html.escape(said)}</p>"
+            rows += [f"<p>{html.escape(step.ask.question)}</p>"]
+            rows += [f"<p class='note'>{html.escape(said)}</p>"]
+        if changed:
+            rows += [f"<p>{html.escape(_('Changed: {what}').format(what=changed))}</p>"]
+        if rows:
+            yield "".join((f"<h2>{html.escape(step.title)}</h2>", *rows))

@@ -19,6 +19,7 @@ from blocks.observe.run import Run
 from pages.ui import cached, link
 from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
+from pages.ui.lessons.wanted import as_link
 from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder, memory_budget
 
@@ -133,7 +134,7 @@ def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
 
 def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     step = found.steps[i]
-    query = {**kept, **dict(step.set), "lesson": found.id, "lesson_step": str(i)}
+    query = {**kept, **as_link(step.set), "lesson": found.id, "lesson_step": str(i)}
     if not i:
         del query["lesson_step"]
     if step.show:
@@ -171,7 +172,7 @@ def go(i: int) -> None:
     step, state = found.lesson.steps[i], dict(link.state())
     if step.set:
         kept = {name: value for name, value in state.items() if name in KEPT}
-        state = {**kept, **link.read(dict(step.set)).values}
+        state = {**kept, **link.read(as_link(step.set)).values}
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)
@@ -195,8 +196,9 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
 def solve() -> None:
     """Do what the task of this step asks for."""
     if found := now():
-        wanted = {**link.as_query(), **dict(found.step.solution)}
-        link.become(link.mend(link.read(wanted).values).values)
+        solution = as_link(found.step.solution, link.value("preset"))
+        wanted = {**link.as_query(), **solution}
+        link.become(link.mend(link.read(wanted).values).values, set_here=solution)
         link.redraw_everything()
 
 

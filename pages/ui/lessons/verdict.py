@@ -4,7 +4,6 @@ from blocks.lessons.answers import Answer, Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
-from pages.figures.guess_cell import Table
 from pages.ui.language import _, enumeration, literal
 from pages.ui.numbers import readable
 
@@ -77,13 +76,15 @@ def _said_of_a_cell(found: Guessed) -> str:
 
 def _cell(found: Guessed, cell: Values) -> str:
     """A cell by the names of its row and column; of another text than now, by their numbers."""
-    names = Table(found.rows, found.labels).of_size(*map(int, found.answer.truth[2:]))
     row, column = int(cell[0]), int(cell[1])
+    if (len(found.rows), len(found.labels)) != found.answer.truth[2:]:
+        text = _("row {row}, column {column}")
+        return text.format(row=from_one(row), column=from_one(column))
     return _("row {row} ({query}), column {column} ({key})").format(
         row=from_one(row),
-        query=literal(names.rows[row]),
+        query=literal(found.rows[row]),
         column=from_one(column),
-        key=literal(names.columns[column]),
+        key=literal(found.labels[column]),
     )
 
 
