@@ -70,6 +70,7 @@ def _rows(now: Now) -> Iterator[str]:
             rows += [f"<p>{html.escape(step.ask.question)}</p>"]
             rows += [f"<p class='note'>{html.escape(said)}</p>"]
         if changed:
-            rows += [f"<p>{html.escape(_('Changed: {what}').format(what=changed))}</p>"]
+            what = _("Changed: {what}").format(what=changed)
+            rows += [f"<p>{html.escape(what)}</p>"]
         if rows:
             yield "".join((f"<h2>{html.escape(step.title)}</h2>", *rows))
