@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -36,11 +36,12 @@ class Table(NamedTuple):
     rows: tuple[str, ...]
     columns: tuple[str, ...]
 
-    def of_size(self, n_rows: int, n_columns: int) -> "Table":
+    def of_size(self, n_rows: int, n_columns: int) -> Self:
         """The same where it is as large, else with numbers for names."""
         if (len(self.rows), len(self.columns)) == (n_rows, n_columns):
             return self
-        return Table(*(tuple(str(from_one(i)) for i in range(n)) for n in (n_rows, n_columns)))
+        rows, columns = (tuple(str(from_one(i)) for i in range(n)) for n in (n_rows, n_columns))
+        return self._replace(rows=rows, columns=columns)
 
 
 def cell_so_far(table: Table, guess: Values | None, *, _: Translate) -> Picture:
