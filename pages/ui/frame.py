@@ -140,6 +140,7 @@ def draw_frame(
     beside.forget()
     present.forget_panels()
     faults = link.sync(title)
+    progress.begin_page()
     st.set_page_config(
         page_title="Blockscope",
         page_icon=ICON,
@@ -148,7 +149,7 @@ def draw_frame(
     )
     with st.sidebar:
         _head()
-        if not is_hidden("settings"):
+        if not (is_hidden("settings") or progress.is_blank()):
             sidebar()
     if present.is_on():
         present.head(_(title))

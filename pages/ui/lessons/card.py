@@ -18,20 +18,11 @@ A_MOMENT = 0.05  # seconds after which a browser that has drawn the page asks fo
 
 
 def is_turned() -> bool:
-    """Whether the page stays blank at first, since the reader goes on to another step.
-
-    A browser scrolls to the top of a page that has become short, and stays there.
-    """
-    if progress.TURNED not in st.session_state:
+    """Whether the page is blank, since the reader goes on to another step; it asks for the rest."""
+    if not progress.is_blank():
         return False
-    st.fragment(_rest, run_every=A_MOMENT)()
+    st.fragment(progress.draw_the_rest, run_every=A_MOMENT)()
     return True
-
-
-def _rest() -> None:
-    """Nothing when the blank page is drawn; all else once the browser asks again."""
-    if not st.session_state.pop(progress.TURNED, False):
-        st.rerun(scope="app")
 
 
 def draw(now: Now, run: Run | None) -> None:

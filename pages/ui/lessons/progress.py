@@ -24,7 +24,7 @@ from pages.ui.link_fields.lessons import FIELDS
 from pages.ui.settings import lessons_folder, memory_budget
 
 INPUT = "input"  # the line that opens to change what goes in
-TURNED = "lesson_turned"
+TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
@@ -176,8 +176,33 @@ def go(i: int) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)
-    st.session_state[TURNED] = True
+    st.session_state[TURN] = ASKED
     link.redraw_everything()
+
+
+def begin_page() -> None:
+    """At the top of a page: it stays blank at first where the reader goes on to another step.
+
+    A browser scrolls to the top of a page that has become short, and stays there.
+    """
+    if st.session_state.pop(TURN, None) == ASKED:
+        st.session_state[TURN] = BLANK
+
+
+def is_blank() -> bool:
+    """Whether the page is the blank one.
+
+    It has no controls either: a browser that asks for the rest before it has set up new ones would
+    say that they were moved.
+    """
+    return bool(st.session_state.get(TURN) == BLANK)
+
+
+def draw_the_rest() -> None:
+    """Nothing when the blank page is drawn; all else once the browser asks again."""
+    if not is_blank():
+        st.rerun(scope="app")
+    st.session_state[TURN] = DRAWN
 
 
 def answer(run: Run, guess: tuple[float, ...]) -> None:
