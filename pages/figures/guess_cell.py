@@ -28,6 +28,7 @@ from pages.figures.token_axis import label_room, token_ticks
 
 GUESS, TRUTH = PINNED, ATTENTION
 CELL, MOST_TICKS = 24, 32
+AROUND = 30  # pixels of a mark around a number
 
 
 class Table(NamedTuple):
@@ -78,7 +79,7 @@ def counted(
         "name": _("learners"),
         "meta": {SAID: [_place(cell, str(n), _) for cell, n in guesses.items()]},
     }
-    marks = [_mark(truth, _("measured"), TRUTH, "diamond-open", _)] if truth else []
+    marks = [_mark(truth, _("measured"), TRUTH, "diamond-open", _, AROUND)] if truth else []
     return _map(table, [heat, *marks], title, _, **legend())
 
 
@@ -105,9 +106,11 @@ def _clicks(table: Table) -> dict[str, Any]:
     return targets([j for _i, j in cells], [i for i, _j in cells], cells, CELL, **look)
 
 
-def _mark(cell: Values, name: str, color: str, symbol: str, _: Translate) -> dict[str, Any]:
+def _mark(
+    cell: Values, name: str, color: str, symbol: str, _: Translate, size: int = 14
+) -> dict[str, Any]:
     row, column = map(int, cell)
-    marker = {"color": color, "size": 14, "symbol": symbol, "line": {"width": 3, "color": color}}
+    marker = {"color": color, "size": size, "symbol": symbol, "line": {"width": 3, "color": color}}
     said = {SAID: [_place((row, column), name, _)]}
     look = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "meta": said}
     return line([column], [row], name=name, **look)

@@ -174,16 +174,19 @@ def test_a_file_that_is_no_lesson_is_refused_with_a_sentence(content: bytes, fau
     assert "brought" not in home.session_state
 
 
-def test_no_measurement_of_a_stranger_s_lesson_takes_the_machine():
+@pytest.mark.parametrize(
+    ("formula", "fault"),
+    [
+        ("weight(d_model=65536, n_heads=1)", "This run needs about"),
+        ("stream_growth(depth=9999)", "depth is to be"),
+        ("score_std(d=1e9)", "d is to be"),
+    ],
+)
+def test_no_measurement_of_a_stranger_s_lesson_takes_the_machine(formula: str, fault: str):
     query = {"panel": None, "lesson": "brought", "lesson_step": 0}
-    for wide in (
-        "weight(d_model=65536, n_heads=1)",
-        "stream_growth(depth=9999)",
-        "score_std(d=1e9)",
-    ):
-        home = home_with(OWN.format(set="").replace("weight(layer=0)", wide).encode())
-        at = press(visit(home.switch_page(ATTENTION), **query), "without_guess")
-        assert not at.exception and len(at.warning) == 1
+    home = home_with(OWN.format(set="").replace("weight(layer=0)", formula).encode())
+    at = press(visit(home.switch_page(ATTENTION), **query), "without_guess")
+    assert not at.exception and [fault in each.value for each in at.warning] == [True]
 
 
 MAP = {"panel": None, "lesson": "attention-by-hand", "lesson_step": 2, "text": "a b c"}
