@@ -3,6 +3,7 @@
 import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
+from pages.panels.efficiency.cache import how_few_bits_a_key
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
 from pages.panels.efficiency.paths import which_paths
@@ -31,6 +32,7 @@ def main() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
+    Panel("cache", N_("How few bits can a cache have?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
     Panel("retraining", N_("Does training repair it?"), what_training_repairs),
     Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),

@@ -176,9 +176,7 @@ class CrossAttention(Attention):
             return past.keys, past.values
         k = self.k(self.keys(memory))
         v = self.v(self.values(memory))
-        if past is not None:
-            past.keys, past.values = k, v
-        return k, v
+        return (k, v) if past is None else past.keep(k, v)
 
 
 class HeadNorm(nn.Module):

@@ -92,6 +92,11 @@ class CrossCache:
     keys: Tensor | None = None
     values: Tensor | None = None
 
+    def keep(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Take them in; returns what is read from here on."""
+        self.keys, self.values = keys, values
+        return keys, values
+
 
 class KVCache:
     """The caches of all layers of a model. It belongs to one text and one reader.

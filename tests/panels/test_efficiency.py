@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
+from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
@@ -19,6 +21,8 @@ from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.training.teaching import Distillation
 from pages.panels.efficiency import (
+    cache,
+    cache_picture,
     distillation,
     frontier,
     frontier_picture,
@@ -265,3 +269,29 @@ def test_lines_of_retraining_begin_without_a_mask():
     assert [*picture.data[1].y] == [1.0, 0.99, 0.97] and picture.layout.shapes[0].y0 == 1.0
     first = retraining_picture.lines(replace(REPAIRED, found=REPAIRED.found[:3]), _=str)
     assert [trace.name for trace in first.data] == ["masked, not trained on"]
+def cached(n_bytes: int, score: float, how=None, *rows) -> CacheMeasure:
+    return CacheMeasure(how, n_bytes, 64, 0.5, (score,), rows or ((1, 2), (3, 4)))
+
+
+EXACT = cached(4096, 1.0)
+CACHES = tuple(
+    cached(1024, 0.5, CacheRounding(n_bits=2, axis=axis), (1, 2), (3, 5)) for axis in CacheAxis
+)
+
+
+def test_what_a_rounded_cache_costs_is_said():
+    facts = CacheFacts((EXACT, *CACHES), CACHES[2], ("a b", "a c"), "exact answers", True)
+    said = cache.says_cache(facts)
+    assert "**1.02 kB** instead of 4.1 kB" in said and "50%, with an exact cache 100%" in said
+    assert "Of 2 texts 1 stay the same to the end; the first differs after 1 tokens" in said
+    same = CacheFacts((EXACT,), EXACT, ("", ""), "exact answers", True)
+    assert "All 2 texts" in cache.says_cache(same)
+    assert cache.cache_table(facts).tokens_until_first_difference.tolist() == [2, 1, 1, 1]
+
+
+def test_a_cache_has_a_line_for_each_axis():
+    facts = CacheFacts((EXACT, *CACHES), CACHES[2], ("", ""), "exact answers", True)
+    for picture in (cache_picture.scores(facts, _=str), cache_picture.differences(facts, _=str)):
+        assert [[*trace.x] for trace in picture.data] == [[1024]] * 3
+        assert [trace.text[0] for trace in picture.data] == ["2"] * 3
+        assert [trace.marker.size[0] for trace in picture.data] == [9, 9, 15]

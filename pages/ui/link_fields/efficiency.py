@@ -2,6 +2,8 @@
 
 import re
 
+from blocks.efficiency.cache_facts import CACHE_BITS
+from blocks.efficiency.cache_rounding import CacheAxis
 from blocks.efficiency.distillation import StudentSize
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
@@ -13,6 +15,7 @@ TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1"
 INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
 MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
+CACHE_GROUPS, CACHE_RECENT = ("8", "16", "32"), ("0", "8", "32")
 
 
 def matrix_name(text: str) -> str:
@@ -44,4 +47,9 @@ FIELDS: dict[str, Field] = {
     "masked_share": Field(choice(MASKED_SHARES), "70"),
     "repair_updates": Field(choice(UPDATES), "200"),
     "measure_pruning": Field(flag, False),
+    "cache_bits": Field(choice(tuple(map(str, CACHE_BITS))), "2"),
+    "cache_axis": Field(choice(CacheAxis), "kivi"),
+    "cache_group": Field(choice(CACHE_GROUPS), "8"),
+    "cache_recent": Field(choice(CACHE_RECENT), "0"),
+    "measure_caches": Field(flag, False),
 }

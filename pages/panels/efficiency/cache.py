@@ -1,0 +1,159 @@
+"""A KV cache of a few bits a number: bytes, logits, score, and where the text first differs."""
+
+from functools import lru_cache, partial
+
+import pandas as pd
+import streamlit as st
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency import cache_facts as facts_of
+from blocks.efficiency import cache_rounding
+from blocks.efficiency.cache_facts import CACHE_BITS, CacheFacts, CacheMeasure
+from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
+from blocks.efficiency.recorded_caches import recorded_caches
+from blocks.observe.run import Run
+from pages.panels.efficiency import cache_picture, shared
+from pages.panels.efficiency.cache_picture import AXIS_NAMES
+from pages.ui import link, starts
+from pages.ui.chart import columns, show
+from pages.ui.controls import choose, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _, literal, say_fault
+from pages.ui.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+
+CODE = (cache_rounding.CacheRounding.rounded, cache_rounding.RoundedLayer)
+
+
+@lru_cache(maxsize=64)
+def measure(weights: str, how: CacheRounding | None) -> CacheMeasure:
+    """One cache, measured; `weights` names the model as it was trained."""
+    return facts_of.measure_cache(starts.calibrated(weights), how)
+
+
+@lru_cache(maxsize=64)
+def cache_facts(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) -> CacheFacts:
+    """What the measured caches show."""
+    return facts_of.cache_facts(starts.calibrated(weights), found, how)
+
+
+def says_cache(facts: CacheFacts) -> str:
+    """What the chosen cache saves, and what it costs."""
+    chosen, exact = facts.chosen, facts.exact
+    text = _(
+        "{n} tokens keep **{after}** instead of {before} in half precision. The logits move by at "
+        "most {difference:.2g}; {score}: {now}, with an exact cache {then}."
+    )
+    return (
+        text.format(
+            n=chosen.n_tokens,
+            after=bytes_text(chosen.n_bytes),
+            before=bytes_text(exact.n_bytes),
+            difference=chosen.largest_difference,
+            score=_(facts.score_name),
+            now=_said(chosen, facts),
+            then=_said(exact, facts),
+        )
+        + " "
+        + _says_texts(facts)
+    )
+
+
+def _said(measure: CacheMeasure, facts: CacheFacts) -> str:
+    return percent(measure.score) if facts.is_share else f"{measure.score:.3f}"
+
+
+def _says_texts(facts: CacheFacts) -> str:
+    n = len(facts.exact.written)
+    if facts.n_same == n:
+        return _("All {n} texts that it writes on stay the same to the end.").format(n=n)
+    text = _("Of {n} texts {same} stay the same to the end; the first differs after {k} tokens.")
+    return text.format(n=n, same=facts.n_same, k=facts.earliest)
+
+
+def cache_table(facts: CacheFacts) -> pd.DataFrame:
+    """One row a way."""
+    ways = [each.how for each in facts.measures]
+    return pd.DataFrame(
+        {
+            "axis": [how.axis.value if how else "exact" for how in ways],
+            "n_bits": [how.n_bits if how else 16 for how in ways],
+            "bytes": [each.n_bytes for each in facts.measures],
+            "largest_logit_difference": [each.largest_difference for each in facts.measures],
+            "score": [each.score for each in facts.measures],
+            "tokens_until_first_difference": [
+                min(facts.first_differences(each)) for each in facts.measures
+            ],
+        }
+    )
+
+
+@section
+def how_few_bits_a_key(run: Run) -> None:
+    """Bits and axis; what was recorded, or measured when the reader asks."""
+    place = explained(("kv_cache", "quantization"), CODE, key="cache")
+    weights = starts.original(run.weights)
+    if fault := facts_of.cache_fault(shared.whole(run)):
+        place.info(say_fault(fault), icon=":material/lightbulb:")
+        return
+    how = _chosen()
+    wanted = facts_of.ways(how.group_size, how.n_recent)
+    found = recorded_caches(weights, wanted)
+    if not found:
+        switch("measure_caches", _("Measure {n} caches here").format(n=len(wanted)))
+        if not link.value("measure_caches"):
+            place.info(_("These were not measured beforehand."), icon=":material/lightbulb:")
+            return
+        steps = [partial(measure, weights, each) for each in wanted]
+        what = "caches", weights, wanted
+        found = tuple(in_steps(steps, what=what, key="caches", asked_by="measure_caches").found)
+        if len(found) < 2:
+            return
+    with place:
+        say(says_cache, weights, found, how, facts=cache_facts)
+    _shown(weights, found, how)
+
+
+def _chosen() -> CacheRounding:
+    left, middle, right = st.columns([5, 3, 3])
+    with left:
+        choose(
+            "cache_axis", _("One grid for"), CacheAxis, label_of=lambda name: _(AXIS_NAMES[name])
+        )
+    with middle:
+        choose("cache_bits", _("bits"), tuple(map(str, CACHE_BITS)), label_of=str)
+    with right:
+        choose("cache_group", _("tokens in a channel's grid"), CACHE_GROUPS, label_of=str)
+        choose("cache_recent", _("newest tokens kept exact"), CACHE_RECENT, label_of=str)
+    return CacheRounding(
+        n_bits=int(link.value("cache_bits")),
+        axis=CacheAxis(link.value("cache_axis")),
+        group_size=int(link.value("cache_group")),
+        n_recent=int(link.value("cache_recent")),
+    )
+
+
+def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) -> None:
+    at = weights, found, how
+    left, right = columns(2)
+    with left:
+        show(cache_picture.scores, *at, facts=cache_facts, key="cache_scores")
+    with right:
+        show(cache_picture.differences, *at, facts=cache_facts, key="cache_logits")
+    facts = cache_facts(*at)
+    if facts.n_same < len(facts.exact.written):
+        text = _("First to differ, exact: {exact}  \nand rounded: {rounded}")
+        exact, rounded = map(literal, facts.texts)
+        st.markdown(text.format(exact=exact, rounded=rounded))
+    note(
+        _(
+            "A held-out row, read and written token by token through the cache. Bytes by formula: "
+            "codes, and 4 bytes for a grid's scale and zero point; here the cache holds the "
+            "grid's values in float32."
+        )
+    )
+    download("caches.csv", lambda: cache_table(facts).to_csv(index=False), "text/csv")

@@ -1,0 +1,103 @@
+"""Rounded KV caches: the score and the logits over the bytes that a row of tokens takes."""
+
+from collections.abc import Callable
+from typing import Any
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
+from blocks.efficiency.cache_rounding import CacheAxis
+from blocks.model.faults import N_
+from pages.figures import marks
+from pages.figures.axes import log_axis, room_for_legend, score_axis
+from pages.figures.theme import ATTENTION, EMBEDDING, FEED_FORWARD, Picture, Translate, figure
+
+PLOT = 260
+AXIS_NAMES = {
+    "token": N_("a token"),
+    "channel": N_("a channel"),
+    "kivi": N_("keys: a channel, values: a token"),
+}
+LOOKS = {
+    CacheAxis.TOKEN: (FEED_FORWARD, "square"),
+    CacheAxis.CHANNEL: (EMBEDDING, "diamond"),
+    CacheAxis.KIVI: (ATTENTION, "circle"),
+}
+
+
+def scores(facts: CacheFacts, *, _: Translate) -> Picture:
+    """A line for each axis, a dot for each number of bits; the level is the exact cache's."""
+    return _over_bytes(
+        facts,
+        lambda each: each.score,
+        _,
+        title=_("Score with so many bytes of cache"),
+        shapes=[marks.level(facts.exact.score)],
+        yaxis=_score_axis(facts, _),
+    )
+
+
+def differences(facts: CacheFacts, *, _: Translate) -> Picture:
+    """The largest difference of any logit, on the same bytes."""
+    found = [each.largest_difference for each in facts.measures if each.how]
+    return _over_bytes(
+        facts,
+        lambda each: each.largest_difference,
+        _,
+        title=_("Largest difference of a logit"),
+        yaxis={
+            "title": {"text": _("largest difference (logarithmic)")},
+            **log_axis(min(found), max(found)),
+        },
+    )
+
+
+def _score_axis(facts: CacheFacts, _: Translate) -> dict[str, Any]:
+    if facts.is_share:
+        least = min(each.score for each in facts.measures)
+        return {**score_axis(facts.score_name, True, _), "range": [least - 0.04, 1.015]}
+    return {"title": {"text": _(facts.score_name)}}
+
+
+def _over_bytes(
+    facts: CacheFacts, value: Callable[[CacheMeasure], float], _: Translate, **more: Any
+) -> Picture:
+    sizes = [each.n_bytes for each in facts.measures]
+    lines = [_line(facts, axis, value, _) for axis in CacheAxis if facts.of(axis)]
+    return figure(
+        lines,
+        **room_for_legend(PLOT, len(lines)),
+        xaxis={
+            "title": {"text": _("bytes of a cache (logarithmic)")},
+            **log_axis(min(sizes), max(sizes), said=bytes_text),
+        },
+        **more,
+    )
+
+
+def _line(
+    facts: CacheFacts, axis: CacheAxis, value: Callable[[CacheMeasure], float], _: Translate
+) -> dict[str, Any]:
+    color, symbol = LOOKS[axis]
+    found = facts.of(axis)
+    sizes = [15 if each is facts.chosen else 9 for each in found]
+    text = _("{bits} bits: {size}, {score:.3f}, logits within {difference:.2g}")
+    hovers = [
+        text.format(
+            bits=each.how.n_bits if each.how else 16,
+            size=bytes_text(each.n_bytes),
+            score=each.score,
+            difference=each.largest_difference,
+        )
+        for each in found
+    ]
+    return marks.line(
+        [each.n_bytes for each in found],
+        [value(each) for each in found],
+        mode="lines+markers+text",
+        name=_(AXIS_NAMES[axis]),
+        text=[str(each.how.n_bits) if each.how else "" for each in found],
+        textposition="top center",
+        line={"color": color, "width": 2},
+        marker={"color": color, "symbol": symbol, "size": sizes},
+        **marks.told(hovers),
+    )
