@@ -3,6 +3,7 @@
 import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
+from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.cache import how_few_bits_a_key
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
@@ -32,6 +33,7 @@ def main() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
+    Panel("activations", N_("Can activations be rounded too?"), what_activations_lose),
     Panel("cache", N_("How few bits can a cache have?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
     Panel("retraining", N_("Does training repair it?"), what_training_repairs),

@@ -15,11 +15,12 @@ from blocks.training.task import Batch
 class Inputs:
     """The rows that one matrix has met: X of shape (n, in), summed up.
 
-    `gram` is XᵀX (in, in), `mean_size` the mean of |x| for each input (in).
+    `gram` is XᵀX (in, in), `mean_size` the mean of |x| for each input (in), `largest` its maximum.
     """
 
     gram: Tensor
     mean_size: Tensor
+    largest: Tensor
 
     @property
     def norms(self) -> Tensor:
@@ -52,17 +53,20 @@ class _Sums:
 
     def __init__(self, width: int, device: torch.device):
         self.gram = torch.zeros(width, width, device=device)
-        self.sizes = torch.zeros(width, device=device)
+        self.sizes, self.largest = torch.zeros(2, width, device=device)
         self.n_rows = 0
 
     def add(self, x: Tensor) -> None:
         rows = x.detach().flatten(0, -2).float()
         self.gram.addmm_(rows.T, rows)
-        self.sizes += rows.abs().sum(0)
+        sizes = rows.abs()
+        self.sizes += sizes.sum(0)
+        self.largest = torch.maximum(self.largest, sizes.amax(0))
         self.n_rows += len(rows)
 
     def inputs(self) -> Inputs:
-        return Inputs(self.gram.cpu(), (self.sizes / max(1, self.n_rows)).cpu())
+        mean_size = self.sizes / max(1, self.n_rows)
+        return Inputs(self.gram.cpu(), mean_size.cpu(), self.largest.cpu())
 
 
 @contextmanager

@@ -109,6 +109,11 @@ class Calibrated:
         """Whether its score is a share of what was asked; of a text it is bits per character."""
         return self.spec.task.kind is not TaskKind.TEXT
 
+    @cached_property
+    def own_inputs(self) -> dict[str, Inputs]:
+        """What each of its own matrices reads on the calibration text."""
+        return self.inputs(self.file.config, self.file.tensors)
+
     def inputs(self, config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Inputs]:
         """What each matrix of these weights reads on the calibration text."""
         return calibrate(trained(config, tensors), self.batches)

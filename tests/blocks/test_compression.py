@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from efficiency_toy import config_of, sorter, weights_of
 from safetensors.torch import load, save
-from toy import assert_near, toy
+from toy import assert_near
 
-from blocks import ConfigError, ModelConfig, build
+from blocks import ConfigError, ModelConfig
 from blocks.efficiency.calibration import calibrate
 from blocks.efficiency.compression import (
     Calibrated,
@@ -23,26 +24,10 @@ from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.efficiency.structured import Choice, without_heads, without_layers, without_units
 from blocks.model.randomness import generator
-from blocks.training import TaskConfig, TrainingSpec
-from blocks.training.recipe import Recipe
 from blocks.training.task import Batch
-from blocks.training.tasks import build_task
-from blocks.weights.model_file import Card, ModelFile, read_model_file, trained
-from blocks.weights.tensors import read_weights
+from blocks.weights.model_file import read_model_file, trained
 
-TASK = TaskConfig(kind="sort", seq_len=6, architecture="encoder")
 READ = torch.randint(0, 11, (3, 6), generator=generator(0, "ids"))
-
-
-def config_of(**changes) -> ModelConfig:
-    return toy(vocab_size=11, n_layers=3, n_heads=4, d_model=16, **changes)
-
-
-def weights_of(config: ModelConfig) -> dict[str, torch.Tensor]:
-    model, draw = build(config, seed=2), generator(1, "weights")
-    for each in model.parameters():
-        each.data = torch.randn(each.shape, generator=draw) * 0.3
-    return read_weights(model)
 
 
 def choice(criterion: Criterion, config: ModelConfig, weights) -> Choice:
@@ -53,20 +38,7 @@ def choice(criterion: Criterion, config: ModelConfig, weights) -> Choice:
 
 @pytest.fixture(scope="module")
 def calibrated() -> Calibrated:
-    task = build_task(TASK)
-    config = config_of(architecture="encoder").replace(vocab_size=task.vocab_size)
-    spec = TrainingSpec(config=config, task=TASK, recipe=Recipe(batch_size=4, n_eval_batches=1))
-    card = Card(
-        task="sort",
-        recipe=spec.plain(),
-        seed=0,
-        n_steps=0,
-        seconds=0.0,
-        held_out_loss=None,
-        score=None,
-        score_name="",
-    )
-    return Calibrated(ModelFile(config, task.tokenizer, card, weights_of(config)))
+    return sorter()
 
 
 @pytest.mark.parametrize("criterion", Criterion)

@@ -37,7 +37,7 @@ def inputs(*, seed: int = 0) -> Inputs:
     draw = generator(seed, "inputs")
     mixed = torch.randn(400, 24, generator=draw) @ torch.randn(24, 96, generator=draw)
     x = (mixed + torch.randn(400, 96, generator=draw)) * torch.logspace(-1, 1, 96)
-    return Inputs(x.T @ x, x.abs().mean(0))
+    return Inputs(x.T @ x, x.abs().mean(0), x.abs().amax(0))
 
 
 @pytest.fixture(scope="module")
@@ -125,5 +125,5 @@ def test_rounding_that_knows_its_inputs_is_less_wrong(
 
 def test_gptq_with_inputs_of_no_correlation_rounds_to_the_nearest():
     weight, how = matrix(), Quantization(n_bits=4)
-    alone = Inputs(torch.eye(96), torch.ones(96))
+    alone = Inputs(torch.eye(96), torch.ones(96), torch.ones(96))
     assert rounded(weight, how, Rounding.GPTQ, alone).codes.equal(quantize(weight, how).codes)

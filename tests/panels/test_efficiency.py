@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, Channels, ways
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Compression
@@ -21,6 +22,8 @@ from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.training.teaching import Distillation
 from pages.panels.efficiency import (
+    activations,
+    activations_picture,
     cache,
     cache_picture,
     distillation,
@@ -295,3 +298,30 @@ def test_a_cache_has_a_line_for_each_axis():
         assert [[*trace.x] for trace in picture.data] == [[1024]] * 3
         assert [trace.text[0] for trace in picture.data] == ["2"] * 3
         assert [trace.marker.size[0] for trace in picture.data] == [9, 9, 15]
+
+
+CHANNELS = Channels("a.weight", *map(np.array, ([1, 9, 1], [1, 1, 1], [3, 1, 1], [1, 3, 1])))
+LOSSES = (1.0, 1.1, 1.9, 1.5, 1.8, 1.4, 1.3, 1.2)
+ACTIVATIONS = ActivationFacts(
+    tuple(ActivationMeasure(how, loss, (0.5,)) for how, loss in zip(ways(4), LOSSES, strict=True)),
+    CHANNELS,
+    ("a.weight",),
+    "exact answers",
+    is_share=True,
+)
+
+
+def test_the_channel_that_stretches_the_grid_is_measured():
+    said = activations.says_channels(ACTIVATIONS)
+    assert "that a reads is 9.0 times the median" in said and "leaves 3.0 times" in said
+    plain, smooth, *_weights = activations_picture.channels(ACTIVATIONS, _=str).data
+    assert [*plain.y] == [9, 1, 1] and [*smooth.y] == [1, 3, 1]
+
+
+def test_the_best_and_the_worst_grid_for_activations_are_named():
+    said = activations.says_measured(ACTIVATIONS)
+    assert "**a grid a token, smoothed**: loss 1.200" in said
+    assert "Most by one grid, static: 1.900" in said
+    plain, smooth = activations_picture.losses(ACTIVATIONS, _=str).data
+    assert [*plain.y] == [1.1, 1.9, 1.8, 1.3] and [*smooth.y] == [1.5, 1.4, 1.2]
+    assert activations.activation_table(ACTIVATIONS).held_out_loss.tolist() == [*LOSSES]

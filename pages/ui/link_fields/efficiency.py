@@ -51,5 +51,7 @@ FIELDS: dict[str, Field] = {
     "cache_axis": Field(choice(CacheAxis), "kivi"),
     "cache_group": Field(choice(CACHE_GROUPS), "8"),
     "cache_recent": Field(choice(CACHE_RECENT), "0"),
+    "activation_bits": Field(whole(BITS[0], BITS[-1]), 8),
+    "measure_activations": Field(flag, False),
     "measure_caches": Field(flag, False),
 }

@@ -1,0 +1,150 @@
+"""Activations on a grid too: the channels that stretch it, and what each kind of grid costs."""
+
+from functools import lru_cache, partial
+
+import pandas as pd
+
+from blocks.efficiency import activation_facts as facts_of
+from blocks.efficiency import activations
+from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, outlier
+from blocks.efficiency.activations import ActivationRounding
+from blocks.efficiency.quantization import BITS
+from blocks.observe.run import Run
+from pages.panels.efficiency import activations_picture
+from pages.panels.efficiency.activations_picture import GRID_NAMES
+from pages.ui import link, starts
+from pages.ui.chart import columns, show
+from pages.ui.controls import pick, slider, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+
+CODE = (activations.on_grid, activations.smoothing_scales, activations.RoundedLinear)
+Measures = tuple[ActivationMeasure, ...]
+
+
+@lru_cache(maxsize=64)
+def measure(weights: str, how: ActivationRounding | None) -> ActivationMeasure:
+    """One way, measured; `weights` names the model as it was trained."""
+    return facts_of.measure_activations(starts.calibrated(weights), how)
+
+
+@lru_cache(maxsize=64)
+def activation_facts(weights: str, found: Measures, matrix: str) -> ActivationFacts:
+    """What was measured, and the channels of one matrix."""
+    return facts_of.activation_facts(starts.calibrated(weights), found, matrix)
+
+
+def says_channels(facts: ActivationFacts) -> str:
+    """How far one channel stretches the grid of all, and what smoothing leaves of it."""
+    channels = facts.channels
+    text = _(
+        "The largest channel that {matrix} reads is {ratio:.1f} times the median one: a grid that "
+        "serves all is that coarse for them. SmoothQuant leaves {smooth:.1f} times, and makes "
+        "the largest column of the weights {weights:.1f} times the median, {before:.1f} before."
+    )
+    return text.format(
+        matrix=channels.matrix.removesuffix(".weight"),
+        ratio=outlier(channels.inputs),
+        smooth=outlier(channels.smooth_inputs),
+        weights=outlier(channels.smooth_weights),
+        before=outlier(channels.weights),
+    )
+
+
+def says_measured(facts: ActivationFacts) -> str:
+    """Which grid keeps most, and which loses most."""
+    text = _(
+        "Least is lost by **{best}**: loss {least:.3f}, {score} {after}; the model as it is has "
+        "{exact:.3f} and {before}. Most by {worst}: {most:.3f}."
+    )
+    return text.format(
+        best=way_name(facts.best),
+        least=facts.best.held_out_loss,
+        score=_(facts.score_name),
+        after=_said(facts.best, facts),
+        exact=facts.exact.held_out_loss,
+        before=_said(facts.exact, facts),
+        worst=way_name(facts.worst),
+        most=facts.worst.held_out_loss,
+    )
+
+
+def _said(measure: ActivationMeasure, facts: ActivationFacts) -> str:
+    return percent(measure.score) if facts.is_share else f"{measure.score:.3f}"
+
+
+def way_name(measure: ActivationMeasure) -> str:
+    """What a way to round is called."""
+    if measure.how is None:
+        return _("original")
+    name = _(GRID_NAMES[measure.how.grid])
+    return _("{grid}, smoothed").format(grid=name) if measure.how.is_smooth else name
+
+
+def activation_table(facts: ActivationFacts) -> pd.DataFrame:
+    """One row a way."""
+    ways = [each.how for each in facts.measures]
+    return pd.DataFrame(
+        {
+            "grid": [how.grid.value if how else "exact" for how in ways],
+            "smoothed": [bool(how and how.is_smooth) for how in ways],
+            "n_bits": [how.n_bits if how else 32 for how in ways],
+            "held_out_loss": [each.held_out_loss for each in facts.measures],
+            "score": [each.score for each in facts.measures],
+        }
+    )
+
+
+@section
+def what_activations_lose(run: Run) -> None:
+    """Channels of one matrix; and, when the reader asks, every grid measured."""
+    place = explained(("quantization",), CODE, key="activations")
+    weights = starts.original(run.weights)
+    n_bits = link.value("activation_bits")
+    label = _("bits of weights and activations")
+    slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
+    wanted = facts_of.ways(n_bits)
+    switch("measure_activations", _("Measure {n} ways to round here").format(n=len(wanted) - 1))
+    found = _measured(weights, wanted) if link.value("measure_activations") else ()
+    at = weights, found, link.value("rounded_matrix")
+    with place:
+        say(says_measured if len(found) > 2 else says_channels, *at, facts=activation_facts)
+    left, right = columns(2)
+    with left:
+        show(activations_picture.channels, *at, facts=activation_facts, key="channels")
+    if len(found) > 2:
+        with right:
+            show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
+    facts = activation_facts(*at)
+    _matrix(facts)
+    note(
+        _(
+            "Static grids and channels: calibrated on 4 batches of what it was trained on; losses "
+            "and scores are on held-out data. Codes run as what they stand for, in float32; the "
+            "unembedding reads exact numbers."
+        )
+    )
+    if found:
+        download("activations.csv", lambda: activation_table(facts).to_csv(index=False), "text/csv")
+
+
+def _measured(weights: str, wanted: tuple[ActivationRounding | None, ...]) -> Measures:
+    steps = [partial(measure, weights, how) for how in wanted]
+    what = "activations", weights, wanted
+    done = in_steps(steps, what=what, key="activations", asked_by="measure_activations")
+    return tuple(done.found)
+
+
+def _matrix(facts: ActivationFacts) -> None:
+    pick(
+        "rounded_matrix",
+        _("Matrix"),
+        facts.matrices,
+        label_of=lambda name: name.removesuffix(".weight"),
+        shown=facts.channels.matrix,
+    )

@@ -1,0 +1,101 @@
+"""Activations by channel, before and after smoothing; and the loss of each kind of grid."""
+
+from typing import Any
+
+import numpy as np
+
+from blocks.efficiency.activation_facts import ActivationFacts
+from blocks.efficiency.activations import ActivationGrid
+from blocks.model.faults import N_
+from pages.figures import marks
+from pages.figures.axes import room_for_legend
+from pages.figures.theme import (
+    ATTENTION,
+    FEED_FORWARD,
+    PINNED,
+    Picture,
+    Translate,
+    figure,
+    small,
+)
+
+PLOT = 260
+GRID_NAMES = {
+    ActivationGrid.NONE: N_("weights alone"),
+    ActivationGrid.STATIC: N_("one grid, static"),
+    ActivationGrid.TENSOR: N_("one grid, dynamic"),
+    ActivationGrid.TOKEN: N_("a grid a token"),
+}
+
+
+def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
+    """The largest |x| of each channel, the largest first; weights beside it, plain and smoothed."""
+    found = facts.channels
+    order = np.argsort(-found.inputs, kind="stable")
+    lines = [
+        (found.inputs, _("activations"), PINNED, "solid"),
+        (found.smooth_inputs, _("activations, smoothed"), PINNED, "dot"),
+        (found.weights, _("weights"), ATTENTION, "solid"),
+        (found.smooth_weights, _("weights, smoothed"), ATTENTION, "dot"),
+    ]
+    return figure(
+        [_channel_line(values[order], name, color, dash) for values, name, color, dash in lines],
+        title=_("Largest value of each channel, over the median channel"),
+        **room_for_legend(PLOT, len(lines)),
+        xaxis={"title": {"text": _("input channels, by their activations")}},
+        yaxis={"title": {"text": _("times the median")}, "rangemode": "tozero"},
+    )
+
+
+def _channel_line(values: np.ndarray, name: str, color: str, dash: str) -> dict[str, Any]:
+    return marks.line(
+        range(1, len(values) + 1),
+        small(values / max(float(np.median(values)), 1e-12)),
+        name=name,
+        line={"color": color, "width": 2 if dash == "solid" else 1.5, "dash": dash},
+        hovertemplate="%{x}: %{y:.2f}<extra></extra>",
+    )
+
+
+def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
+    """The loss of each grid, plain and smoothed; the level is the model as it is."""
+    grids = [grid for grid in ActivationGrid if facts.of(grid, is_smooth=False)]
+    kinds = [(False, _("as they are"), FEED_FORWARD), (True, _("smoothed"), ATTENTION)]
+    found = [each.held_out_loss for each in facts.measures]
+    room = 0.15 * (max(found) - min(found)) or 0.1
+    return figure(
+        [_dots(facts, grids, is_smooth, name, color, _) for is_smooth, name, color in kinds],
+        title=_("Held-out loss, and the score"),
+        **room_for_legend(PLOT, len(kinds)),
+        shapes=[marks.level(facts.exact.held_out_loss)],
+        xaxis={"title": {"text": _("what shares a grid")}, "type": "category"},
+        yaxis={
+            "title": {"text": _("held-out loss, nats")},
+            "range": [min(found) - room, max(found) + room],
+        },
+    )
+
+
+def _dots(
+    facts: ActivationFacts,
+    grids: list[ActivationGrid],
+    is_smooth: bool,
+    name: str,
+    color: str,
+    _: Translate,
+) -> dict[str, Any]:
+    pairs = [(grid, facts.of(grid, is_smooth=is_smooth)) for grid in grids]
+    there = [(_(GRID_NAMES[grid]), each) for grid, each in pairs if each is not None]
+    said = "{:.0%}" if facts.is_share else "{:.3f}"
+    text = _("{grid}: loss {loss:.4f}, score {score:.3f}")
+    hovers = [text.format(grid=g, loss=e.held_out_loss, score=e.score) for g, e in there]
+    return marks.line(
+        [grid for grid, _each in there],
+        [each.held_out_loss for _grid, each in there],
+        mode="markers+text",
+        text=[said.format(each.score) for _grid, each in there],
+        textposition="middle left" if is_smooth else "middle right",
+        name=name,
+        marker={"color": color, "size": 11, "symbol": "diamond" if is_smooth else "circle"},
+        **marks.told(hovers),
+    )
