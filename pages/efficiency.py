@@ -33,8 +33,8 @@ def main() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
-    Panel("activations", N_("Can activations be rounded too?"), what_activations_lose),
-    Panel("cache", N_("How few bits can a cache have?"), how_few_bits_a_key),
+    Panel("activations", N_("And activations?"), what_activations_lose),
+    Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
     Panel("retraining", N_("Does training repair it?"), what_training_repairs),
     Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),

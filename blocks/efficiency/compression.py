@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from torch import Tensor, nn
 
 from blocks.efficiency.calibration import Inputs, calibrate
+from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
 from blocks.efficiency.quantization import BITS, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding, rounded
@@ -29,10 +30,11 @@ from blocks.training.spec import TrainingSpec
 from blocks.training.task import Batch
 from blocks.training.tasks import TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
-from blocks.weights.quantized import QuantizedMatrix
+from blocks.weights.quantized import Rounded
 
-N_BATCHES = 4
+N_BATCHES, N_BLAMED = 4, 2
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
+KEPT: Bounds = {"kept_share": (0, 0.5)}
 GRID: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (1, 1024)}
 EMBEDDING = "embed.weight"
 
@@ -43,7 +45,8 @@ class Compression:
 
     `removed_heads` counts key/value heads in each layer, `removed_units` is a share of the hidden
     units, `removed_layers` names layers from 0. `sparsity` is the share of the weights in linear
-    layers that is set to 0; 2:4 is always a half. `exempt` names matrices that are not rounded.
+    layers that is set to 0; 2:4 is always a half. `exempt` names matrices that are not rounded;
+    `kept_share` of the weights, the rows with most blame, is rounded to 8 bits.
     """
 
     removed_heads: int = 0
@@ -56,6 +59,7 @@ class Compression:
     quantization: Quantization | None = None
     rounding: Rounding = Rounding.NEAREST
     exempt: frozenset[str] = frozenset()
+    kept_share: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -68,9 +72,8 @@ class Compression:
         """Whether any part of it looks at what the matrices read."""
         takes_out = bool(self.removed_heads or self.removed_units or self.sparsity)
         is_informed = takes_out and self.criterion is Criterion.WANDA
-        return is_informed or (
-            self.quantization is not None and self.rounding is not Rounding.NEAREST
-        )
+        is_blamed = bool(self.kept_share) or self.rounding is not Rounding.NEAREST
+        return is_informed or (self.quantization is not None and is_blamed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +128,18 @@ def compress(model: Calibrated, how: Compression) -> ModelFile:
     inputs = model.inputs(config, tensors) if how.needs_calibration else {}
     tensors |= _masked(tensors, how, matrix_names(config, tensors), inputs)
     matrices = _rounded(config, tensors, how, inputs)
+    if how.kept_share:
+        blames = blamed(model, trained(config, tensors), matrices)
+        matrices = _mixed(tensors, how, inputs, matrices, blames)
     tensors |= {name: matrix.values() for name, matrix in matrices.items()}
     file = model.file
     return ModelFile(config, file.tokenizer, file.card, tensors, matrices)
+
+
+def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> dict[str, float]:
+    """The blame of each rounded matrix on the calibration text, in nats; `built` is one's own."""
+    values = {name: matrix.values() for name, matrix in matrices.items()}
+    return blame(built, model.batches[:N_BLAMED], values)
 
 
 def _taken_apart(model: Calibrated, how: Compression) -> tuple[ModelConfig, dict[str, Tensor]]:
@@ -183,12 +195,38 @@ def _masked(
     return {name: tensors[name] * mask for name, mask in kept.items()}
 
 
+def _mixed(
+    tensors: Mapping[str, Tensor],
+    how: Compression,
+    inputs: Mapping[str, Inputs],
+    matrices: Mapping[str, Rounded],
+    blames: Mapping[str, float],
+) -> dict[str, Rounded]:
+    """The same with the rows that are to blame at more bits."""
+    grid = how.quantization or Quantization()
+    errors = {
+        name: row_errors(tensors[name], matrix.values(), inputs.get(name))
+        for name, matrix in matrices.items()
+    }
+    widths = {name: matrix.shape[1] for name, matrix in matrices.items()}
+    rows = kept_rows(blames, errors, widths, how.kept_share)
+    return {
+        name: with_kept_rows(
+            tensors[name],
+            rows[name],
+            grid,
+            partial(rounded, how=grid, rounding=how.rounding, inputs=inputs.get(name)),
+        )
+        for name in matrices
+    }
+
+
 def _rounded(
     config: ModelConfig,
     tensors: Mapping[str, Tensor],
     how: Compression,
     inputs: Mapping[str, Inputs],
-) -> dict[str, QuantizedMatrix]:
+) -> dict[str, Rounded]:
     """Every linear layer and the table of embeddings, unless it is exempt."""
     if how.quantization is None:
         return {}
@@ -201,8 +239,9 @@ def _rounded(
 
 
 def _faults(how: Compression) -> Iterator[Fault]:
-    values = {name: getattr(how, name) for name in REMOVED}
-    yield from bound_faults(values, {name: getattr(Compression, name) for name in REMOVED}, REMOVED)
+    bounds = {**REMOVED, **KEPT}
+    values = {name: getattr(how, name) for name in bounds}
+    yield from bound_faults(values, {name: getattr(Compression, name) for name in bounds}, bounds)
     if how.quantization is None:
         return
     grid, usual = vars(how.quantization), vars(Quantization())

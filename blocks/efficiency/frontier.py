@@ -81,7 +81,11 @@ class Variant:
 
 def measure_variant(model: Calibrated, name: str) -> Variant:
     """Make a variant and ask it. Raises `ConfigError` where its recipe cannot be."""
-    how = compression_of(name)
+    return measure_compression(model, compression_of(name))
+
+
+def measure_compression(model: Calibrated, how: Compression) -> Variant:
+    """The same of a recipe that may have no name."""
     file = compress(model, how)
     built = trained(file.config, file.tensors)
     examiner = model.examiner

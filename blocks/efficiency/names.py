@@ -1,6 +1,6 @@
 """A recipe as a short name of standard terms, for links and files, and back.
 
-    int4-group32-gptq    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
+    int4-group32-gptq    int3-keep3    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
 
 Parts stand between dots in the order in which they are done; what is usual is left out.
 """
@@ -16,6 +16,7 @@ from blocks.efficiency.rounding import Rounding
 from blocks.model.faults import N_, ConfigError, Fault
 
 SAID = re.compile(r"(heads|units|layers|sparse|int|seed)(\d+(?:\+\d+)*)")
+SIZES = GROUP, KEEP = r"group(\d{1,4})", r"keep(\d{1,2})"
 Values = dict[str, Any]
 CRITERIA: dict[str, Values] = {each.value: {"criterion": each} for each in Criterion}
 OF_MASKS: dict[str, Values] = {
@@ -47,7 +48,8 @@ def _parts(how: Compression) -> Iterator[list[str]]:
         rest = [key for key, values in OF_MASKS.items() if _has(how, values)]
         yield [f"sparse{round(100 * how.sparsity)}", *by, *rest]
     if how.quantization is not None:
-        yield _grid_part(how.quantization, how.rounding)
+        kept = [f"keep{round(100 * how.kept_share)}"] if how.kept_share else []
+        yield [*_grid_part(how.quantization, how.rounding), *kept]
     if how.seed:
         yield [f"seed{how.seed}"]
 
@@ -100,12 +102,18 @@ def _read(head: str, *rest: str) -> Values:
 
 
 def _read_grid(n_bits: int, rest: tuple[str, ...]) -> Values:
-    groups = [int(each[5:]) for each in rest if each.startswith("group")]
-    grouped: Values = {"granularity": Granularity.GROUP, "group_size": groups[0]} if groups else {}
-    plain = tuple(each for each in rest if not each.startswith("group"))
-    rounding = _merged(ROUNDINGS, tuple(each for each in plain if each in ROUNDINGS))
+    sized = {
+        word: int(found[1]) for word in SIZES for e in rest if (found := re.fullmatch(word, e))
+    }
+    plain = tuple(each for each in rest if not any(re.fullmatch(word, each) for word in SIZES))
     grid = _merged(OF_GRIDS, tuple(each for each in plain if each not in ROUNDINGS))
-    return {"quantization": Quantization(n_bits=n_bits, **grouped, **grid), **rounding}
+    if GROUP in sized:
+        grid |= {"granularity": Granularity.GROUP, "group_size": sized[GROUP]}
+    return {
+        "quantization": Quantization(n_bits=n_bits, **grid),
+        "kept_share": sized.get(KEEP, 0) / 100,
+        **_merged(ROUNDINGS, tuple(each for each in plain if each in ROUNDINGS)),
+    }
 
 
 def _merged(table: dict[str, Values], keys: tuple[str, ...]) -> Values:

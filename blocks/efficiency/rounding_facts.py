@@ -10,7 +10,7 @@ from torch import Tensor
 
 from blocks.efficiency.compression import Calibrated, Compression, compress
 from blocks.efficiency.quantization import sqnr
-from blocks.weights.quantized import QuantizedMatrix
+from blocks.weights.quantized import MixedMatrix, Rounded
 
 MOST_SHOWN = 128  # numbers of a row
 OUTLIER = 6  # standard deviations
@@ -79,23 +79,32 @@ def rounding_facts(model: Calibrated, how: Compression, matrix: str) -> Rounding
     )
 
 
-def _row(name: str, exact: Tensor, rounded: QuantizedMatrix) -> dict[str, object]:
-    path, _dot, _weight = name.rpartition(".")
+def place_of(matrix: str) -> dict[str, object]:
+    """Where a matrix stands: matrix, stack, layer (-1 outside of all), part."""
+    path, _dot, _weight = matrix.rpartition(".")
     stack, _layers, rest = path.rpartition("layers.")
     layer, _dot, part = rest.partition(".") if _layers else ("", "", path)
     return {
-        "matrix": name,
+        "matrix": matrix,
         "stack": stack.rstrip("."),
         "layer": int(layer) if layer else -1,
         "part": part,
+    }
+
+
+def _row(name: str, exact: Tensor, rounded: Rounded) -> dict[str, object]:
+    return {
+        **place_of(name),
         "sqnr": sqnr(exact, rounded.values()),
         "bits": 8 * rounded.n_bytes / exact.numel(),
         "outliers": int((exact.abs() > OUTLIER * exact.std()).sum()),
     }
 
 
-def _one_grid(name: str, exact: Tensor, rounded: QuantizedMatrix) -> OneGrid:
-    """The first block of the row that loses most."""
+def _one_grid(name: str, exact: Tensor, rounded: Rounded) -> OneGrid:
+    """The first block of the row that loses most, of those with the fewest bits."""
+    if isinstance(rounded, MixedMatrix):
+        exact, rounded = exact[~rounded.is_kept], rounded.rest
     values = rounded.values()
     lost = (exact - values).square().sum(1) / exact.square().sum(1).clamp(min=1e-30)
     row = int(lost.argmax())

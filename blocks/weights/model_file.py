@@ -21,7 +21,7 @@ from blocks.model.models import Model, build, expected_shapes
 from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
 from blocks.weights.packing import pack_tensors, unpack_tensors
-from blocks.weights.quantized import QuantizedMatrix
+from blocks.weights.quantized import Rounded
 from blocks.weights.tensors import Weights, check_finite, check_shapes, load_weights
 
 MOST_CHARACTERS = 10_000
@@ -88,7 +88,7 @@ class ModelFile:
     tokenizer: Tokenizer
     card: Card
     tensors: Weights
-    quantized: Mapping[str, QuantizedMatrix] = field(default_factory=dict)
+    quantized: Mapping[str, Rounded] = field(default_factory=dict)
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
         """The file; weights in half precision unless told otherwise, or too large for it."""

@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blocks.weights.quantized import QuantizedMatrix
+from blocks.weights.quantized import MixedMatrix, QuantizedMatrix, Rounded
 
 KEPT, VALUES = "kept", "values"
 
 
 def pack_tensors(
-    plain: Mapping[str, Tensor], quantized: Mapping[str, QuantizedMatrix]
+    plain: Mapping[str, Tensor], quantized: Mapping[str, Rounded]
 ) -> tuple[dict[str, Tensor], str]:
     """What is written for these tensors, and the table of what was packed."""
     sparse = {name: tensor for name, tensor in plain.items() if _is_smaller_sparse(tensor)}
@@ -30,27 +30,38 @@ def pack_tensors(
     for name, matrix in quantized.items():
         written |= _named(name, matrix.to_tensors())
         table[name] = {"shape": list(matrix.shape), "n_bits": matrix.n_bits}
+        if isinstance(matrix, MixedMatrix):
+            table[name]["kept_bits"] = matrix.kept.n_bits
     return written, json.dumps(table)
 
 
 def unpack_tensors(
     written: Mapping[str, Tensor], table: str
-) -> tuple[dict[str, Tensor], dict[str, QuantizedMatrix]]:
+) -> tuple[dict[str, Tensor], dict[str, Rounded]]:
     """All tensors by name, and those of them that are rounded.
 
     Raises `ValueError`, `KeyError` or `TypeError` where table and tensors do not fit together. No
     more memory is taken than 32 times what the tensors take.
     """
-    tensors, quantized = dict(written), {}
+    tensors, quantized = dict(written), dict[str, Rounded]()
     for name, entry in json.loads(table).items():
         parts = _taken(tensors, name)
         shape = _shape(entry["shape"])
         if "n_bits" in entry:
-            quantized[name] = QuantizedMatrix.from_tensors(parts, shape, _n_bits(entry["n_bits"]))
+            quantized[name] = _rounded(parts, shape, entry)
             tensors[name] = quantized[name].values()
         else:
             tensors[name] = _with_zeros(parts, shape)
     return tensors, quantized
+
+
+def _rounded(
+    parts: Mapping[str, Tensor], shape: tuple[int, int], entry: Mapping[str, Any]
+) -> Rounded:
+    n_bits = _n_bits(entry["n_bits"])
+    if "kept_bits" not in entry:
+        return QuantizedMatrix.from_tensors(parts, shape, n_bits)
+    return MixedMatrix.from_tensors(parts, shape, n_bits, _n_bits(entry["kept_bits"]))
 
 
 def _named(name: str, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:

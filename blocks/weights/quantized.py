@@ -10,6 +10,8 @@ from torch import Tensor
 
 CODES, SCALE, ZERO_POINT, INPUT_SCALE = "codes", "scale", "zero_point", "input_scale"
 """What a quantized matrix is called in a file, after its name and a dot."""
+ROWS, KEPT_ROWS = "kept_rows", "kept_"
+"""Of a matrix of two parts: which rows are kept, and what comes before the names of their parts."""
 
 
 class Grid(NamedTuple):
@@ -88,6 +90,71 @@ class QuantizedMatrix:
     def n_bytes(self) -> int:
         """Bytes in a file, its header left out."""
         return sum(tensor.nbytes for tensor in self.to_tensors().values())
+
+
+@dataclass(frozen=True, eq=False)
+class MixedMatrix:
+    """A weight of shape (out, in) of which some rows have more bits than the others.
+
+    `is_kept` (out) says which: they are the rows of `kept`, the others those of `rest`.
+    """
+
+    rest: QuantizedMatrix
+    kept: QuantizedMatrix
+    is_kept: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(out, in)."""
+        return len(self.is_kept), self.rest.shape[1]
+
+    @property
+    def n_bits(self) -> int:
+        """Those of most rows."""
+        return self.rest.n_bits
+
+    def values(self) -> Tensor:
+        """The matrix that runs, float32."""
+        matrix = torch.empty(self.shape)
+        matrix[self.is_kept], matrix[~self.is_kept] = self.kept.values(), self.rest.values()
+        return matrix
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        """What a file holds: both parts, and a bit for each row."""
+        kept = {KEPT_ROWS + name: tensor for name, tensor in self.kept.to_tensors().items()}
+        rows = torch.from_numpy(np.packbits(self.is_kept.numpy()))
+        return {**self.rest.to_tensors(), **kept, ROWS: rows}
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], shape: tuple[int, int], n_bits: int, kept_bits: int
+    ) -> "MixedMatrix":
+        """The inverse of `to_tensors`. Raises `ValueError` where the parts do not fit together."""
+        if tensors[ROWS].dtype is not torch.uint8 or tensors[ROWS].shape != (-(-shape[0] // 8),):
+            raise ValueError(f"{tensors[ROWS].numel()} bytes cannot tell {shape[0]} rows apart")
+        bits = np.unpackbits(tensors[ROWS].numpy(), count=shape[0]).astype(bool)
+        is_kept = torch.from_numpy(bits)
+        n_kept = int(is_kept.sum())
+        if not 0 < n_kept < shape[0]:
+            raise ValueError(f"{n_kept} of {shape[0]} rows are kept")
+        return cls(
+            QuantizedMatrix.from_tensors(tensors, (shape[0] - n_kept, shape[1]), n_bits),
+            QuantizedMatrix.from_tensors(_of_kept(tensors), (n_kept, shape[1]), kept_bits),
+            is_kept,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes in a file, its header left out."""
+        return sum(tensor.nbytes for tensor in self.to_tensors().values())
+
+
+def _of_kept(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    ours = (name for name in tensors if name.startswith(KEPT_ROWS))
+    return {name.removeprefix(KEPT_ROWS): tensors[name] for name in ours}
+
+
+Rounded = QuantizedMatrix | MixedMatrix
 
 
 def _check_parts(

@@ -68,7 +68,11 @@ def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
         title=_("Held-out loss, and the score"),
         **room_for_legend(PLOT, len(kinds)),
         shapes=[marks.level(facts.exact.held_out_loss)],
-        xaxis={"title": {"text": _("what shares a grid")}, "type": "category"},
+        xaxis={
+            "title": {"text": _("what shares a grid")},
+            "type": "category",
+            "range": [-0.5, len(grids) - 0.5],
+        },
         yaxis={
             "title": {"text": _("held-out loss, nats")},
             "range": [min(found) - room, max(found) + room],

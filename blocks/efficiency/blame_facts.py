@@ -1,0 +1,85 @@
+"""Which layer and matrix a rounded model loses its score in, and what it takes to get it back."""
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from blocks.efficiency.compression import Calibrated, Compression, blamed, compress
+from blocks.efficiency.frontier import Variant, measure_compression
+from blocks.efficiency.rounding_facts import place_of
+from blocks.weights.model_file import trained
+
+
+@dataclass(frozen=True, eq=False)
+class BlameFacts:
+    """`rows`: matrix, stack, layer, part, blame (nats that the loss rises by with it alone).
+
+    Measured are the model as it was, rounded, with the rows that are most to blame at 8 bits, and
+    with `layer`, the one of most blame, as it was.
+    """
+
+    how: Compression
+    rows: pd.DataFrame
+    original: Variant
+    rounded: Variant
+    kept: Variant
+    whole_layer: Variant
+    score_name: str
+    is_share: bool
+
+    @property
+    def worst(self) -> pd.Series:
+        """The matrix of most blame."""
+        return self.rows.iloc[int(self.rows["blame"].argmax())]
+
+    @property
+    def layer(self) -> tuple[str, int]:
+        """Stack and number of the layer of most blame."""
+        return worst_layer(self.rows)
+
+    def quality(self, variant: Variant) -> float:
+        """Score, or held-out loss in nats."""
+        return variant.score if self.is_share else variant.held_out_loss
+
+    def given_back(self, variant: Variant) -> float:
+        """The share of what rounding lost that this has again; 0 where nothing was lost."""
+        lost = self.quality(self.original) - self.quality(self.rounded)
+        return (self.quality(variant) - self.quality(self.rounded)) / lost if lost else 0.0
+
+
+def worst_layer(rows: pd.DataFrame) -> tuple[str, int]:
+    """The layer whose matrices are most to blame together; what stands in none is left out."""
+    inside = rows[rows["layer"] >= 0]
+    sums = inside.groupby(["stack", "layer"], as_index=False)["blame"].sum()
+    worst = sums.iloc[int(sums["blame"].argmax())]
+    return str(worst["stack"]), int(worst["layer"])
+
+
+def blame_rows(model: Calibrated, how: Compression) -> pd.DataFrame:
+    """The blame of each matrix that a recipe rounds; nothing else of it is done."""
+    rounded = compress(model, Compression(quantization=how.quantization, rounding=how.rounding))
+    built = trained(model.file.config, model.file.tensors)
+    blames = blamed(model, built, rounded.quantized)
+    return pd.DataFrame([{**place_of(name), "blame": nats} for name, nats in blames.items()])
+
+
+def without_layer(rows: pd.DataFrame, how: Compression) -> Compression:
+    """The recipe that leaves the layer of most blame as it was."""
+    stack, layer = worst_layer(rows)
+    there = (rows["stack"] == stack) & (rows["layer"] == layer)
+    return replace(how, exempt=frozenset(rows.loc[there, "matrix"]))
+
+
+def blame_facts(model: Calibrated, how: Compression, share: float, original: Variant) -> BlameFacts:
+    """Trace, keep `share` of the weights at 8 bits, and measure before and after."""
+    rows = blame_rows(model, how)
+    return BlameFacts(
+        how=how,
+        rows=rows,
+        original=original,
+        rounded=measure_compression(model, how),
+        kept=measure_compression(model, replace(how, kept_share=share)),
+        whole_layer=measure_compression(model, without_layer(rows, how)),
+        score_name=model.examiner.task.score_name,
+        is_share=model.is_share,
+    )
