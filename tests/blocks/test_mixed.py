@@ -18,20 +18,20 @@ from blocks.weights.model_file import read_model_file
 from blocks.weights.pocket import pocket
 from blocks.weights.quantized import MixedMatrix
 
-SPREAD, N_BITS = 64.0, 6
+SPREAD, N_BITS = 2.0**14, 6
 
 
-def planted(layer: int) -> Calibrated:
-    """A model that sorts as before, one matrix of which has columns of very different size.
+def planted(name: str, layer: int) -> Calibrated:
+    """A model that does as before, one matrix of which has columns of very different size.
 
-    All but every eighth unit of attention is made so many times larger by `v_proj`, and as many
+    All units of attention but the first are made so many times larger by `v_proj`, and as many
     times smaller by `out_proj`.
     """
-    file = pocket("sort")
+    file = pocket(name)
     tensors = {name: tensor.float() for name, tensor in file.tensors.items()}
     path = f"layers.{layer}.attention"
     factor = torch.full((file.config.d_model,), SPREAD)
-    factor[::8] = 1
+    factor[0] = 1
     tensors[f"{path}.v_proj.weight"] = tensors[f"{path}.v_proj.weight"] * factor[:, None]
     if f"{path}.v_proj.bias" in tensors:
         tensors[f"{path}.v_proj.bias"] = tensors[f"{path}.v_proj.bias"] * factor
@@ -39,9 +39,9 @@ def planted(layer: int) -> Calibrated:
     return Calibrated(replace(file, tensors=tensors))
 
 
-@pytest.mark.parametrize("layer", [0, 1])
-def test_the_blamed_layer_at_full_precision_gives_back_half_of_what_was_lost(layer: int):
-    model, how = planted(layer), Compression(quantization=Quantization(n_bits=N_BITS))
+@pytest.mark.parametrize(("name", "layer"), [("sort", 0), ("induction", 1)])
+def test_the_blamed_layer_at_full_precision_gives_back_half_of_what_was_lost(name, layer: int):
+    model, how = planted(name, layer), Compression(quantization=Quantization(n_bits=N_BITS))
     rows = blame_rows(model, how)
     assert rows.loc[rows["blame"].idxmax(), "matrix"] == f"layers.{layer}.attention.out_proj.weight"
     assert worst_layer(rows) == ("", layer)
