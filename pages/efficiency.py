@@ -4,6 +4,7 @@ import pages.ui.entrance  # noqa: F401
 
 from blocks.model.faults import N_
 from pages.panels.efficiency.activations import what_activations_lose
+from pages.panels.efficiency.blame import what_is_to_blame
 from pages.panels.efficiency.cache import how_few_bits_a_key
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
@@ -33,6 +34,7 @@ def main() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
+    Panel("blame", N_("What is to blame?"), what_is_to_blame),
     Panel("activations", N_("And activations?"), what_activations_lose),
     Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),

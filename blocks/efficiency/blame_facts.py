@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from blocks.efficiency.compression import Calibrated, Compression, blamed, compress
-from blocks.efficiency.frontier import Variant, measure_compression
+from blocks.efficiency.frontier import Variant
 from blocks.efficiency.rounding_facts import place_of
 from blocks.weights.model_file import trained
+
+CLOSE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,12 @@ class BlameFacts:
         """Score, or held-out loss in nats."""
         return variant.score if self.is_share else variant.held_out_loss
 
+    @property
+    def is_close(self) -> bool:
+        """Whether the rounded model is within a hundredth of the original's quality."""
+        lost = abs(self.quality(self.original) - self.quality(self.rounded))
+        return lost < CLOSE * abs(self.quality(self.original))
+
     def given_back(self, variant: Variant) -> float:
         """The share of what rounding lost that this has again; 0 where nothing was lost."""
         lost = self.quality(self.original) - self.quality(self.rounded)
@@ -68,18 +76,3 @@ def without_layer(rows: pd.DataFrame, how: Compression) -> Compression:
     stack, layer = worst_layer(rows)
     there = (rows["stack"] == stack) & (rows["layer"] == layer)
     return replace(how, exempt=frozenset(rows.loc[there, "matrix"]))
-
-
-def blame_facts(model: Calibrated, how: Compression, share: float, original: Variant) -> BlameFacts:
-    """Trace, keep `share` of the weights at 8 bits, and measure before and after."""
-    rows = blame_rows(model, how)
-    return BlameFacts(
-        how=how,
-        rows=rows,
-        original=original,
-        rounded=measure_compression(model, how),
-        kept=measure_compression(model, replace(how, kept_share=share)),
-        whole_layer=measure_compression(model, without_layer(rows, how)),
-        score_name=model.examiner.task.score_name,
-        is_share=model.is_share,
-    )

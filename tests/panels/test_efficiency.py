@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, Channels, ways
+from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Compression
@@ -24,6 +25,7 @@ from blocks.training.teaching import Distillation
 from pages.panels.efficiency import (
     activations,
     activations_picture,
+    blame,
     cache,
     cache_picture,
     distillation,
@@ -325,3 +327,26 @@ def test_the_best_and_the_worst_grid_for_activations_are_named():
     plain, smooth = activations_picture.losses(ACTIVATIONS, _=str).data
     assert [*plain.y] == [1.1, 1.9, 1.8, 1.3] and [*smooth.y] == [1.5, 1.4, 1.2]
     assert activations.activation_table(ACTIVATIONS).held_out_loss.tolist() == [*LOSSES]
+
+
+def blamed(rounded: float, kept: float, whole: float) -> BlameFacts:
+    return BlameFacts(
+        Compression(quantization=Quantization()),
+        ROWS.assign(blame=[0.1, 0.5]),
+        WHOLE,
+        variant("int4", 250, rounded),
+        variant("int4-keep3", 260, kept),
+        variant("int4", 300, whole),
+        "exact answers",
+        is_share=True,
+    )
+
+
+def test_what_is_to_blame_and_what_gives_it_back_is_said():
+    said = blame.says_blame(blamed(0.5, 0.9, 0.75))
+    assert "layers.1.attention.q_proj: rounded alone" in said and "0.5000 nats" in said
+    assert "50% rounded, **90%** with" in said and "250 B to 260 B" in said
+    assert "80% of what was lost; layer 2 left as it was gives back 50%" in said
+    assert "take fewer bits" in blame.says_blame(blamed(0.995, 1.0, 1.0))
+    picture = rounding_picture.blame(blamed(0.5, 0.9, 0.75), _=str)
+    assert picture.data[0].z.tolist() == [[100.0], [500.0]] and picture.layout.shapes[0].y0 == 0.5

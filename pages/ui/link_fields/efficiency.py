@@ -15,6 +15,7 @@ TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1"
 INNER_WEIGHTS, UPDATES = ("0", "0.1", "1", "10"), ("200", "1000", "4000")
 MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
+KEPT_PERCENTS = ("1", "3", "10")
 CACHE_GROUPS, CACHE_RECENT = ("8", "16", "32"), ("0", "8", "32")
 
 
@@ -51,6 +52,8 @@ FIELDS: dict[str, Field] = {
     "cache_axis": Field(choice(CacheAxis), "kivi"),
     "cache_group": Field(choice(CACHE_GROUPS), "8"),
     "cache_recent": Field(choice(CACHE_RECENT), "0"),
+    "kept_percent": Field(choice(KEPT_PERCENTS), "3"),
+    "trace_rounding": Field(flag, False),
     "activation_bits": Field(whole(BITS[0], BITS[-1]), 8),
     "measure_activations": Field(flag, False),
     "measure_caches": Field(flag, False),

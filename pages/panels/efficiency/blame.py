@@ -1,0 +1,176 @@
+"""Which matrices the score is lost in, and what it takes to get it back."""
+
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any
+
+import pandas as pd
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency import blame_facts as facts_of
+from blocks.efficiency import mixed
+from blocks.efficiency.blame_facts import BlameFacts
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.frontier import Variant, measure_compression
+from blocks.efficiency.names import name_of
+from blocks.observe.run import Run
+from pages.figures.counting import from_one
+from pages.panels.efficiency import rounding_picture, shared
+from pages.panels.efficiency.rounding import chosen, grid_controls
+from pages.ui import link, starts
+from pages.ui.chart import show
+from pages.ui.controls import choose, switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.link_fields.efficiency import KEPT_PERCENTS
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+from pages.ui.tables import show_whole
+
+CODE = (mixed.blame, mixed.row_errors, mixed.kept_rows)
+
+
+@lru_cache(maxsize=32)
+def blame_rows(weights: str, how: Compression) -> pd.DataFrame:
+    """The blame of each matrix; `weights` names the model as it was trained."""
+    return facts_of.blame_rows(starts.calibrated(weights), how)
+
+
+@lru_cache(maxsize=32)
+def without_layer(weights: str, how: Compression) -> Variant:
+    """Rounded, but for the layer of most blame."""
+    left = facts_of.without_layer(blame_rows(weights, how), how)
+    return measure_compression(starts.calibrated(weights), left)
+
+
+@lru_cache(maxsize=32)
+def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts:
+    """What was traced, before and after rows are kept at 8 bits."""
+    task = starts.calibrated(weights).examiner.task
+    return BlameFacts(
+        how=how,
+        rows=blame_rows(weights, how),
+        original=shared.variant(weights, ""),
+        rounded=shared.variant(weights, name_of(how)),
+        kept=shared.variant(weights, name_of(kept)),
+        whole_layer=without_layer(weights, how),
+        score_name=task.score_name,
+        is_share=starts.calibrated(weights).is_share,
+    )
+
+
+def says_blame(facts: BlameFacts) -> str:
+    """Where most is lost, and what gives it back."""
+    text = _(
+        "Most to blame is {matrix}: rounded alone, it raises the loss by {nats:.4f} nats. "
+        "{score}: {rounded} rounded, **{kept}** with the worst rows at 8 bits, {before} before; "
+        "the file grows from {small} to {larger}."
+    )
+    said = text.format(
+        matrix=facts.worst["matrix"].removesuffix(".weight"),
+        nats=facts.worst["blame"],
+        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
+        rounded=_said(facts.rounded, facts),
+        kept=_said(facts.kept, facts),
+        before=_said(facts.original, facts),
+        small=bytes_text(facts.rounded.n_bytes),
+        larger=bytes_text(facts.kept.n_bytes),
+    )
+    return f"{said} {_says_given_back(facts)}"
+
+
+def _said(variant: Variant, facts: BlameFacts) -> str:
+    quality = facts.quality(variant)
+    return percent(quality) if facts.is_share else f"{quality:.3f}"
+
+
+def _says_given_back(facts: BlameFacts) -> str:
+    if facts.is_close:
+        return _("Rounding costs next to nothing here: take fewer bits.")
+    text = _("That is {rows} of what was lost; layer {layer} left as it was gives back {whole}.")
+    return text.format(
+        rows=percent(facts.given_back(facts.kept)),
+        layer=layer_name(facts),
+        whole=percent(facts.given_back(facts.whole_layer)),
+    )
+
+
+def layer_name(facts: BlameFacts) -> str:
+    """The layer of most blame, with its stack where there are two."""
+    stack, layer = facts.layer
+    return f"{stack} {from_one(layer)}".strip()
+
+
+@section
+def what_is_to_blame(run: Run) -> None:
+    """The grid, and how much is kept; then, when the reader asks, the map and the scores."""
+    place = explained(("quantization",), CODE, key="blame")
+    weights = starts.original(run.weights)
+    grid_controls()
+    label = _("percent of the weights at 8 bits")
+    choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
+    how = chosen()
+    kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
+    switch("trace_rounding", _("Trace the loss to its matrices, and keep their worst rows"))
+    if not link.value("trace_rounding"):
+        question = _("Which matrix loses most of the score, and what if its worst rows stay fine?")
+        place.info(question, icon=":material/lightbulb:")
+        return
+    if not _traced(weights, how, kept):
+        return
+    at = weights, how, kept
+    with place:
+        say(says_blame, *at, facts=blame_facts)
+    shared.way_to(kept, _("Show this model on all pages"), "use_kept")
+    show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
+    show_whole(_in_numbers(blame_facts(*at)))
+    note(
+        _(
+            "Blame is measured on text of what it was trained on, scores on held-out data. A "
+            "matrix's rows share its blame as they share the error of its product; the worst "
+            "for each weight are kept. Bytes are the file's."
+        )
+    )
+    rows = blame_rows(weights, how)
+    download("blame.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _traced(weights: str, how: Compression, kept: Compression) -> bool:
+    """Whether all of it is measured; as far as the reader lets it."""
+    steps: list[Any] = [
+        partial(shared.variant, weights, ""),
+        partial(shared.variant, weights, name_of(how)),
+        partial(blame_rows, weights, how),
+        partial(shared.variant, weights, name_of(kept)),
+        partial(without_layer, weights, how),
+    ]
+    what = "blame", weights, how, kept
+    done = in_steps(steps, what=what, key="blame_steps", asked_by="trace_rounding")
+    return len(done.found) == len(steps)
+
+
+def _in_numbers(facts: BlameFacts) -> pd.DataFrame:
+    rows = {
+        _("original"): facts.original,
+        _("rounded"): facts.rounded,
+        _("with rows at 8 bits"): facts.kept,
+        _("layer {layer} as it was").format(layer=layer_name(facts)): facts.whole_layer,
+    }
+    each = rows.values()
+    return pd.DataFrame(
+        {
+            _("variant"): [*rows],
+            _("file"): [bytes_text(variant.n_bytes) for variant in each],
+            _("score"): [f"{v.score:.3f} ± {v.spread:.3f}" for v in each],
+            _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
+        }
+    )
+
+
+def _show_matrix(customdata: list[str]) -> None:
+    """A cell was clicked: its numbers are on the panel of rounding."""
+    link.change("rounded_matrix", str(customdata[0]))
+    link.change("panel", "rounding")
