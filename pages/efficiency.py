@@ -6,6 +6,7 @@ from blocks.model.faults import N_
 from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.blame import what_is_to_blame
 from pages.panels.efficiency.cache import how_few_bits_a_key
+from pages.panels.efficiency.deletion import which_layers_can_go
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
 from pages.panels.efficiency.paths import which_paths
@@ -27,7 +28,7 @@ def main() -> None:
         subtitle(words.summary(run))
         panel.show(PANELS, run)
     else:
-        ways_to_trained()
+        ways_to_trained(run.weights)
     close_page(TITLE)
 
 
@@ -40,6 +41,7 @@ PANELS = (
     Panel("pruning", N_("Which weights can go?"), what_can_go),
     Panel("retraining", N_("Does training repair it?"), what_training_repairs),
     Panel("distillation", N_("What does a teacher add?"), what_a_teacher_adds),
+    Panel("deletion", N_("Which layers can go?"), which_layers_can_go),
     Panel("paths", N_("How deep is it really?"), which_paths),
 )
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from blocks import ConfigError, ModelConfig
+from blocks import ConfigError, Fault, ModelConfig
 from blocks.efficiency.compression import Calibrated, compress, compressed_config
 from blocks.efficiency.names import compression_of
 from blocks.model.faults import N_
@@ -39,6 +39,14 @@ POCKET_TITLES = {
 
 
 FAST = "fast"
+NO_CARD = N_(
+    "{name} came without the task that it was trained on, as published weights do: nothing says "
+    "what a smaller one should still be able to do. Take a model that was trained and saved here."
+)
+NO_SUCH_TASK = N_(
+    "The card of {name} names no task that it could be measured on here: save it again where it "
+    "was trained, or take one of these."
+)
 RECIPE = "~"  # between the name of a trained model and how it was made smaller
 
 
@@ -100,7 +108,7 @@ def _is_recipe(text: str) -> bool:
 def _is_variant(name: str) -> bool:
     base, _tilde, recipe = name.rpartition(RECIPE)
     try:
-        is_whole = bool(recipe) and is_known(base)
+        is_whole = bool(recipe) and is_known(base) and not _is_made_smaller(base)
         return is_whole and has_task(_start_of_variant(base, recipe, None).weights)
     except ConfigError:
         return False
@@ -198,7 +206,7 @@ def model(weights: str) -> Learned:
 
 
 def original(weights: str) -> str:
-    """The weights as they were trained, of which these are a smaller variant or all."""
+    """The name as it was trained, of which this is a smaller variant or all; of weights too."""
     return weights.rpartition(RECIPE)[0] if _is_made_smaller(weights) else weights
 
 
@@ -227,9 +235,17 @@ def calibrated(weights: str) -> Calibrated:
 
 def has_task(weights: str) -> bool:
     """Whether it is known what a model was trained on; of one that was brought its file says so."""
-    if not weights or model(original(weights)).card is None:
-        return False
-    return not brought.is_name(weights) or _is_sound_task(original(weights))
+    return bool(weights) and task_fault(original(weights)) is None
+
+
+def task_fault(weights: str) -> Fault | None:
+    """Why what a trained model still can do cannot be measured; None where it can."""
+    name = {"name": brought.title(weights)}
+    if model(weights).card is None:
+        return Fault(NO_CARD, name)
+    if brought.is_name(weights) and not _is_sound_task(weights):
+        return Fault(NO_SUCH_TASK, name)
+    return None
 
 
 @lru_cache(maxsize=32)

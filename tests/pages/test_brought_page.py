@@ -1,5 +1,7 @@
 """Models that readers bring, on the pages: their own tokens, whose they are, what is missing."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -92,12 +94,51 @@ def test_a_link_to_what_is_not_here_says_what_is_missing(preset: str, words: str
     assert not at.exception
 
 
-def test_what_a_brought_model_was_trained_on_is_not_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Brings a file that was saved here, its card perhaps changed; returns its name."""
     monkeypatch.setenv("BLOCKSCOPE_UPLOADS", str(tmp_path))
-    raw = pocket("sort").to_bytes()  # a file that was saved here says it, in its card
-    file = SimpleNamespace(name="sort.safetensors", getbuffer=lambda: memoryview(raw))
-    at = opened("pages/efficiency.py", preset=brought.take_in([file]), panel="")
+
+    def bring(**changes: object) -> str:
+        file = pocket("sort")
+        recipe = {**file.card.recipe, **changes}
+        raw = replace(file, card=replace(file.card, recipe=recipe)).to_bytes()
+        upload = SimpleNamespace(name="sort.safetensors", getbuffer=lambda: memoryview(raw))
+        return brought.take_in([upload])
+
+    return bring
+
+
+def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
+    preset = saved()
+    at = opened("pages/efficiency.py", preset=preset, panel="rounding", n_bits="3")
     assert_works(at)
+    at.button(key="use_rounded").click().run()
+    assert_works(at)
+    assert at.query_params["preset"] == f"{preset}~int3"
+    assert preset.partition(":")[2] in at.query_params["kept"]
+    at = opened("pages/encoder.py", preset=f"{preset}~int3", panel="")
+    assert_works(at)
+    assert at.query_params["preset"] == f"{preset}~int3"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task": {"kind": "sort", "seq_len": 1000, "architecture": "encoder"}},
+        {"task": {"kind": "translation", "seq_len": 15}},
+        {"task": None},
+        {"seed": "many"},
+    ],
+)
+def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
+    at = opened("pages/efficiency.py", preset=saved(**changes), panel="")
+    assert_works(at)
+    assert "names no task that it could be measured on" in at.info[0].value
     assert at.button(key="shrink_sort")
+
+
+def test_published_weights_say_why_they_cannot_be_measured():
+    at = opened("pages/efficiency.py", preset="folder:gpt2", panel="")
+    assert_works(at)
+    assert "`gpt2` came without the task" in at.info[0].value or "gpt2 came" in at.info[0].value

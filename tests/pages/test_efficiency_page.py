@@ -10,12 +10,15 @@ from opened import assert_works, opened
 from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency.distillation import Students
+from blocks.efficiency.recorded import recorded
 from blocks.efficiency.retraining import Retraining
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
+from blocks.weights.pocket import pocket_names
 from pages.panels.efficiency import distillation, keeping, retraining
 from pages.ui import runs, starts
 from pages.ui.fields import FIELDS
+from pages.ui.link_fields.compare import kept_of
 from pages.ui.readers import Field, choice
 
 PAGE = "pages/efficiency.py"
@@ -53,6 +56,10 @@ def test_the_rounded_model_is_shown_on_all_pages():
     at = opened(PAGE, preset="sort", panel="rounding", n_bits="3")
     at.button(key="use_rounded").click().run()
     assert at.query_params["preset"] == "sort~int3"
+    (entry,) = kept_of(at.query_params["kept"])  # the original is A, the variant B
+    assert dict(entry.query) == {"preset": "sort"}
+    at.button(key="use_rounded").click().run()
+    assert len(kept_of(at.query_params["kept"])) == 1
     at = opened("pages/encoder.py", preset="sort~int3", panel="")
     assert_works(at)
 
@@ -216,4 +223,45 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "measured on the task that it was trained on" in at.info[0].value
+    assert "names no task that it could be measured on" in at.info[0].value
+
+
+@pytest.mark.parametrize("name", pocket_names())
+def test_every_variant_of_the_frontier_is_a_preset(name: str):
+    recipes = [each.name for each in recorded(name).variants if each.name]
+    assert len(recipes) > 15
+    for recipe in (*recipes, "int3-keep3"):
+        preset = starts.variant_of(name, recipe)
+        assert starts.is_known(preset), preset
+        assert starts.original(starts.start(preset).weights) == name
+
+
+def test_activations_and_caches_are_measured_when_they_are_asked_for():
+    query = {"activation_bits": "4", "measure_activations": "true"}
+    at = opened(PAGE, pressed=["measure_activations"], preset="sort", panel="activations", **query)
+    assert_works(at)
+    assert "Least is lost by" in at.info[0].value
+    at = opened(PAGE, preset="induction", panel="cache")
+    assert_works(at)
+    assert "in half precision" in at.info[0].value
+    at = opened(PAGE, preset="sort", panel="cache")
+    assert "keeps no cache" in at.info[0].value
+
+
+def test_the_loss_is_traced_and_what_is_kept_is_shown_on_all_pages():
+    query = {"n_bits": "3", "trace_rounding": "true"}
+    at = opened(PAGE, pressed=["trace_rounding"], preset="sort", panel="blame", **query)
+    assert_works(at)
+    assert "Most to blame is" in at.info[0].value
+    at.button(key="use_kept").click().run()
+    assert at.query_params["preset"] == "sort~int3-keep3"
+
+
+def test_sublayers_are_deleted_when_it_is_asked_for():
+    at = opened(PAGE, preset="sort", panel="deletion")
+    assert_works(at)
+    assert "with the residual connection" in at.info[0].value
+    query = {"measure_deletions": "true"}
+    at = opened(PAGE, pressed=["measure_deletions"], preset="sort", panel="deletion", **query)
+    assert_works(at)
+    assert "where the least needed go first" in at.info[0].value

@@ -11,16 +11,20 @@ from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Compression
-from blocks.efficiency.distillation import Student, Way
+from blocks.efficiency.deletion import Change, Changed
+from blocks.efficiency.deletion_facts import DeletionFacts
+from blocks.efficiency.distillation import Distillation, Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
+from blocks.efficiency.recorded_deletions import Sibling, recorded_deletions
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
+from blocks.model.kinds import NormPlacement
 from blocks.training.teaching import Distillation
 from pages.panels.efficiency import (
     activations,
@@ -28,6 +32,8 @@ from pages.panels.efficiency import (
     blame,
     cache,
     cache_picture,
+    deletion,
+    deletion_picture,
     distillation,
     frontier,
     frontier_picture,
@@ -274,6 +280,8 @@ def test_lines_of_retraining_begin_without_a_mask():
     assert [*picture.data[1].y] == [1.0, 0.99, 0.97] and picture.layout.shapes[0].y0 == 1.0
     first = retraining_picture.lines(replace(REPAIRED, found=REPAIRED.found[:3]), _=str)
     assert [trace.name for trace in first.data] == ["masked, not trained on"]
+
+
 def cached(n_bytes: int, score: float, how=None, *rows) -> CacheMeasure:
     return CacheMeasure(how, n_bytes, 64, 0.5, (score,), rows or ((1, 2), (3, 4)))
 
@@ -350,3 +358,56 @@ def test_what_is_to_blame_and_what_gives_it_back_is_said():
     assert "take fewer bits" in blame.says_blame(blamed(0.995, 1.0, 1.0))
     picture = rounding_picture.blame(blamed(0.5, 0.9, 0.75), _=str)
     assert picture.data[0].z.tolist() == [[100.0], [500.0]] and picture.layout.shapes[0].y0 == 0.5
+
+
+def changed(score: float, *deleted: str, swapped=None) -> Changed:
+    return Changed(Change(deleted, swapped), score, 2 - score)
+
+
+PARTS = [f"decoder.layers.0.{each}_residual" for each in ("attention", "cross_attention")]
+DELETIONS = DeletionFacts(
+    original=changed(1.0),
+    alone=(
+        changed(0.9, PARTS[0]),
+        changed(0.2, PARTS[1]),
+        changed(0.5, swapped=("encoder.layers.0", "encoder.layers.1")),
+    ),
+    least_first=(changed(1.0), changed(0.9, PARTS[0]), changed(0.1, *PARTS)),
+    random=((changed(1.0), changed(0.2, PARTS[1]), changed(0.1, *PARTS)),) * 3,
+    score_name="exact answers",
+    is_share=True,
+)
+
+
+def test_what_a_deletion_costs_is_said_and_drawn():
+    said = deletion.says_deletion(DELETIONS)
+    assert "Without decoder 1 attention it is 90%, without decoder 1 cross-attention 20%" in said
+    assert "90% where the least needed go first, 20% at random" in said
+    (bars,) = deletion_picture.alone(DELETIONS, _=str).data
+    assert bars.y[2] == "encoder 1 ↔ 2" and [*bars.x] == [0.9, 0.2, 0.5]
+    _band, random, first = deletion_picture.lines(DELETIONS, _=str).data
+    assert [*first.y] == [1.0, 0.9, 0.1] and [*random.y] == pytest.approx([1.0, 0.2, 0.1])
+    assert len(deletion.deletion_table(DELETIONS)) == 3 + 4 * 3
+
+
+def test_siblings_with_and_without_a_residual_are_compared():
+    siblings = tuple(
+        Sibling(placement, connected, 0, ((1.0, 0.8 if connected else 0.1),))
+        for placement in (NormPlacement.PRE, NormPlacement.POST)
+        for connected in (True, False)
+    )
+    said = deletion.says_siblings(siblings)
+    assert "80% of the answers are exact with the residual connection, 10% without" in said
+    lines = [t for t in deletion_picture.siblings(siblings, _=str).data if t.name]
+    assert {line.name: line.y[1] for line in lines} == {
+        "pre-norm": 0.8,
+        "post-norm": 0.8,
+        "pre-norm, no residual": 0.1,
+        "post-norm, no residual": 0.1,
+    }
+
+
+def test_the_recorded_siblings_show_what_veit_found():
+    means = deletion_picture.sibling_means(recorded_deletions())
+    for placement in (NormPlacement.PRE, NormPlacement.POST):
+        assert means[placement, True][1] > means[placement, False][1]

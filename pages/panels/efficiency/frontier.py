@@ -30,9 +30,9 @@ MOST_LOST = 0.02
 
 
 @lru_cache(maxsize=64)
-def frontier_facts(run: Run, n_measured: int) -> FrontierFacts:
+def frontier_facts(weights: str, n_measured: int) -> FrontierFacts:
     """The first variants of the ready set, measured here; with none, what was measured before."""
-    weights, model = starts.original(run.weights), shared.whole(run)
+    model = starts.calibrated(weights)
     names = frontier.ready(model.file.config)[:n_measured]
     variants = tuple(shared.variant(weights, name) for name in names)
     if not variants and (before := recorded(weights)):
@@ -107,7 +107,7 @@ def how_small(run: Run) -> None:
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
-    at = run, n_measured
+    at = weights, n_measured
     if not frontier_facts(*at).variants:
         place.info(_promise(run), icon=":material/lightbulb:")
         return

@@ -15,7 +15,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import rounding_picture, shared
-from pages.ui import link
+from pages.ui import link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import choose, pick, slide, slider, switch
 from pages.ui.explain import explained, note
@@ -41,9 +41,9 @@ CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding
 
 
 @lru_cache(maxsize=32)
-def rounding_facts(run: Run, how: Compression, matrix: str) -> RoundingFacts:
+def rounding_facts(weights: str, how: Compression, matrix: str) -> RoundingFacts:
     """All matrices of the original, rounded."""
-    return facts_of.rounding_facts(shared.whole(run), how, matrix)
+    return facts_of.rounding_facts(starts.calibrated(weights), how, matrix)
 
 
 def chosen() -> Compression:
@@ -93,7 +93,7 @@ def what_rounding_loses(run: Run) -> None:
     place = explained(("quantization",), CODE, key="rounding")
     grid_controls()
     how = chosen()
-    at = run, how, link.value("rounded_matrix")
+    at = starts.original(run.weights), how, link.value("rounded_matrix")
     with place, st.spinner(_("Rounding all matrices …")):
         say(says_rounding, *at, facts=rounding_facts)
     shared.way_to(how, _("Show this model on all pages"), "use_rounded")

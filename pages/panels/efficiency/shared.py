@@ -10,15 +10,16 @@ from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.ui import link, starts
-from pages.ui.language import _
+from pages.ui.compare import kept
+from pages.ui.language import _, say_fault
+from pages.ui.link_fields.compare import Kept
 
 
-def ways_to_trained() -> None:
+def ways_to_trained(weights: str) -> None:
     """Why nothing can be measured here, and the models that know a task."""
-    st.info(
-        _("What a smaller model still can do is measured on the task that it was trained on."),
-        icon=":material/lightbulb:",
-    )
+    fault = starts.task_fault(starts.original(weights)) if weights else None
+    text = _("What a smaller model still can do is measured on the task that it was trained on.")
+    st.info(say_fault(fault) if fault else text, icon=":material/lightbulb:")
     trained_models("shrink")
 
 
@@ -64,7 +65,12 @@ def way_to(how: Compression, label: str, key: str) -> None:
 
 
 def _use(name: str) -> None:
-    open_preset(starts.variant_of(link.value("preset"), name))
+    """The original becomes A, and the variant B, which all pages show."""
+    whole = starts.original(link.value("preset"))
+    entry = kept.a()
+    if name and (entry is None or dict(entry.query) != {"preset": whole}):
+        kept.add([Kept("", (("preset", whole),))], becomes_a=True)
+    open_preset(starts.variant_of(whole, name))
 
 
 def use_clicked(customdata: list[str]) -> None:

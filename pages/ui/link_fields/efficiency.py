@@ -54,6 +54,7 @@ FIELDS: dict[str, Field] = {
     "cache_recent": Field(choice(CACHE_RECENT), "0"),
     "kept_percent": Field(choice(KEPT_PERCENTS), "3"),
     "trace_rounding": Field(flag, False),
+    "measure_deletions": Field(flag, False),
     "activation_bits": Field(whole(BITS[0], BITS[-1]), 8),
     "measure_activations": Field(flag, False),
     "measure_caches": Field(flag, False),

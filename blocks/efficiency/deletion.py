@@ -1,0 +1,111 @@
+"""Trained models of which sub-layers are deleted and layers swapped, with nothing trained again.
+
+Veit et al. 2016, figures 3 to 5: a residual network hardly suffers where a layer is deleted or
+moved, one without the connection does not survive it. To delete a sub-layer is to pass around it,
+its norm included: x goes on as it came.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import torch
+from torch import Tensor, nn
+
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.frontier import N_HELD_OUT
+from blocks.model.layers import ParallelLayer
+from blocks.model.models import Model
+from blocks.model.randomness import generator
+from blocks.model.residual import Residual
+from blocks.weights.model_file import trained
+
+N_ORDERS = 3
+
+
+@dataclass(frozen=True)
+class Change:
+    """Paths of the sub-layers that are deleted, and of two layers that change places."""
+
+    deleted: tuple[str, ...] = ()
+    swapped: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What a model still can do: score of its task, and held-out loss in nats a token."""
+
+    change: Change
+    score: float
+    held_out_loss: float
+
+
+class PassedAround(nn.Module):
+    """Nothing is added and nothing normalised: what a deleted sub-layer leaves."""
+
+    def forward(self, x: Tensor, *_read: object) -> Tensor:
+        """The same."""
+        return x
+
+
+def sublayer_paths(model: Model) -> tuple[str, ...]:
+    """What can be deleted, in the order in which it runs; a parallel layer is one."""
+    kinds = Residual, ParallelLayer
+    return tuple(path for path, each in model.named_modules() if isinstance(each, kinds))
+
+
+def swaps(model: Model) -> tuple[tuple[str, str], ...]:
+    """All pairs of layers of one stack."""
+    return tuple(pair for paths in _stacks(model) for pair in combinations(paths, 2))
+
+
+def _stacks(model: Model) -> Iterator[list[str]]:
+    for path, each in model.named_modules():
+        if isinstance(each, nn.ModuleList) and path.rpartition(".")[2] == "layers":
+            yield [f"{path}.{i}" for i in range(len(each))]
+
+
+def changed_model(model: Calibrated, change: Change) -> Model:
+    """A model of its own, changed."""
+    built = trained(model.file.config, model.file.tensors)
+    for path in change.deleted:
+        built.set_submodule(path, PassedAround())
+    if change.swapped:
+        one, other = (built.get_submodule(path) for path in change.swapped)
+        for path, layer in zip(change.swapped, (other, one), strict=True):
+            built.set_submodule(path, layer)
+    return built
+
+
+def measure_change(model: Calibrated, change: Change) -> Changed:
+    """Change it and ask it, the same held-out questions each time."""
+    built, examiner = changed_model(model, change), model.examiner
+    return Changed(
+        change=change,
+        score=examiner.score(built),
+        held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
+    )
+
+
+def singles(model: Model) -> tuple[Change, ...]:
+    """The model as it is, every sub-layer deleted alone, every pair of layers swapped."""
+    deleted = (Change((path,)) for path in sublayer_paths(model))
+    return (Change(), *deleted, *(Change(swapped=pair) for pair in swaps(model)))
+
+
+def least_first(measured: tuple[Changed, ...]) -> tuple[Change, ...]:
+    """More and more deleted, those first whose loss alone is least, as it was measured."""
+    alone = [each for each in measured if len(each.change.deleted) == 1]
+    order = [e.change.deleted[0] for e in sorted(alone, key=lambda e: e.held_out_loss)]
+    return _growing(order)
+
+
+def at_random(model: Model, seed: int) -> tuple[Change, ...]:
+    """More and more deleted in an order that is drawn: the control."""
+    paths = sublayer_paths(model)
+    draw = generator(seed, "deleted sub-layers")
+    return _growing([paths[i] for i in torch.randperm(len(paths), generator=draw).tolist()])
+
+
+def _growing(order: list[str]) -> tuple[Change, ...]:
+    return tuple(Change(tuple(sorted(order[:n]))) for n in range(1, len(order) + 1))

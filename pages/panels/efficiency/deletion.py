@@ -1,0 +1,153 @@
+"""Sub-layers deleted and layers swapped in a trained model, and in siblings without a residual."""
+
+from functools import lru_cache, partial
+
+import pandas as pd
+
+from blocks.efficiency import deletion, deletion_facts
+from blocks.efficiency.deletion import Change, Changed
+from blocks.efficiency.deletion_facts import DeletionFacts
+from blocks.efficiency.recorded_deletions import (
+    N_LAYERS,
+    N_UPDATES,
+    SEEDS,
+    Sibling,
+    recorded_deletions,
+)
+from blocks.observe.run import Run
+from pages.panels.efficiency import deletion_picture, shared
+from pages.panels.efficiency.deletion_picture import change_name, sibling_means
+from pages.ui import link, starts
+from pages.ui.chart import columns, show
+from pages.ui.controls import switch
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.steps import in_steps
+
+CODE = (deletion.PassedAround, deletion.changed_model)
+
+
+@lru_cache(maxsize=512)
+def measure(weights: str, change: Change) -> Changed:
+    """One change, measured; `weights` names the model as it was trained."""
+    return deletion.measure_change(starts.calibrated(weights), change)
+
+
+@lru_cache(maxsize=16)
+def facts_of(weights: str) -> DeletionFacts:
+    """All changes of a model."""
+    return deletion_facts.deletion_facts(starts.calibrated(weights), partial(measure, weights))
+
+
+def says_deletion(facts: DeletionFacts) -> str:
+    """What one deletion costs at least and at most, and a swap."""
+    text = _(
+        "{score}: {before}. Without {least} it is {kept}, without {most} {left}. After half of the "
+        "{n} sub-layers: {first} where the least needed go first, {random} at random."
+    )
+    half = len(facts.deleted) // 2
+    return text.format(
+        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
+        before=_said(facts.quality(facts.original), facts),
+        least=change_name(facts.least_needed.change, _),
+        kept=_said(facts.quality(facts.least_needed), facts),
+        most=change_name(facts.most_needed.change, _),
+        left=_said(facts.quality(facts.most_needed), facts),
+        n=len(facts.deleted),
+        first=_said(facts.quality(facts.least_first[half]), facts),
+        random=_said(facts.random_means[half], facts),
+    )
+
+
+def _said(quality: float, facts: DeletionFacts) -> str:
+    return percent(quality) if facts.is_share else f"{quality:.3f}"
+
+
+def says_siblings(siblings: tuple[Sibling, ...]) -> str:
+    """What is left after one deletion, with and without the connection."""
+    means = sibling_means(siblings)
+    text = _(
+        "Models that sort, alike but for norm and connection, after one deletion of {n}: "
+        "{with_residual} of the answers are exact with the residual connection, {without} without."
+    )
+    with_residual = [line[1] for (_placement, connected), line in means.items() if connected]
+    without = [line[1] for (_placement, connected), line in means.items() if not connected]
+    return text.format(
+        n=len(siblings[0].scores[0]) - 1,
+        with_residual=_range(with_residual),
+        without=_range(without),
+    )
+
+
+def _range(shares: list[float]) -> str:
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low}–{high}"
+
+
+def deletion_table(facts: DeletionFacts) -> pd.DataFrame:
+    """One row a measured change."""
+    lines = [("alone", facts.alone), ("least_first", facts.least_first)]
+    lines += [(f"random_{seed}", line) for seed, line in enumerate(facts.random)]
+    return pd.DataFrame(
+        [
+            {
+                "order": name,
+                "deleted": "+".join(each.change.deleted),
+                "swapped": "+".join(each.change.swapped or ()),
+                "score": each.score,
+                "held_out_loss": each.held_out_loss,
+            }
+            for name, line in lines
+            for each in line
+        ]
+    )
+
+
+@section
+def which_layers_can_go(run: Run) -> None:
+    """The siblings that were recorded; then, when the reader asks, the reader's own model."""
+    place = explained(("paths", "residual"), CODE, key="deletion")
+    weights = starts.original(run.weights)
+    n = deletion_facts.n_changes(shared.whole(run))
+    switch("measure_deletions", _("Delete and swap in this model: {n} measurements").format(n=n))
+    if not link.value("measure_deletions"):
+        with place:
+            say(says_siblings, facts=recorded_deletions)
+        show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
+        text = _(
+            "Recorded: {n} layers, {updates} updates, the mean of {seeds} seeds and 3 drawn orders "
+            "each; the band spans them. A deleted sub-layer is passed around, its norm included."
+        )
+        note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))
+        return
+    if _measured(weights, n) < n:
+        return
+    with place:
+        say(says_deletion, weights, facts=facts_of)
+    left, right = columns(2)
+    with left:
+        show(deletion_picture.alone, weights, facts=facts_of, key="deleted_alone")
+    with right:
+        show(deletion_picture.lines, weights, facts=facts_of, key="deleted_lines")
+    note(
+        _(
+            "Nothing is trained again. Least needed: by the loss without it alone. Random: 3 "
+            "orders, seeds 0 to 2; the band spans them. A deleted sub-layer is passed around."
+        )
+    )
+    rows = deletion_table(facts_of(weights))
+    download("deletions.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _measured(weights: str, n: int) -> int:
+    model, known = starts.calibrated(weights), partial(measure, weights)
+    steps = [
+        partial(lambda i: known(deletion_facts.change_at(model, i, known)), i) for i in range(n)
+    ]
+    what = "deletions", weights
+    done = in_steps(steps, what=what, key="deletions", asked_by="measure_deletions")
+    return len(done.found)

@@ -1,0 +1,189 @@
+"""Deleted sub-layers: each alone, more and more of them, and in siblings without a residual."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blocks.efficiency.deletion import Change, Changed
+from blocks.efficiency.deletion_facts import DeletionFacts
+from blocks.efficiency.recorded_deletions import Sibling
+from blocks.model.faults import N_
+from blocks.model.kinds import NormPlacement
+from pages.figures import marks
+from pages.figures.axes import room_for_legend, score_axis
+from pages.figures.counting import from_one
+from pages.figures.theme import (
+    ATTENTION,
+    BEFORE,
+    FEED_FORWARD,
+    NORM,
+    PINNED,
+    RESIDUAL,
+    TITLE,
+    Picture,
+    Translate,
+    figure,
+)
+
+PLOT, ROW, BOTTOM = 280, 24, 48
+PART_NAMES = {
+    "attention_residual": N_("attention"),
+    "cross_attention_residual": N_("cross-attention"),
+    "feed_forward_residual": N_("feed-forward"),
+    "": N_("layer"),
+}
+STACK_NAMES = {"": "", "encoder.": N_("encoder"), "decoder.": N_("decoder")}
+COLORS = {
+    "attention_residual": ATTENTION,
+    "cross_attention_residual": NORM,
+    "feed_forward_residual": FEED_FORWARD,
+    "": RESIDUAL,
+}
+PATH = re.compile(r"(|encoder\.|decoder\.)layers\.(\d+)\.?(\w*)")
+SIBLING_NAMES = {
+    (NormPlacement.PRE, True): N_("pre-norm"),
+    (NormPlacement.POST, True): N_("post-norm"),
+    (NormPlacement.PRE, False): N_("pre-norm, no residual"),
+    (NormPlacement.POST, False): N_("post-norm, no residual"),
+}
+SIBLING_LOOKS = {
+    (NormPlacement.PRE, True): (ATTENTION, "solid"),
+    (NormPlacement.POST, True): (FEED_FORWARD, "solid"),
+    (NormPlacement.PRE, False): (ATTENTION, "dot"),
+    (NormPlacement.POST, False): (FEED_FORWARD, "dot"),
+}
+Kind = tuple[NormPlacement, bool]
+
+
+def change_name(change: Change, _: Translate) -> str:
+    """A deletion or a swap, layers counted from 1."""
+    if change.swapped:
+        (stack, one, _part), (_stack, other, _other) = map(_place, change.swapped)
+        return f"{_stack_name(stack, _)}{from_one(one)} ↔ {from_one(other)}"
+    stack, layer, part = _place(change.deleted[0])
+    return f"{_stack_name(stack, _)}{from_one(layer)} {_(PART_NAMES[part])}"
+
+
+def _place(path: str) -> tuple[str, int, str]:
+    stack, layer, part = PATH.fullmatch(path).groups()  # type: ignore[union-attr]
+    return stack, int(layer), part
+
+
+def _stack_name(stack: str, _: Translate) -> str:
+    return f"{_(STACK_NAMES[stack])} " if stack else ""
+
+
+def alone(facts: DeletionFacts, *, _: Translate) -> Picture:
+    """A bar for every sub-layer deleted alone and every two layers swapped."""
+    names = [change_name(each.change, _) for each in facts.alone]
+    shown = [facts.quality(each) for each in facts.alone]
+    text = _("{name}: score {score:.3f}, loss {loss:.3f}")
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": shown,
+        "y": names,
+        "marker": {"color": [_color(each) for each in facts.alone]},
+        **marks.told(
+            text.format(name=name, score=each.score, loss=each.held_out_loss)
+            for name, each in zip(names, facts.alone, strict=True)
+        ),
+    }
+    axis = score_axis(facts.score_name, facts.is_share, _)
+    return figure(
+        [bars],
+        title=_("Without one sub-layer, or with two layers swapped"),
+        height=TITLE + ROW * len(names) + BOTTOM,
+        margin=(TITLE, BOTTOM),
+        shapes=[marks.upright(facts.quality(facts.original))],
+        xaxis={**axis, "rangemode": "tozero"},
+        yaxis={"autorange": "reversed", "automargin": True},
+    )
+
+
+def _color(changed: Changed) -> str:
+    return PINNED if changed.change.swapped else COLORS[_place(changed.change.deleted[0])[2]]
+
+
+def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
+    """Score over the number deleted: the least needed first, and at random, with its band."""
+    numbers = [*range(len(facts.least_first))]
+    low, high = ([end(each) for each in facts.random_spreads] for end in (min, max))
+    return figure(
+        [
+            marks.band(numbers, low, high, BEFORE, showlegend=False),
+            _line(numbers, facts.random_means, _("at random"), BEFORE, "dash"),
+            _line(
+                numbers,
+                [facts.quality(each) for each in facts.least_first],
+                _("least needed first"),
+                ATTENTION,
+                "solid",
+            ),
+        ],
+        title=_("Score as more and more are deleted"),
+        **room_for_legend(PLOT, 2),
+        xaxis={"title": {"text": _("sub-layers deleted")}},
+        yaxis={**score_axis(facts.score_name, facts.is_share, _), "rangemode": "tozero"},
+    )
+
+
+def sibling_means(siblings: Sequence[Sibling]) -> Mapping[Kind, tuple[float, ...]]:
+    """For each kind the mean score of all seeds and orders after 0, 1, … deletions."""
+    return {
+        kind: tuple(sum(c) / len(c) for c in zip(*rows, strict=True))
+        for kind, rows in _of_kinds(siblings).items()
+    }
+
+
+def _of_kinds(siblings: Sequence[Sibling]) -> dict[Kind, list[tuple[float, ...]]]:
+    kinds = dict.fromkeys((each.placement, each.is_connected) for each in siblings)
+    return {
+        kind: [
+            row
+            for each in siblings
+            if (each.placement, each.is_connected) == kind
+            for row in each.scores
+        ]
+        for kind in kinds
+    }
+
+
+def siblings(siblings: Sequence[Sibling], *, _: Translate) -> Picture:
+    """A line for each kind, within the band of all seeds and orders."""
+    means, rows = sibling_means(siblings), _of_kinds(siblings)
+    numbers = [*range(len(siblings[0].scores[0]))]
+    bands = [
+        marks.band(
+            numbers,
+            [min(c) for c in zip(*rows[kind], strict=True)],
+            [max(c) for c in zip(*rows[kind], strict=True)],
+            SIBLING_LOOKS[kind][0],
+            showlegend=False,
+        )
+        for kind in means
+        if kind[1]
+    ]
+    drawn = [
+        _line(numbers, mean, _(SIBLING_NAMES[kind]), *SIBLING_LOOKS[kind])
+        for kind, mean in means.items()
+    ]
+    return figure(
+        [*bands, *drawn],
+        title=_("Sub-layers deleted at random from models that sort"),
+        **room_for_legend(PLOT, len(means)),
+        xaxis={"title": {"text": _("sub-layers deleted")}},
+        yaxis=score_axis(N_("exact answers"), True, _) | {"range": [-0.03, 1.05]},
+    )
+
+
+def _line(x: Sequence[int], y: Sequence[float], name: str, color: str, dash: str) -> dict[str, Any]:
+    return marks.line(
+        x,
+        y,
+        mode="lines+markers",
+        name=name,
+        line={"color": color, "width": 2, "dash": dash},
+        marker={"color": color, "size": 7},
+        hovertemplate="%{x}: %{y:.3f}<extra></extra>",
+    )
