@@ -7,8 +7,10 @@ processors the last digits differ.
 """
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import torch
 from rich.progress import track
@@ -38,17 +40,51 @@ class Sibling(NamedTuple):
     scores: tuple[tuple[float, ...], ...]
 
 
-@lru_cache(maxsize=1)
-def recorded_deletions() -> tuple[Sibling, ...]:
+Kind = tuple[NormPlacement, bool]
+"""Where the norm stands, and whether there is a residual connection."""
+
+
+class SiblingFacts(NamedTuple):
     """All siblings that were trained."""
-    return tuple(
-        Sibling(
-            NormPlacement(row["placement"]),
-            row["is_connected"],
-            row["seed"],
-            tuple(map(tuple, row["scores"])),
-        )
-        for row in rows_in(FILE)
+
+    siblings: tuple[Sibling, ...]
+
+    @property
+    def n_sublayers(self) -> int:
+        """How many can be deleted."""
+        return len(self.siblings[0].scores[0]) - 1
+
+    @property
+    def columns(self) -> dict[Kind, list[tuple[float, ...]]]:
+        """For each kind and each number of deletions, 0 first, all scores."""
+        rows: dict[Kind, list[tuple[float, ...]]] = {}
+        for each in self.siblings:
+            rows.setdefault((each.placement, each.is_connected), []).extend(each.scores)
+        return {kind: [*zip(*lines, strict=True)] for kind, lines in rows.items()}
+
+    @property
+    def means(self) -> dict[Kind, list[float]]:
+        """Their means."""
+        return {kind: list(map(fmean, columns)) for kind, columns in self.columns.items()}
+
+    def after(self, n: int, *, is_connected: bool) -> tuple[float, float]:
+        """The least and the largest mean after n deletions, over where the norm stands."""
+        found = [line[n] for kind, line in self.means.items() if kind[1] is is_connected]
+        return min(found), max(found)
+
+
+@lru_cache(maxsize=1)
+def recorded_deletions() -> SiblingFacts:
+    """All siblings that were trained."""
+    return SiblingFacts(tuple(map(_read, rows_in(FILE))))
+
+
+def _read(row: Mapping[str, Any]) -> Sibling:
+    return Sibling(
+        NormPlacement(row["placement"]),
+        row["is_connected"],
+        row["seed"],
+        tuple(map(tuple, row["scores"])),
     )
 
 

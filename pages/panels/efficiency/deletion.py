@@ -11,12 +11,12 @@ from blocks.efficiency.recorded_deletions import (
     N_LAYERS,
     N_UPDATES,
     SEEDS,
-    Sibling,
+    SiblingFacts,
     recorded_deletions,
 )
 from blocks.observe.run import Run
 from pages.panels.efficiency import deletion_picture, shared
-from pages.panels.efficiency.deletion_picture import change_name, sibling_means
+from pages.panels.efficiency.deletion_picture import change_name
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import switch
@@ -67,24 +67,21 @@ def _said(quality: float, facts: DeletionFacts) -> str:
     return percent(quality) if facts.is_share else f"{quality:.3f}"
 
 
-def says_siblings(siblings: tuple[Sibling, ...]) -> str:
+def says_siblings(facts: SiblingFacts) -> str:
     """What is left after one deletion, with and without the connection."""
-    means = sibling_means(siblings)
     text = _(
         "Models that sort, alike but for norm and connection, after one deletion of {n}: "
         "{with_residual} of the answers are exact with the residual connection, {without} without."
     )
-    with_residual = [line[1] for (_placement, connected), line in means.items() if connected]
-    without = [line[1] for (_placement, connected), line in means.items() if not connected]
     return text.format(
-        n=len(siblings[0].scores[0]) - 1,
-        with_residual=_range(with_residual),
-        without=_range(without),
+        n=facts.n_sublayers,
+        with_residual=_range(facts.after(1, is_connected=True)),
+        without=_range(facts.after(1, is_connected=False)),
     )
 
 
-def _range(shares: list[float]) -> str:
-    low, high = percent(min(shares)), percent(max(shares))
+def _range(ends: tuple[float, float]) -> str:
+    low, high = map(percent, ends)
     return low if low == high else f"{low}–{high}"
 
 

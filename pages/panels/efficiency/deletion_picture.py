@@ -1,12 +1,12 @@
 """Deleted sub-layers: each alone, more and more of them, and in siblings without a residual."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from blocks.efficiency.deletion import Change, Changed
 from blocks.efficiency.deletion_facts import DeletionFacts
-from blocks.efficiency.recorded_deletions import Sibling
+from blocks.efficiency.recorded_deletions import SiblingFacts
 from blocks.model.faults import N_
 from blocks.model.kinds import NormPlacement
 from pages.figures import marks
@@ -52,7 +52,6 @@ SIBLING_LOOKS = {
     (NormPlacement.PRE, False): (ATTENTION, "dot"),
     (NormPlacement.POST, False): (FEED_FORWARD, "dot"),
 }
-Kind = tuple[NormPlacement, bool]
 
 
 def change_name(change: Change, _: Translate) -> str:
@@ -128,52 +127,30 @@ def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
     )
 
 
-def sibling_means(siblings: Sequence[Sibling]) -> Mapping[Kind, tuple[float, ...]]:
-    """For each kind the mean score of all seeds and orders after 0, 1, … deletions."""
-    return {
-        kind: tuple(sum(c) / len(c) for c in zip(*rows, strict=True))
-        for kind, rows in _of_kinds(siblings).items()
-    }
-
-
-def _of_kinds(siblings: Sequence[Sibling]) -> dict[Kind, list[tuple[float, ...]]]:
-    kinds = dict.fromkeys((each.placement, each.is_connected) for each in siblings)
-    return {
-        kind: [
-            row
-            for each in siblings
-            if (each.placement, each.is_connected) == kind
-            for row in each.scores
-        ]
-        for kind in kinds
-    }
-
-
-def siblings(siblings: Sequence[Sibling], *, _: Translate) -> Picture:
-    """A line for each kind, within the band of all seeds and orders."""
-    means, rows = sibling_means(siblings), _of_kinds(siblings)
-    numbers = [*range(len(siblings[0].scores[0]))]
+def siblings(facts: SiblingFacts, *, _: Translate) -> Picture:
+    """A line for each kind, those with the connection within the band of all seeds and orders."""
+    numbers = [*range(facts.n_sublayers + 1)]
     bands = [
         marks.band(
             numbers,
-            [min(c) for c in zip(*rows[kind], strict=True)],
-            [max(c) for c in zip(*rows[kind], strict=True)],
+            [*map(min, columns)],
+            [*map(max, columns)],
             SIBLING_LOOKS[kind][0],
             showlegend=False,
         )
-        for kind in means
+        for kind, columns in facts.columns.items()
         if kind[1]
     ]
     drawn = [
         _line(numbers, mean, _(SIBLING_NAMES[kind]), *SIBLING_LOOKS[kind])
-        for kind, mean in means.items()
+        for kind, mean in facts.means.items()
     ]
     return figure(
         [*bands, *drawn],
         title=_("Sub-layers deleted at random from models that sort"),
-        **room_for_legend(PLOT, len(means)),
+        **room_for_legend(PLOT, len(drawn)),
         xaxis={"title": {"text": _("sub-layers deleted")}},
-        yaxis=score_axis(N_("exact answers"), True, _) | {"range": [-0.03, 1.05]},
+        yaxis={**score_axis("exact answers", True, _), "range": [-0.03, 1.05]},
     )
 
 
