@@ -13,7 +13,7 @@ from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
 from pages.panels.efficiency.rounding import what_rounding_loses
-from pages.panels.efficiency.shared import ways_to_trained
+from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
 from pages.ui.frame import close_page, open_counting_page, subtitle
 from pages.ui.panel import Panel
@@ -26,6 +26,7 @@ def main() -> None:
     run = open_counting_page(TITLE, PANELS, first_shown="stories-en-zh")
     if starts.has_task(run.weights):
         subtitle(words.summary(run))
+        shown_variant(run)
         panel.show(PANELS, run)
     else:
         ways_to_trained(run.weights)

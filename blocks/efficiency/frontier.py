@@ -154,9 +154,9 @@ class FrontierFacts:
         return tuple(sorted(best, key=lambda each: each.n_bytes))
 
     def smallest(self, most_lost: float) -> Variant:
-        """The smallest file that has lost at most so much."""
+        """The smallest file that has lost at most so much; of equal ones the least loss."""
         good = [each for each in self.variants if self.lost(each) <= most_lost]
-        return min(good, key=lambda each: each.n_bytes)
+        return min(good, key=lambda each: (each.n_bytes, each.held_out_loss))
 
     def times_smaller(self, variant: Variant) -> float:
         """Bytes of the original over those of a variant."""

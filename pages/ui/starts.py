@@ -190,7 +190,7 @@ def _start_of_brought(name: str) -> Start:
 def model(weights: str) -> Learned:
     """The trained model that `Start.weights` names. KeyError where it is forgotten."""
     if _is_made_smaller(weights):
-        return Learned.of_file(_variant(weights))
+        return Learned.of_file(variant_file(weights))
     name, _at, which = weights.rpartition("@")
     if brought.is_name(name):
         found = brought.find(name)
@@ -219,7 +219,8 @@ def start_of(weights: str) -> Start:
 
 
 @lru_cache(maxsize=8)
-def _variant(weights: str) -> ModelFile:
+def variant_file(weights: str) -> ModelFile:
+    """A trained model made smaller, by the name of its weights."""
     base, _tilde, recipe = weights.rpartition(RECIPE)
     return compress(calibrated(base), compression_of(recipe))
 

@@ -60,6 +60,10 @@ def test_the_rounded_model_is_shown_on_all_pages():
     assert dict(entry.query) == {"preset": "sort"}
     at.button(key="use_rounded").click().run()
     assert len(kept_of(at.query_params["kept"])) == 1
+    assert "All pages show int3" in at.caption[1].value
+    at.button(key="use_original").click().run()
+    assert "preset" not in at.query_params or at.query_params["preset"] == "sort"
+    assert_works(at)
     at = opened("pages/encoder.py", preset="sort~int3", panel="")
     assert_works(at)
 
@@ -265,3 +269,14 @@ def test_sublayers_are_deleted_when_it_is_asked_for():
     at = opened(PAGE, pressed=["measure_deletions"], preset="sort", panel="deletion", **query)
     assert_works(at)
     assert "where the least needed go first" in at.info[0].value
+
+
+def test_the_smallest_file_that_loses_nothing_becomes_b():
+    at = opened(PAGE, preset="translator", panel="frontier")
+    assert_works(at)
+    assert "As good as before is still" in at.info[0].value
+    (best, *_others) = [each for each in at.button if str(each.key).startswith("use_int")]
+    at.button(key=best.key).click().run()
+    assert_works(at)
+    assert at.query_params["preset"] == f"translator~{best.key.removeprefix('use_')}"
+    assert dict(kept_of(at.query_params["kept"])[0].query) == {"preset": "translator"}

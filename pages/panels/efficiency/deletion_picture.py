@@ -60,7 +60,7 @@ def change_name(change: Change, _: Translate) -> str:
         (stack, one, _part), (_stack, other, _other) = map(_place, change.swapped)
         return f"{_stack_name(stack, _)}{from_one(one)} ↔ {from_one(other)}"
     stack, layer, part = _place(change.deleted[0])
-    return f"{_stack_name(stack, _)}{from_one(layer)} {_(PART_NAMES[part])}"
+    return f"{_stack_name(stack, _)}{_(PART_NAMES[part])} {from_one(layer)}"
 
 
 def _place(path: str) -> tuple[str, int, str]:
@@ -122,7 +122,7 @@ def lines(facts: DeletionFacts, *, _: Translate) -> Picture:
         ],
         title=_("Score as more and more are deleted"),
         **room_for_legend(PLOT, 2),
-        xaxis={"title": {"text": _("sub-layers deleted")}},
+        xaxis={"title": {"text": _("sub-layers deleted")}, "tickvals": numbers},
         yaxis={**score_axis(facts.score_name, facts.is_share, _), "rangemode": "tozero"},
     )
 
@@ -149,7 +149,7 @@ def siblings(facts: SiblingFacts, *, _: Translate) -> Picture:
         [*bands, *drawn],
         title=_("Sub-layers deleted at random from models that sort"),
         **room_for_legend(PLOT, len(drawn)),
-        xaxis={"title": {"text": _("sub-layers deleted")}},
+        xaxis={"title": {"text": _("sub-layers deleted")}, "tickvals": numbers},
         yaxis={**score_axis("exact answers", True, _), "range": [-0.03, 1.05]},
     )
 

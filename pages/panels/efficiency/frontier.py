@@ -8,6 +8,7 @@ import streamlit as st
 from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
 from blocks.efficiency.frontier import FrontierFacts, Variant
+from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import recorded
 from blocks.observe.run import Run
 from pages.figures.units import duration
@@ -48,7 +49,7 @@ def says_frontier(facts: FrontierFacts) -> str:
         "{original}, {ratio:.1f} times smaller. Its {score} are {after}, of the original "
         "{before}."
     )
-    return text.format(
+    said = text.format(
         n=len(facts.variants),
         most=_said(MOST_LOST, facts),
         name=variant_name(best),
@@ -59,6 +60,16 @@ def says_frontier(facts: FrontierFacts) -> str:
         after=_said(facts.quality(best), facts),
         before=_said(facts.quality(facts.original), facts),
     )
+    return f"{said} {_says_lossless(facts)}"
+
+
+def _says_lossless(facts: FrontierFacts) -> str:
+    """The smallest that answers as many questions as before."""
+    best = facts.smallest(0.0)
+    if not best.name:
+        return _("Every one of them loses something.")
+    text = _("As good as before is still **{name}**, {ratio:.1f} times smaller.")
+    return text.format(name=best.name, ratio=facts.times_smaller(best))
 
 
 def _said(quality: float, facts: FrontierFacts) -> str:
@@ -76,7 +87,8 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
     before = _("Measured beforehand on {processor}.").format(processor=processor)
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
-        "{n} draws. A rounded model runs as the numbers its codes stand for, in float32."
+        "{n} draws. A rounded model runs as the numbers its codes stand for, in float32. A click "
+        "on a dot shows its model on all pages."
     )
     said = text.format(n=len(first.scores))
     return f"{before} {said}" if processor else said
@@ -120,9 +132,20 @@ def how_small(run: Run) -> None:
         key="frontier",
         on_click=shared.use_clicked,
     )
+    _ways_to_best(frontier_facts(*at))
     before = None if n_measured else recorded(weights)
     note(says_how(frontier_facts(*at), before.processor if before else ""))
     _in_numbers(frontier_facts(*at))
+
+
+def _ways_to_best(facts: FrontierFacts) -> None:
+    """Buttons for the two that the sentence names: what a click on their dots does."""
+    best = (facts.smallest(0.0), facts.smallest(MOST_LOST))
+    label = _("Show {name} on all pages, the original as A")
+    with st.container(horizontal=True):
+        for name in dict.fromkeys(each.name for each in best if each.name):
+            how = compression_of(name)
+            shared.way_to(how, label.format(name=name), key=f"use_{name}")
 
 
 def _measured_here(weights: str, names: tuple[str, ...]) -> int:

@@ -11,6 +11,7 @@ from blocks.observe.run import Run
 from blocks.weights.pocket import pocket_names
 from pages.ui import link, starts
 from pages.ui.compare import kept
+from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
 
@@ -51,6 +52,30 @@ def whole(run: Run) -> Calibrated:
 def variant(weights: str, name: str) -> Variant:
     """One smaller model, measured; `weights` names the model as it was trained."""
     return measure_variant(starts.calibrated(weights), name)
+
+
+def shown_variant(run: Run) -> None:
+    """Where a variant is shown on all pages: which, as a file to keep, and the way back."""
+    whole = starts.original(run.weights)
+    if whole == run.weights:
+        return
+    recipe = starts.start(link.value("preset")).recipe
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            _("All pages show {recipe}; here the original is measured.").format(recipe=recipe)
+        )
+        st.button(
+            _("Back to the original"),
+            icon=":material/undo:",
+            key="use_original",
+            on_click=_use,
+            args=("",),
+        )
+        download(
+            f"{recipe}.safetensors",
+            lambda: starts.variant_file(run.weights).to_bytes(),
+            "application/octet-stream",
+        )
 
 
 def way_to(how: Compression, label: str, key: str) -> None:
