@@ -12,7 +12,7 @@ from pages.panels.efficiency.frontier import how_small
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
-from pages.panels.efficiency.rounding import what_rounding_loses
+from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
 from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
 from pages.ui.frame import close_page, open_counting_page, subtitle
@@ -35,8 +35,8 @@ def main() -> None:
 
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
-    Panel("rounding", N_("What does rounding lose?"), what_rounding_loses),
-    Panel("blame", N_("What is to blame?"), what_is_to_blame),
+    Panel("rounding", N_("What does rounding lose?"), what_rounding_loses, grid_controls),
+    Panel("blame", N_("What is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),
     Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),

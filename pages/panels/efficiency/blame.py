@@ -16,7 +16,7 @@ from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import rounding_picture, shared
-from pages.panels.efficiency.rounding import chosen, grid_controls
+from pages.panels.efficiency.rounding import chosen
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
@@ -109,7 +109,6 @@ def what_is_to_blame(run: Run) -> None:
     """The grid, and how much is kept; then, when the reader asks, the map and the scores."""
     place = explained(("quantization",), CODE, key="blame")
     weights = starts.original(run.weights)
-    grid_controls()
     label = _("percent of the weights at 8 bits")
     choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
     how = chosen()

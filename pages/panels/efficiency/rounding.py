@@ -91,7 +91,6 @@ def says_grid(facts: RoundingFacts) -> str:
 def what_rounding_loses(run: Run) -> None:
     """Bits, grids and rounding; the noise of each matrix; the numbers of one row."""
     place = explained(("quantization",), CODE, key="rounding")
-    grid_controls()
     how = chosen()
     at = starts.original(run.weights), how, link.value("rounded_matrix")
     with place, st.spinner(_("Rounding all matrices …")):
@@ -118,8 +117,8 @@ def what_rounding_loses(run: Run) -> None:
     download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 
-def grid_controls() -> None:
-    """Bits, grids and rounding."""
+def grid_controls(_run: Run) -> None:
+    """Bits, grids and rounding, for all panels that round weights."""
     left, middle, right = st.columns(3)
     with left:
         slider("n_bits", _("bits"), link.value("n_bits"), least=BITS[0], most=BITS[-1])
