@@ -40,7 +40,7 @@ def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         [_channel_line(values[order], name, color, dash) for values, name, color, dash in lines],
-        title=_("Largest value of each channel, over the median channel"),
+        title=_("Largest value of each channel"),
         **room_for_legend(PLOT, len(lines)),
         xaxis={"title": {"text": _("input channels, by their activations")}},
         yaxis={"title": {"text": _("times the median")}, "rangemode": "tozero"},
@@ -68,11 +68,7 @@ def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
         title=_("Held-out loss, and the score"),
         **room_for_legend(PLOT, len(kinds)),
         shapes=[marks.level(facts.exact.held_out_loss)],
-        xaxis={
-            "title": {"text": _("what shares a grid")},
-            "type": "category",
-            "range": [-0.5, len(grids) - 0.5],
-        },
+        xaxis={"type": "category", "range": [-0.5, len(grids) - 0.5]},
         yaxis={
             "title": {"text": _("held-out loss, nats")},
             "range": [min(found) - room, max(found) + room],

@@ -101,7 +101,7 @@ def _says_given_back(facts: BlameFacts) -> str:
 def layer_name(facts: BlameFacts) -> str:
     """The layer of most blame, with its stack where there are two."""
     stack, layer = facts.layer
-    return f"{stack} {from_one(layer)}".strip()
+    return f"{_(stack)} {from_one(layer)}" if stack else str(from_one(layer))
 
 
 @section

@@ -99,7 +99,7 @@ def blame(facts: BlameFacts, *, _: Translate) -> Picture:
         _("{matrix}: {value:.1f} thousandths of a nat"),
         _,
         name=_("nats / 1000"),
-        title=_("Rise of the loss where one matrix alone is rounded, nats / 1000"),
+        title=_("Loss that each matrix costs, nats / 1000"),
         pinned=facts.worst["matrix"],
     )
 
