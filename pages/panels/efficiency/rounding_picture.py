@@ -135,18 +135,25 @@ def _layer_map(
         height=TITLE + ROW * max(3, len(places)) + 90,
         margin=(TITLE, BOTTOM + 40),
         shapes=_framed(said["pinned"], names.to_numpy()),
-        xaxis={
+        **_axes(places, parts, _),
+    )
+
+
+def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
+    """Layers down, parts across."""
+    return {
+        "xaxis": {
             "tickvals": list(range(len(parts))),
             "ticktext": [_part_name(part) for part in parts],
             "tickangle": -45,
         },
-        yaxis={
+        "yaxis": {
             "tickvals": list(range(len(places))),
             "ticktext": places,
             "title": {"text": _("layer")},
             "range": [len(places) - 0.5, -0.5],
         },
-    )
+    }
 
 
 def _part_name(part: str) -> str:
