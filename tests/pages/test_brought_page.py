@@ -128,7 +128,6 @@ def test_a_file_that_was_saved_here_is_made_smaller_and_shown_everywhere(saved):
         {"task": {"kind": "sort", "seq_len": 1000, "architecture": "encoder"}},
         {"task": {"kind": "translation", "seq_len": 15}},
         {"task": None},
-        {"seed": "many"},
     ],
 )
 def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):

@@ -13,22 +13,20 @@ from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.deletion import Change, Changed
 from blocks.efficiency.deletion_facts import DeletionFacts
-from blocks.efficiency.distillation import Distillation, Student, Way
+from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
-from blocks.efficiency.recorded_deletions import Sibling, recorded_deletions
-from blocks.efficiency.retraining import Repair, Repaired
-from blocks.efficiency.retraining_facts import RetrainingFacts
-from blocks.efficiency.recorded_deletions import Sibling, SiblingFacts, recorded_deletions
 from blocks.efficiency.recorded_deletions import (
     N_LAYERS,
     Sibling,
     SiblingFacts,
     recorded_deletions,
 )
+from blocks.efficiency.retraining import Repair, Repaired
+from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
