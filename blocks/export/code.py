@@ -40,6 +40,7 @@ from blocks.export.values import (
     SOME,
     Target,
     Value,
+    are_numbers,
 )
 from blocks.export.written import text_of
 from blocks.model.attention import repeat_kv
@@ -238,6 +239,8 @@ class _File:
                 value = getattr(module, name)
                 if isinstance(value, int | float | str | None):
                     found[name] = expression(value)
+                elif are_numbers(value):
+                    found[name] = ast.Tuple([expression(each) for each in value])
         for name in vars(module):
             held = [getattr(each, name, ()) for each in self.known.instances[type(module)]]
             if any(map(is_held, held)) and not all(held):

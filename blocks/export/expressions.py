@@ -30,6 +30,7 @@ from blocks.export.values import (
     Something,
     Target,
     Value,
+    are_numbers,
     compared,
     either,
     element_of,
@@ -142,6 +143,8 @@ class Expressions:
         if not isinstance(value, Known):
             self.vary(owner, name)
             return Found(value, node)
+        if are_numbers(value.value):  # too long to stand in place: an attribute of the part
+            self.vary(owner, name)
         short = literal(value)
         return Found(value, node if short is None else copied(short))
 

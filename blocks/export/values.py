@@ -140,6 +140,11 @@ def may_be_none(value: Value) -> bool:
     return value.value is None if isinstance(value, Known) else value == ANY
 
 
+def are_numbers(value: Any) -> bool:
+    """Whether it is a tuple of numbers."""
+    return isinstance(value, tuple) and all(isinstance(each, int | float) for each in value)
+
+
 def literal(value: Value) -> ast.expr | None:
     """How a known value is written in place, where that is short."""
     if not isinstance(value, Known):

@@ -141,6 +141,7 @@ def test_a_file_holds_only_what_its_model_uses():
 def test_numbers_stand_once_and_go_by_their_names():
     text = as_code(PRESETS["smollm2-135m"].replace(n_layers=2))
     assert text.count("576") == 2  # in the title, and as d_model
+    assert "self.speeds = 1.0, 0." in text
     assert "range(n_layers)" in text and "n_kv_heads * d_head" in text
 
 
