@@ -45,6 +45,14 @@ def main() -> None:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
+    if not run.config.attends:
+        take_away(
+            run.config,
+            {"parameters": cached.parameters(run.config)},
+            [],
+            words.take_away_caption(run),
+        )
+        return
     at = labelled.selection(run)
     head, cell = (run, at.layer, at.head), steps.chosen_cell(run)
     scaled = *head, at.token, link.value("is_scaled")
@@ -82,6 +90,7 @@ PANELS = (
         steps.steps_of_a_head,
         layer_and_head,
         fields=("d_model", "n_heads", "d_head", "position_kind"),
+        of_attention=True,
     ),
     Panel(
         "scaling",
@@ -89,6 +98,7 @@ PANELS = (
         scaling.why_divide,
         layer_and_head,
         fields=("d_model", "n_heads", "d_head", "qk_norm"),
+        of_attention=True,
     ),
     Panel(
         "contribution",
@@ -96,12 +106,14 @@ PANELS = (
         contribution.weight_and_contribution,
         layer_and_head,
         fields=("n_heads", "norm_placement", "norm_kind"),
+        of_attention=True,
     ),
     Panel(
         "contribution-graph",
         N_("Through all layers"),
         contribution_graph.way_through_all_layers,
         fields=("n_layers", "n_heads", "norm_placement"),
+        of_attention=True,
     ),
     Panel(
         "pattern",
@@ -109,6 +121,7 @@ PANELS = (
         pattern.lines_and_map,
         layer_and_head,
         fields=("n_heads", "position_kind"),
+        of_attention=True,
     ),
     Panel(
         "heads",
@@ -116,6 +129,7 @@ PANELS = (
         all_heads.all_heads,
         layer_and_head,
         fields=("n_layers", "n_heads", "position_kind"),
+        of_attention=True,
     ),
     Panel(
         "kv-heads",
@@ -123,6 +137,7 @@ PANELS = (
         who_shares,
         layer_and_head,
         fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
+        of_attention=True,
     ),
     Panel(
         "kinds",
@@ -130,6 +145,7 @@ PANELS = (
         how_else,
         layer_and_head,
         fields=("d_model", "n_heads", "d_head"),
+        of_attention=True,
     ),
     ablation("n_layers", "n_heads", "residual"),
 )

@@ -41,7 +41,7 @@ def what_to_take(run: Run) -> None:
     stage = labelled.selected_stage(run, at.layer)
     tables = {
         "flow": cached.flow(run, at.layer).drop(columns="reads"),
-        "heads": cached.heads(run, at.layer),
+        **({"heads": cached.heads(run, at.layer)} if run.config.attends else {}),
         "parameters": cached.parameters(run.config.one_block()),
     }
     figures = [
@@ -49,8 +49,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_bands, run, at.layer, run_before(run)),
         drawn(draw_spread, run, at.layer, stage),
         drawn(draw_token_values, run, at.layer, stage, at.token, link.value("n_dims")),
-        drawn(draw_heads, run, *at),
-        drawn(draw_one_head, run, *at),
+        *([drawn(draw, run, *at) for draw in (draw_heads, draw_one_head) if run.config.attends]),
         drawn(draw_parts, run, True, facts=part_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption_of_a_block(run))
@@ -62,7 +61,7 @@ PANELS = (
         N_("What flows through it?"),
         what_flows,
         layer_choice,
-        fields=("d_model", "n_heads", "d_ff", "norm_placement", "norm_kind"),
+        fields=("d_model", "n_heads", "token_mixer", "d_ff", "norm_placement", "norm_kind"),
     ),
     Panel(
         "stage",
@@ -77,6 +76,7 @@ PANELS = (
         heads_of_a_layer,
         layer_choice,
         fields=("n_heads", "n_kv_heads", "d_model", "position_kind"),
+        of_attention=True,
     ),
     ablation("n_heads", "norm_placement", "residual"),
     Panel(

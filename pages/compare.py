@@ -2,6 +2,7 @@
 
 import pages.ui.entrance  # noqa: F401
 
+import functools
 from collections.abc import Callable
 
 import streamlit as st
@@ -33,6 +34,7 @@ from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page, section
 from pages.ui.language import _
 from pages.ui.link import write
+from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
 
 TITLE = N_("Compare")
@@ -76,8 +78,8 @@ def of_two(pair: Pair) -> tuple[Panel, ...]:
         *counted,
         Panel("time", N_("Which is faster?"), of_runs(speed.how_fast_here)),
         Panel("flow", N_("What passes?"), of_runs(flow.what_passes)),
-        Panel("heads", N_("All heads"), of_runs(heads.who_reads_whom)),
-        Panel("head", N_("One head: B − A"), of_runs(head.one_head_of_each)),
+        Panel("heads", N_("All heads"), of_runs(of_patterns(heads.who_reads_whom))),
+        Panel("head", N_("One head: B − A"), of_runs(of_patterns(head.one_head_of_each))),
         *((expected,) if prediction.predicts_alike(pair) else ()),
     )
 
@@ -94,6 +96,19 @@ def of_runs(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
     def drawn(pair: Pair) -> None:
         if runs.both_ran(pair):
             section(draw)(pair)
+
+    return drawn
+
+
+def of_patterns(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
+    """A panel that needs the patterns of both; where one has none, it says so."""
+
+    @functools.wraps(draw)
+    def drawn(pair: Pair) -> None:
+        if (run := pair.without_attention) is None:
+            draw(pair)
+        else:
+            no_attention(run.config, draw.__name__)
 
     return drawn
 

@@ -80,6 +80,7 @@ PANELS = (
         of_a_layer(each_position_alone),
         layer_and_expert,
         fields=("n_layers", "d_ff", "position_kind"),
+        of_attention=True,
     ),
     ablation("n_layers", "d_ff", "residual"),
 )

@@ -69,7 +69,7 @@ def pictures(text: growing.Text, position: int) -> list[Picture]:
         opened = *text, writing.opened_token(text)
         found += [
             drawn(draw, *opened, facts=growing.new_tokens)
-            for draw in (writing_picture.chances, writing_picture.reads)
+            for draw in (writing_picture.chances, writing_picture.reads)[: 1 + run.config.attends]
         ]
         found.append(drawn(kv_cache_picture.growth, *text, facts=kv_cache.cache_facts))
     if not surprise.surprise_facts(run, position).tokens.empty:
@@ -101,7 +101,10 @@ PANELS = (
         "kv-cache",
         N_("KV cache"),
         kv_cache.what_is_remembered,
-        fields=("n_layers", "n_kv_heads", "d_head", "local_window", "global_every", "dtype"),
+        fields=(
+            *("token_mixer", "n_layers", "n_kv_heads", "d_head", "local_window", "global_every"),
+            "dtype",
+        ),
     ),
     Panel(
         "logit-lens",

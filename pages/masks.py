@@ -39,18 +39,20 @@ def looked_at(run: Run) -> tuple[int, int, int]:
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     layer, _head, token = shown = looked_at(run)
-    tables, figures = {"heads": cached.heads(run, layer)}, []
+    attends, figures = run.config.attends, []
+    tables = {"heads": cached.heads(run, layer)} if attends else {}
     if done := plan.found_so_far(run):
         tables["leaks"] = plan.leak_facts(done).table
         figures.append(drawn(draw_moved, done, token))
         if done.followed:
             figures.append(drawn(draw_gradient, done, token))
-    figures += [
-        drawn(draw_mask, run, layer, token),
-        drawn(draw_scores, run, *shown, facts=shared.step_facts),
-        drawn(draw_pattern, run, *shown, facts=shared.step_facts),
-        drawn(draw_blind, run, *shown, facts=blind_facts),
-    ]
+    if attends:
+        figures += [
+            drawn(draw_mask, run, layer, token),
+            drawn(draw_scores, run, *shown, facts=shared.step_facts),
+            drawn(draw_pattern, run, *shown, facts=shared.step_facts),
+            drawn(draw_blind, run, *shown, facts=blind_facts),
+        ]
     take_away(run.config, tables, figures, words.take_away_caption(run))
 
 
@@ -66,6 +68,7 @@ PANELS = (
         N_("What does a mask do?"),
         lambda run: what_the_mask_does(run, *looked_at(run)),
         fields=("n_heads", "position_kind"),
+        of_attention=True,
     ),
     Panel("peeking", N_("What if it could peek?"), what_if_it_could_peek),
     Panel(
@@ -73,12 +76,14 @@ PANELS = (
         N_("What if no key is left?"),
         lambda run: nothing_to_see(run, *looked_at(run)),
         fields=("n_heads", "position_kind"),
+        of_attention=True,
     ),
     Panel(
         "cross-padding",
         N_("And in cross-attention?"),
         another_sequence,
         fields=("n_heads", "position_kind"),
+        of_attention=True,
     ),
     ablation("n_layers", "n_heads", "residual"),
 )

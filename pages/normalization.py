@@ -44,15 +44,18 @@ def what_to_take(run: Run) -> None:
         "norms_per_token": facts.per_token,
         "norms_per_feature": facts.per_feature,
         "norms_dependence": facts.dependence,
-        "placements": placements.placement_facts(*where).moments.reset_index(),
     }
     figures = [
         drawn(axes.draw_cells, run, token),
         drawn(axes.draw_tokens, *norms, token),
         drawn(axes.draw_features, *norms),
-        drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
-        drawn(placements.draw_patterns, *where, token),
     ]
+    if run.config.attends:
+        frames["placements"] = placements.placement_facts(*where).moments.reset_index()
+        figures += [
+            drawn(placements.draw_spreads, *where, facts=placements.placement_facts),
+            drawn(placements.draw_patterns, *where, token),
+        ]
     take_away(run.config, frames, figures, words.take_away_caption(run))
 
 
@@ -76,6 +79,7 @@ PANELS = (
         N_("Which placement?"),
         where_it_stands,
         fields=("norm_placement", "norm_kind", "residual"),
+        of_attention=True,
     ),
     Panel(
         "depth",
@@ -83,6 +87,7 @@ PANELS = (
         what_depth_does,
         stack_choice,
         fields=("norm_placement", "norm_kind", "residual", "initialization"),
+        of_attention=True,
     ),
     Panel(
         "theory",
@@ -90,6 +95,7 @@ PANELS = (
         how_it_scales,
         stack_choice,
         fields=("norm_placement", "norm_kind", "residual"),
+        of_attention=True,
     ),
     Panel("race", N_("Which one learns?"), who_learns, fields=("norm_kind", "activation")),
     Panel(

@@ -39,21 +39,28 @@ PANELS = (
             "rope_scaling",
             "rope_factor",
         ),
+        of_attention=True,
     ),
     Panel(
         "claims",
         N_("Are the claims true?"),
         claims_tested,
         fields=("position_kind", "d_model", "n_heads"),
+        of_attention=True,
     ),
     Panel(
         "beyond",
         N_("Beyond the trained length?"),
         beyond_the_length,
         fields=("position_kind", "n_layers"),
+        of_attention=True,
     ),
     Panel(
-        "loss", N_("What does length cost?"), what_it_costs, fields=("position_kind", "n_layers")
+        "loss",
+        N_("What does length cost?"),
+        what_it_costs,
+        fields=("position_kind", "n_layers"),
+        of_attention=True,
     ),
     ablation("n_layers", "n_heads", "position_kind"),
 )

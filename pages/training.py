@@ -14,6 +14,7 @@ from pages.ui import link, panel, starts
 from pages.ui.explain import note
 from pages.ui.frame import close_page, draw_frame, live_section
 from pages.ui.language import _
+from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
 from pages.ui.runs import find, runs
 
@@ -51,6 +52,9 @@ def attention(run: TrainingRun) -> None:
 def attention_so_far(run_id: str) -> None:
     """Of pairs, where the decoder looks; of one text, what each head does."""
     if (run := kept(run_id)) is None:
+        return
+    if not run.spec.config.attends:
+        no_attention(run.spec.config, "heads")
         return
     draw = how_links_come_to_be if shared.is_of_pairs(run) else how_heads_come_to_be
     draw(run)

@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Activation, Architecture, NormKind, NormPlacement, PositionKind
+from blocks.model.gated_delta import CHUNK
+from blocks.model.kinds import (
+    Activation,
+    Architecture,
+    NormKind,
+    NormPlacement,
+    PositionKind,
+    TokenMixer,
+)
 
 FLOAT32_BYTES, INDEX_BYTES = 4, 8
 TOKENS: Product = ("batch", "n")
@@ -122,6 +130,8 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
         "rotary_width": config.rotary_width,
         "batch": batch,
         "n": n,
+        "n_chunks": -(-n // CHUNK),
+        "pairs_in_chunks": n // CHUNK * CHUNK**2 + (n % CHUNK) ** 2,
         "bytes": itemsize,
         "exact_bytes": max(itemsize, FLOAT32_BYTES),
         "index_bytes": INDEX_BYTES,
@@ -161,8 +171,12 @@ def _layer(
     if norms := _norms(config, n_sublayers, is_narrow=is_narrow):
         yield Part("norms", "norm", norms)
     is_causal = is_decoder or config.architecture is Architecture.GPT
-    is_masked = is_causal or config.attention.local_window > 0
-    yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
+    is_masked = is_causal or config.local_window > 0
+    if config.attends:
+        yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
+    else:
+        yield Part("mixer_in", "mixer", (ROW,))
+        yield _gru() if config.token_mixer is TokenMixer.GRU else _gated_delta()
     if is_decoder:
         for part in _attention(config, fused=fused, is_cross=True, is_narrow=is_narrow):
             yield replace(part, name=f"cross_{part.name}", group="cross_attention")
@@ -236,6 +250,23 @@ def _attention(
     yield Part("head_out", "attention", ((2, *heads) if is_cleared else heads,))
     if gate := GATE_WIDTHS.get(config.attention.attention_gate):
         yield Part("out_gate", "attention", (QUERIES, (*TOKENS, *gate, "bytes")))
+
+
+def _gru() -> Part:
+    """Of each token: gates, what is new, their differences and products, the state, all of them."""
+    return Part("state", "mixer", ((9, *ROW),))
+
+
+def _gated_delta() -> Part:
+    """Before, in and behind the convolution and the gate; in float32 the rule, by chunks.
+
+    Of a chunk five squares of its tokens, and the state before it.
+    """
+    exact = (*QUERIES[:-1], "exact_bytes")
+    squares = ("batch", "n_heads", 5, "pairs_in_chunks", "exact_bytes")
+    states = ("batch", "n_chunks", "n_heads", "d_head", "d_head", "exact_bytes")
+    numbers = (9, *TOKENS, "n_heads", "exact_bytes")
+    return Part("state", "mixer", ((15, *QUERIES), (7, *exact), squares, states, numbers))
 
 
 def _latents(config: ModelConfig) -> Iterator[Part]:

@@ -27,6 +27,7 @@ class Kind(StrEnum):
     EMBEDDING = "embedding"
     POSITION = "position"
     ATTENTION = "attention"
+    MIXER = "mixer"
     CROSS_ATTENTION = "cross_attention"
     FEED_FORWARD = "feed_forward"
     ROUTER = "router"
@@ -43,6 +44,7 @@ OF_NAMES = {
     "unembed_bias": Kind.OUTPUT,
     "prediction_head": Kind.OUTPUT,
     "qk_norm": Kind.NORM,
+    "head_norm": Kind.NORM,
     "latent_norms": Kind.NORM,
     "cross_qk_norm": Kind.NORM,
 }

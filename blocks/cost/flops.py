@@ -3,7 +3,8 @@
 A product of (m, k) and (k, n) counts 2·m·n·k: a multiplication and an addition for each number.
 Norms, activations, softmax and additions are left out, as is usual (Kaplan et al. 2020,
 section 2.1); a mask saves nothing, since masked scores are computed and thrown away: a local layer
-saves what its cache has let go of.
+saves what its cache has let go of. A layer with a state is counted as its recurrence: in chunks
+it takes more products, but fewer steps.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
-from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture
+from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.kinds import Architecture, TokenMixer
 
 QUERIES: Product = ("n_heads", "d_head")
 KEYS: Product = ("n_kv_heads", "d_head")
@@ -81,7 +82,7 @@ def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
 
 def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int = 0) -> dict[str, int]:
     """Every size that the formula of a product may name."""
-    window = config.attention.local_window
+    window = config.local_window
     return {
         **config_sizes(config),
         "n_local_keys": min(tokens.n_keys, window - 1 + tokens.n_new),
@@ -129,10 +130,15 @@ def _product(name: str, *factors: str | int) -> Part:
     return Part(name, group, ((2, *factors),))
 
 
+def _mixed(name: str, *factors: str | int) -> Part:
+    """A product in the place of attention."""
+    return Part(name, "mixer", ((2, *factors),))
+
+
 def _stack(config: ModelConfig, layers: str, *, is_continued: bool = False) -> Iterator[Part]:
     """All layers of a stack: in local ones a new token meets what is left in their cache."""
     for part in _repeated(_layer(config, is_continued=is_continued), (layers,)):
-        is_of_pairs = config.attention.local_window and part.name in ("scores", "values")
+        is_of_pairs = config.local_window and part.name in ("scores", "values")
         yield _local_and_global(part, config, layers) if is_of_pairs else part
 
 
@@ -151,9 +157,31 @@ def _local_and_global(part: Part, config: ModelConfig, layers: str) -> Part:
 
 def _layer(config: ModelConfig, *, is_continued: bool = False) -> Iterator[Part]:
     """Self-attention and feed-forward of the new tokens; `is_continued`: others are cached."""
-    attention = _latent(config, is_continued) if config.is_latent else _attention(config)
-    yield from attention
+    if config.token_mixer is TokenMixer.GRU:
+        yield from _gru()
+    elif config.token_mixer is TokenMixer.GATED_DELTA:
+        yield from _gated_delta()
+    else:
+        yield from _latent(config, is_continued) if config.is_latent else _attention(config)
     yield from _feed_forward(config)
+
+
+def _gru() -> Iterator[Part]:
+    for name in ("input_proj", "state_proj"):
+        yield _mixed(name, "n_new", 3, "d_model", "d_model")
+    yield _mixed("out_proj", "n_new", "d_model", "d_model")
+
+
+def _gated_delta() -> Iterator[Part]:
+    """Of the state: what is read under a key, what is written there, what a query reads."""
+    for name in ("q_proj", "k_proj", "v_proj"):
+        yield _mixed(name, "n_new", "d_model", *QUERIES)
+    yield _mixed("conv", "n_new", CONV_WIDTH, 3, *QUERIES)
+    for name in ("write_proj", "decay_proj"):
+        yield _mixed(name, "n_new", "d_model", "n_heads")
+    yield _mixed("state", "n_new", 3, *QUERIES, "d_head")
+    yield _mixed("out_gate_proj", "n_new", "d_model", *QUERIES)
+    yield _mixed("out_proj", "n_new", *QUERIES, "d_model")
 
 
 def _latent(config: ModelConfig, is_absorbed: bool) -> Iterator[Part]:

@@ -19,6 +19,7 @@ class Share(StrEnum):
 
     EMBEDDINGS = "embeddings"
     ATTENTION = "attention"
+    MIXER = "mixer"
     FEED_FORWARD = "feed_forward"
     REST = "rest"
 
@@ -29,6 +30,7 @@ SHARE_OF: Mapping[Kind, Share] = {
     Kind.OUTPUT: Share.EMBEDDINGS,
     Kind.ATTENTION: Share.ATTENTION,
     Kind.CROSS_ATTENTION: Share.ATTENTION,
+    Kind.MIXER: Share.MIXER,
     Kind.FEED_FORWARD: Share.FEED_FORWARD,
     Kind.ROUTER: Share.FEED_FORWARD,
     Kind.NORM: Share.REST,

@@ -40,8 +40,9 @@ class MemoryFacts:
     """What the chosen setup needs (the first of `variants`), and others beside it.
 
     `state`: bytes of weights, gradients and optimizer on all devices together; `activations`: term
-    by term, for training; `cache_per_token`: 0 where nothing is cached; `has_head_bias`: each head
-    adds a bias of its own to its scores; `devices`: names and memories, told apart;
+    by term, for training; `cache_per_token`: 0 where nothing is cached; `state_per_text`: what
+    layers without attention keep, 0 where all attend; `has_head_bias`: each head adds a bias of its
+    own to its scores; `devices`: names and memories, told apart;
     `here`: the device that is called `HERE` among them.
     """
 
@@ -56,6 +57,7 @@ class MemoryFacts:
     has_head_bias: bool
     has_dropout: bool
     devices: tuple[tuple[str, int], ...]
+    state_per_text: int = 0
 
     @property
     def setup(self) -> Setup:
@@ -99,6 +101,7 @@ def memory_facts(
     """Count the memory of a setup and of its variants, beside what the devices have."""
     variants = training_variants if is_training else inference_variants
     alone = replace(setup, n_devices=1)
+    kept_of_one = cache_bytes(config, setup.itemsize, batch=1, n=1)
     is_alibi = config.position.position_kind is PositionKind.ALIBI
     return MemoryFacts(
         is_training=is_training,
@@ -110,7 +113,8 @@ def memory_facts(
         ),
         state=need(config, alone, Shape(1, 1), is_training=is_training).state,
         n_parameters=n_parameters(config),
-        cache_per_token=cache_bytes(config, setup.itemsize, batch=1, n=1),
+        cache_per_token=kept_of_one if config.attends else 0,
+        state_per_text=0 if config.attends else kept_of_one,
         activations=_activations(config, setup, shape) if is_training else None,
         has_head_bias=is_alibi or config.encoder_decoder.relative_bias,
         has_dropout=config.dropout > 0,
@@ -158,6 +162,6 @@ def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
     for kind in WeightFormat:
         if kind not in (setup.weight_format, WeightFormat.FLOAT16):
             yield kind, config, replace(setup, weight_format=kind)
-    has_several = config.n_kv_heads > 1 and not config.is_latent
+    has_several = config.attends and config.n_kv_heads > 1 and not config.is_latent
     if has_several and cache_bytes(config, setup.itemsize, batch=1, n=1):
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

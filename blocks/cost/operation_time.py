@@ -20,16 +20,18 @@ from blocks.cost.operations import (
 from blocks.cost.parameters import total_parameters
 from blocks.cost.timing import Times, measure_times
 from blocks.model.attention import attend
-from blocks.model.config import ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.feed_forward import ACTIVATIONS
-from blocks.model.kinds import Architecture
+from blocks.model.gated_delta import delta_rule, of_length_1
+from blocks.model.gru import GRU
+from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.kv_cache import kv_cache_bytes
 from blocks.model.masks import causal
-from blocks.model.normalization import build_norm
+from blocks.model.normalization import at_least_float32, build_norm
 from blocks.model.probe import Probe
 
 Call = Callable[[], Tensor]
-IN_STEPS = (Work.NORM, Work.SOFTMAX, Work.ACTIVATION, Work.FUSED)
+IN_STEPS = (Work.NORM, Work.SOFTMAX, Work.ACTIVATION, Work.FUSED, Work.STATE)
 """Work that may hold its numbers several times: after each of its steps, and in float32."""
 
 
@@ -74,6 +76,10 @@ def prepare(operation: Operation, config: ModelConfig, tokens: Tokens, draw: Ope
             return _norm(config, sizes, draw)
         case Work.ACTIVATION:
             return _activation(operation, config, sizes, draw)
+        case Work.CONV:
+            return _conv(sizes, draw)
+        case Work.STATE:
+            return _state(config, sizes, draw)
         case Work.ADD:
             x, write = (draw.tensor(*_stream(sizes)) for _ in range(2))
             return partial(torch.add, x, write)
@@ -95,6 +101,31 @@ def _linear(operation: Operation, sizes: dict[str, int], draw: Operands) -> Call
     n_read = count_product(operation.experts, sizes)
     shares, experts = x.tensor_split(n_read), draw.rotating(n_read, d_out, d_in)
     return lambda: torch.cat([F.linear(x, w) for x, w in zip(shares, next(experts), strict=True)])
+
+
+def _conv(sizes: dict[str, int], draw: Operands) -> Call:
+    """The short convolution of queries, keys and values."""
+    width = 3 * sizes["n_heads"] * sizes["d_head"]
+    x = draw.tensor(sizes["batch"], width, sizes["n_new"] + CONV_WIDTH - 1)
+    return partial(F.conv1d, x, draw.tensor(width, 1, CONV_WIDTH), groups=width)
+
+
+def _state(config: ModelConfig, sizes: dict[str, int], draw: Operands) -> Call:
+    """What is passed from token to token, by the model's own function."""
+    batch, n_new, d_model = _stream(sizes)
+    if config.token_mixer is TokenMixer.GRU:
+        given, h = draw.tensor(batch, n_new, 3 * d_model), draw.tensor(batch, d_model)
+        with torch.device("meta"):
+            unit = GRU(config)
+        unit = unit.to(given.dtype).to_empty(device=given.device)
+        for weight in unit.requires_grad_(False).parameters():
+            draw.fill(weight)
+        return partial(unit.states, given, h)
+    heads, d_head = (batch, sizes["n_heads"], n_new), sizes["d_head"]
+    q, k, v = (of_length_1(draw.tensor(*heads, d_head)) for _ in range(3))
+    decay, write = -draw.tensor(*heads).abs(), draw.tensor(*heads).sigmoid()
+    state = at_least_float32(draw.tensor(*heads[:2], d_head, d_head))
+    return lambda: delta_rule(q, k, v, decay, write, state)[0]
 
 
 def _norm(config: ModelConfig, sizes: dict[str, int], draw: Operands) -> Call:

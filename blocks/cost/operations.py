@@ -14,8 +14,8 @@ from typing import NamedTuple
 import torch
 
 from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
-from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.kinds import Architecture, NormKind, NormPlacement, TokenMixer
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.normalization import Norm
 
@@ -47,6 +47,8 @@ class Work(StrEnum):
     SOFTMAX = "softmax"
     VALUES = "values"
     FUSED = "fused"
+    CONV = "conv"
+    STATE = "state"
     NORM = "norm"
     ACTIVATION = "activation"
     ADD = "add"
@@ -156,6 +158,12 @@ def _attention(
 ) -> Iterator[Operation]:
     group = f"{prefix}attention"
     tokens: Product = ("batch", "n_new")
+    if config.token_mixer is TokenMixer.GRU:
+        yield from _gru(tokens)
+        return
+    if config.token_mixer is TokenMixer.GATED_DELTA:
+        yield from _gated_delta(tokens)
+        return
     if config.is_latent:
         yield from _latent(config, phase, tokens)
         return
@@ -168,6 +176,34 @@ def _attention(
     if gate := GATE_WIDTHS.get(config.attention.attention_gate):
         yield _linear(f"{prefix}out_gate_proj", group, tokens, ("d_model",), gate)
     yield _linear(f"{prefix}out_proj", group, tokens, QUERIES, ("d_model",))
+
+
+def _gru(tokens: Product) -> Iterator[Operation]:
+    """Weights that meet the state are read again for each token: none can be taken with another."""
+    three: Product = (3, "d_model")
+    yield _linear("input_proj", "mixer", tokens, ("d_model",), three)
+    moved = (("n_new", *three, "d_model"), (*tokens, *three), (2, *tokens, "d_model"))
+    flops: Product = (2, *tokens, *three, "d_model")
+    yield _operation("state_proj", "mixer", Work.STATE, flops, moved)
+    yield _linear("out_proj", "mixer", tokens, ("d_model",), ("d_model",))
+
+
+def _gated_delta(tokens: Product) -> Iterator[Operation]:
+    """The state is read once and written once: between two tokens it stays where it is."""
+    group, three = "mixer", (3, *QUERIES)
+    for name in ("q_proj", "k_proj", "v_proj"):
+        yield _linear(name, group, tokens, ("d_model",), QUERIES)
+    moved: tuple[Product, ...] = ((CONV_WIDTH, *three), (*tokens, *three), (*tokens, *three))
+    flops: Product = (2, *tokens, CONV_WIDTH, *three)
+    yield _operation("conv", group, Work.CONV, flops, moved)
+    for name in ("write_proj", "decay_proj"):
+        yield _linear(name, group, tokens, ("d_model",), ("n_heads",))
+    square: Product = ("batch", *QUERIES, "d_head")
+    moved = ((*tokens, *three), (2, *tokens, "n_heads"), (2, *square), (*tokens, *QUERIES))
+    flops = (2, *tokens, *three, "d_head")
+    yield _operation("state", group, Work.STATE, flops, moved)
+    yield _linear("out_gate_proj", group, tokens, ("d_model",), QUERIES)
+    yield _linear("out_proj", group, tokens, QUERIES, ("d_model",))
 
 
 def _latent(config: ModelConfig, phase: Phase, tokens: Product) -> Iterator[Operation]:

@@ -6,13 +6,14 @@ from math import prod
 
 import pandas as pd
 
-from blocks.model.config import ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kinds import (
     Architecture,
     AttentionGate,
     NormKind,
     NormPlacement,
     PositionKind,
+    TokenMixer,
 )
 from blocks.model.positions import N_BUCKETS
 
@@ -236,14 +237,49 @@ def _latent_attention(config: ModelConfig) -> Iterator[Part]:
     both = tuple(("d_kv_latent", "n_heads", each) for each in ("d_head", "d_value"))
     yield Part("kv_proj", "attention", both)
     yield Part("out_proj", "attention", (("n_heads", "d_value", "d_model"),))
-    of_two = (*of_query, *of_latent) if config.attention.attention_bias else ()
-    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
-    if biases := (*of_two, *of_out):
-        yield Part("attention_bias", "attention", biases)
+    yield from _biases(config, (*of_query, *of_latent) if config.attention.attention_bias else ())
     yield Part("latent_norms", "attention", (*of_query, ("d_kv_latent",)))
 
 
+def _gru(config: ModelConfig) -> Iterator[Part]:
+    square: Product = ("d_model", "d_model")
+    yield Part("input_proj", "mixer", ((3, *square),))
+    yield Part("state_proj", "mixer", ((3, *square),))
+    yield Part("out_proj", "mixer", (square,))
+    of_gates: tuple[Product, ...] = ((2, 3, "d_model"),) if config.attention.attention_bias else ()
+    yield from _biases(config, of_gates, "mixer")
+
+
+def _gated_delta(config: ModelConfig) -> Iterator[Part]:
+    heads: Product = ("n_heads", "d_head")
+    for name in ("q_proj", "k_proj", "v_proj"):
+        yield Part(name, "mixer", (("d_model", *heads),))
+    yield Part("conv", "mixer", ((CONV_WIDTH, 3, *heads),))
+    for name in ("write_proj", "decay_proj"):
+        yield Part(name, "mixer", (("d_model", "n_heads"),))
+    yield Part("decay", "mixer", ((2, "n_heads"),))
+    yield Part("out_gate_proj", "mixer", (("d_model", *heads),))
+    yield Part("head_norm", "mixer", (("d_head",),))
+    yield Part("out_proj", "mixer", ((*heads, "d_model"),))
+    yield from _biases(config, ((4, *heads),) if config.attention.attention_bias else (), "mixer")
+
+
+def _biases(
+    config: ModelConfig, of_input: tuple[Product, ...], group: str = "attention"
+) -> Iterator[Part]:
+    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
+    if biases := (*of_input, *of_out):
+        yield Part(f"{group}_bias", group, biases)
+
+
 def _attention(config: ModelConfig) -> Iterator[Part]:
+    """Attention, or what stands in its place."""
+    if config.token_mixer is TokenMixer.GRU:
+        yield from _gru(config)
+        return
+    if config.token_mixer is TokenMixer.GATED_DELTA:
+        yield from _gated_delta(config)
+        return
     if config.is_latent:
         yield from _latent_attention(config)
         return
@@ -261,9 +297,7 @@ def _attention(config: ModelConfig) -> Iterator[Part]:
     of_three: tuple[Product, ...] = ()
     if config.attention.attention_bias:
         of_three = (queries, (2, *keys), *((gate,) if gate else ()))
-    of_out: tuple[Product, ...] = (("d_model",),) if config.has_out_bias else ()
-    if biases := (*of_three, *of_out):
-        yield Part("attention_bias", "attention", biases)
+    yield from _biases(config, of_three)
     if config.attention.qk_norm and config.attention.qk_norm_scale:
         whole: tuple[Product, ...] = (queries, keys)
         each: tuple[Product, ...] = ((2, "d_head"),)

@@ -16,10 +16,19 @@ from blocks.cost.peak_memory import peak_memory
 from blocks.cost.timing import Times, measure_times
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
-from blocks.model.kv_cache import CrossCache, KVCache, LayerCache, layer_windows
+from blocks.model.kv_cache import (
+    Cache,
+    CrossCache,
+    KVCache,
+    LayerCache,
+    StateCache,
+    layer_windows,
+    state_shapes,
+)
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.masks import causal
 from blocks.model.models import EncoderDecoder, Model
+from blocks.model.normalization import at_least_float32
 from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 
@@ -140,12 +149,25 @@ def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, o
     is_causal = writes and not is_decode
     context: dict[str, object] = {
         "mask": causal(tokens.n, draw.drawn.device) if is_causal else None,
-        "past": _filled(config, tokens, draw) if is_decode else None,
+        "past": _past(config, tokens, draw) if is_decode else None,
     }
     if _is_of_two(config):
         context["memory"] = draw.tensor(tokens.batch, tokens.n, config.d_model)
         context["cross_past"] = _cross(config, tokens, draw) if is_decode else None
     return {name: value for name, value in context.items() if value is not None}
+
+
+def _past(config: ModelConfig, tokens: Tokens, draw: Operands, window: int | None = None) -> Cache:
+    """What a layer has kept of the tokens before."""
+    return _filled(config, tokens, draw, window) if config.attends else _state(config, tokens, draw)
+
+
+def _state(config: ModelConfig, tokens: Tokens, draw: Operands) -> StateCache:
+    """Random, as the first state after so many tokens."""
+    cache = StateCache()
+    vectors, *matrices = (draw.tensor(tokens.batch, *shape) for shape in state_shapes(config))
+    cache.keep((vectors, *map(at_least_float32, matrices)), tokens.n - 1)
+    return cache
 
 
 def _filled(
@@ -182,7 +204,7 @@ def _model_call(
         if not is_decode:
             return partial(model, x)
         windows = layer_windows(config)
-        pasts = [_filled(config, tokens, draw, window) for window in windows]
+        pasts = [_past(config, tokens, draw, window) for window in windows]
         return partial(_through, tuple(model.layers), x, pasts)
     shape, drawn = (tokens.batch, tokens.n_new), generator(seed, "measured_tokens")
     ids = torch.randint(config.vocab_size, shape, generator=drawn).to(draw.drawn.device)
@@ -198,7 +220,7 @@ def _model_call(
     )
 
 
-def _through(layers: Sequence[nn.Module], x: Tensor, pasts: list[FilledCache]) -> Tensor:
+def _through(layers: Sequence[nn.Module], x: Tensor, pasts: Sequence[Cache]) -> Tensor:
     """One vector through all blocks, each with its cache."""
     for layer, past in zip(layers, pasts, strict=True):
         x = layer(x, None, past)
@@ -206,8 +228,8 @@ def _through(layers: Sequence[nn.Module], x: Tensor, pasts: list[FilledCache]) -
 
 
 def _cache(config: ModelConfig, tokens: Tokens, draw: Operands) -> KVCache:
-    """Full of random keys and values, in every layer its own."""
+    """Full of random keys and values or states, in every layer its own."""
     cache = KVCache(config)
-    cache.layers = tuple(_filled(config, tokens, draw, each.window_size) for each in cache.layers)
+    cache.layers = tuple(_past(config, tokens, draw, each.window_size) for each in cache.layers)
     cache.cross = tuple(_cross(config, tokens, draw) for _ in cache.cross)
     return cache

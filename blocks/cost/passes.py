@@ -15,7 +15,10 @@ from blocks.cost.parameters import Part
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture, NormKind, NormPlacement, PositionKind
 
-FIRST_READERS = ("q_proj", "k_proj", "v_proj", "out_gate_proj", "q_latent_proj", "kv_latent_proj")
+FIRST_READERS = (
+    *("q_proj", "k_proj", "v_proj", "out_gate_proj", "q_latent_proj", "kv_latent_proj"),
+    *("input_proj", "write_proj", "decay_proj"),
+)
 WIDE_READERS = ("gate_proj", "up_proj")
 EXPERT_READERS = ("router", *WIDE_READERS, *(f"shared_{name}" for name in WIDE_READERS))
 

@@ -12,7 +12,7 @@ from blocks.model.kinds import Architecture
 TOKENS_PER_PARAMETER = 20  # Hoffmann et al. 2022, table 3: 1.4 T tokens for 70 B parameters
 FLOPS_PER_PARAMETER = 6  # Kaplan et al. 2020, section 2.1: 2 forward, 4 back
 HOUR = 3600  # seconds
-PAIRS = ("scores", "values")
+PAIRS = ("scores", "values", "state")
 TABLES = ("embed", "source_embed", "position", "segment_embed")
 
 
@@ -21,7 +21,8 @@ class TrainingCost(NamedTuple):
 
     `rule` is 6·N·D; what is added to it, or taken off, gives `exact`: `tables` are looked up and
     not multiplied, `vectors` (biases, norms) are no products either, `idle` are the experts that a
-    token does not pass, `pairs` is attention between tokens, which no parameter counts, `rest` is
+    token does not pass, `pairs` is attention between tokens, or what is done with a
+    state, which no parameter counts, `rest` is
     what one half of an encoder–decoder does not see of the other, or what the first layer of a
     block need not compute. `recomputed` is done a second time and in neither.
     """
@@ -83,7 +84,7 @@ def _unused(config: ModelConfig) -> dict[str, int]:
     """Parameters that a token does not multiply: tables, vectors, idle experts."""
     table = count_parameters(config)
     name = table["part"].str.rpartition(".")[2]
-    is_matrix = name.str.endswith("_proj") | name.isin(["router", "unembed"])
+    is_matrix = name.str.endswith("_proj") | name.isin(["router", "unembed", "conv"])
     is_table = name.isin(TABLES)
     tables = int(table["count"][is_table].sum())
     if config.architecture.reads_tokens and config.vocabulary.tie_embeddings:

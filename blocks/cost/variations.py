@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from blocks.cost.parameters import active_parameters, total_parameters
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
-from blocks.model.kinds import Activation, NormKind, PositionKind
+from blocks.model.kinds import Activation, NormKind, PositionKind, TokenMixer
 
 Changes = dict[str, Any]
 N_EXPERTS, N_ACTIVE = 8, 2
@@ -97,9 +97,11 @@ def _changes(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
 
 
 def _of_heads(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
+    if config.token_mixer is TokenMixer.GRU:
+        return
     yield "twice_the_heads", _times_heads(config, 2, 1)
     yield "half_the_heads", _times_heads(config, 1, 2)
-    if config.n_kv_heads > 1:
+    if config.attends and config.n_kv_heads > 1:
         yield "one_kv_head", {"n_kv_heads": 1}
     if config.n_kv_heads < config.n_heads:
         yield "kv_as_many", {"n_kv_heads": config.n_heads}

@@ -8,6 +8,7 @@ import pandas as pd
 
 from blocks.model import devices
 from blocks.model.config import ModelConfig
+from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, layer_windows
 from blocks.observe.run import Run
 from blocks.text.written import Written
@@ -24,8 +25,8 @@ def cache_growth(
     """One row a step of the model, as it wrote `tokens` after a prompt of `n_prompt`.
 
     Columns: n_read (tokens of the text by then), n_kept (those whose keys and values are kept, in
-    the layer that sees farthest), measured, formula (bytes), every_head (bytes, had each query head
-    keys and values of its own).
+    the layer that sees farthest; 0 where states are kept), measured, formula (bytes), every_head
+    (bytes, had each query head keys and values of its own).
     """
     n_read = [n_prompt + i for i in range(len(tokens))]
     table = pd.DataFrame({"n_read": n_read})
@@ -33,7 +34,7 @@ def cache_growth(
     n_there = table["n_read"] - starts
     windows = layer_windows(config, window_size)
     farthest = max((math.inf if window is None else window - 1) for window in windows)
-    table["n_kept"] = n_there.clip(upper=farthest).astype(int)
+    table["n_kept"] = n_there.clip(upper=farthest).astype(int) * config.attends
     table["measured"] = [token.cache_bytes for token in tokens]
     for name, of in (("formula", config), ("every_head", with_every_head(config))):
         table[name] = [kv_cache_bytes(of, itemsize, n, window_size=window_size) for n in n_there]
@@ -42,7 +43,7 @@ def cache_growth(
 
 def with_every_head(config: ModelConfig) -> ModelConfig:
     """The same model with keys and values of each query head's own."""
-    return config.replace(n_kv_heads=None, d_kv_latent=0)
+    return config.replace(n_kv_heads=None, d_kv_latent=0, token_mixer=TokenMixer.ATTENTION)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,12 @@ class CacheFacts:
 
     @property
     def times_saved(self) -> float:
-        """As many times as much it would take, had each query head keys and values of its own."""
+        """As many times as much it would take, had each query head keys and values of its own.
+
+        Of states, which do not grow, at the newest step.
+        """
+        if not self.run.config.attends:
+            return float(self.last["every_head"] / self.last["formula"])
         every_head = kv_cache_bytes_per_token(with_every_head(self.run.config), self.itemsize)
         return every_head / self.bytes_per_token
 

@@ -45,9 +45,11 @@ class NewTokens:
         return len(self.run.input.token_ids) + self.opened - self.token.reads.shape[-1]
 
     @property
-    def sharpest(self) -> Sharpest:
-        """Where the largest of its weights stands."""
+    def sharpest(self) -> Sharpest | None:
+        """Where the largest of its weights stands; None where nothing attends."""
         n_heads, n_keys = self.token.reads.shape[1:]
+        if not n_keys:
+            return None
         row, key = divmod(int(self.token.reads.argmax()), n_keys)
         layer, head = divmod(row, n_heads)
         return Sharpest(layer, head, key, float(self.token.reads[layer, head, key]))

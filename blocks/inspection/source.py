@@ -8,8 +8,8 @@ from blocks.model.attention import attention_pattern, attention_scores
 from blocks.model.config import ModelConfig
 from blocks.model.experts import feed_forward_source
 from blocks.model.kinds import NormKind, NormPlacement, PositionKind
-from blocks.model.latent_attention import attention_type
 from blocks.model.layers import layer_type
+from blocks.model.mixers import mixer_type
 from blocks.model.residual import RESIDUALS
 
 Source = Callable[..., Any]
@@ -37,7 +37,7 @@ def layer_source(config: ModelConfig) -> tuple[Source, ...]:
 def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
     """What does the work of one kind of part (see `inspection.wiring`)."""
     found: dict[str, tuple[Source | None, ...]] = {
-        "attention": (attention_type(config),),
+        "attention": (mixer_type(config),),
         "feed_forward": feed_forward_source(config),
         "norm": (NORMS.get(config.norm.norm_kind),),
         "position": (POSITIONS.get(config.position.position_kind),),

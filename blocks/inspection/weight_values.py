@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blocks.cost.breakdown import OF_NAMES, Kind
+from blocks.model.attention import Attention
 from blocks.observe.run import Run
 
 PIECE = 2**22  # values that are looked at at once: 16 MiB in float32
@@ -83,17 +84,23 @@ def value_facts(run: Run, model: nn.Module) -> ValueFacts:
 
 def weight_values(model: nn.Module) -> WeightValues:
     """Every parameter of a model by its kind; a table that is tied comes once."""
-    return values_by_kind((path, found.detach()) for path, found in model.named_parameters())
+    attends = any(isinstance(module, Attention) for module in model.modules())
+    parameters = ((path, found.detach()) for path, found in model.named_parameters())
+    return values_by_kind(parameters, mixer=Kind.ATTENTION if attends else Kind.MIXER)
 
 
-def values_by_kind(parameters: Iterable[tuple[str, Tensor]]) -> WeightValues:
+def values_by_kind(
+    parameters: Iterable[tuple[str, Tensor]], *, mixer: Kind = Kind.ATTENTION
+) -> WeightValues:
     """Parameters of one of our models, by their names, on one device.
+
+    `mixer`: of which kind those are that stand in the place of attention.
 
     Two passes over the weights: first moments, then bins from `REACH` standard deviations below
     the mean to as many above it, or to the least and largest value where these are nearer. After
     each pass small numbers cross to the host.
     """
-    groups = _by_kind(parameters)
+    groups = _by_kind(parameters, mixer)
     moments = pd.DataFrame([_moments(tensors) for tensors in groups.values()])
     moments.insert(0, "kind", [str(kind) for kind in groups])
     edges = [_edges(row) for _i, row in moments.iterrows()]
@@ -114,10 +121,11 @@ def kind_of_parameter(path: str) -> Kind:
     return next(OF_MODULES[name] for name in reversed(names) if name in OF_MODULES)
 
 
-def _by_kind(parameters: Iterable[tuple[str, Tensor]]) -> dict[Kind, list[Tensor]]:
+def _by_kind(parameters: Iterable[tuple[str, Tensor]], mixer: Kind) -> dict[Kind, list[Tensor]]:
     found: dict[Kind, list[Tensor]] = {kind: [] for kind in Kind}
     for path, tensor in parameters:
-        found[kind_of_parameter(path)].append(tensor)
+        kind = kind_of_parameter(path)
+        found[mixer if kind is Kind.ATTENTION else kind].append(tensor)
     return {kind: tensors for kind, tensors in found.items() if tensors}
 
 

@@ -24,7 +24,10 @@ from blocks.model.kinds import (
     PositionKind,
     RopeScaling,
     RouterKind,
+    TokenMixer,
 )
+
+CONV_WIDTH = 4  # tokens that the short convolution of a gated delta rule sees
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +208,9 @@ class ModelConfig:
 
     Every field goes by its own name, whatever the nesting, and plain strings stand for enums:
     `ModelConfig(architecture="gpt", n_heads=4)`. `attention_only` leaves the feed-forward layers
-    out. Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
+    out. `token_mixer`: what stands in the place of attention, which keeps a state of fixed size
+    instead of keys and values: a GRU (Cho et al. 2014) or a gated delta rule (Yang et al. 2024).
+    Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
     and the file. Raises `ConfigError`, which lists every fault with its mend.
     """
 
@@ -213,6 +218,7 @@ class ModelConfig:
     n_layers: int = 1
     d_model: int = 256
     attention_only: bool = False
+    token_mixer: TokenMixer = TokenMixer.ATTENTION
     dropout: float = 0.1
     initialization: Initialization = Initialization.PYTORCH
     attention: AttentionConfig = AttentionConfig()
@@ -257,8 +263,13 @@ class ModelConfig:
     @property
     def n_kv_heads(self) -> int:
         """Key and value heads: n_heads is MHA, 1 is MQA, between them GQA."""
-        own = None if self.is_latent else self.attention.n_kv_heads
-        return own or self.attention.n_heads
+        has_own = self.attends and not self.is_latent
+        return (self.attention.n_kv_heads if has_own else None) or self.attention.n_heads
+
+    @property
+    def attends(self) -> bool:
+        """Whether tokens meet in attention, and not through a state."""
+        return self.token_mixer is TokenMixer.ATTENTION
 
     @property
     def d_head(self) -> int:
@@ -279,7 +290,7 @@ class ModelConfig:
     @property
     def is_latent(self) -> bool:
         """Whether keys and values are made of one latent vector a token (MLA)."""
-        return self.latent.d_kv_latent > 0
+        return self.attends and self.latent.d_kv_latent > 0
 
     @property
     def d_kv_latent(self) -> int:
@@ -324,25 +335,30 @@ class ModelConfig:
         """How many tokens a layer sees, itself included; 0 where it sees all."""
         every = self.attention.global_every
         is_global = every > 0 and (layer + 1) % every == 0
-        return 0 if is_global else self.attention.local_window
+        return 0 if is_global else self.local_window
+
+    @property
+    def local_window(self) -> int:
+        """How many tokens a local layer sees; 0 where no layer is local."""
+        return self.attention.local_window if self.attends else 0
 
     def n_local(self, n_layers: int) -> int:
         """How many of the first so many layers see a window only."""
         every = self.attention.global_every
         n_global = n_layers // every if every else 0
-        return n_layers - n_global if self.attention.local_window else 0
+        return n_layers - n_global if self.local_window else 0
 
     def turns(self, layer: int) -> bool:
         """Whether a layer turns queries and keys by RoPE."""
         every = self.position.nope_every
-        is_rope = self.position.position_kind is PositionKind.ROPE
+        is_rope = self.attends and self.position.position_kind is PositionKind.ROPE
         return is_rope and not (every > 0 and (layer + 1) % every == 0)
 
     @property
     def has_equal_layers(self) -> bool:
         """Whether all layers of a stack are made alike."""
-        global_every = self.attention.global_every if self.attention.local_window else 0
-        nope_every = self.position.nope_every
+        global_every = self.attention.global_every if self.local_window else 0
+        nope_every = self.position.nope_every if self.attends else 0
         n_layers = max(self.n_layers, self.n_decoder_layers)
         return not (
             self.n_dense_layers or any(1 < n <= n_layers for n in (global_every, nope_every))

@@ -10,6 +10,7 @@ from blocks.model.kinds import (
     NormPlacement,
     PositionKind,
     RopeScaling,
+    TokenMixer,
 )
 
 
@@ -44,21 +45,33 @@ def _idle(config: ModelConfig) -> Iterator[str]:
         yield from ("n_segments", "pooler", "prediction_head")
     if config.architecture is not Architecture.ENCODER_DECODER:
         yield from ("n_decoder_layers", "share_embeddings", "relative_bias")
+    if not config.attends:
+        yield from _idle_without_attention(config)
     if config.is_latent:
         yield from ("n_kv_heads", "qk_norm", "rotary_share")
     else:
         yield from vars(config.latent)
     if config.is_latent or not config.attention.qk_norm:
         yield from ("qk_norm_scale", "qk_norm_whole")
-    if not config.attention.local_window:
+    if not config.local_window:
         yield "global_every"
     yield from _idle_in_position(config)
     yield from _idle_in_norm(config)
     yield from _idle_in_feed_forward(config)
 
 
+def _idle_without_attention(config: ModelConfig) -> Iterator[str]:
+    """A state has no scores; that of a GRU has no heads either."""
+    idle = {*vars(config.attention)} - {"n_heads", "d_head", "attention_bias", "out_bias"}
+    yield from idle
+    if config.token_mixer is TokenMixer.GRU:
+        yield from ("n_heads", "d_head")
+    if not config.position.position_kind.is_added:
+        yield "position_kind"
+
+
 def _idle_in_position(config: ModelConfig) -> Iterator[str]:
-    is_rope = config.position.position_kind is PositionKind.ROPE
+    is_rope = config.attends and config.position.position_kind is PositionKind.ROPE
     if not is_rope:
         yield from ("rope_base", "rotary_share", "local_rope_base")
     if not config.position.nope_every or not is_rope:
@@ -67,7 +80,7 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
         yield from ("rope_scaling", "rope_factor", "rope_trained_len")
     elif config.position.rope_scaling in (RopeScaling.LINEAR, RopeScaling.NTK):
         yield "rope_trained_len"
-    if not config.attention.local_window:
+    if not config.local_window:
         yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:
         yield "position_offset"

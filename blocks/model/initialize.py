@@ -10,6 +10,8 @@ from blocks.model.kinds import Initialization
 from blocks.model.randomness import generator
 
 GPT2_STD = 0.02
+DECAYS = ("decay_rate", "decay_bias")
+LARGEST_RATE, STEP_SIZES = 16.0, (1e-3, 1e-1)
 RESIDUAL_WRITES = ("out_proj", "down_proj")
 
 
@@ -36,12 +38,28 @@ def drawn_values(
     values = torch.empty(parameter.shape)
     if isinstance(module, nn.Linear):
         return _draw_linear(values, module.in_features, path, config, random)
+    if isinstance(module, nn.Conv1d):
+        return _draw_linear(values, module.kernel_size[0], path, config, random)
     if isinstance(module, nn.Embedding):
         return values.normal_(0, _embedding_std(config), generator=random)
     if parameter.dim() == 2:  # a table of positions or of distances
         return values.normal_(0, GPT2_STD, generator=random)
+    if path.endswith(DECAYS):
+        return _draw_decay(values, path, random)
     is_scale = path.endswith("weight") and not getattr(module, "offset", False)
     return values.fill_(1.0 if is_scale else 0.0)  # norms
+
+
+def _draw_decay(values: Tensor, path: str, random: torch.Generator) -> Tensor:
+    """How fast the heads of a gated delta rule forget: some at once, some after hundreds of tokens.
+
+    log U(0, 16), and the softplus of the bias between 0.001 and 0.1, as in Mamba-2 (Dao and Gu
+    2024), whose code Yang et al. 2024 follow.
+    """
+    if path.endswith(DECAYS[0]):
+        return values.uniform_(1e-2, LARGEST_RATE, generator=random).log_()
+    step = values.uniform_(*map(math.log, STEP_SIZES), generator=random).exp_()
+    return step + (-(-step).expm1()).log()
 
 
 def _embedding_std(config: ModelConfig) -> float:

@@ -17,6 +17,14 @@ class Architecture(StrEnum):
         return self is not Architecture.BLOCK
 
 
+class TokenMixer(StrEnum):
+    """How tokens of a text learn of each other: see `blocks.model.mixers`."""
+
+    ATTENTION = "attention"
+    GRU = "gru"
+    GATED_DELTA = "gated_delta"
+
+
 class AttentionGate(StrEnum):
     """How wide the gate on the output of attention is: see `blocks.model.attention`."""
 

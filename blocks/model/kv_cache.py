@@ -1,11 +1,13 @@
 """Keys and values of the tokens read so far, so that none is computed twice."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from blocks.model.config import ModelConfig
+from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.kinds import TokenMixer
 
 LEAST_ROOM = 64
 
@@ -58,6 +60,11 @@ class LayerCache:
         return 0 if self.window_size is None else max(0, n_keys - self.window_size + 1)
 
     @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What is kept."""
+        return _there(self.keys, self.values)
+
+    @property
     def n_kept(self) -> int:
         """Tokens whose keys and values are here."""
         return 0 if self.keys is None else self.keys.shape[2]
@@ -82,6 +89,10 @@ class LayerCache:
         self.keys, self.values = (each[:, :, first : self._end] for each in (keys, values))
 
 
+def _there(*tensors: Tensor | None) -> tuple[Tensor, ...]:
+    return tuple(each for each in tensors if each is not None)
+
+
 @dataclass
 class CrossCache:
     """One layer's keys and values of the encoder's output, computed once.
@@ -97,9 +108,47 @@ class CrossCache:
         self.keys, self.values = keys, values
         return keys, values
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What is kept."""
+        return _there(self.keys, self.values)
+
+
+class StateCache:
+    """What one layer without attention keeps of all tokens read so far: its `state`.
+
+    Tensors with the batch first, none before the first token; they never grow.
+    """
+
+    window_size = None
+    n_kept = 0
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.state: tuple[Tensor, ...] = ()
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """What is kept."""
+        return self.state
+
+    def keep(self, state: tuple[Tensor, ...], n_new: int) -> None:
+        """Take the state after `n_new` more tokens in the place of the one before."""
+        self.state, self.seen = state, self.seen + n_new
+
+    def mask(self, n_new: int, device: torch.device | str) -> None:
+        """None: nobody looks at another token."""
+
+    def choose_rows(self, rows: Tensor) -> None:
+        """Go on with these rows of the batch, some of them more than once."""
+        self.state = tuple(each[rows] for each in self.state)
+
+
+Cache = LayerCache | StateCache
+
 
 class KVCache:
-    """The caches of all layers of a model. It belongs to one text and one reader.
+    """The caches of all layers of a model, or their states. It belongs to one text and one reader.
 
     `window_size` is that of a sliding-window mask; a local layer keeps no more than its own window.
     `cross` is empty where there is no encoder. Shazeer 2019, section 2.4 (incremental decoding).
@@ -107,7 +156,10 @@ class KVCache:
 
     def __init__(self, config: ModelConfig, *, window_size: int | None = None):
         n_decoder_layers = config.n_decoder_layers
-        self.layers = tuple(map(LayerCache, layer_windows(config, window_size)))
+        windows = layer_windows(config, window_size)
+        self.layers: tuple[Cache, ...] = tuple(
+            LayerCache(window) if config.attends else StateCache() for window in windows
+        )
         self.cross = tuple(CrossCache() for _ in range(n_decoder_layers))
 
     @property
@@ -121,10 +173,9 @@ class KVCache:
         return max(layer.n_kept for layer in self.layers)
 
     def nbytes(self) -> int:
-        """Bytes that the keys and values of the kept tokens take."""
-        caches: tuple[LayerCache | CrossCache, ...] = (*self.layers, *self.cross)
-        tensors = (t for cache in caches for t in (cache.keys, cache.values))
-        return sum(t.numel() * t.itemsize for t in tensors if t is not None)
+        """Bytes that the keys and values of the kept tokens take, or the states."""
+        tensors = (t for cache in (*self.layers, *self.cross) for t in cache.tensors)
+        return sum(t.numel() * t.itemsize for t in tensors)
 
     def choose_rows(self, rows: Tensor) -> None:
         """Go on with these rows of the batch; what was read of one source serves all of them."""
@@ -150,10 +201,13 @@ def kv_cache_bytes(
 ) -> int:
     """2 · n_kv_heads · d_head · bytes for each token that each layer keeps of a text of n.
 
-    A local layer keeps at most its window less one: the next token brings its own.
+    A local layer keeps at most its window less one: the next token brings its own. A layer without
+    attention keeps its state, as many numbers after one token as after all.
     """
+    if not config.attends:
+        return config.n_layers * _bytes_of_a_state(config, itemsize) if n else 0
     n_layers = config.n_decoder_layers or config.n_layers
-    n_local, window = config.n_local(n_layers), config.attention.local_window
+    n_local, window = config.n_local(n_layers), config.local_window
     in_global, in_local = _n_kept(n, window_size), _n_kept(n, window_size, window)
     n_kept = (n_layers - n_local) * in_global + n_local * in_local
     return n_kept * _bytes_of_a_layer(config, itemsize)
@@ -169,10 +223,34 @@ def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
 
     Of an encoder–decoder it is the layers of the decoder that keep them. In latent attention
     n_layers · (d_kv_latent + d_rotary) · bytes (DeepSeek-V2, table 1). What a local layer lets go
-    of later is in `kv_cache_bytes`.
+    of later is in `kv_cache_bytes`; where there is no attention, a token takes nothing.
     """
+    if not config.attends:
+        return 0
     n_layers = config.n_decoder_layers or config.n_layers
     return n_layers * _bytes_of_a_layer(config, itemsize)
+
+
+def _bytes_of_a_state(config: ModelConfig, itemsize: int) -> int:
+    """The matrices of a gated delta rule are float32 at least."""
+    vectors, *matrices = map(math.prod, state_shapes(config))
+    return vectors * itemsize + sum(matrices) * max(itemsize, torch.float32.itemsize)
+
+
+def state_shapes(config: ModelConfig) -> tuple[tuple[int, ...], ...]:
+    """What a layer without attention keeps of one text; nothing where layers attend.
+
+    A GRU keeps h; a gated delta rule what its short convolution still has to see of queries, keys
+    and values, and a matrix for each head.
+    """
+    match config.token_mixer:
+        case TokenMixer.ATTENTION:
+            return ()
+        case TokenMixer.GRU:
+            return ((config.d_model,),)
+        case TokenMixer.GATED_DELTA:
+            seen = 3 * config.width_of_heads, CONV_WIDTH - 1
+            return seen, (config.n_heads, config.d_head, config.d_head)
 
 
 def _bytes_of_a_layer(config: ModelConfig, itemsize: int) -> int:

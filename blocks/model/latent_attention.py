@@ -10,16 +10,6 @@ from blocks.model.normalization import RMSNorm
 from blocks.model.probe import Probe
 
 
-def build_attention(config: ModelConfig, layer: int) -> Attention:
-    """Build the self-attention of a layer that the configuration asks for."""
-    return attention_type(config)(config, layer)
-
-
-def attention_type(config: ModelConfig) -> type[Attention]:
-    """Class of its self-attention."""
-    return LatentAttention if config.is_latent else Attention
-
-
 class LatentAttention(Attention):
     """Keys W_K·c and values W_V·c of a latent c = norm(W_c·x), which alone is cached.
 

@@ -9,8 +9,8 @@ from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
 from blocks.model.experts import build_feed_forward
 from blocks.model.kinds import NormPlacement
-from blocks.model.kv_cache import CrossCache, LayerCache
-from blocks.model.latent_attention import build_attention
+from blocks.model.kv_cache import Cache, CrossCache, LayerCache
+from blocks.model.mixers import build_mixer
 from blocks.model.normalization import build_norm
 from blocks.model.probe import Stage
 from blocks.model.residual import RESIDUALS
@@ -40,14 +40,12 @@ class EncoderLayer(nn.Module):
         super().__init__()
         residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
-        self.attention = build_attention(config, layer)
+        self.attention = build_mixer(config, layer)
         self.attention_residual = residual(config, "attention", "resid_mid")
         self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
         """Apply self-attention, then feed-forward."""
         x = self.resid_pre(x)
         x = self.attention_residual(x, partial(self.attention, mask=mask, past=past))
@@ -64,12 +62,10 @@ class AttentionLayer(nn.Module):
         super().__init__()
         residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
-        self.attention = build_attention(config, layer)
+        self.attention = build_mixer(config, layer)
         self.attention_residual = residual(config, "attention", "resid_post")
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
         """Tokens read from each other."""
         read = partial(self.attention, mask=mask, past=past)
         return self.attention_residual(self.resid_pre(x), read)
@@ -90,16 +86,14 @@ class ParallelLayer(nn.Module):
         self.norm = build_norm(config, Stage("attention_norm" if has_two else "norm"))
         wide_norm = build_norm(config, Stage("feed_forward_norm")) if has_two else None
         self.feed_forward_norm = wide_norm
-        self.attention = build_attention(config, layer)
+        self.attention = build_mixer(config, layer)
         self.attention_out = Stage("attention_out")
         self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_out = Stage("feed_forward_out")
         self.dropout = Dropout(config.dropout)
         self.resid_post = Stage("resid_post")
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
         """Read from the others and think alone at the same time."""
         x = self.resid_pre(x)
         h = self.norm(x)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from blocks.model.faults import N_, Fault
-from blocks.model.kinds import Architecture, NormPlacement, PositionKind
+from blocks.model.kinds import Architecture, NormPlacement, PositionKind, TokenMixer
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
@@ -31,6 +31,7 @@ PAIRS = (
     "norm_placement",
     "parallel_norms",
     "attention_only",
+    "token_mixer",
     "n_experts",
     "n_active_experts",
     "n_shared_experts",
@@ -167,6 +168,7 @@ def _pair_faults(
     norm_placement: NormPlacement,
     parallel_norms: int,
     attention_only: bool,
+    token_mixer: TokenMixer,
     n_experts: int,
     n_active_experts: int,
     n_shared_experts: int,
@@ -178,6 +180,7 @@ def _pair_faults(
     yield from _head_faults(d_model, n_heads, n_kv_heads, d_head, is_rope=is_rope)
     if is_latent:
         yield from _latent_faults(architecture, d_rotary)
+    yield from _mixer_faults(architecture, token_mixer)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
@@ -204,6 +207,19 @@ def _head_faults(
         yield _odd_rotation(d_model, n_heads)
     if n_kv_heads is not None and n_heads % n_kv_heads:
         yield _divide_fault("n_kv_heads", n_kv_heads, "n_heads", n_heads)
+
+
+def _mixer_faults(architecture: Architecture, token_mixer: TokenMixer) -> Iterator[Fault]:
+    """A state is passed on from left to right: what reads both ways, or two texts, has none."""
+    if architecture in (Architecture.BLOCK, Architecture.GPT):
+        return
+    if token_mixer is not TokenMixer.ATTENTION:
+        text = N_(
+            "{value} reads from left to right, and a model of kind {kind} does not: use {mend}"
+        )
+        mend = TokenMixer.ATTENTION
+        said = {"value": str(token_mixer), "kind": str(architecture), "mend": str(mend)}
+        yield Fault(text, said, {"token_mixer": mend})
 
 
 def _latent_faults(architecture: Architecture, d_rotary: int | None) -> Iterator[Fault]:

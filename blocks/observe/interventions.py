@@ -14,7 +14,7 @@ from functools import partial
 from torch import Tensor
 
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Architecture
+from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.probe import Replacement
 from blocks.observe.recording import Recording
 
@@ -193,6 +193,8 @@ def part_choices(config: ModelConfig, stack: str = "") -> tuple[Part, ...]:
     absent = {part for part in Part if part.is_cross and stack != "decoder"}
     if config.attention_only:
         absent.add(Part.FEED_FORWARD)
+    if config.token_mixer is TokenMixer.GRU:
+        absent.add(Part.HEAD)
     return tuple(part for part in Part if part not in absent)
 
 

@@ -105,6 +105,8 @@ class Generation:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
         seen = record(self._forward, ids, keep={"pattern"}, replace=self.replace)
+        if not self.config.attends:
+            return seen.output[0, -1], ids.new_empty(self.config.n_layers, self.config.n_heads, 0)
         patterns = [seen.pattern(layer)[0, :, -1] for layer in range(self.config.n_layers)]
         n_keys = max(pattern.shape[-1] for pattern in patterns)
         whole = [F.pad(pattern, (n_keys - pattern.shape[-1], 0)) for pattern in patterns]

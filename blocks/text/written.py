@@ -15,7 +15,8 @@ class Written:
     """A token, how probable it was, and what its heads read.
 
     `probability`: what it was drawn with; `model_probability`: before temperature and filters.
-    `reads`: (n_layers, n_heads, key), whose last key is the token before this one.
+    `reads`: (n_layers, n_heads, key), whose last key is the token before this one; no key where
+    nothing attends.
     """
 
     token_id: int

@@ -34,6 +34,7 @@ PART_COLORS = {
     "position": EMBEDDING,
     "norm": NORM,
     "attention": ATTENTION,
+    "mixer": ATTENTION,
     "cross_attention": CROSS_ATTENTION,
     "feed_forward": FEED_FORWARD,
     "residual": RESIDUAL,

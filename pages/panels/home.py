@@ -21,6 +21,7 @@ from pages.ui.explain import explained_at
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
 from pages.ui.inputs import current_run, length_note
 from pages.ui.language import _
+from pages.ui.mixers import no_attention
 from pages.ui.views import pin_token
 
 MOST_LIKELY = SamplingConfig(temperature=0)
@@ -83,6 +84,9 @@ def _next_word(run: Run, begun: tuple[int, ...]) -> str:
 
 def its_way(run: Run, token: int) -> None:
     """Every token at every layer, with the sources of the pinned one lit."""
+    if not run.config.attends:
+        no_attention(run.config, "home")
+        return
     if not graph.fits(run):
         st.warning(graph.says_too_large())
         return
@@ -111,7 +115,7 @@ def what_follows(run: Run) -> None:
             "other texts are unfamiliar to it."
         )
         st.caption(text.format(n=n))
-    if graph.fits(run):
+    if run.config.attends and graph.fits(run):
         facts = graph.graph_facts(run, labelled.pinned_token(run))
         st.markdown(graph.says_sources(facts))
     with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):

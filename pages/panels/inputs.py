@@ -8,7 +8,7 @@ import streamlit as st
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels import inputs_picture
-from pages.ui import cached, present, words
+from pages.ui import cached, mixers, present, words
 from pages.ui.chart import show
 from pages.ui.fold import fold
 from pages.ui.inputs import (
@@ -59,6 +59,8 @@ def _change_it(run: Run, input_of: Callable[[Run], None] | None) -> None:
         controls(run)
     with middle:
         mask_controls()
+        if said := mixers.says_mask(run.config):
+            st.caption(said)
         token_choice(run)
         hide_control(run)
     with right:

@@ -5,7 +5,7 @@ import streamlit as st
 
 from blocks.cost.breakdown import CountFacts
 from blocks.cost.parameters import count_parameters
-from blocks.model.kinds import Architecture
+from blocks.model.kinds import Architecture, TokenMixer
 from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels import parameter_table_picture
@@ -54,6 +54,16 @@ def says_heads(run: Run) -> str:
             "n_heads changes neither the parameters nor the FLOPs of the projections: "
             "{n} heads of width {d_head} share d_model = {d_model}. n_kv_heads does: "
             "the fewer, the smaller keys and values."
+        )
+    if config.token_mixer is TokenMixer.GRU:
+        text = _(
+            "A GRU has no heads: its state is one vector of d_model = {d_model} numbers, and its "
+            "gates take six matrices of d_model × d_model."
+        )
+    if config.token_mixer is TokenMixer.GATED_DELTA:
+        text = _(
+            "{n} heads of width {d_head} each keep a matrix of {d_head} × {d_head} numbers. More, "
+            "narrower heads leave the projections as they are and make the state smaller."
         )
     if config.is_latent:
         text = _(

@@ -19,6 +19,7 @@ from blocks.model.kinds import (
     PositionKind,
     RopeScaling,
     RouterKind,
+    TokenMixer,
 )
 from blocks.model.legal import divisors
 from blocks.training.recipe import WeightDtype
@@ -269,6 +270,17 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
     return not is_rope or has_own or config.d_model // n_heads % 2 == 0
 
 
+def _position_kind(shown: Shown) -> None:
+    """What turns queries or adds to scores is nothing to a model without them."""
+    own = shown.config.position.position_kind
+    kinds = [kind for kind in PositionKind if shown.config.attends or _is_of_a_state(kind, own)]
+    choose("position_kind", _("Positional encoding"), kinds)
+
+
+def _is_of_a_state(kind: PositionKind, own: PositionKind) -> bool:
+    return kind.is_added or kind in (PositionKind.NONE, own)
+
+
 def _parallel_norms(shown: Shown) -> None:
     n_norms = shown.config.norm.parallel_norms
     slide("parallel_norms", _("parallel_norms · norms per layer"), (1, 2), n_norms)
@@ -329,7 +341,7 @@ def _brief(x: float) -> str:
 
 def _local_window(shown: Shown) -> None:
     label = _("local_window · tokens that a local layer sees")
-    window = shown.config.attention.local_window
+    window = shown.config.local_window
     slide("local_window", label, LOCAL_WINDOWS, window, label_of=_or_all)
 
 
@@ -348,16 +360,30 @@ def _or_none(n: int) -> str:
 
 def _has_local_layers(shown: Shown) -> bool:
     several = shown.config.n_layers > 1 or shown.config.n_decoder_layers > 1
-    return several and shown.config.attention.local_window > 0
+    return several and shown.config.local_window > 0
 
 
 def _has_rope(shown: Shown) -> bool:
-    return shown.config.position.position_kind is PositionKind.ROPE
+    is_rope = shown.config.position.position_kind is PositionKind.ROPE
+    return is_rope and shown.config.attends
+
+
+def _attends(shown: Shown) -> bool:
+    return shown.config.attends
+
+
+def _has_heads(shown: Shown) -> bool:
+    return shown.config.token_mixer is not TokenMixer.GRU
+
+
+def _may_keep_a_state(shown: Shown) -> bool:
+    """Whether it reads from left to right, or one block of it is shown."""
+    return shown.config.architecture in (Architecture.BLOCK, Architecture.GPT)
 
 
 def _is_of_heads(shown: Shown) -> bool:
     """Whether keys and values are made for heads, not of latents."""
-    return not shown.config.is_latent
+    return shown.config.attends and not shown.config.is_latent
 
 
 def _turns_heads(shown: Shown) -> bool:
@@ -486,8 +512,8 @@ CONTROLS = {
         lambda shown: shown.kind.reads_tokens,
     ),
     "d_model": Control(_d_model),
-    "n_heads": Control(_n_heads),
-    "n_kv_heads": Control(_n_kv_heads, lambda shown: not shown.config.is_latent),
+    "n_heads": Control(_n_heads, _has_heads),
+    "n_kv_heads": Control(_n_kv_heads, _is_of_heads),
     "d_ff": Control(_d_ff, lambda shown: shown.has_wide_layers),
     "norm_placement": Control(_norm_placement),
     "norm_kind": Control(_chosen("norm_kind", N_("Norm"), NormKind)),
@@ -499,7 +525,7 @@ CONTROLS = {
     "activation": Control(
         _picked("activation", N_("Activation"), Activation), lambda shown: shown.has_wide_layers
     ),
-    "position_kind": Control(_chosen("position_kind", N_("Positional encoding"), PositionKind)),
+    "position_kind": Control(_position_kind),
     "embedding_norm": Control(
         _switched("embedding_norm", N_("Norm after embedding and position (BERT, BART)")),
         lambda shown: shown.config.architecture.reads_tokens,
@@ -532,8 +558,11 @@ CONTROLS = {
         _switched("normalize_top_k", N_("Weights of the chosen experts sum to 1")), _has_experts
     ),
     "expert_capacity": Control(_expert_capacity, _has_experts),
-    "d_head": Control(_d_head),
-    "d_kv_latent": Control(_d_kv_latent, lambda shown: not shown.has_target),
+    "token_mixer": Control(
+        _chosen("token_mixer", N_("Token mixer"), TokenMixer), _may_keep_a_state
+    ),
+    "d_head": Control(_d_head, _has_heads),
+    "d_kv_latent": Control(_d_kv_latent, lambda shown: _attends(shown) and not shown.has_target),
     "d_rotary": Control(_d_rotary, lambda shown: shown.config.is_latent),
     "d_value": Control(_d_value, lambda shown: shown.config.is_latent),
     "rotary_share": Control(_rotary_share, _turns_heads),
@@ -545,7 +574,7 @@ CONTROLS = {
     "rope_factor": Control(_rope_factor, _is_stretched),
     "rope_trained_len": Control(_trained_len, _is_stretched_by_turns),
     "local_rope_base": Control(
-        _local_rope_base, lambda shown: _has_rope(shown) and shown.config.attention.local_window > 0
+        _local_rope_base, lambda shown: _has_rope(shown) and shown.config.local_window > 0
     ),
     "nope_every": Control(_nope_every, _turns_heads),
     "qk_norm": Control(

@@ -18,6 +18,7 @@ from pages.ui import (
     controls,
     link,
     metrics,
+    mixers,
     panel,
     present,
     ready,
@@ -103,6 +104,8 @@ def open_page(
 
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar, is_calm=is_calm)
     run = current_run(architecture)
+    if said := mixers.says_shown(run.config):
+        st.info(said, icon=":material/info:")
     beside.note(architecture, run)
     return run
 

@@ -42,6 +42,8 @@ def _detail(part: str, run: Run, layer: int) -> str:
             return terms.option(config.position.position_kind)
         case "norm":
             return terms.option(config.norm.norm_kind)
+        case "attention" if not config.attends:
+            return terms.option(config.token_mixer)
         case "attention":
             inside = () if config.position.position_kind.is_added else (_inside(config),)
             n = config.n_heads

@@ -13,6 +13,7 @@ from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
+from pages.ui.mixers import attend, no_attention
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Panel:
     `draw` gets the values that the page has for all its panels. It may return what goes on once
     the page stands, as a text does that is still being written. `choices` draws what the reader
     chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
-    settings of the sidebar that it answers to, which stand first there.
+    settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
+    what attention does; where another token mixer stands in its place, it says that instead.
     """
 
     name: str
@@ -30,6 +32,19 @@ class Panel:
     draw: Callable[..., Callable[[], None] | None]
     choices: Callable[..., None] | None = None
     fields: tuple[str, ...] = ()
+    of_attention: bool = False
+
+    def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
+        """Draw it, or say why there is nothing to see."""
+        if not self.lacks_attention(values):
+            return self.draw(*values)
+        no_attention(values[0].config, self.name)
+        return None
+
+    def lacks_attention(self, values: Sequence[Any]) -> bool:
+        """Whether it is about attention, and the model has none."""
+        run = values[0] if values else None
+        return self.of_attention and isinstance(run, Run) and not attend(run.config)
 
 
 def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
@@ -122,10 +137,10 @@ def _alone(panel: Panel, values: Sequence[Any]) -> None:
 
 def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
     """A panel after what is chosen for it; it may return what goes on."""
-    if panel.choices:
+    if panel.choices and not panel.lacks_attention(values):
         with present.aside():
             panel.choices(*values)
-    return panel.draw(*values)
+    return panel.draw_itself(values)
 
 
 def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:
@@ -157,10 +172,11 @@ def _show_all(
     panels: Sequence[Panel], values: Sequence[Any], files: Callable[..., None] | None
 ) -> None:
     _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
-    for choices in dict.fromkeys(panel.choices for panel in panels if panel.choices):
+    there = [panel for panel in panels if not panel.lacks_attention(values)]
+    for choices in dict.fromkeys(panel.choices for panel in there if panel.choices):
         choices(*values)
     goes_on = everything.in_turn(
-        [(_(panel.title), panel.name, partial(panel.draw, *values)) for panel in panels]
+        [(_(panel.title), panel.name, partial(panel.draw_itself, values)) for panel in panels]
     )
     if files:
         st.subheader(_("Save the results"))

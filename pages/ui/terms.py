@@ -14,6 +14,9 @@ OPTIONS = {
     "post": N_("post"),
     "sandwich": N_("sandwich"),
     "res_post": N_("res-post"),
+    "attention": N_("attention"),
+    "gru": "GRU",
+    "gated_delta": N_("gated delta rule"),
     "linear": N_("linear"),
     "ntk": "NTK",
     "yarn": "YaRN",
@@ -104,6 +107,14 @@ PARTS = {
     "latent_norms": N_("norms of latents"),
     "attention_bias": N_("attention biases"),
     "out_gate_proj": "out_gate_proj",
+    "input_proj": N_("input_proj (r, z, n)"),
+    "state_proj": N_("state_proj (r, z, n)"),
+    "conv": N_("short convolution"),
+    "write_proj": N_("write_proj (β)"),
+    "decay_proj": N_("decay_proj (α)"),
+    "decay": N_("rates of decay"),
+    "head_norm": N_("norm of what is read"),
+    "mixer_bias": N_("biases of the token mixer"),
     "sinks": N_("attention sinks"),
     "cross_sinks": N_("attention sinks, cross-attention"),
     "gate_proj": "gate_proj",
@@ -153,6 +164,11 @@ STAGES = {
     "feed_forward_out_norm": N_("norm after feed-forward"),
     "feed_forward_sum": N_("feed-forward + residual"),
 }
+OF_MIXERS = {
+    "attention_out": "{mixer}",
+    "attention_out_norm": N_("norm after {mixer}"),
+    "attention_sum": N_("{mixer} + residual"),
+}
 HEAD_NAMES = {
     "first_token": N_("first token"),
     "same_token": N_("itself"),
@@ -189,6 +205,8 @@ def head_name(name: str) -> str:
 
 def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
     """What a stage is called; the stream's name depends on what happens to it there."""
+    if not config.attends and name in OF_MIXERS:
+        return _(OF_MIXERS[name]).format(mixer=option(config.token_mixer))
     if name in STAGES:
         return _(STAGES[name])
     is_added = config.position.position_kind.is_added
@@ -201,8 +219,11 @@ def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
             return _("embedding + position")
         case "resid_pre":
             return _("+ position vectors") if is_added else _("embedding")
+        case "resid_mid" if is_post:
+            return _("norm 1")
         case "resid_mid":
-            return _("norm 1") if is_post else _stream(_("+ attention"), config)
+            label = "+ " + option(config.token_mixer)
+            return _stream(_("+ attention") if config.attends else label, config)
         case _:
             return _("norm = output") if is_post else _stream(_("output"), config)
 
@@ -212,7 +233,9 @@ def _stream(label: str, config: ModelConfig) -> str:
 
 
 def attention_kind(config: ModelConfig) -> str:
-    """MHA, GQA or MQA, which follow from the number of key and value heads; or MLA."""
+    """MHA, GQA or MQA, which follow from the number of key and value heads; or MLA, or none."""
+    if not config.attends:
+        return option(config.token_mixer)
     if config.is_latent:
         return "MLA"
     if config.n_kv_heads == config.n_heads:

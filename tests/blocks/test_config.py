@@ -24,6 +24,7 @@ from blocks.model.kinds import (
     PositionKind,
     RopeScaling,
     RouterKind,
+    TokenMixer,
 )
 from blocks.model.legal import LARGEST_SIZE, divisors, neighbours
 
@@ -57,6 +58,7 @@ RIGHT = {
     "scale_scores": st.booleans(),
     "qk_norm_whole": st.booleans(),
     "score_softcap": st.floats(0, 1e6) | st.integers(0, 100),
+    "token_mixer": st.sampled_from(TokenMixer),
     "attention_sink": st.booleans(),
     "attention_gate": st.sampled_from(AttentionGate),
     "logit_softcap": st.floats(0, 1e6),

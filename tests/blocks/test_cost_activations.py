@@ -118,6 +118,8 @@ SHAPES = [
     {"attention_gate": "head"},
     {"attention_gate": "elementwise", "architecture": "encoder"},
     {"qk_norm": True, "qk_norm_scale": True, "qk_norm_whole": True, "n_kv_heads": 2},
+    {"token_mixer": "gru"},
+    {"token_mixer": "gated_delta"},
 ]
 
 

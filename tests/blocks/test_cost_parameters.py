@@ -21,6 +21,7 @@ from blocks.model.kinds import (
     NormPlacement,
     PositionKind,
     RouterKind,
+    TokenMixer,
 )
 from blocks.model.models import ARCHITECTURES, count_built
 from blocks.model.presets import PRESET_TABLE
@@ -86,6 +87,7 @@ ANYWHERE = st.fixed_dictionaries(
         "qk_norm": st.booleans(),
         "qk_norm_scale": st.booleans(),
         "qk_norm_whole": st.booleans(),
+        "token_mixer": st.sampled_from(TokenMixer),
         "attention_sink": st.booleans(),
         "attention_gate": st.sampled_from(AttentionGate),
         "local_window": st.integers(0, 3),

@@ -33,8 +33,10 @@ def what_a_stage_does(run: Run) -> None:
     layer = labelled.selected_layer(run)
     name = labelled.selected_stage(run, layer)
     part = one_stage(run, layer, name)["part"]
+    is_mixer = part == "attention" and not run.config.attends
+    concepts = ("token_mixers", "dropout") if is_mixer else CONCEPTS[part]
     with (
-        explained(CONCEPTS[part], source.part_source(run.config, part), key="stage"),
+        explained(concepts, source.part_source(run.config, part), key="stage"),
         st.container(horizontal=True, vertical_alignment="center"),
     ):
         stage_choice(run, layer, name)

@@ -63,9 +63,10 @@ def run_numbers(run: Run) -> RunNumbers:
     first, last = flow["value"].iloc[[0, -1]]
     heads = (
         head_measures.frame(runs.pattern(run, i)[None], runs.mask(run, i))
-        for i in range(run.config.n_layers)
+        for i in range(run.config.n_layers if run.config.attends else 0)
     )
-    bits = float(np.mean([table["entropy_bits"].mean() for table in heads]))
+    means = [table["entropy_bits"].mean() for table in heads]
+    bits = float(np.mean(means)) if means else np.nan
     return RunNumbers(end=float(last), growth=float(last / first), entropy_bits=bits)
 
 
@@ -105,8 +106,10 @@ def rows(pair: Pair) -> list[Row]:
     found = [
         Row(_("RMS of the stream after the last layer"), a.end, b.end, readable),
         Row(_("growth of the stream over the layers"), a.growth, b.growth, shared.times),
-        Row(label, a.entropy_bits, b.entropy_bits, bits),
     ]
+    if pair.without_attention:
+        return found
+    found.append(Row(label, a.entropy_bits, b.entropy_bits, bits))
     if pair.reads_the_same:
         label, apart = _("distance of heads with the same number, mean (0 to 1)"), runs.distances
         mean = float(apart(pair).mean())

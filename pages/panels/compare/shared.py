@@ -28,6 +28,7 @@ KINDS = {
     "embedding": N_("token embedding"),
     "position": N_("positional encoding"),
     "attention": N_("attention"),
+    "mixer": N_("token mixer"),
     "cross_attention": N_("cross-attention"),
     "feed_forward": N_("feed-forward"),
     "router": N_("router"),
@@ -58,6 +59,11 @@ class Pair(NamedTuple):
     def n_heads(self) -> int:
         """Heads that a layer of both has."""
         return min(run.config.n_heads for run in self.both)
+
+    @property
+    def without_attention(self) -> Run | None:
+        """One of them that has no attention pattern, where there is such."""
+        return next((run for run in self.both if not run.config.attends), None)
 
     @property
     def reads_the_same(self) -> bool:

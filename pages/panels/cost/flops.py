@@ -20,6 +20,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language
+from pages.ui.mixers import attend, no_pairs
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_table, show_whole
@@ -121,6 +122,12 @@ def says_counted(facts: StepFacts) -> str:
         "attention, forward and backward. Not counted: norms, softmax, activation "
         "functions, additions, the optimizer. Masked pairs are computed, then discarded."
     )
+    if not facts.config.attends:
+        said = _(
+            "Matrix products exactly, 2·m·n·k each, forward and backward; a state is counted token "
+            "by token, as its recurrence is written. Not counted: norms, activation functions, "
+            "additions, the optimizer."
+        )
     return f"{said} {shared.capacity_note(facts.config)}".strip()
 
 
@@ -227,6 +234,9 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     """O(n²·d) against O(n·d²)."""
     code = (crossover.crossover, crossover.layer_flops)
     shown = config, shared.shape().n
+    if not attend(config):
+        no_pairs(config)
+        return
     with explained(("crossover",), code, key="crossover"):
         say(says_crossover, *shown, facts=crossover_facts)
     show(flops_picture.crossing, *shown, facts=crossover_facts, key="crossover_lines")

@@ -44,12 +44,14 @@ NEEDS = {
     "master": N_("master weights"),
     "optimizer": N_("optimizer states"),
     "activations": N_("activations"),
-    "cache": N_("KV cache"),
+    "cache": N_("KV cache or states"),
 }
 KEPT = {
     "layer_input": N_("inputs of the layers"),
     "norms": N_("norms: saved inputs"),
     "attention_in": N_("input of q, k and v"),
+    "mixer_in": N_("input of the token mixer"),
+    "state": N_("gates, chunks and states of the token mixer"),
     "latents": N_("latents of queries, keys and values"),
     "q_k_v": N_("queries, keys, values"),
     "qk_norm": N_("norms of queries and keys"),
@@ -120,6 +122,10 @@ def _state(facts: MemoryFacts) -> str:
 
 
 def _cache(facts: MemoryFacts) -> str:
+    if facts.state_per_text and not facts.is_training:
+        text = _("States take {each} for each text, however long it is: {cache} for {batch} texts.")
+        each, cache = bytes_text(facts.state_per_text), bytes_text(facts.need.cache)
+        return text.format(each=each, cache=cache, batch=facts.shape.batch)
     if not facts.cache_per_token:
         return ""
     text = _("The cache takes {each} for each token: {cache} for {batch} × {n:,}.")

@@ -68,6 +68,7 @@ OPERATIONS = {
     "softmax": N_("softmax"),
     "values": N_("weighted sum"),
     "fused": N_("fused attention"),
+    "state": N_("state"),
     "activation": N_("activation"),
     "residual": N_("residual addition"),
 }

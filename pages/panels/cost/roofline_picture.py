@@ -35,6 +35,7 @@ DOT = 11
 GROUPS = {
     "norm": N_("norms"),
     "attention": N_("attention"),
+    "mixer": N_("token mixer"),
     "cross_attention": N_("cross-attention"),
     "feed_forward": N_("feed-forward"),
     "residual": N_("residual"),

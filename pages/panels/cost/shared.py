@@ -85,6 +85,7 @@ def capacity_note(config: ModelConfig) -> str:
 OPERATIONS = {
     "scores": N_("scores Q·Kᵀ"),
     "values": N_("attention weights · V"),
+    "state": N_("state: read, write, read"),
 }
 
 CROSS = N_("cross: {part}")

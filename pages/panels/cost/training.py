@@ -33,7 +33,7 @@ TERMS = {
     "tables": N_("tables: looked up, not multiplied"),
     "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
-    "pairs": N_("attention between tokens"),
+    "pairs": N_("attention between tokens, or state"),
     "rest": N_("the other half: left out"),
     "exact": N_("exact"),
     "recomputed": N_("recomputed"),

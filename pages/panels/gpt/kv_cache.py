@@ -7,10 +7,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from blocks.cost.activations import FLOAT32_BYTES
 from blocks.inspection import cache_growth
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.model import devices
-from blocks.model.kv_cache import KVCache, kv_cache_bytes_per_token
+from blocks.model.kinds import TokenMixer
+from blocks.model.kv_cache import (
+    KVCache,
+    StateCache,
+    kv_cache_bytes,
+    kv_cache_bytes_per_token,
+    state_shapes,
+)
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
 from pages.panels.gpt import kv_cache_picture, shared
@@ -53,6 +61,8 @@ def cache_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int) -> 
 def says_formula(facts: CacheFacts) -> str:
     """Bytes of a token, in letters and in numbers."""
     config, dtype = facts.run.config, facts.run.dtype
+    if not config.attends:
+        return says_state(facts)
     factors = f"2 · {config.n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
     letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
     if config.is_latent:
@@ -64,9 +74,44 @@ def says_formula(facts: CacheFacts) -> str:
     return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
 
 
+def says_state(facts: CacheFacts) -> str:
+    """Bytes of the states of all layers, in letters and in numbers."""
+    config, dtype, itemsize = facts.run.config, facts.run.dtype, facts.itemsize
+    n, width = config.n_layers, config.width_of_heads
+    letters = _("n_layers · d_model · bytes per number")
+    factors = f"{n} · {config.d_model} · {itemsize}"
+    if config.token_mixer is TokenMixer.GATED_DELTA:
+        exact = max(itemsize, FLOAT32_BYTES)
+        letters = _(
+            "n_layers · (n_heads · d_head² · {exact} + 3 · 3 · n_heads · d_head · bytes per number)"
+        ).format(exact=exact)
+        factors = f"{n} · ({width} · {config.d_head} · {exact} + 9 · {width} · {itemsize})"
+    text = _("**Bytes at any length:** {letters} = {factors} = **{total:,}** ({dtype})")
+    total = kv_cache_bytes(config, itemsize, 1)
+    return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
+
+
+def says_kept(facts: CacheFacts) -> str:
+    """That a state does not grow, and what attention would keep by now."""
+    text = _(
+        "After {n:,} tokens the states of all layers hold {bytes:,} bytes (measured), as many as "
+        "after the first. Attention with keys and values for each of {heads} heads would keep "
+        "{other:,} bytes by now, and more with each token."
+    )
+    last = facts.last
+    return text.format(
+        n=last["n_read"],
+        bytes=last["measured"],
+        heads=facts.run.config.n_heads,
+        other=last["every_head"],
+    )
+
+
 def says_cache(facts: CacheFacts) -> str:
     """What the cache takes now, and what sharing keys and values saves."""
     last = facts.last
+    if not facts.run.config.attends:
+        return says_kept(facts)
     text = _("After {n:,} tokens the cache holds {kept:,} of them in {bytes:,} bytes (measured).")
     said = [text.format(n=last["n_read"], kept=last["n_kept"], bytes=last["measured"])]
     if facts.times_saved > 1:
@@ -88,7 +133,7 @@ def _how_it_grows(facts: CacheFacts) -> str:
             "{n} of {all} layers are local and keep {kept} tokens at most (local_window − 1): "
             "beyond that only the others grow."
         )
-        kept = facts.run.config.attention.local_window - 1
+        kept = facts.run.config.local_window - 1
         return text.format(n=facts.n_local, all=facts.run.config.n_layers, kept=kept)
     if facts.is_shifted:
         return _("When the context is full, its older half is dropped and it fills again.")
@@ -116,8 +161,10 @@ def what_is_remembered(run: Run) -> None:
     """The cache that the text took so far, and the time it saves."""
     text = text_so_far(run, shared.current_sampling())
     facts = cache_facts(*text)
-    code = (kv_cache_bytes_per_token, KVCache)
-    explained(("kv_cache", "local_attention"), code, key="cache").markdown(says_formula(facts))
+    attends = run.config.attends
+    code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache)
+    texts = ("kv_cache", "local_attention") if attends else ("token_mixers", "kv_cache")
+    explained(texts, code, key="cache").markdown(says_formula(facts))
     left, right = columns(2)
     with left:
         said = _("No new token yet: press Generate.")

@@ -24,8 +24,9 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
     steps = facts.steps
     x = steps["n_read"].tolist()
     lines = [_line(x, steps["formula"], _("formula"), ATTENTION, "solid")]
-    if facts.times_saved > 1:
-        name = _("formula, if n_kv_heads were n_heads")
+    attends = facts.run.config.attends
+    if facts.times_saved > 1 or not attends:
+        name = _("formula, if n_kv_heads were n_heads") if attends else _("formula, with attention")
         lines.append(_line(x, steps["every_head"], name, BEFORE, "dot"))
     measured = {
         "type": "scatter",

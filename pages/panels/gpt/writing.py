@@ -28,6 +28,7 @@ from pages.ui.controls import enter
 from pages.ui.explain import explained, note
 from pages.ui.frame import refuse
 from pages.ui.language import _, current_language, literal
+from pages.ui.mixers import attend
 from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
 
@@ -77,6 +78,8 @@ def _context(facts: NewTokens) -> str:
 def _sharpest(facts: NewTokens) -> str:
     """Which head put most on one token."""
     found = facts.sharpest
+    if found is None:
+        return _("No attention weights: the layers keep a state instead of reading tokens again.")
     text = _(
         "The sharpest attention is in layer {layer}, head {head}: {weight:.0%} on "
         "{token} (position {position})."
@@ -200,8 +203,9 @@ def one_token(text: Text, facts: NewTokens) -> None:
     left, right = columns(2)
     with left:
         show(draw, *values, facts=new_tokens, key="chances", on_click=open_token)
-    with right:
-        show(writing_picture.reads, *values, facts=new_tokens, key="reads")
+    if attend(text.run.config):
+        with right:
+            show(writing_picture.reads, *values, facts=new_tokens, key="reads")
     new_token_choice(facts.labels)
 
 

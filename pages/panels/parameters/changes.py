@@ -98,6 +98,11 @@ def says_growth(facts: GrowthFacts) -> str:
     text = _(
         "Here embeddings hold {embeddings}, attention {attention}, feed-forward {feed_forward}."
     )
+    if facts.shares["mixer"]:
+        text = _(
+            "Here embeddings hold {embeddings}, the token mixer {mixer}, feed-forward "
+            "{feed_forward}."
+        )
     said = text.format(**shares)
     if not facts.shares["embeddings"]:
         return said

@@ -122,12 +122,14 @@ MOST_TICKS = 7
 SHARES = {
     Share.EMBEDDINGS: N_("embeddings"),
     Share.ATTENTION: N_("attention"),
+    Share.MIXER: N_("token mixer"),
     Share.FEED_FORWARD: N_("feed-forward"),
     Share.REST: N_("norms and the rest"),
 }
 COLORS = {
     "embeddings": EMBEDDING,
     "attention": ATTENTION,
+    "mixer": ATTENTION,
     "feed_forward": FEED_FORWARD,
     "rest": NORM,
 }
@@ -149,7 +151,7 @@ OVER = (over_width, over_depth)
 def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Picture:
     """Areas of each share against a size, on a logarithmic axis; the reader's own is marked."""
     table, own = facts.over[size], facts.own[size]
-    names = {str(share): _(text) for share, text in SHARES.items()}
+    names = {str(share): _(text) for share, text in SHARES.items() if table[str(share)].any()}
     x = [int(value) for value in table[size]]
     said = [f"{total:,.0f}" for total in table["total"]]
     areas = [

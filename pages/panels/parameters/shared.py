@@ -14,6 +14,7 @@ KINDS = {
     Kind.EMBEDDING: N_("embedding"),
     Kind.POSITION: N_("positional encoding"),
     Kind.ATTENTION: N_("attention"),
+    Kind.MIXER: N_("token mixer"),
     Kind.CROSS_ATTENTION: N_("cross-attention"),
     Kind.FEED_FORWARD: N_("feed-forward"),
     Kind.ROUTER: N_("router"),

@@ -48,7 +48,8 @@ def change_controls(run: Run) -> None:
 
 def _part(run: Run) -> Part:
     part = Part(link.value("change_part"))
-    return part if part in part_choices(run.config) else Part.HEAD
+    choices = part_choices(run.config)
+    return part if part in choices else choices[0]
 
 
 def _layer(run: Run) -> int:

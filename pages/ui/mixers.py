@@ -1,0 +1,86 @@
+"""What is said where something else stands in the place of attention."""
+
+import streamlit as st
+
+from blocks import ModelConfig
+from blocks.inspection import source
+from blocks.model.kinds import TokenMixer
+from pages.ui import link, terms
+from pages.ui.compare import beside
+from pages.ui.explain import explained
+from pages.ui.language import _
+from pages.ui.ways import way
+
+
+def attend(config: ModelConfig) -> bool:
+    """Whether the model of the page attends, and the one that stands beside it."""
+    pair = beside.found()
+    return config.attends and (pair is None or pair.a.config.attends)
+
+
+def no_attention(config: ModelConfig, place: str) -> None:
+    """Why a panel about attention is empty, and the way to a model that has some."""
+    pair = beside.found()
+    if config.attends and pair:
+        only_a(pair, place)
+        return
+    text = _(
+        "No attention pattern: tokens are mixed by a {mixer}. It keeps a state of fixed size and "
+        "compares no pair of tokens, so there are no queries that read keys. Choose attention to "
+        "see this panel."
+    )
+    code = source.part_source(config, "attention")
+    said = explained(("token_mixers",), code, key=f"no_attention_{place}")
+    said.info(text.format(mixer=terms.option(config.token_mixer)), icon=":material/visibility_off:")
+    to_attention(place)
+
+
+def only_a(pair: beside.Beside, place: str) -> None:
+    """A is kept as it is: B can be seen without it."""
+    text = _(
+        "A has no attention pattern: its tokens are mixed by a {mixer}. Show B alone to see this "
+        "panel."
+    )
+    mixer = terms.option(pair.a.config.token_mixer)
+    st.info(text.format(mixer=mixer), icon=":material/visibility_off:")
+    way(_("Show B alone"), f"b_alone_{place}", beside=False)
+
+
+def no_pairs(config: ModelConfig) -> None:
+    """Why nothing grows with n² where no token meets another."""
+    pair = beside.found()
+    found = pair.a.config if config.attends and pair else config
+    text = _(
+        "There is no n² here: a {mixer} takes the same work for each token, whatever came "
+        "before. Choose attention to see where pairs of tokens overtake the weights."
+    )
+    st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
+    if config.attends:
+        way(_("Show B alone"), "b_alone_crossover", beside=False)
+    else:
+        to_attention("crossover")
+
+
+def to_attention(place: str) -> None:
+    """The way to the same model with attention."""
+    way(_("Use attention"), f"use_attention_{place}", token_mixer=str(TokenMixer.ATTENTION))
+
+
+def says_mask(config: ModelConfig) -> str:
+    """That a mask has no say in a state; empty where tokens attend."""
+    if config.attends:
+        return ""
+    text = _("A {mixer} reads from left to right, padding too: the mask changes nothing in it.")
+    return text.format(mixer=terms.option(config.token_mixer))
+
+
+def says_shown(config: ModelConfig) -> str:
+    """That a page shows attention where another token mixer was chosen; empty elsewhere."""
+    chosen = link.config().token_mixer
+    if chosen is config.token_mixer:
+        return ""
+    text = _(
+        "This page shows another architecture: {kind}. It attends; a {mixer} is for a model of one "
+        "text that reads from left to right."
+    )
+    return text.format(kind=terms.option(config.architecture), mixer=terms.option(chosen))

@@ -1,0 +1,40 @@
+"""Every page with a state in the place of attention: a picture, or a sentence that says why not."""
+
+import pytest
+from opened import PAGES, assert_works, opened, press, said
+
+SMALL = {"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "text": "the red ball"}
+MIXERS = ["gru", "gated_delta"]
+NO_PATTERN = "No attention pattern: tokens are mixed by a"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_or_says_why_not(page: str):
+    mixer = MIXERS[PAGES.index(page) % 2]
+    at = opened(page, **SMALL, token_mixer=mixer, n_new_tokens=2)
+    assert_works(at, warnings=None)
+    if "attention" in page or "masks" in page:
+        assert NO_PATTERN in said(at)
+    if "encoder" in page:
+        assert "This page shows another architecture: encoder" in said(at)
+    if "gpt" in page:
+        assert "as many as after the first" in said(at)
+
+
+def test_attention_is_one_press_away():
+    at = opened("pages/attention.py", **SMALL, token_mixer="gru", panel="pattern")
+    assert NO_PATTERN in said(at)
+    press(at, "use_attention_pattern")
+    assert_works(at)
+    assert NO_PATTERN not in said(at) and "token_mixer" not in at.query_params
+
+
+@pytest.mark.parametrize("page", ["attention", "block", "gpt", "compare", "cost"])
+def test_a_state_stands_beside_attention(page: str):
+    kept = "A=preset%3Dcourse%26d_model%3D32%26n_heads%3D4%26n_layers%3D2%26token_mixer%3D"
+    at = opened(f"pages/{page}.py", **SMALL, kept=kept + "gated_delta", n_new_tokens=2)
+    assert_works(at, warnings=None)
+    if page == "attention":
+        press(at, "b_alone_pattern")
+        assert_works(at, warnings=None)
+        assert "A has no attention pattern" not in said(at)
