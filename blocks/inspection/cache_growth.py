@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
+import torch
 
 from blocks.model import devices
 from blocks.model.config import ModelConfig
@@ -63,6 +64,16 @@ class CacheFacts:
     def bytes_per_token(self) -> int:
         """What each token adds."""
         return kv_cache_bytes_per_token(self.run.config, self.itemsize)
+
+    @property
+    def state_bytes(self) -> int:
+        """What the states of all layers take, where these do not attend."""
+        return 0 if self.run.config.attends else kv_cache_bytes(self.run.config, self.itemsize, 1)
+
+    @property
+    def exact_itemsize(self) -> int:
+        """Bytes of a number of a matrix that a gated delta rule keeps."""
+        return max(self.itemsize, torch.float32.itemsize)
 
     @property
     def last(self) -> pd.Series:

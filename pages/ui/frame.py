@@ -104,7 +104,7 @@ def open_page(
 
     draw_frame(title, first_shown or FIRST_SHOWN[architecture], sidebar, is_calm=is_calm)
     run = current_run(architecture)
-    if said := mixers.says_shown(run.config):
+    if said := mixers.says_shown(run.config, link.config().token_mixer):
         st.info(said, icon=":material/info:")
     beside.note(architecture, run)
     return run

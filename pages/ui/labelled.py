@@ -6,6 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from blocks import ModelConfig
+from blocks.model.kinds import TokenMixer
 from blocks.observe.run import PaddingSide, Run
 from blocks.text.bpe import MASK
 from pages.figures.counting import from_one
@@ -42,8 +43,10 @@ def _detail(part: str, run: Run, layer: int) -> str:
             return terms.option(config.position.position_kind)
         case "norm":
             return terms.option(config.norm.norm_kind)
+        case "attention" if config.token_mixer is TokenMixer.GRU:
+            return f"d_model {config.d_model}"
         case "attention" if not config.attends:
-            return terms.option(config.token_mixer)
+            return f"{config.n_heads} · {config.d_head} × {config.d_head}"
         case "attention":
             inside = () if config.position.position_kind.is_added else (_inside(config),)
             n = config.n_heads

@@ -5,7 +5,7 @@ import streamlit as st
 from blocks import ModelConfig
 from blocks.inspection import source
 from blocks.model.kinds import TokenMixer
-from pages.ui import link, terms
+from pages.ui import terms
 from pages.ui.compare import beside
 from pages.ui.explain import explained
 from pages.ui.language import _
@@ -74,9 +74,8 @@ def says_mask(config: ModelConfig) -> str:
     return text.format(mixer=terms.option(config.token_mixer))
 
 
-def says_shown(config: ModelConfig) -> str:
+def says_shown(config: ModelConfig, chosen: TokenMixer) -> str:
     """That a page shows attention where another token mixer was chosen; empty elsewhere."""
-    chosen = link.config().token_mixer
     if chosen is config.token_mixer:
         return ""
     text = _(

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from blocks.cost.activations import FLOAT32_BYTES
 from blocks.inspection import cache_growth
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
 from blocks.model import devices
@@ -15,7 +14,6 @@ from blocks.model.kinds import TokenMixer
 from blocks.model.kv_cache import (
     KVCache,
     StateCache,
-    kv_cache_bytes,
     kv_cache_bytes_per_token,
     state_shapes,
 )
@@ -81,13 +79,13 @@ def says_state(facts: CacheFacts) -> str:
     letters = _("n_layers · d_model · bytes per number")
     factors = f"{n} · {config.d_model} · {itemsize}"
     if config.token_mixer is TokenMixer.GATED_DELTA:
-        exact = max(itemsize, FLOAT32_BYTES)
+        exact = facts.exact_itemsize
         letters = _(
             "n_layers · (n_heads · d_head² · {exact} + 3 · 3 · n_heads · d_head · bytes per number)"
         ).format(exact=exact)
         factors = f"{n} · ({width} · {config.d_head} · {exact} + 9 · {width} · {itemsize})"
     text = _("**Bytes at any length:** {letters} = {factors} = **{total:,}** ({dtype})")
-    total = kv_cache_bytes(config, itemsize, 1)
+    total = facts.state_bytes
     return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
 
 
