@@ -12,6 +12,7 @@ from blocks.model.attention import Attention, repeat_kv, soft_cap
 from blocks.model.config import ModelConfig
 from blocks.model.masks import within
 from blocks.model.models import Model
+from blocks.model.multiplier import times
 from blocks.model.normalization import at_least_float32
 from blocks.model.probe import Replacement, Stage
 from blocks.observe.recording import Recording, record
@@ -101,8 +102,9 @@ def _as_model(attention: Attention) -> Callable[..., Tensor]:
 
 
 def out_weight(attention: Attention) -> Tensor:
-    """Each head's part of the output projection: (n_heads, d_head, d_model)."""
+    """Each head's part of what the layer writes: (n_heads, d_head, d_model)."""
     weight = at_least_float32(attention.out_proj.weight.detach())  # (d_model, n_heads · d_head)
+    weight = times(weight, attention.multiplier)
     return weight.T.unflatten(0, (attention.n_heads, -1))
 
 
@@ -111,7 +113,7 @@ def out_bias(attention: Attention) -> Tensor:
     projection = attention.out_proj
     if projection.bias is None:
         return torch.zeros_like(out_weight(attention)[0, 0])
-    return at_least_float32(projection.bias.detach())
+    return times(at_least_float32(projection.bias.detach()), attention.multiplier)
 
 
 @dataclass(frozen=True, eq=False)

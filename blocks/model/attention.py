@@ -9,6 +9,7 @@ from blocks.model.dropout import Dropout
 from blocks.model.kinds import PositionKind
 from blocks.model.kv_cache import CrossCache, LayerCache
 from blocks.model.masks import within
+from blocks.model.multiplier import times
 from blocks.model.normalization import rms_normal
 from blocks.model.positions import NoPosition, RelativeBias, Rotary, alibi_bias, rope_of
 from blocks.model.probe import Probe
@@ -47,7 +48,7 @@ class Attention(nn.Module):
         self.register_parameter("sinks", sinks)
         width = config.gate_width
         self.out_gate_proj = nn.Linear(d_model, width, bias=bias) if width else None
-        self.scale = 1.0 if config.attention.scale_scores else config.d_head**0.5
+        self.scale, self.multiplier = config.query_scale, config.scales.residual_multiplier
         self.rotate = _rotation(config, layer)
         self.is_alibi = config.position.position_kind is PositionKind.ALIBI
         self.relative: tuple[RelativeBias, ...] = ()  # held, not owned: all layers share it
@@ -81,7 +82,11 @@ class Attention(nn.Module):
         head_out = self.heads(q, k, v, mask)
         if (gate := self.gate(x)) is not None:
             head_out = gate * head_out
-        return self.out_proj(join_heads(self.head_out(head_out)))
+        return self.project(head_out)
+
+    def project(self, head_out: Tensor) -> Tensor:
+        """What the layer writes: (batch, n_heads, query, d_value) to (batch, query, d_model)."""
+        return times(self.out_proj(join_heads(self.head_out(head_out))), self.multiplier)
 
     def heads(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """Attend in every head: (batch, n_heads, query, width of a value)."""
@@ -113,7 +118,7 @@ class Attention(nn.Module):
         Where scores are not scaled, √d_head times larger, so that its division does nothing.
         """
         q = self.q_norm(split_heads(self.q_proj(x), self.n_heads))
-        return q if self.scale == 1 else self.scale * q
+        return times(q, self.scale)
 
     def keys(self, x: Tensor) -> Tensor:
         """Keys before position encoding: (batch, n_kv_heads, key, d_head)."""

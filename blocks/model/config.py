@@ -175,6 +175,22 @@ class VocabularyConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScalesConfig:
+    """Fixed numbers that bring what passes to a size that does not depend on the width.
+
+    Muparametrization (Yang et al. 2022) as Granite has it (IBM 2024). `embedding_multiplier`: rows
+    are multiplied by it when read; `attention_multiplier`: scores are multiplied by it and not by
+    1 / √d_head (0: they are divided, as `scale_scores` says); `residual_multiplier`: what a
+    sub-layer writes is multiplied by it; `logits_scaling`: logits are divided by it.
+    """
+
+    embedding_multiplier: float = 1.0
+    attention_multiplier: float = 0.0
+    residual_multiplier: float = 1.0
+    logits_scaling: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class EncoderConfig:
     """What an encoder alone has, as in BERT; other architectures leave it aside.
 
@@ -228,6 +244,7 @@ class ModelConfig:
     norm: NormConfig = NormConfig()
     position: PositionConfig = PositionConfig()
     vocabulary: VocabularyConfig = VocabularyConfig()
+    scales: ScalesConfig = ScalesConfig()
     encoder: EncoderConfig = EncoderConfig()
     encoder_decoder: EncoderDecoderConfig = EncoderDecoderConfig()
 
@@ -385,6 +402,26 @@ class ModelConfig:
     def has_prediction_head(self) -> bool:
         """Whether an encoder has a layer and a norm between its last layer and the logits."""
         return self.architecture is Architecture.ENCODER and self.encoder.prediction_head
+
+    @property
+    def query_scale(self) -> float:
+        """What queries are multiplied by before their product with keys is divided by √d_qk."""
+        own = self.scales.attention_multiplier
+        if own:
+            return own * self.d_qk**0.5
+        return 1.0 if self.attention.scale_scores else self.d_qk**0.5
+
+    @property
+    def embed_scale(self) -> float:
+        """What rows of the embedding are multiplied by when they are read."""
+        root = self.d_model**0.5 if self.scales_embeddings else 1.0
+        return root * self.scales.embedding_multiplier
+
+    @property
+    def output_scale(self) -> float:
+        """What the stream is multiplied by before the unembedding."""
+        root = self.d_model**-0.5 if self.vocabulary.scale_output else 1.0
+        return root / self.scales.logits_scaling
 
     @property
     def scales_embeddings(self) -> bool:

@@ -10,6 +10,7 @@ from torch.nn import functional as F  # noqa: N812
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import Dropout
 from blocks.model.kinds import Activation
+from blocks.model.multiplier import times
 from blocks.model.probe import Probe
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -48,13 +49,13 @@ class FeedForward(nn.Module):
         self.up_proj = nn.Linear(d_model, d_ff, bias=bias)
         self.down_proj = nn.Linear(d_ff, d_model, bias=bias)
         self.activation = ACTIVATIONS[config.feed_forward.activation]
-        self.dropout = Dropout(config.dropout)
+        self.dropout, self.multiplier = Dropout(config.dropout), config.scales.residual_multiplier
         self.up, self.hidden = Probe("up"), Probe("hidden")
 
     def forward(self, x: Tensor) -> Tensor:
         """Widen, bend, narrow."""
         hidden = self.hidden(self.activation(self.up(self.up_proj(x))))
-        return self.down_proj(self.dropout(hidden))
+        return times(self.down_proj(self.dropout(hidden)), self.multiplier)
 
 
 class GatedFeedForward(FeedForward):
@@ -73,4 +74,4 @@ class GatedFeedForward(FeedForward):
         """Widen twice, let one decide how much of the other passes, narrow."""
         gate = self.gate(self.activation(self.gate_pre(self.gate_proj(x))))
         hidden = self.hidden(gate * self.up(self.up_proj(x)))
-        return self.down_proj(self.dropout(hidden))
+        return times(self.down_proj(self.dropout(hidden)), self.multiplier)

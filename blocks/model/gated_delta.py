@@ -8,6 +8,7 @@ from blocks.model.attention import join_heads, split_heads
 from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kv_cache import StateCache
 from blocks.model.masks import causal
+from blocks.model.multiplier import times
 from blocks.model.normalization import RMSNorm, at_least_float32
 from blocks.model.probe import Probe
 
@@ -39,6 +40,7 @@ class GatedDelta(nn.Module):
         self.decay_bias = nn.Parameter(torch.empty(n_heads))
         self.out_gate_proj = nn.Linear(d_model, width, bias=bias)
         self.head_norm = RMSNorm(config.d_head, config.norm.norm_eps, Probe("head_norm"))
+        self.multiplier = config.scales.residual_multiplier
         self.out_proj = nn.Linear(width, d_model, bias=config.has_out_bias)
         self.head_out = Probe("head_out")
 
@@ -56,7 +58,8 @@ class GatedDelta(nn.Module):
         if past is not None:
             past.keep((made[..., 1 - CONV_WIDTH :], state), x.shape[1])
         gate = split_heads(F.silu(self.out_gate_proj(x)), self.n_heads)
-        return self.out_proj(join_heads(self.head_out(gate * self.head_norm(read.to(x.dtype)))))
+        head_out = self.head_out(gate * self.head_norm(read.to(x.dtype)))
+        return times(self.out_proj(join_heads(head_out)), self.multiplier)
 
     def begin(self, made: Tensor) -> tuple[Tensor, Tensor]:
         """What is kept before the first token: zeros before the convolution, and in S."""

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.kv_cache import StateCache
+from blocks.model.multiplier import times
 
 
 class GRU(nn.Module):
@@ -20,6 +21,7 @@ class GRU(nn.Module):
         d_model, bias = config.d_model, config.attention.attention_bias
         self.input_proj = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.state_proj = nn.Linear(d_model, 3 * d_model, bias=bias)
+        self.multiplier = config.scales.residual_multiplier
         self.out_proj = nn.Linear(d_model, d_model, bias=config.has_out_bias)
 
     def forward(
@@ -32,7 +34,7 @@ class GRU(nn.Module):
         states = self.states(self.input_proj(x), h)
         if past is not None:
             past.keep((states[:, -1],), x.shape[1])
-        return self.out_proj(states)
+        return times(self.out_proj(states), self.multiplier)
 
     def states(self, given: Tensor, h: Tensor) -> Tensor:
         """The state after each token: (batch, seq, 3 d_model) to (batch, seq, d_model)."""

@@ -41,6 +41,7 @@ def _idle(config: ModelConfig) -> Iterator[str]:
     if not reads_tokens:
         yield from ("vocab_size", "tie_embeddings", "embedding_norm", "scale_embeddings")
         yield from ("scale_output", "unembed_bias", "logit_softcap")
+        yield from ("embedding_multiplier", "logits_scaling")
     if config.architecture is not Architecture.ENCODER:
         yield from ("n_segments", "pooler", "prediction_head")
     if config.architecture is not Architecture.ENCODER_DECODER:
@@ -63,7 +64,7 @@ def _idle(config: ModelConfig) -> Iterator[str]:
 def _idle_without_attention(config: ModelConfig) -> Iterator[str]:
     """A state has no scores; that of a GRU has no heads either."""
     idle = {*vars(config.attention)} - {"n_heads", "d_head", "attention_bias", "out_bias"}
-    yield from idle
+    yield from (*idle, "attention_multiplier")
     if config.token_mixer is TokenMixer.GRU:
         yield from ("n_heads", "d_head")
     if not config.position.position_kind.is_added:

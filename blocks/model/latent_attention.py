@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from blocks.model.attention import Attention, join_heads, split_heads
+from blocks.model.attention import Attention, split_heads
 from blocks.model.config import ModelConfig
 from blocks.model.kv_cache import LayerCache
+from blocks.model.multiplier import times
 from blocks.model.normalization import RMSNorm
 from blocks.model.probe import Probe
 
@@ -38,7 +39,6 @@ class LatentAttention(Attention):
         width = self.n_heads * (self.d_head + self.d_value)
         self.kv_proj = nn.Linear(self.d_latent, width, bias=False)
         self.out_proj = nn.Linear(self.n_heads * self.d_value, d_model, bias=config.has_out_bias)
-        self.scale = 1.0 if config.attention.scale_scores else config.d_qk**0.5
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, past: LayerCache | None = None
@@ -62,7 +62,7 @@ class LatentAttention(Attention):
         if self.is_compressed:
             x = self.q_latent_norm(self.q_latent_proj(x))
         q = split_heads(self.q_proj(x), self.n_heads)
-        return q if self.scale == 1 else self.scale * q
+        return times(q, self.scale)
 
     def turned(self, q: Tensor, start: int) -> Tensor:
         """Queries whose last d_rotary numbers tell where they stand; as they came, any shape."""
@@ -93,7 +93,7 @@ class LatentAttention(Attention):
         wide = torch.cat((plain @ w_k, turned), dim=-1)
         wide = wide * (wide.shape[-1] / q.shape[-1]) ** 0.5  # scores are divided by another √width
         read = self.heads(wide, torch.cat((latent, rotary), dim=-1), latent, mask)
-        return self.out_proj(join_heads(self.head_out(read @ w_v.mT)))
+        return self.project(read @ w_v.mT)
 
     def values(self, x: Tensor) -> Tensor:
         """What the heads hand on: (batch, n_heads, key, d_value)."""

@@ -16,7 +16,8 @@ MAY_BE_NONE = (
     *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent"),
 )
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
-CAPS = ("score_softcap", "logit_softcap", "local_rope_base")
+CAPS = ("score_softcap", "logit_softcap", "local_rope_base", "attention_multiplier")
+SCALES = ("embedding_multiplier", "residual_multiplier", "logits_scaling")
 BOUNDS = {"local_rope_base": 1e9}
 LARGEST_CAP, LARGEST_FACTOR = 1e6, 1e4
 PAIRS = (
@@ -57,7 +58,7 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
     if sizes:
         return sizes
     pairs = _pair_faults(**{name: values[name] for name in PAIRS})
-    return [*pairs, *_faults_beside_latents(values, defaults)]
+    return [*pairs, *_faults_beside_latents(values, defaults), *_scale_faults(values)]
 
 
 def unknown_field(name: str) -> Fault:
@@ -115,6 +116,11 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
             mend = min(max(values[name], 0.0), most)
             said = {"name": name, "value": values[name], "most": most, "mend": mend}
             yield Fault(text, said, {name: mend})
+    for name in SCALES:
+        if not 0 < values[name] <= LARGEST_CAP:
+            text = N_("{name} ({value}) must be above 0 and at most {most}: use {mend}")
+            said = {"name": name, "value": values[name], "most": LARGEST_CAP, "mend": 1.0}
+            yield Fault(text, said, {name: 1.0})
     if not 1 <= (factor := values["rope_factor"]) <= LARGEST_FACTOR:
         text = N_("rope_factor ({value}) is from 1 to {most}: use {mend}")
         mend = min(max(factor, 1.0), LARGEST_FACTOR)
@@ -239,6 +245,15 @@ def _faults_beside_latents(values: Values, defaults: Values) -> Iterator[Fault]:
             text = N_("latent attention has no {name} here ({value}): use {mend}")
             said = {"name": name, "value": str(values[name]), "mend": str(defaults[name])}
             yield Fault(text, said, {name: defaults[name]})
+
+
+def _scale_faults(values: Values) -> Iterator[Fault]:
+    """A norm of the write takes the multiplier away again."""
+    is_normed = values["norm_placement"] in (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+    if is_normed and values["residual_multiplier"] != 1:
+        text = N_("A norm after the sub-layer undoes residual_multiplier ({value}): use 1")
+        said = {"value": values["residual_multiplier"]}
+        yield Fault(text, said, {"residual_multiplier": 1.0})
 
 
 def _many_faults(**sizes: int) -> Iterator[Fault]:

@@ -14,6 +14,7 @@ from blocks.model.kinds import Architecture, NormKind, NormPlacement
 from blocks.model.kv_cache import KVCache
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.masks import causal
+from blocks.model.multiplier import times
 from blocks.model.normalization import build_norm
 from blocks.model.positions import RelativeBias, added_position
 from blocks.model.probe import Probe, Stage, name_probes
@@ -53,7 +54,7 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig):
         super().__init__()
         self.embed = _table(config.vocab_size, config.d_model)
-        self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
+        self.embed_scale = config.embed_scale
         self.embedding = Stage("embedding")
         self.position = added_position(config)
         n_segments, d_model = config.n_segments, config.d_model
@@ -65,7 +66,7 @@ class Encoder(nn.Module):
         self.prediction_head = PredictionHead(config) if config.has_prediction_head else None
         self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
         self.linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
-        self.output_scale = _output_scale(config)
+        self.output_scale = config.output_scale
         self.logit_softcap = config.vocabulary.logit_softcap
         self.logits = Probe("logits")
 
@@ -241,12 +242,12 @@ class EncoderDecoder(nn.Module):
         sizes = config.vocab_size, config.d_model
         self.embed = _table(*sizes)
         self.source_embed = None if is_shared else _table(*sizes)
-        self.embed_scale = config.d_model**0.5 if config.scales_embeddings else 1.0
+        self.embed_scale = config.embed_scale
         self.encoder = EncoderStack(config)
         self.decoder = DecoderStack(config)
         self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
         self.linear: Callable[[Tensor, Tensor, Tensor | None], Tensor] = F.linear
-        self.output_scale = _output_scale(config)
+        self.output_scale = config.output_scale
         self.logit_softcap = config.vocabulary.logit_softcap
         self.logits = Probe("logits")
 
@@ -319,16 +320,11 @@ def _unembed(config: ModelConfig) -> nn.Linear | None:
     return nn.Linear(config.d_model, config.vocab_size, bias=False)
 
 
-def _output_scale(config: ModelConfig) -> float:
-    """What the stream is multiplied by before the unembedding."""
-    return config.d_model**-0.5 if config.vocabulary.scale_output else 1.0
-
-
 def _logits(model: Encoder | EncoderDecoder, x: Tensor) -> Tensor:
     """Unembed the stream: (batch, seq, d_model) to (batch, seq, vocab_size)."""
     weight = model.embed.weight if model.unembed is None else model.unembed.weight
     bias = None if model.unembed_bias is None else model.unembed_bias.bias
-    scaled = x if model.output_scale == 1 else model.output_scale * x
+    scaled = times(x, model.output_scale)
     return model.logits(soft_cap(model.linear(scaled, weight, bias), model.logit_softcap))
 
 

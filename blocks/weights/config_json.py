@@ -245,6 +245,17 @@ def _llama(keys: Keys) -> Values:
     }
 
 
+def _granite(keys: Keys) -> Values:
+    """As Llama, with four fixed numbers."""
+    return {
+        **_llama(keys),
+        "embedding_multiplier": keys.number("embedding_multiplier", 1.0),
+        "attention_multiplier": keys.number("attention_multiplier", 1.0),
+        "residual_multiplier": keys.number("residual_multiplier", 1.0),
+        "logits_scaling": keys.number("logits_scaling", 1.0),
+    }
+
+
 def _mistral(keys: Keys) -> Values:
     keys.size("num_key_value_heads")
     return {**_of_llama_kind(keys), **_windows(keys)}
@@ -670,6 +681,7 @@ FAMILIES: dict[str, Family] = {
     "t5": Family(_t5, "T5ForConditionalGeneration"),
     "bart": Family(_bart, "BartModel"),
     "llama": Family(_llama, "LlamaForCausalLM"),
+    "granite": Family(_granite, "GraniteForCausalLM"),
     "mistral": Family(_mistral, "MistralForCausalLM"),
     "mixtral": Family(_mixtral, "MixtralForCausalLM"),
     "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),

@@ -123,6 +123,10 @@ def _llama(config: ModelConfig) -> Values:
     }
 
 
+def _granite(config: ModelConfig) -> Values:
+    return {**_llama(config), **vars(config.scales)}
+
+
 def _of_full_attention(config: ModelConfig) -> Values:
     return {**_llama(config), "use_sliding_window": False, "sliding_window": None}
 
@@ -308,6 +312,7 @@ WRITERS = {
     "t5": Writer(_t5, "T5ForConditionalGeneration"),
     "bart": Writer(_bart, "BartForConditionalGeneration"),
     "llama": Writer(_llama, "LlamaForCausalLM"),
+    "granite": Writer(_granite, "GraniteForCausalLM"),
     "mistral": Writer(_mistral, "MistralForCausalLM"),
     "mixtral": Writer(_mixtral, "MixtralForCausalLM"),
     "qwen2": Writer(_of_full_attention, "Qwen2ForCausalLM"),

@@ -595,6 +595,7 @@ LAYOUTS: dict[str, Layout] = {
     "t5": T5,
     "bart": BART,
     "llama": LLAMA,
+    "granite": LLAMA,
     "mistral": LLAMA,
     "mixtral": MIXTRAL,
     "qwen2": LLAMA,

@@ -40,6 +40,9 @@ EXPERTS, SHARED_EXPERTS = (1, 2, 4, 8, 16, 32, 64), (0, 1, 2, 4)
 MORE_EXPERTS, MOST_ACTIVE = (128, 256), 16
 ROPE_FACTORS, ROPE_BASES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (0.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 TRAINED_LENGTHS = (8, 16, 32, 64, 128, 512, 2048, 4096, 8192)
+RESIDUAL_MULTIPLIERS = (0.1, 0.22, 0.5, 0.75, 1.0, 1.5)
+SCORE_MULTIPLIERS = (0.0, 0.0078125, 0.015625, 0.0625, 0.125, 0.25, 0.5, 1.0)
+EMBEDDING_MULTIPLIERS, LOGIT_SCALES = (0.5, 1.0, 2.0, 6.0, 12.0, 24.0), (1.0, 2.0, 4.0, 8.0, 16.0)
 SOFTCAPS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 LOCAL_WINDOWS = (0, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 EVERY = (0, 1, 2, 3, 4, 5, 6, 8)
@@ -335,6 +338,20 @@ def _softcap(name: str, label: str) -> Callable[[Shown], None]:
     return lambda shown: slide(name, _(label), SOFTCAPS, shown.config.flat()[name], label_of=_brief)
 
 
+def _factor(name: str, label: str, factors: Sequence[float]) -> Callable[[Shown], None]:
+    def draw(shown: Shown) -> None:
+        own = float(shown.config.flat()[name])
+        slide(name, _(label), factors, own, label_of=_brief)
+
+    return draw
+
+
+def _keeps_its_writes(shown: Shown) -> bool:
+    """Whether no norm after a sub-layer undoes a factor."""
+    normed = (NormPlacement.SANDWICH, NormPlacement.RES_POST)
+    return shown.config.norm.norm_placement not in normed
+
+
 def _brief(x: float) -> str:
     return f"{x:g}"
 
@@ -594,6 +611,34 @@ CONTROLS = {
     "logit_softcap": Control(
         _softcap("logit_softcap", N_("Soft-cap on logits (0: none)")),
         lambda shown: shown.config.architecture.reads_tokens,
+    ),
+    "residual_multiplier": Control(
+        _factor(
+            "residual_multiplier",
+            N_("residual_multiplier · times what a sub-layer writes (Granite)"),
+            RESIDUAL_MULTIPLIERS,
+        ),
+        _keeps_its_writes,
+    ),
+    "attention_multiplier": Control(
+        _factor(
+            "attention_multiplier",
+            N_("attention_multiplier · of scores (0: 1 / √d_head)"),
+            SCORE_MULTIPLIERS,
+        ),
+        _attends,
+    ),
+    "embedding_multiplier": Control(
+        _factor(
+            "embedding_multiplier",
+            N_("embedding_multiplier · times the rows that are read"),
+            EMBEDDING_MULTIPLIERS,
+        ),
+        lambda shown: shown.kind.reads_tokens,
+    ),
+    "logits_scaling": Control(
+        _factor("logits_scaling", N_("logits_scaling · what logits are divided by"), LOGIT_SCALES),
+        lambda shown: shown.kind.reads_tokens,
     ),
     "attention_sink": Control(
         _switched(

@@ -60,6 +60,12 @@ LATENT = {
     "first_k_dense_replace": 1,
     "routed_scaling_factor": 1.5,
 }
+SCALES = {
+    "embedding_multiplier": 12.0,
+    "attention_multiplier": 0.015625,
+    "residual_multiplier": 0.22,
+    "logits_scaling": 8.0,
+}
 OTHER_EXPERTS = {"intermediate_size": 36, "num_local_experts": 3, "num_experts_per_tok": 1}
 
 
@@ -94,6 +100,10 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen3":        ("Qwen3ForCausalLM", {**GROUPED, "head_dim": 10}),
     "qwen3-odd":    ("Qwen3ForCausalLM", {**OTHER_GROUPED, "head_dim": 6, "attention_bias": True,
                                           "tie_word_embeddings": True}),
+    "granite":      ("GraniteForCausalLM", {**GROUPED, **SCALES}),
+    "granite-odd":  ("GraniteForCausalLM", {**OTHER_GROUPED, "attention_bias": True,
+                                            "attention_multiplier": 0.3, "mlp_bias": True,
+                                            "tie_word_embeddings": True}),
     "qwen3_moe":    ("Qwen3MoeForCausalLM", {**GROUPED, **FINE, "head_dim": 10,
                                              "norm_topk_prob": True}),
     "qwen3_moe-odd": ("Qwen3MoeForCausalLM", {**OTHER_GROUPED, **FINE, "head_dim": 6,

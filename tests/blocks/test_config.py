@@ -62,6 +62,10 @@ RIGHT = {
     "attention_sink": st.booleans(),
     "attention_gate": st.sampled_from(AttentionGate),
     "logit_softcap": st.floats(0, 1e6),
+    "attention_multiplier": st.floats(0, 1e6),
+    **dict.fromkeys(
+        ("embedding_multiplier", "residual_multiplier", "logits_scaling"), st.floats(1e-3, 1e6)
+    ),
     "local_window": st.just(0) | SIZES,
     "global_every": st.just(0) | SIZES,
     "d_ff": st.none() | SIZES,

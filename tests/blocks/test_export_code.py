@@ -38,6 +38,10 @@ SIZES: dict[str, list[Any]] = {
     "n_segments": [0, 2],
     "n_decoder_layers": [None, 1],
     "dropout": [0.0, 0.1],
+    "attention_multiplier": [0.0, 0.3],
+    "embedding_multiplier": [1.0, 5.0],
+    "residual_multiplier": [1.0, 0.7],
+    "logits_scaling": [1.0, 3.0],
 }
 RUN = """
 import importlib, sys

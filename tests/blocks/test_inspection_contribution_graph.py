@@ -38,6 +38,7 @@ CONFIGS = {
     "alibi": {"position_kind": "alibi"},
     "experts": {"n_experts": 4},
     "gate": {"attention_gate": "elementwise"},
+    "multipliers": {"residual_multiplier": 0.3, "attention_multiplier": 0.2},
     "gated heads and a sink": {"attention_gate": "head", "attention_sink": True},
 }
 

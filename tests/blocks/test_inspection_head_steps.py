@@ -31,6 +31,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"score_softcap": 1.0, "attention_sink": True, "position_kind": "alibi"},
     {"attention_gate": "elementwise", "qk_norm": True, "qk_norm_whole": True},
     {"attention_gate": "head", "local_window": 2},
+    {"residual_multiplier": 0.3, "attention_multiplier": 0.2},
 ]
 CAUSAL = MaskConfig(mask_kind=MaskKind.CAUSAL)
 

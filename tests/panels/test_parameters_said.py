@@ -40,6 +40,7 @@ OVER = {
             size: [8, 64],
             "embeddings": [0.5, 0.02],
             "attention": [0.2, 0.3],
+            "mixer": [0.0, 0.0],
             "feed_forward": [0.3, 0.68],
             "rest": [0.0, 0.0],
         }
@@ -69,6 +70,9 @@ def test_the_growth(monkeypatch: pytest.MonkeyPatch):
     bare = {size: table.assign(embeddings=0.0) for size, table in OVER.items()}
     said = in_both(monkeypatch, changes.says_growth, replace(facts, over=bare))["en"]
     assert said.endswith("feed-forward 30%.")
+    mixed = {size: table.assign(mixer=0.2, attention=0.0) for size, table in OVER.items()}
+    said = in_both(monkeypatch, changes.says_growth, replace(facts, over=mixed))["en"]
+    assert "the token mixer 20%, feed-forward 30%." in said
 
 
 COUNTED = CountFacts(
