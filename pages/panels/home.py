@@ -21,7 +21,7 @@ from pages.ui.explain import explained_at
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
 from pages.ui.inputs import current_run, length_note
 from pages.ui.language import _
-from pages.ui.mixers import no_attention
+from pages.ui.mixers import attend, no_attention
 from pages.ui.views import pin_token
 
 MOST_LIKELY = SamplingConfig(temperature=0)
@@ -84,7 +84,7 @@ def _next_word(run: Run, begun: tuple[int, ...]) -> str:
 
 def its_way(run: Run, token: int) -> None:
     """Every token at every layer, with the sources of the pinned one lit."""
-    if not run.config.attends:
+    if not attend(run.config):
         no_attention(run.config, "home")
         return
     if not graph.fits(run):
@@ -115,7 +115,7 @@ def what_follows(run: Run) -> None:
             "other texts are unfamiliar to it."
         )
         st.caption(text.format(n=n))
-    if run.config.attends and graph.fits(run):
+    if attend(run.config) and graph.fits(run):
         facts = graph.graph_facts(run, labelled.pinned_token(run))
         st.markdown(graph.says_sources(facts))
     with explained_at(("contribution_graph",), _("The picture, explained"), key="graph"):

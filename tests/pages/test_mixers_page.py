@@ -29,12 +29,15 @@ def test_attention_is_one_press_away():
     assert NO_PATTERN not in said(at) and "token_mixer" not in at.query_params
 
 
-@pytest.mark.parametrize("page", ["attention", "block", "gpt", "compare", "cost"])
+BESIDE = ["app.py", *(f"pages/{name}.py" for name in ("attention", "block", "gpt", "cost"))]
+
+
+@pytest.mark.parametrize("page", BESIDE)
 def test_a_state_stands_beside_attention(page: str):
     kept = "A=preset%3Dcourse%26d_model%3D32%26n_heads%3D4%26n_layers%3D2%26token_mixer%3D"
-    at = opened(f"pages/{page}.py", **SMALL, kept=kept + "gated_delta", n_new_tokens=2)
+    at = opened(page, **SMALL, kept=kept + "gated_delta", n_new_tokens=2)
     assert_works(at, warnings=None)
-    if page == "attention":
+    if "attention" in page:
         press(at, "b_alone_pattern")
         assert_works(at, warnings=None)
         assert "A has no attention pattern" not in said(at)
