@@ -29,7 +29,10 @@ def test_attention_is_one_press_away():
     assert NO_PATTERN not in said(at) and "token_mixer" not in at.query_params
 
 
-BESIDE = ["app.py", *(f"pages/{name}.py" for name in ("attention", "block", "gpt", "cost"))]
+BESIDE = [
+    "app.py",
+    *(f"pages/{name}.py" for name in ("attention", "block", "gpt", "cost", "compare")),
+]
 
 
 @pytest.mark.parametrize("page", BESIDE)
