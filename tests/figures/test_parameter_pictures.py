@@ -95,6 +95,7 @@ GROWTH = pd.DataFrame(
         "total": [1.0, 2e3, 3e19],
         "embeddings": [0.5, 0.25, 0.1],
         "attention": [0.2, 0.25, 0.3],
+        "mixer": [0.0, 0.0, 0.0],
         "feed_forward": [0.3, 0.5, 0.6],
         "rest": [0.0, 0.0, 0.0],
     }

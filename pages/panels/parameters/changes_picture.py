@@ -151,7 +151,8 @@ OVER = (over_width, over_depth)
 def _shares(facts: GrowthFacts, size: str, *, title: str, _: Translate) -> Picture:
     """Areas of each share against a size, on a logarithmic axis; the reader's own is marked."""
     table, own = facts.over[size], facts.own[size]
-    names = {str(share): _(text) for share, text in SHARES.items() if table[str(share)].any()}
+    shown = [each for each in Share if each is not Share.MIXER or table[str(each)].any()]
+    names = {str(share): _(SHARES[share]) for share in shown}
     x = [int(value) for value in table[size]]
     said = [f"{total:,.0f}" for total in table["total"]]
     areas = [
