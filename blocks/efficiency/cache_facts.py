@@ -113,6 +113,9 @@ def cache_facts(
 
 def cache_fault(model: Calibrated) -> Fault | None:
     """Why a model has no cache that could be rounded."""
+    if not model.file.config.attends:
+        text = N_("A {mixer} keeps a state of fixed size and no keys: choose a model that attends")
+        return Fault(text, {"mixer": str(model.file.config.token_mixer)})
     if isinstance(model.model, GPT | EncoderDecoder):
         return None
     return Fault(

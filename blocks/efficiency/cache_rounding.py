@@ -129,16 +129,16 @@ class RoundedCache(KVCache):
         super().__init__(config, window_size=window_size)
         windows = layer_windows(config, window_size)
         self.how = how
-        self.layers = tuple(RoundedLayer(how, each) for each in windows)
-        self.cross = tuple(RoundedCross(how) for _ in self.cross)
+        rounded = tuple(RoundedLayer(how, each) for each in windows)
+        self.layers, self.cross = rounded, tuple(RoundedCross(how) for _ in self.cross)
+        self.rounded: tuple[LayerCache | CrossCache, ...] = (*rounded, *self.cross)
 
     def nbytes(self) -> int:
         """Bytes by the formula: codes, grids in half precision, and what is not rounded yet."""
         return sum(self._parts())
 
     def _parts(self) -> Iterator[int]:
-        caches: tuple[LayerCache | CrossCache, ...] = (*self.layers, *self.cross)
-        for cache in caches:
+        for cache in self.rounded:
             for x, by_channel in zip(
                 (cache.keys, cache.values), self.how.axis.is_by_channel, strict=True
             ):

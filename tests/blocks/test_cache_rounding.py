@@ -1,13 +1,14 @@
 """Rounded KV caches: the grids of KIVI, their bytes, and the score that is read through them."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import torch
 from toy import draw, toy
 
 from blocks import ConfigError, build
-from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure, n_in_common
+from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure, cache_fault, n_in_common
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding, RoundedCache, RoundedLayer
 from blocks.efficiency.cached_reading import CachedReader, written_on
 from blocks.efficiency.quantization import Granularity, Quantization, quantize
@@ -128,3 +129,9 @@ def test_texts_differ_where_their_first_tokens_do():
     assert facts.first_differences(rounded) == (1, 2)
     assert facts.n_same == 1 and facts.earliest == 1
     assert n_in_common((1, 2), (1, 2, 3)) == 2
+
+
+def test_a_state_has_no_keys_to_round():
+    config = toy(architecture="gpt", token_mixer="gru")
+    fault = cache_fault(SimpleNamespace(file=SimpleNamespace(config=config), model=None))
+    assert fault is not None and "gru keeps a state" in str(ConfigError([fault]))

@@ -150,7 +150,7 @@ def siblings(facts: SiblingFacts, *, _: Translate) -> Picture:
         title=_("Sub-layers deleted at random from models that sort"),
         **room_for_legend(PLOT, len(drawn)),
         xaxis={"title": {"text": _("sub-layers deleted")}, "tickvals": numbers},
-        yaxis={**score_axis("exact answers", True, _), "range": [-0.03, 1.05]},
+        yaxis={**score_axis(N_("exact answers"), True, _), "range": [-0.03, 1.05]},
     )
 
 

@@ -21,7 +21,7 @@ def is_turned() -> bool:
     """Whether the page is blank, since the reader goes on to another step; it asks for the rest."""
     if not progress.is_blank():
         return False
-    st.fragment(progress.draw_the_rest, run_every=A_MOMENT)()
+    st.fragment(progress.ask_for_the_rest, run_every=A_MOMENT)()
     return True
 
 

@@ -198,7 +198,7 @@ def is_blank() -> bool:
     return bool(st.session_state.get(TURN) == BLANK)
 
 
-def draw_the_rest() -> None:
+def ask_for_the_rest() -> None:
     """Nothing when the blank page is drawn; all else once the browser asks again."""
     if not is_blank():
         st.rerun(scope="app")
