@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from blocks.cost.decode_speed import best_tokens_per_second
 from blocks.cost.fit import Setup, cache_bytes, largest
 from blocks.cost.hardware import told_apart, usable_memories
 from blocks.cost.need import need
@@ -17,13 +18,17 @@ LENGTHS = tuple(2**i for i in range(6, 21))
 
 
 class Fits(NamedTuple):
-    """What a device has to give, and the largest batch and the longest text that fit into it."""
+    """What a device has to give, and the largest batch and the longest text that fit into it.
+
+    `best`: new tokens a second that it writes at most, None where that is no question.
+    """
 
     device: str
     usable: int
     needed: int
     batch: int
     n: int
+    best: float | None = None
 
     @property
     def is_enough(self) -> bool:
@@ -64,6 +69,17 @@ class FitFacts:
         return self.devices[0].needed
 
     @property
+    def parts(self) -> dict[str, float]:
+        """Bytes of weights (of all that does not grow), of activations and of the cache."""
+        (row,) = self.growth[self.growth["n"] == self.shape.n].to_dict("records")
+        return {name: row[name] for name in ("weights", "activations", "cache")}
+
+    @property
+    def are_writing(self) -> bool:
+        """Whether any of them says how many tokens a second it writes at best."""
+        return any(each.best is not None for each in self.devices)
+
+    @property
     def enough(self) -> tuple[Fits, ...]:
         """The devices that have so much."""
         return tuple(each for each in self.devices if each.is_enough)
@@ -94,6 +110,7 @@ def fit_facts(
 
     budgets = usable_memories(here, usable, setup.n_devices)
     is_learned = config.position.position_kind is PositionKind.LEARNED
+    writes = not is_training and setup.n_devices == 1
     return FitFacts(
         is_training=is_training,
         here=here,
@@ -107,6 +124,7 @@ def fit_facts(
                 needed=total(*shape),
                 batch=largest(lambda batch: total(shape.n, batch), budget, LARGEST_BATCH),
                 n=largest(lambda n: total(n, shape.batch), budget, LONGEST),
+                best=best_tokens_per_second(config, setup, shape, device) if writes else None,
             )
             for device, budget in budgets.items()
         ),

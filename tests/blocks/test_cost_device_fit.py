@@ -3,11 +3,19 @@
 import pytest
 from toy import toy
 
+from blocks.cost.decode_speed import best_tokens_per_second
 from blocks.cost.device_fit import fit_facts
-from blocks.cost.fit import OptimizerStates, Setup, inference_need, training_need
+from blocks.cost.fit import (
+    OptimizerStates,
+    Setup,
+    WeightFormat,
+    inference_need,
+    training_need,
+)
 from blocks.cost.hardware import HARDWARE, told_apart
 from blocks.cost.need import memory_facts
 from blocks.cost.step import Shape
+from blocks.model.presets import PUBLISHED_TABLE
 
 GPT = toy(architecture="gpt", n_heads=4)
 SHAPE = Shape(8, 2)
@@ -56,3 +64,36 @@ def test_of_several_devices_none_is_the_one_here():
 
 def test_of_several_with_as_much_memory_the_first_is_named():
     assert told_apart({"a": 24, "b": 16, "c": 24}) == (("b", 16), ("a", 24))
+
+
+LLAMA = PUBLISHED_TABLE["llama-3-8b"].config
+
+
+def test_a_small_batch_waits_for_its_weights_and_caches():
+    """By hand: 7.5 · 10⁹ weights (no table) and 128 KiB of cache a token, over 1008 GB/s."""
+    n_read = 8_030_261_248 - 128_256 * 4096
+    for batch, weight_format, width in ((1, "bfloat16", 2), (4, "bfloat16", 2), (4, "int4", 0.5)):
+        setup = Setup(weight_format=WeightFormat(weight_format))
+        n_bytes = width * n_read + batch * 8192 * 2**17
+        found = best_tokens_per_second(LLAMA, setup, Shape(8192, batch), "rtx-4090")
+        assert found == pytest.approx(batch * 1008e9 / n_bytes)
+
+
+def test_a_large_batch_of_short_texts_waits_for_the_products():
+    found = best_tokens_per_second(LLAMA, Setup(), Shape(16, 4096), "rtx-4090")
+    assert found == pytest.approx(165.2e12 / (2 * (8_030_261_248 - 128_256 * 4096)), rel=0.01)
+
+
+@pytest.mark.parametrize("changes", [{"architecture": "encoder"}, {"architecture": "block"}])
+def test_what_does_not_write_alone_has_no_speed(changes: dict[str, str]):
+    assert best_tokens_per_second(toy(**changes), Setup(), SHAPE, "t4") is None
+
+
+def test_speeds_stand_beside_what_fits_where_it_writes():
+    writing = fit_facts(GPT, Setup(), SHAPE, False, "cpu", 0.9)
+    speeds = {each.device: each.best for each in writing.devices}
+    assert speeds["here"] is None and speeds["t4"] is None  # a T4 has no bfloat16
+    assert speeds["h100-sxm"] > speeds["a100-sxm-80gb"] > speeds["l4"] > 0
+    assert sum(writing.parts.values()) == writing.needed
+    assert not fit_facts(GPT, Setup(), SHAPE, True, "cpu", 0.9).are_writing
+    assert not fit_facts(GPT, Setup(n_devices=2), SHAPE, False, "cpu", 0.9).are_writing

@@ -7,9 +7,9 @@ import streamlit as st
 
 from blocks import ModelConfig
 from blocks.cost import device_fit, fit
-from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts
+from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts, Fits
 from blocks.cost.hardware import HARDWARE, HERE
-from blocks.cost.units import bytes_text
+from blocks.cost.units import bytes_text, rounded
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
@@ -76,6 +76,25 @@ def _shared(facts: FitFacts) -> str:
         text = _("Largest batch there: at least {each} per device, {all} in total.")
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
     return f"{said} {batch}"
+
+
+def says_parts(facts: FitFacts) -> str:
+    """What is in the bytes that are used without training."""
+    text = _(
+        "{weights} of weights, {cache} of KV cache, and {activations} of activations, since the "
+        "prompts are read in one pass."
+    )
+    if not facts.has_cache:
+        text = _("{weights} of weights and {activations} of activations.")
+    return text.format(**{name: bytes_text(size) for name, size in facts.parts.items()})
+
+
+def says_speed() -> str:
+    """What limits the tokens a second."""
+    return _(
+        "Tokens/s at best: the new tokens of all texts, by the data sheet. Each step reads the "
+        "active weights and the cache once, or computes, whichever takes longer (Pope et al. 2022)."
+    )
 
 
 def says_growth(facts: FitFacts) -> str:
@@ -146,17 +165,24 @@ def draw_growth(facts: FitFacts, *, _: Translate) -> Picture:
 def fit_rows(facts: FitFacts) -> pd.DataFrame:
     """Each device: whether it is enough, and how far it goes."""
     found = facts.devices
+    best = {_("tokens/s at best"): [_best(each) for each in found]} if facts.are_writing else {}
     batch = _("largest batch per device") if facts.n_devices > 1 else _("largest batch")
     return pd.DataFrame(
         {
             _("device"): [shared.device(each.device, facts.here) for each in found],
             _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
+            **best,
             batch: [_most(each.batch, LARGEST_BATCH) for each in found],
             _("longest text"): [_most(each.n, LONGEST) for each in found],
-            _("share of memory"): [f"{each.share:,.0%}" for each in found],
+            _("share of usable memory"): [f"{each.share:,.0%}" for each in found],
             _("usable memory"): [bytes_text(each.usable) for each in found],
         }
     )
+
+
+def _best(found: Fits) -> str:
+    """New tokens a second, of what fits."""
+    return f"{rounded(found.best)}" if found.best is not None and found.is_enough else "–"
 
 
 def _most(found: int, most: int) -> str:
@@ -194,7 +220,7 @@ def what_fits(config: ModelConfig) -> None:
     with explained(("devices",), (fit.largest,), key="fits"):
         say(says_fits, *shown, facts=fit_facts)
     show(draw_growth, *shown, facts=fit_facts, key="memory_growth")
-    note(says_growth(facts))
+    note(says_growth(facts) if facts.is_training else f"{says_parts(facts)} {says_growth(facts)}")
     left, right = st.columns(2)
     with left:
         shared.device_count("fits", facts.n_devices)
@@ -202,6 +228,6 @@ def what_fits(config: ModelConfig) -> None:
         label = _("Share of the memory that may be used")
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
     show_whole(fit_rows(facts))
-    note(says_search(facts))
+    note(f"{says_speed()} {says_search(facts)}" if facts.are_writing else says_search(facts))
     with st.expander(_("Vendor specifications"), icon=":material/memory:"):
         hardware_table()
