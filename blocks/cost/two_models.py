@@ -34,9 +34,15 @@ class PairCounts:
         return _largest_change(self.kinds)
 
     @property
-    def flops_change(self) -> tuple[str, float]:
-        """The operation that does most towards the change of all FLOPs, and its own change."""
-        return _largest_change(self.operations)
+    def flops_change(self) -> tuple[tuple[str, ...], float]:
+        """The operations that do most towards the change of all FLOPs, and their own change.
+
+        Several where they change alike: keys and values, or the matrices of a feed-forward layer.
+        """
+        table, (_most, change) = self.operations, _largest_change(self.operations)
+        is_alike = ((table["b"] - table["a"]) / change - 1).abs() < SAME_WITHIN
+        names = table["name"][is_alike]
+        return tuple(names), change * len(names)
 
     @property
     def flops_ratio(self) -> float:

@@ -83,7 +83,7 @@ def _flops(facts: PairCounts) -> str:
     if facts.same_flops:
         text = _("Per token read (text of {n:,} tokens), both need about {flops}.")
         return text.format(n=facts.n, flops=flops(facts.b.read_flops))
-    part, change = facts.flops_change
+    parts, change = facts.flops_change
     text = _(
         "Per token read (text of {n:,} tokens), B needs {ratio} times the FLOPs of A, "
         "mostly in {part} ({change})."
@@ -91,7 +91,7 @@ def _flops(facts: PairCounts) -> str:
     return text.format(
         n=facts.n,
         ratio=readable(facts.flops_ratio),
-        part=operation(part),
+        part=_(", ").join(map(operation, parts)),
         change=shared.signed(change, flops),
     )
 
