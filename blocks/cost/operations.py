@@ -6,15 +6,16 @@ in bytes stands here too: softmax, norms, activation, additions to the stream.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 import torch
 
 from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
-from blocks.model.config import CONV_WIDTH, ModelConfig
+from blocks.model.config import CONV_WIDTH, ExpertsConfig, ModelConfig
 from blocks.model.kinds import Architecture, NormKind, NormPlacement, TokenMixer
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.normalization import Norm
@@ -292,7 +293,12 @@ def _norms(config: ModelConfig) -> Iterator[Operation]:
 
 
 def _n_norms(config: ModelConfig) -> int:
-    """Counted in the layer as it is built, without its memory."""
+    """Counted in the layer as it is built, without its memory and without its experts."""
+    return _norms_around(replace(config, experts=ExpertsConfig()))
+
+
+@lru_cache(maxsize=64)
+def _norms_around(config: ModelConfig) -> int:
     is_of_two = config.architecture is Architecture.ENCODER_DECODER
     with torch.device("meta"):
         last = config.n_layers - 1
