@@ -16,7 +16,7 @@ MEASURES = {
     "decode_flops": N_("FLOPs per token generated"),
     "weight_bytes": N_("bytes of the weights"),
     "cache_bytes": N_("KV cache, bytes per token"),
-    "memory": N_("memory for inference, bytes"),
+    "memory": N_("memory for inference of one text, bytes"),
     "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
     "d_model": "d_model",
     "n_layers": "n_layers",
@@ -39,7 +39,8 @@ def title(measure: str, n: int, weight_format: str) -> str:
     said = _(MEASURES[measure])
     if measure in BYTES:
         is_cache = measure == "cache_bytes"
-        said = f"{said}, {cache_format(weight_format) if is_cache else weight_format}"
+        stored = cache_format(weight_format) if is_cache else weight_format
+        said = _("{what}, {format}").format(what=said, format=stored)
     return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
 
 
