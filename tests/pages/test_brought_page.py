@@ -137,6 +137,11 @@ def test_a_card_that_names_no_task_that_fits_is_said_so(saved, changes):
     assert at.button(key="shrink_sort")
 
 
+@pytest.mark.parametrize("changes", [{"task": None}, {"recipe": 3}, {"config": None}])
+def test_a_card_that_says_anything_stops_no_page(saved, changes):
+    assert_works(opened("pages/positions.py", preset=saved(**changes)))
+
+
 def test_published_weights_say_why_they_cannot_be_measured():
     at = opened("pages/efficiency.py", preset="folder:gpt2", panel="")
     assert_works(at)

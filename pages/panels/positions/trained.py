@@ -20,8 +20,10 @@ RANDOM_LENGTH = 32
 
 
 def spec(run: Run) -> TrainingSpec | None:
-    """How the weights of this run were trained; None where nobody here trained them."""
-    card = starts.model(run.weights).card if run.weights else None
+    """How the weights of this run were trained; None where no card says so that holds."""
+    if not starts.has_task(run.weights):
+        return None
+    card = starts.model(run.weights).card
     return TrainingSpec.from_plain(card.recipe) if card else None
 
 

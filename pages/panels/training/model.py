@@ -27,7 +27,8 @@ def what_it_became(run: TrainingRun) -> None:
     step = kept_step(run) if everything.is_all() else step_choice(run)
     _openings(run, step)
     _files(run, step)
-    if run.spec.teaching is None:  # a teacher lies where a terminal may not find it
+    is_alone = run.spec.teaching is None and run.spec.origin is None
+    if is_alone:  # another model lies where a terminal may not find it
         _in_a_terminal(run)
 
 
