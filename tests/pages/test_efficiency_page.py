@@ -195,6 +195,9 @@ def test_a_pruned_model_that_was_trained_on_says_where_it_comes_from(patched):
     at = opened("pages/encoder.py", preset=f"run:{run.id}", panel="stream")
     said = " ".join(each.value for each in at.sidebar.caption)
     assert "It went on from Sorting · trained · `sparse70` (seed 0)." in said
+    at = opened("pages/training.py", preset="sort", run=run.id)
+    assert_works(at)
+    assert "The same in a terminal" not in [each.label for each in at.expander]
 
 
 def test_retraining_is_done_here_where_it_was_not_recorded(kept, monkeypatch):
