@@ -4,8 +4,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from blocks.model.kinds import NormPlacement
 from blocks.observe.run import Run
 from blocks.weights.model_file import Card
+
+WRITERS = ("attention", "feed_forward")
+RESCALED = (NormPlacement.SANDWICH, NormPlacement.RES_POST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,14 @@ class FlowFacts:
     def first(self) -> float:
         """The RMS after the first layer."""
         return float(self.stages.loc[self.stages["part"] == "stream", "rms"].iloc[0])
+
+    @property
+    def largest_write(self) -> pd.Series | None:
+        """What adds most to the stream, by RMS; None where norms rescale what is added."""
+        writes = self.stages[self.stages["part"].isin(WRITERS)]
+        if writes.empty or self.run.config.norm.norm_placement in RESCALED:
+            return None
+        return writes.iloc[int(writes["rms"].argmax())]
 
     @property
     def end(self) -> float:

@@ -52,7 +52,9 @@ def _roles(facts: LayerHeads) -> str:
         )
         return text.format(seed=facts.run.seed)
     if facts.named.empty:
-        return _("The weights are trained; here no head puts most of its weight on one position.")
+        return _(
+            "The weights are trained; on average no head puts most of its weight on one position."
+        )
     text = _("head {head}: {name} {share:.0%}")
     roles = "; ".join(
         text.format(

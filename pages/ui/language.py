@@ -3,6 +3,7 @@
 import functools
 import gettext
 import io
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -30,6 +31,11 @@ def ngettext(one: str, many: str, n: int) -> str:
 def enumeration(names: Iterable[str]) -> str:
     """Names in a row, with the comma of the reader's language."""
     return _(", ").join(names)
+
+
+def closed_up(text: str) -> str:
+    """Sentences that were joined by a space, as Chinese sets them: without one after its stops."""
+    return re.sub(r"(?<=[。！？；：，]) (?=\S)", "", text)
 
 
 def in_language(text: str, language: str) -> str:

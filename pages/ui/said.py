@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
-from pages.ui.language import _
+from pages.ui.language import _, closed_up
 
 
 def say(
@@ -17,7 +17,7 @@ def say(
 
     `values` name the run, and nothing that was read off it before.
     """
-    st.info(_of_both(describe, values, facts), icon=":material/lightbulb:")
+    st.info(closed_up(_of_both(describe, values, facts)), icon=":material/lightbulb:")
 
 
 def _of_both(

@@ -44,6 +44,23 @@ def test_what_flows(monkeypatch: pytest.MonkeyPatch, changes: dict, said: str):
     assert "2.00" in both["zh"] and "Without" not in both["zh"]
 
 
+WRITING = pd.DataFrame(
+    {
+        "rms": [0.5, 0.25, 1.5, 2.0],
+        "part": ["embedding", "attention", "feed_forward", "stream"],
+        "label": ["embedding", "attention", "feed-forward", "output"],
+    }
+)
+
+
+def test_what_adds_most_is_named_where_it_is_added_as_it_is(monkeypatch: pytest.MonkeyPatch):
+    said = in_english(monkeypatch, flow.says_flow, FlowFacts(RUN, WRITING))
+    assert "What adds most to it is feed-forward (RMS 1.50)." in said
+    for changes in ({"norm_placement": "sandwich"}, {"residual": False}):
+        run = replace(RUN, config=CONFIG.replace(**changes))
+        assert "adds most" not in in_english(monkeypatch, flow.says_flow, FlowFacts(run, WRITING))
+
+
 def test_how_the_stream_grows(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, layers.says_growth, FlowFacts(RUN, STAGES))
     assert "RMS 0.50 after the embedding, 1.00 after layer 1, 2.00 at the end. Every layer" in said
@@ -70,7 +87,7 @@ def test_the_heads_of_a_layer(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, heads.says_heads, LayerHeads(trained, 1, HEADS))
     assert said.endswith("The weights are trained: head 2: induction 88%.")
     nameless = LayerHeads(trained, 1, HEADS.assign(name=""))
-    assert "no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
+    assert "on average no head puts most" in in_english(monkeypatch, heads.says_heads, nameless)
 
 
 def test_one_head_in_a_line(monkeypatch: pytest.MonkeyPatch):

@@ -30,7 +30,12 @@ def flow_facts(run: Run, layer: int) -> FlowFacts:
 def says_flow(facts: FlowFacts) -> str:
     """What the stream does in this run, and why."""
     text = _("In this run the stream enters with RMS {start:.2f} and leaves with {end:.2f}.")
-    return f"{text.format(start=facts.start, end=facts.end)} {_reason(facts.run)}"
+    said = [text.format(start=facts.start, end=facts.end), _reason(facts.run)]
+    most = facts.largest_write
+    if most is not None and facts.run.config.norm.residual:
+        text = _("What adds most to it is {part} (RMS {rms:.2f}).")
+        said.insert(1, text.format(part=most["label"], rms=most["rms"]))
+    return " ".join(said)
 
 
 def _reason(run: Run) -> str:

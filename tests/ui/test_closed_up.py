@@ -1,0 +1,17 @@
+"""Sentences that are joined stand in Chinese without a space, in English with one."""
+
+import pytest
+
+from pages.ui.language import closed_up
+
+
+@pytest.mark.parametrize(
+    ("joined", "shown"),
+    [
+        ("One. Two, three.", "One. Two, three."),
+        ("一。 二！ **三**：`a b`。", "一。二！**三**：`a b`。"),
+        ("**A**：一。\n\n**B**：二。  \n三。", "**A**：一。\n\n**B**：二。  \n三。"),
+    ],
+)
+def test_no_space_follows_a_chinese_stop(joined: str, shown: str):
+    assert closed_up(joined) == shown
