@@ -41,6 +41,7 @@ class Work(Generic[T]):
         self.n_wanted = 0
         self.followed: dict[str, float] = {}
         self.ticket: Ticket | None = None
+        self.thread: threading.Thread | None = None
         self.changed = threading.Condition()
         self.here: Iterator[object] | None = None
         self.began, self.n_before = 0.0, 0
@@ -114,11 +115,15 @@ class Works:
                 self._left(work, owner)
 
     def close(self) -> None:
-        """End everything."""
-        for work in [*self._works.values()]:
+        """End everything; when it returns, nobody asks the queue any more."""
+        works = [*self._works.values()]
+        for work in works:
             work.followed.clear()
         if self._processes is not None:
             self._processes.close()
+        for work in works:
+            if work.thread is not None:
+                work.thread.join(SECONDS_UNFOLLOWED)
 
     def _wanted(self, series: Series[T], first: int, owner: str) -> Work[T]:
         """The work on a series, begun where it is not worked on."""
@@ -170,7 +175,8 @@ class Works:
         work.ticket = self._queue.enter(
             lane, owner=owner, seconds_left=lambda: self._seconds_left(work)
         )
-        threading.Thread(target=self._work, args=(work, work.ticket), daemon=True).start()
+        work.thread = threading.Thread(target=self._work, args=(work, work.ticket), daemon=True)
+        work.thread.start()
 
     def _seconds_left(self, work: Work[Any]) -> float | None:
         """At its own pace, or that of the last of its kind; None where neither is known."""

@@ -217,3 +217,13 @@ def test_tables_and_arrays_come_back_and_strangers_do_not():
     for line in ('{"is a": "os:system"}', '{"is a": "blocks.work.plain:from_line"}', "{", "[{"):
         with pytest.raises(ValueError):
             from_line(line)
+
+
+def test_who_is_closed_asks_the_queue_no_more(queue: Queue, tmp_path: Path):
+    """Its thread waits for a turn; it has left before the queue's file is closed."""
+    first = queue.enter(Lane("series", "cpu"), owner="another", seconds_left=lambda: None)
+    registry = Works(queue, turn=lambda _series: nullcontext(), folder=tmp_path)
+    registry.follow(growth(6), first=6, known=0, owner="a", patience=0)
+    registry.close()
+    assert queue.lanes() == {Lane("series", "cpu"): 1}
+    queue.leave(first)
