@@ -3,35 +3,51 @@
 Pope et al. 2022, "Efficiently Scaling Transformer Inference" (arXiv:2211.05102), section 2.
 """
 
+from typing import NamedTuple
+
 from blocks.cost.fit import Setup, WeightFormat, cache_bytes
-from blocks.cost.flops import Pass, count_flops
 from blocks.cost.hardware import HARDWARE
 from blocks.cost.parameters import active_parameters, count_parameters
-from blocks.cost.step import Shape
+from blocks.cost.passes import PassKind
+from blocks.cost.step import Shape, pass_total
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
 
 TABLES = ("embed", "position")
 
 
-def best_tokens_per_second(
-    config: ModelConfig, setup: Setup, shape: Shape, device: str
-) -> float | None:
-    """New tokens of all texts of a batch in a second, where nothing but the data sheet limits it.
+class DecodeStep(NamedTuple):
+    """One more token of each of `n_texts`: what is read and computed, in which number format."""
 
-    Weights are read once a step, each text's cache too; reading and computing overlap. None for
-    what does not write alone, and where the sheet has no such number format.
-    """
-    known = HARDWARE.get(device)
-    dtype = setup.weight_format
-    if dtype in (WeightFormat.INT8, WeightFormat.INT4):
-        dtype = WeightFormat.BFLOAT16
-    peak = None if known is None else known.peak.get(dtype)
-    if known is None or peak is None or config.architecture is not Architecture.GPT:
+    n_texts: int
+    n_bytes: int
+    flops: int
+    dtype: str
+
+    def tokens_per_second(self, device: str) -> float | None:
+        """New tokens of all texts in a second, where nothing but the data sheet limits it.
+
+        Reading and computing overlap. None where no sheet has this number format of the device.
+        """
+        known = HARDWARE.get(device)
+        peak = None if known is None else known.peak.get(self.dtype)
+        if known is None or peak is None:
+            return None
+        return self.n_texts / max(self.n_bytes / known.bandwidth, self.flops / peak)
+
+
+def decode_step(config: ModelConfig, setup: Setup, shape: Shape) -> DecodeStep | None:
+    """Weights are read once a step, each text's cache too. None for what does not write alone."""
+    if config.architecture is not Architecture.GPT:
         return None
-    flops = int(count_flops(config, Pass(1, shape.n, 1))["flops"].sum()) * shape.batch
-    seconds = max(bytes_per_step(config, setup, shape) / known.bandwidth, flops / peak)
-    return shape.batch / seconds
+    stored = setup.weight_format
+    is_packed = stored in (WeightFormat.INT8, WeightFormat.INT4)
+    return DecodeStep(
+        n_texts=shape.batch,
+        n_bytes=bytes_per_step(config, setup, shape),
+        flops=pass_total(config, PassKind.DECODE, shape).flops,
+        dtype=WeightFormat.BFLOAT16 if is_packed else stored,
+    )
 
 
 def bytes_per_step(config: ModelConfig, setup: Setup, shape: Shape) -> int:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from blocks.cost.decode_speed import best_tokens_per_second
+from blocks.cost.decode_speed import decode_step
 from blocks.cost.fit import Setup, cache_bytes, largest
 from blocks.cost.hardware import told_apart, usable_memories
 from blocks.cost.need import need
@@ -110,7 +110,8 @@ def fit_facts(
 
     budgets = usable_memories(here, usable, setup.n_devices)
     is_learned = config.position.position_kind is PositionKind.LEARNED
-    writes = not is_training and setup.n_devices == 1
+    is_alone = not is_training and setup.n_devices == 1
+    step = decode_step(config, setup, shape) if is_alone else None
     return FitFacts(
         is_training=is_training,
         here=here,
@@ -124,7 +125,7 @@ def fit_facts(
                 needed=total(*shape),
                 batch=largest(lambda batch: total(shape.n, batch), budget, LARGEST_BATCH),
                 n=largest(lambda n: total(n, shape.batch), budget, LONGEST),
-                best=best_tokens_per_second(config, setup, shape, device) if writes else None,
+                best=step.tokens_per_second(device) if step else None,
             )
             for device, budget in budgets.items()
         ),

@@ -3,7 +3,7 @@
 import pytest
 from toy import toy
 
-from blocks.cost.decode_speed import best_tokens_per_second
+from blocks.cost.decode_speed import decode_step
 from blocks.cost.device_fit import fit_facts
 from blocks.cost.fit import (
     OptimizerStates,
@@ -75,18 +75,18 @@ def test_a_small_batch_waits_for_its_weights_and_caches():
     for batch, weight_format, width in ((1, "bfloat16", 2), (4, "bfloat16", 2), (4, "int4", 0.5)):
         setup = Setup(weight_format=WeightFormat(weight_format))
         n_bytes = width * n_read + batch * 8192 * 2**17
-        found = best_tokens_per_second(LLAMA, setup, Shape(8192, batch), "rtx-4090")
+        found = decode_step(LLAMA, setup, Shape(8192, batch)).tokens_per_second("rtx-4090")
         assert found == pytest.approx(batch * 1008e9 / n_bytes)
 
 
 def test_a_large_batch_of_short_texts_waits_for_the_products():
-    found = best_tokens_per_second(LLAMA, Setup(), Shape(16, 4096), "rtx-4090")
+    found = decode_step(LLAMA, Setup(), Shape(16, 4096)).tokens_per_second("rtx-4090")
     assert found == pytest.approx(165.2e12 / (2 * (8_030_261_248 - 128_256 * 4096)), rel=0.01)
 
 
 @pytest.mark.parametrize("changes", [{"architecture": "encoder"}, {"architecture": "block"}])
 def test_what_does_not_write_alone_has_no_speed(changes: dict[str, str]):
-    assert best_tokens_per_second(toy(**changes), Setup(), SHAPE, "t4") is None
+    assert decode_step(toy(**changes), Setup(), SHAPE) is None
 
 
 def test_speeds_stand_beside_what_fits_where_it_writes():
