@@ -56,6 +56,12 @@ def score_axis(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
     return {"title": {"text": _(score_name)}, "tickformat": ".0%"}
 
 
+def score_axis_from_0(score_name: str, is_share: bool, _: Translate) -> dict[str, Any]:
+    """The same, whole: from nothing to all of it, or to the largest loss."""
+    reach = {"range": [-0.03, 1.1]} if is_share else {"rangemode": "tozero"}
+    return {**score_axis(score_name, is_share, _), **reach}
+
+
 def legend_below(plot_height: int) -> dict[str, Any]:
     """Under ticks and title of the axis; free `LEGEND_ROW` pixels for each name below `AXIS`.
 

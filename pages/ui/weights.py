@@ -33,7 +33,11 @@ def whose() -> str:
     if not weights:
         return ""
     card = starts.model(starts.original(weights)).card
-    taught = _taught(card) + _went_on(card) if card else ""
+    taught = ""
+    if card:
+        taught = _of_another(
+            card, "teaching", _("A student, distilled from {model} (seed {seed}).")
+        ) + _of_another(card, "origin", _("It went on from {model} (seed {seed})."))
     if brought.is_name(weights):
         text = _("Brought: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
@@ -43,22 +47,12 @@ def whose() -> str:
     return _("Shipped with Blockscope, trained by us.")
 
 
-def _taught(card: Card) -> str:
-    """Whose student it is, where its card names a teacher; a card may say anything."""
-    taught = card.recipe.get("teaching")
-    if not isinstance(taught, Mapping) or not isinstance(taught.get("teacher"), str):
+def _of_another(card: Card, key: str, text: str) -> str:
+    """Whose student it is, or what it was before, where its card says so; it may say anything."""
+    other = card.recipe.get(key)
+    if not isinstance(other, Mapping) or not isinstance(other.get("teacher"), str):
         return ""
-    text = _("A student, distilled from {teacher} (seed {seed}).")
-    return " " + text.format(teacher=_name_of(taught["teacher"]), seed=card.seed)
-
-
-def _went_on(card: Card) -> str:
-    """Which model it was before, where its card names one."""
-    origin = card.recipe.get("origin")
-    if not isinstance(origin, Mapping) or not isinstance(origin.get("teacher"), str):
-        return ""
-    text = _("It went on from {model} (seed {seed}).")
-    return " " + text.format(model=_name_of(origin["teacher"]), seed=card.seed)
+    return " " + text.format(model=_name_of(other["teacher"]), seed=card.seed)
 
 
 def _name_of(teacher: str) -> str:

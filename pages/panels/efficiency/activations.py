@@ -10,7 +10,7 @@ from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasur
 from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.quantization import BITS
 from blocks.observe.run import Run
-from pages.panels.efficiency import activations_picture
+from pages.panels.efficiency import activations_picture, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
@@ -19,7 +19,6 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
-from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
@@ -75,7 +74,7 @@ def says_measured(facts: ActivationFacts) -> str:
 
 
 def _said(measure: ActivationMeasure, facts: ActivationFacts) -> str:
-    return percent(measure.score) if facts.is_share else f"{measure.score:.3f}"
+    return shared.said_quality(measure.score, facts.is_share)
 
 
 def way_name(measure: ActivationMeasure) -> str:

@@ -83,8 +83,7 @@ def says_blame(facts: BlameFacts) -> str:
 
 
 def _said(variant: Variant, facts: BlameFacts) -> str:
-    quality = facts.quality(variant)
-    return percent(quality) if facts.is_share else f"{quality:.3f}"
+    return shared.said_quality(facts.quality(variant), facts.is_share)
 
 
 def _says_given_back(facts: BlameFacts) -> str:

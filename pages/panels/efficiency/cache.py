@@ -22,7 +22,6 @@ from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, literal, say_fault
 from pages.ui.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
-from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
@@ -64,7 +63,7 @@ def says_cache(facts: CacheFacts) -> str:
 
 
 def _said(measure: CacheMeasure, facts: CacheFacts) -> str:
-    return percent(measure.score) if facts.is_share else f"{measure.score:.3f}"
+    return shared.said_quality(measure.score, facts.is_share)
 
 
 def _says_texts(facts: CacheFacts) -> str:

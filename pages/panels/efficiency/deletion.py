@@ -64,7 +64,7 @@ def says_deletion(facts: DeletionFacts) -> str:
 
 
 def _said(quality: float, facts: DeletionFacts) -> str:
-    return percent(quality) if facts.is_share else f"{quality:.3f}"
+    return shared.said_quality(quality, facts.is_share)
 
 
 def says_siblings(facts: SiblingFacts) -> str:

@@ -21,7 +21,6 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _
-from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_whole
@@ -73,7 +72,7 @@ def _says_lossless(facts: FrontierFacts) -> str:
 
 
 def _said(quality: float, facts: FrontierFacts) -> str:
-    return percent(quality) if facts.is_share else f"{quality:.3f}"
+    return shared.said_quality(quality, facts.is_share)
 
 
 def variant_name(variant: Variant) -> str:

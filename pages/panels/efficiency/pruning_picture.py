@@ -8,7 +8,7 @@ from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import PruningFacts
 from blocks.model.faults import N_
 from pages.figures import marks
-from pages.figures.axes import room_for_legend, score_axis
+from pages.figures.axes import room_for_legend, score_axis_from_0
 from pages.figures.theme import (
     ATTENTION,
     BEFORE,
@@ -38,7 +38,6 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
     found = {c: facts.rows[facts.rows["criterion"] == c] for c in Criterion}
     traces = [_line(rows, c, column, whole, facts, _) for c, rows in found.items() if len(rows)]
     most = float(facts.rows["removed"].max())
-    reach = {"range": [-0.03, 1.1]} if facts.is_share else {"rangemode": "tozero"}
     return figure(
         traces,
         title=_("What is left of it as more goes"),
@@ -49,7 +48,7 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
             "tickformat": ".0%",
             "range": [-0.02 * most, 1.05 * most],
         },
-        yaxis={**score_axis(facts.score_name, facts.is_share, _), **reach},
+        yaxis=score_axis_from_0(facts.score_name, facts.is_share, _),
     )
 
 

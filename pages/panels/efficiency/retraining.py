@@ -12,7 +12,7 @@ from blocks.efficiency.retraining import N_UPDATES, Repair, Repaired, Retraining
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.observe.run import Run
 from blocks.training.loop import Training
-from pages.panels.efficiency import keeping, retraining_picture
+from pages.panels.efficiency import keeping, retraining_picture, shared
 from pages.panels.efficiency.teaching import teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
@@ -65,8 +65,7 @@ def _kept(facts: RetrainingFacts) -> str:
 
 
 def _said(facts: RetrainingFacts, found: Repaired) -> str:
-    quality = facts.quality(found)
-    return percent(quality) if facts.is_share else f"{quality:.3f}"
+    return shared.said_quality(facts.quality(found), facts.is_share)
 
 
 def retraining_table(facts: RetrainingFacts) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from blocks.efficiency.retraining import Repair
 from blocks.efficiency.retraining_facts import RetrainingFacts
 from blocks.model.faults import N_
 from pages.figures import marks
-from pages.figures.axes import room_for_legend, score_axis
+from pages.figures.axes import room_for_legend, score_axis_from_0
 from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Translate, figure
 
 PLOT = 290
@@ -25,7 +25,6 @@ LOOKS = {
 def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
     """A line a way; the model trained on without a mask is the level."""
     traces = [_line(facts, repair, _) for repair in Repair if len(facts.line(repair)) > 1]
-    reach = {"range": [-0.03, 1.1]} if facts.is_share else {"rangemode": "tozero"}
     return figure(
         traces,
         title=_("What training on gives back"),
@@ -36,7 +35,7 @@ def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
             "tickformat": ".0%",
             "range": [-0.02, 0.95],
         },
-        yaxis={**score_axis(facts.score_name, facts.is_share, _), **reach},
+        yaxis=score_axis_from_0(facts.score_name, facts.is_share, _),
     )
 
 

@@ -14,6 +14,7 @@ from pages.ui.compare import kept
 from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
+from pages.ui.numbers import percent
 
 
 def ways_to_trained(weights: str) -> None:
@@ -46,6 +47,11 @@ def open_preset(preset: str) -> None:
 def whole(run: Run) -> Calibrated:
     """The model as it was trained, with its task, of which a run shows it or a variant."""
     return starts.calibrated(starts.original(run.weights))
+
+
+def said_quality(value: float, is_share: bool) -> str:
+    """A score as a share, or a held-out loss."""
+    return percent(value) if is_share else f"{value:.3f}"
 
 
 @lru_cache(maxsize=256)
