@@ -7,7 +7,6 @@ their first digits; times are those of the processor that the file names.
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -19,7 +18,7 @@ from rich.progress import track
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import Method, Variant, measure_variant, ready
 from blocks.model.devices import device_name
-from blocks.model.shipped import rows_in, shipped
+from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.weights.pocket import pocket, pocket_names
 
 FILE = shipped("runs", "variants.json")
@@ -68,7 +67,7 @@ def main(names: tuple[str, ...]) -> None:
         recipes = track(ready(model.file.config), description=name)
         variants = [_plain(measure_variant(model, recipe)) for recipe in recipes]
         rows[name] = {"processor": device_name("cpu"), "variants": variants}
-        FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
+        write_rows(FILE, rows)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ measures them anew: a few minutes on a core. On other processors the last digits
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,7 +17,7 @@ from rich.progress import track
 from blocks.efficiency.cache_facts import CacheMeasure, cache_fault, measure_cache, ways
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Calibrated
-from blocks.model.shipped import rows_in, shipped
+from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.weights.pocket import pocket, pocket_names
 
 FILE = shipped("runs", "caches.json")
@@ -59,7 +58,7 @@ def main(names: tuple[str, ...]) -> None:
         model = Calibrated(pocket(name))
         if cache_fault(model) is None:
             rows[name] = [_plain(measure_cache(model, how)) for how in track(USUAL, name)]
-            FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
+            write_rows(FILE, rows)
 
 
 if __name__ == "__main__":

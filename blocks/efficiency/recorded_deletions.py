@@ -7,7 +7,6 @@ processors the last digits differ. Of more than two layers those without the con
 nothing in as many updates, and there is nothing to delete.
 """
 
-import json
 from collections.abc import Mapping
 from functools import lru_cache
 from statistics import fmean
@@ -19,7 +18,7 @@ from rich.progress import track
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.deletion import N_ORDERS, Change, at_random, measure_change
 from blocks.model.kinds import NormPlacement
-from blocks.model.shipped import rows_in, shipped
+from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.training.loop import Training
 from blocks.training.spec import TrainingSpec
 from blocks.weights.model_file import ModelFile
@@ -128,7 +127,7 @@ def main() -> None:
         }
         for placement, is_connected, seed in track(kinds)
     ]
-    FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
+    write_rows(FILE, rows)
 
 
 if __name__ == "__main__":

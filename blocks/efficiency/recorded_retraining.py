@@ -6,7 +6,6 @@ trains them anew: a quarter of an hour on a core. On other processors the last d
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,7 +15,7 @@ import torch
 from rich.progress import track
 
 from blocks.efficiency.retraining import Repair, Repaired, Retraining
-from blocks.model.shipped import rows_in, shipped
+from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.training.teaching import shipped_teacher
 from blocks.weights.pocket import pocket_names
 
@@ -51,7 +50,7 @@ def main(names: tuple[str, ...]) -> None:
         series = Retraining(origin=shipped_teacher(name))
         each = track(series.results(()), total=series.n_steps, description=name)
         rows[name] = [_plain(found) for found in each]
-        FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
+        write_rows(FILE, rows)
 
 
 if __name__ == "__main__":

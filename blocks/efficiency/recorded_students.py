@@ -6,7 +6,6 @@ trains them anew: half an hour on a core. On other processors the last digits di
 """
 
 import dataclasses
-import json
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,7 +15,7 @@ import torch
 from rich.progress import track
 
 from blocks.efficiency.distillation import Student, Students, StudentSize, Way
-from blocks.model.shipped import rows_in, shipped
+from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.training.teaching import Distillation, shipped_teacher
 from blocks.weights.pocket import pocket_names
 
@@ -60,7 +59,7 @@ def main(names: tuple[str, ...]) -> None:
         series = Students(teacher=shipped_teacher(name))
         each = track(series.results(()), total=series.n_steps, description=name)
         rows[name] = [_plain(student) for student in each]
-        FILE.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
+        write_rows(FILE, rows)
 
 
 if __name__ == "__main__":

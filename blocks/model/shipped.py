@@ -16,3 +16,8 @@ def shipped(*names: str) -> Path:
 def rows_in(file: Path) -> Any:
     """What a shipped JSON file holds; an empty object where it is not made yet."""
     return json.loads(file.read_text("utf-8")) if file.exists() else {}
+
+
+def write_rows(file: Path, rows: Any) -> None:
+    """Put them where `rows_in` reads them."""
+    file.write_text(json.dumps(rows, separators=(",", ":")) + "\n", "utf-8")
