@@ -50,6 +50,9 @@ runs:            ## make the finished runs and measurements that ship with us an
 	$(BIN)/python -m blocks.training.shipped_runs
 	$(BIN)/python -m blocks.training.shipped_ideas
 	$(BIN)/python -m blocks.efficiency.recorded
+	$(BIN)/python -m blocks.efficiency.recorded_blame
+	$(BIN)/python -m blocks.efficiency.recorded_caches
+	$(BIN)/python -m blocks.efficiency.recorded_deletions
 	$(BIN)/python -m blocks.efficiency.recorded_students
 	$(BIN)/python -m blocks.efficiency.recorded_retraining
 

@@ -1,11 +1,12 @@
 """Which layer and matrix a rounded model loses its score in, and what it takes to get it back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from blocks.efficiency.compression import Calibrated, Compression, blamed, compress
-from blocks.efficiency.frontier import Variant
+from blocks.efficiency.frontier import Variant, measure_compression
 from blocks.efficiency.rounding_facts import place_of
 from blocks.weights.model_file import trained
 
@@ -13,19 +14,25 @@ CLOSE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class BlameFacts:
+class Traced:
     """`rows`: matrix, stack, layer, part, blame (nats that the loss rises by with it alone).
 
     Measured are the model as it was, rounded, with the rows that are most to blame at 8 bits, and
-    with `layer`, the one of most blame, as it was.
+    with the layer of most blame as it was.
     """
 
-    how: Compression
     rows: pd.DataFrame
     original: Variant
     rounded: Variant
     kept: Variant
     whole_layer: Variant
+
+
+@dataclass(frozen=True, eq=False)
+class BlameFacts(Traced):
+    """What was traced, by which recipe, in the terms of the model's own task."""
+
+    how: Compression
     score_name: str
     is_share: bool
 
@@ -67,7 +74,11 @@ def blame_rows(model: Calibrated, how: Compression) -> pd.DataFrame:
     """The blame of each matrix that a recipe rounds; nothing else of it is done."""
     rounded = compress(model, Compression(quantization=how.quantization, rounding=how.rounding))
     built = trained(model.file.config, model.file.tensors)
-    blames = blamed(model, built, rounded.quantized)
+    return in_places(blamed(model, built, rounded.quantized))
+
+
+def in_places(blames: Mapping[str, float]) -> pd.DataFrame:
+    """The rows of `Traced` from the blame of each matrix by its name."""
     return pd.DataFrame([{**place_of(name), "blame": nats} for name, nats in blames.items()])
 
 
@@ -76,3 +87,11 @@ def without_layer(rows: pd.DataFrame, how: Compression) -> Compression:
     stack, layer = worst_layer(rows)
     there = (rows["stack"] == stack) & (rows["layer"] == layer)
     return replace(how, exempt=frozenset(rows.loc[there, "matrix"]))
+
+
+def trace(model: Calibrated, kept: Compression) -> Traced:
+    """All of it, for a recipe that keeps rows."""
+    how = replace(kept, kept_share=0.0)
+    rows = blame_rows(model, how)
+    recipes = Compression(), how, kept, without_layer(rows, how)
+    return Traced(rows, *(measure_compression(model, recipe) for recipe in recipes))

@@ -92,7 +92,7 @@ def measure_compression(model: Calibrated, how: Compression) -> Variant:
     logits_of = examiner.logits_of(built)
     draws = [generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES)]
     batch = examiner.batches[0]
-    times = measure_times(lambda: logits_of(*batch.read), "cpu", repeats=5, longest=0.5)
+    times = measure_times(lambda: logits_of(*batch.read), "cpu")
     return Variant(
         name=name_of(how),
         method=method(how),
@@ -100,7 +100,7 @@ def measure_compression(model: Calibrated, how: Compression) -> Variant:
         n_parameters=sum(tensor.numel() for tensor in file.tensors.values()),
         held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
         scores=tuple(examiner.task.score(logits_of, draw) for draw in draws),
-        seconds=times.median,
+        seconds=times.fast,
         n_tokens=batch.n_tokens,
     )
 

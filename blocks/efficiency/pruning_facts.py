@@ -57,9 +57,14 @@ class PruningFacts:
     is_share: bool
 
     @property
-    def time_of_least(self) -> float:
-        """The time of a batch with the most taken out, over that of the original."""
-        return float(self.rows["seconds"].iloc[-1] / self.original.seconds)
+    def time_ratio(self) -> float:
+        """The time of a batch over that of the original.
+
+        With the most taken out; of masks, which change no shape, the median of all.
+        """
+        seconds = self.rows["seconds"]
+        is_masked = self.pruned is Pruned.WEIGHTS
+        return float(seconds.median() if is_masked else seconds.iloc[-1]) / self.original.seconds
 
     def kept_up_to(self, criterion: Criterion, share_of_score: float) -> float:
         """The largest share that went while this much of the score stayed, 0 where none did."""
@@ -71,12 +76,12 @@ class PruningFacts:
 def pruning_facts(
     config: ModelConfig,
     pruned: Pruned,
-    n_measured: int,
+    n_measured: int | None,
     measured: Callable[[str], Variant],
     score_name: str,
     is_share: bool,
 ) -> PruningFacts:
-    """Facts of the first measurements in the order of `in_order`; `measured` gives each."""
+    """Facts of the first measurements (all: `None`) in the order of `in_order`."""
     rows = [
         _row(criterion, config, name, measured(name))
         for criterion, name in in_order(config, pruned)[:n_measured]

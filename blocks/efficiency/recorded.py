@@ -2,7 +2,7 @@
 
     python -m blocks.efficiency.recorded [name ...]
 
-measures them anew: a few minutes on 2 cores. Bytes are the same everywhere, losses and scores in
+measures them anew: some ten minutes on a core. Bytes are the same everywhere, losses and scores in
 their first digits; times are those of the processor that the file names.
 """
 
@@ -16,7 +16,9 @@ import torch
 from rich.progress import track
 
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import Method, Variant, measure_variant, ready
+from blocks.efficiency.frontier import READY, Method, Variant, measure_variant, ready
+from blocks.efficiency.pruning_facts import Pruned, in_order
+from blocks.model.config import ModelConfig
 from blocks.model.devices import device_name
 from blocks.model.shipped import rows_in, shipped, write_rows
 from blocks.weights.pocket import pocket, pocket_names
@@ -26,10 +28,15 @@ DIGITS, N_THREADS = 5, 1
 
 
 class Recorded(NamedTuple):
-    """The ready set of one model, the original first, and the processor that measured it."""
+    """The variants of one model by their names, and the processor that measured all of them."""
 
-    variants: tuple[Variant, ...]
+    variants: Mapping[str, Variant]
     processor: str
+
+    @property
+    def ready(self) -> tuple[Variant, ...]:
+        """The ready set, the original first."""
+        return tuple(self.variants[name] for name in READY if name in self.variants)
 
 
 def recorded(name: str) -> Recorded | None:
@@ -44,28 +51,37 @@ def _all() -> Mapping[str, Recorded]:
 
 
 def _read(row: Mapping[str, Any]) -> Recorded:
-    variants = tuple(
-        Variant(**{**each, "method": Method(each["method"]), "scores": tuple(each["scores"])})
-        for each in row["variants"]
-    )
-    return Recorded(variants, row["processor"])
+    return Recorded({each["name"]: variant_of(each) for each in row["variants"]}, row["processor"])
 
 
-def _plain(variant: Variant) -> dict[str, Any]:
+def variant_of(row: Mapping[str, Any]) -> Variant:
+    """A variant as a file holds it."""
+    scores = tuple(row["scores"])
+    return Variant(**{**row, "method": Method(row["method"]), "scores": scores})
+
+
+def plain(variant: Variant) -> dict[str, Any]:
+    """A variant as a file holds it: plain values, rounded."""
     values = dataclasses.asdict(variant)
     rounded = {name: round(values[name], DIGITS) for name in ("held_out_loss", "seconds")}
     scores = [round(score, DIGITS) for score in variant.scores]
     return {**values, **rounded, "scores": scores, "method": str(variant.method)}
 
 
+def _shown(config: ModelConfig) -> list[str]:
+    """The ready set, and what is taken out in steps."""
+    taken_out = [name for pruned in Pruned for _by, name in in_order(config, pruned)]
+    return [*dict.fromkeys([*ready(config), *taken_out])]
+
+
 def main(names: tuple[str, ...]) -> None:
-    """Measure the ready set of each, and put all into one file."""
+    """Measure what the panels show of each, and put all into one file."""
     torch.set_num_threads(N_THREADS)
     rows = rows_in(FILE)
     for name in names:
         model = Calibrated(pocket(name))
-        recipes = track(ready(model.file.config), description=name)
-        variants = [_plain(measure_variant(model, recipe)) for recipe in recipes]
+        recipes = track(_shown(model.file.config), description=name)
+        variants = [plain(measure_variant(model, recipe)) for recipe in recipes]
         rows[name] = {"processor": device_name("cpu"), "variants": variants}
         write_rows(FILE, rows)
 

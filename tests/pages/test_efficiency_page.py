@@ -46,6 +46,9 @@ def test_every_variant_is_measured_when_it_is_asked_for():
 
 
 def test_heads_are_taken_out_one_by_one():
+    at = opened(PAGE, preset="sort", panel="pruning", taken_out="heads")
+    assert_works(at)
+    assert "at random" in at.info[0].value
     query = {"taken_out": "heads", "measure_pruning": "true"}
     at = opened(PAGE, pressed=["measure_pruning"], preset="sort", panel="pruning", **query)
     assert_works(at)
@@ -235,7 +238,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", pocket_names())
 def test_every_variant_of_the_frontier_is_a_preset(name: str):
-    recipes = [each.name for each in recorded(name).variants if each.name]
+    recipes = [each.name for each in recorded(name).ready if each.name]
     assert len(recipes) > 15
     for recipe in (*recipes, "int3-keep3"):
         preset = starts.variant_of(name, recipe)
@@ -256,8 +259,11 @@ def test_activations_and_caches_are_measured_when_they_are_asked_for():
 
 
 def test_the_loss_is_traced_and_what_is_kept_is_shown_on_all_pages():
-    query = {"n_bits": "3", "trace_rounding": "true"}
+    query = {"kept_percent": "1", "trace_rounding": "true"}
     at = opened(PAGE, pressed=["trace_rounding"], preset="sort", panel="blame", **query)
+    assert_works(at)
+    assert "Most to blame is" in at.info[0].value
+    at = opened(PAGE, preset="sort", panel="blame")
     assert_works(at)
     assert "Most to blame is" in at.info[0].value
     at.button(key="use_kept").click().run()

@@ -9,10 +9,11 @@ import pandas as pd
 from blocks.cost.units import bytes_text
 from blocks.efficiency import blame_facts as facts_of
 from blocks.efficiency import mixed
-from blocks.efficiency.blame_facts import BlameFacts
+from blocks.efficiency.blame_facts import BlameFacts, Traced
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.frontier import Variant, measure_compression
 from blocks.efficiency.names import name_of
+from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import rounding_picture, shared
@@ -49,16 +50,19 @@ def without_layer(weights: str, how: Compression) -> Variant:
 @lru_cache(maxsize=32)
 def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts:
     """What was traced, before and after rows are kept at 8 bits."""
-    task = starts.calibrated(weights).examiner.task
-    return BlameFacts(
-        how=how,
+    model = starts.calibrated(weights)
+    traced = recorded_blame(weights, name_of(kept)) or Traced(
         rows=blame_rows(weights, how),
         original=shared.variant(weights, ""),
         rounded=shared.variant(weights, name_of(how)),
         kept=shared.variant(weights, name_of(kept)),
         whole_layer=without_layer(weights, how),
-        score_name=task.score_name,
-        is_share=starts.calibrated(weights).is_share,
+    )
+    return BlameFacts(
+        **vars(traced),
+        how=how,
+        score_name=model.examiner.task.score_name,
+        is_share=model.is_share,
     )
 
 
@@ -105,35 +109,44 @@ def layer_name(facts: BlameFacts) -> str:
 
 @section
 def what_is_to_blame(run: Run) -> None:
-    """The grid, and how much is kept; then, when the reader asks, the map and the scores."""
+    """The grid, and how much is kept; then the map and the scores, recorded or asked for."""
     place = explained(("quantization",), CODE, key="blame")
     weights = starts.original(run.weights)
     label = _("percent of the weights at 8 bits")
     choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
     how = chosen()
     kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
-    switch("trace_rounding", _("Trace the loss to its matrices, and keep their worst rows"))
-    if not link.value("trace_rounding"):
-        question = _("Which matrix loses most of the score, and what if its worst rows stay fine?")
-        place.info(question, icon=":material/lightbulb:")
-        return
-    if not _traced(weights, how, kept):
-        return
+    is_recorded = recorded_blame(weights, name_of(kept)) is not None
+    if not is_recorded:
+        switch("trace_rounding", _("Trace the loss to its matrices, and keep their worst rows"))
+        if not link.value("trace_rounding"):
+            place.info(_not_recorded(), icon=":material/lightbulb:")
+            return
+        if not _traced(weights, how, kept):
+            return
     at = weights, how, kept
     with place:
         say(says_blame, *at, facts=blame_facts)
     shared.way_to(kept, _("Show this model on all pages"), "use_kept")
     show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
     show_whole(_in_numbers(blame_facts(*at)))
-    note(
-        _(
-            "Blame is measured on text of what it was trained on, scores on held-out data. A "
-            "matrix's rows share its blame as they share the error of its product; the worst "
-            "for each weight are kept. Bytes are the file's."
-        )
-    )
-    rows = blame_rows(weights, how)
+    note(_says_how(is_recorded=is_recorded))
+    rows = blame_facts(*at).rows
     download("blame.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _not_recorded() -> str:
+    question = _("Which matrix loses most of the score, and what if its worst rows stay fine?")
+    return f"{question} {_('These were not measured beforehand.')}"
+
+
+def _says_how(*, is_recorded: bool) -> str:
+    text = _(
+        "Blame is measured on text of what it was trained on, scores on held-out data. A "
+        "matrix's rows share its blame as they share the error of its product; the worst "
+        "for each weight are kept. Bytes are the file's."
+    )
+    return f"{shared.says_recorded()} {text}" if is_recorded else text
 
 
 def _traced(weights: str, how: Compression, kept: Compression) -> bool:

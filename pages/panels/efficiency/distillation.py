@@ -22,7 +22,7 @@ from blocks.observe.run import Run
 from blocks.training import distillation
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
-from pages.panels.efficiency import distillation_picture, keeping
+from pages.panels.efficiency import distillation_picture, keeping, shared
 from pages.panels.efficiency.teaching import chosen, teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
@@ -115,7 +115,7 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
         said = f"{said} {inside.format(**weights)}"
     origin = _("Trained here.")
     if is_recorded:
-        origin = _("A recorded run of the same code; on other processors the last digits differ.")
+        origin = shared.says_recorded()
     return f"{origin} {said}"
 
 

@@ -36,7 +36,7 @@ def frontier_facts(weights: str, n_measured: int) -> FrontierFacts:
     names = frontier.ready(model.file.config)[:n_measured]
     variants = tuple(shared.variant(weights, name) for name in names)
     if not variants and (before := recorded(weights)):
-        variants = before.variants
+        variants = before.ready
     return FrontierFacts(variants, model.examiner.task.score_name, model.is_share)
 
 
@@ -83,14 +83,13 @@ def variant_name(variant: Variant) -> str:
 def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
     first = facts.original
-    before = _("Measured beforehand on {processor}.").format(processor=processor)
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
         "{n} draws. A rounded model runs as the numbers its codes stand for, in float32. A click "
         "on a dot shows its model on all pages."
     )
     said = text.format(n=len(first.scores))
-    return f"{before} {said}" if processor else said
+    return f"{shared.measured_on(processor)} {said}" if processor else said
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:

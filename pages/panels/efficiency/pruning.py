@@ -7,6 +7,7 @@ from blocks.efficiency import pruning, structured
 from blocks.efficiency import pruning_facts as facts_of
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
+from blocks.efficiency.recorded import Recorded, recorded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.efficiency import pruning_picture, shared
@@ -32,13 +33,14 @@ MOST_KEPT = 0.95
 
 @lru_cache(maxsize=64)
 def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
-    """The first measurements."""
-    model = shared.whole(run)
+    """The first measurements made here; with none, what was measured before."""
+    model, weights = shared.whole(run), starts.original(run.weights)
+    before = None if n_measured else recorded(weights)
     return facts_of.pruning_facts(
         model.file.config,
         pruned,
-        n_measured,
-        partial(shared.variant, starts.original(run.weights)),
+        n_measured or None,
+        before.variants.__getitem__ if before else partial(shared.variant, weights),
         model.examiner.task.score_name,
         model.is_share,
     )
@@ -61,7 +63,7 @@ def _gain(facts: PruningFacts) -> str:
     if facts.pruned is Pruned.WEIGHTS:
         text = _(
             "A mask saves bytes, {before} to {after}, and no time: the zeros are multiplied too "
-            "({ratio:.2f} times the time of a batch)."
+            "({ratio:.2f} times the time of a batch, by the median)."
         )
     else:
         text = _(
@@ -71,13 +73,13 @@ def _gain(facts: PruningFacts) -> str:
     return text.format(
         before=bytes_text(whole.n_bytes),
         after=bytes_text(row["bytes"]),
-        ratio=facts.time_of_least,
+        ratio=facts.time_ratio,
     )
 
 
 @section
 def what_can_go(run: Run) -> None:
-    """What is taken out; then, when the reader asks, the lines."""
+    """What is taken out; then the lines, recorded or measured when the reader asks."""
     place = explained(("pruning",), CODE, key="pruning")
     names = PRUNED_NAMES
     choose("taken_out", _("What goes"), Pruned, label_of=lambda name: _(names[name]))
@@ -87,17 +89,16 @@ def what_can_go(run: Run) -> None:
     if not order:
         place.info(_("This model has too few of them to spare any."), icon=":material/lightbulb:")
         return
-    switch("measure_pruning", _("Measure {n} smaller models").format(n=len(order)))
-    if not link.value("measure_pruning"):
+    switch("measure_pruning", _("Measure {n} smaller models here").format(n=len(order)))
+    is_recorded = not link.value("measure_pruning")
+    before = recorded(weights) if is_recorded else None
+    if is_recorded and before is None:
         place.info(_question(), icon=":material/lightbulb:")
         return
-    recipes = ["", *(name for _criterion, name in order)]
-    steps = [partial(shared.variant, weights, name) for name in recipes]
-    what = "pruning", weights, pruned
-    done = in_steps(steps, what=what, key="pruned", asked_by="measure_pruning")
-    if len(done.found) < 1 + len(Criterion):
+    n_measured = 0 if is_recorded else _measured_here(weights, pruned, order)
+    if not is_recorded and n_measured < len(Criterion):
         return
-    at = run, pruned, len(done.found) - 1
+    at = run, pruned, n_measured
     with place:
         say(says_pruning, *at, facts=pruning_facts)
     show(
@@ -107,9 +108,23 @@ def what_can_go(run: Run) -> None:
         key="pruning",
         on_click=shared.use_clicked,
     )
-    note(_("Nothing is trained again after it. Random: seed 0. A click shows a model everywhere."))
+    note(_says_how(before))
     rows = pruning_facts(*at).rows
     download("pruning.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, str]]) -> int:
+    """Measure the original and its variants as far as the reader lets it; how many of these."""
+    recipes = ["", *(name for _criterion, name in order)]
+    steps = [partial(shared.variant, weights, name) for name in recipes]
+    what = "pruning", weights, pruned
+    done = in_steps(steps, what=what, key="pruned", asked_by="measure_pruning")
+    return len(done.found) - 1
+
+
+def _says_how(before: Recorded | None) -> str:
+    text = _("Nothing is trained again after it. Random: seed 0. A click shows a model everywhere.")
+    return f"{shared.measured_on(before.processor)} {text}" if before else text
 
 
 def _question() -> str:

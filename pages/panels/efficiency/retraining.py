@@ -105,7 +105,7 @@ def what_training_repairs(run: Run) -> None:
 def _says_how(*, is_recorded: bool) -> str:
     origin = _("Trained here.")
     if is_recorded:
-        origin = _("A recorded run of the same code; on other processors the last digits differ.")
+        origin = shared.says_recorded()
     text = _(
         "Its own task and batches, at {rate:.0%} of its learning rate; the smallest weights of "
         "each matrix go first (magnitude). Seed: the model's own."

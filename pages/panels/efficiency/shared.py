@@ -54,6 +54,16 @@ def said_quality(value: float, is_share: bool) -> str:
     return percent(value) if is_share else f"{value:.3f}"
 
 
+def measured_on(processor: str) -> str:
+    """Where what is shown at once comes from, its times among it."""
+    return _("Measured beforehand on {processor}.").format(processor=processor)
+
+
+def says_recorded() -> str:
+    """Where what is shown at once comes from, where nothing of it is a time."""
+    return _("A recorded run of the same code; on other processors the last digits differ.")
+
+
 @lru_cache(maxsize=256)
 def variant(weights: str, name: str) -> Variant:
     """One smaller model, measured; `weights` names the model as it was trained."""

@@ -27,7 +27,7 @@ def matrix_name(text: str) -> str:
 
 
 FIELDS: dict[str, Field] = {
-    "n_bits": Field(whole(BITS[0], BITS[-1]), 4),
+    "n_bits": Field(whole(BITS[0], BITS[-1]), 3),
     "granularity": Field(choice(Granularity), "channel"),
     "group_size": Field(whole(2, 1024), 32),
     "symmetric_grid": Field(flag, True),

@@ -1,0 +1,51 @@
+"""What ships as measured before is what is measured now."""
+
+import pytest
+
+from blocks.efficiency.blame_facts import trace
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.frontier import Variant, measure_variant, ready
+from blocks.efficiency.names import compression_of
+from blocks.efficiency.pruning_facts import Pruned, in_order
+from blocks.efficiency.recorded import recorded
+from blocks.efficiency.recorded_blame import USUAL, VARIANTS, recorded_blame
+from blocks.weights.pocket import pocket, pocket_names
+
+OTHER_PROCESSOR = {"rel": 0.02}
+NAME = "induction"
+
+
+def assert_alike(before: Variant, now: Variant) -> None:
+    assert (before.name, before.n_bytes) == (now.name, now.n_bytes)
+    assert before.n_parameters == now.n_parameters
+    assert before.held_out_loss == pytest.approx(now.held_out_loss, **OTHER_PROCESSOR)
+    assert before.scores == pytest.approx(now.scores, **OTHER_PROCESSOR)
+
+
+@pytest.mark.parametrize("name", pocket_names())
+def test_all_that_the_panels_ask_for_is_recorded(name: str):
+    config, found = pocket(name).config, recorded(name)
+    assert found is not None
+    taken_out = [recipe for pruned in Pruned for _by, recipe in in_order(config, pruned)]
+    assert {*ready(config), *taken_out} == {*found.variants}
+    assert tuple(each.name for each in found.ready) == ready(config)
+    assert all(recorded_blame(name, kept) for kept in USUAL)
+
+
+def test_what_is_recorded_is_measured_again():
+    model, found = Calibrated(pocket(NAME)), recorded(NAME)
+    assert found is not None
+    for recipe in ("", "sparse60-wanda", "heads1-random"):
+        assert_alike(found.variants[recipe], measure_variant(model, recipe))
+
+
+def test_the_blame_that_is_recorded_is_measured_again():
+    (_first, kept, _last) = USUAL
+    before = recorded_blame(NAME, kept)
+    now = trace(Calibrated(pocket(NAME)), compression_of(kept))
+    assert before is not None and before.rows["matrix"].equals(now.rows["matrix"])
+    assert before.rows["blame"].tolist() == pytest.approx(
+        now.rows["blame"].tolist(), abs=0.05 * now.rows["blame"].max()
+    )
+    for name in VARIANTS:
+        assert_alike(getattr(before, name), getattr(now, name))
