@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 from hypothesis import settings
+from streamlit.testing.v1 import local_script_runner
 
 from blocks.model import devices
 
@@ -30,6 +31,21 @@ def pytest_collection_finish() -> None:
     """A tenth of the time went into looking for garbage among what stays."""
     devices.settle_process()
     gc.set_threshold(10_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pages_are_waited_for() -> Iterator[None]:
+    """A page opened without a browser is asked every millisecond whether it is there, by a thread
+    that takes the interpreter from it each time: here it is waited for."""
+    look = local_script_runner.require_widgets_deltas
+
+    def wait(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+        runner._script_thread.join(timeout)
+        look(runner, timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
