@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest --dist loadgroup
 
-.PHONY: pocket runs run serve load test check lint format types translations unit e2e bench browser clean help
+.PHONY: pocket runs run serve load test tests check lint format types translations unit e2e bench browser clean help
 
 help:            ## what can be made
 	@grep -E '^[a-z0-9]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -17,7 +17,10 @@ serve: $(VENV)/installed        ## for a class: one process a core behind a prox
 
 test: $(VENV)/installed-dev browser check          ## install what the tests need and run everything
 
-check: lint types          ## lint, types, and all tests at once: a red one hides no other
+check:           ## lint, types and all tests, beside each other: a red one hides no other
+	@$(MAKE) --no-print-directory --jobs 3 --keep-going lint types tests
+
+tests:           ## all tests
 	$(PYTEST) --numprocesses auto
 
 lint:            ## style
