@@ -32,10 +32,10 @@ class FlowFacts:
     @property
     def largest_write(self) -> pd.Series | None:
         """What adds most to the stream, by RMS; None where norms rescale what is added."""
-        writes = self.stages[self.stages["part"].isin(WRITERS)]
-        if writes.empty or self.run.config.norm.norm_placement in RESCALED:
+        writes = [i for i, part in enumerate(self.stages["part"]) if part in WRITERS]
+        if not writes or self.run.config.norm.norm_placement in RESCALED:
             return None
-        return writes.iloc[int(writes["rms"].argmax())]
+        return self.stages.iloc[max(writes, key=self.stages["rms"].tolist().__getitem__)]
 
     @property
     def end(self) -> float:

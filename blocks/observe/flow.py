@@ -80,12 +80,10 @@ def frame(stages: Sequence[str], values: Tensor) -> pd.DataFrame:
     `layer` is missing where a stage lies outside the layers. Of an encoder–decoder the first
     column is `stack`, which says in which half.
     """
-    rows = [_split(path) for path in stages]
-    names = pd.DataFrame(rows, columns=["stack", "layer", "stage"]).astype({"layer": "Int64"})
-    if not names["stack"].any():
-        names = names.drop(columns="stack")
-    numbers = pd.DataFrame(values.cpu().numpy(), columns=list(MOMENTS))
-    return pd.concat([names, numbers], axis=1)
+    stacks, layers, names = zip(*map(_split, stages), strict=True)
+    numbers = zip(MOMENTS, values.cpu().numpy().T, strict=True)
+    columns = {"layer": pd.array(layers, dtype="Int64"), "stage": names, **dict(numbers)}
+    return pd.DataFrame({"stack": stacks, **columns} if any(stacks) else columns)
 
 
 def _split(path: str) -> tuple[str, int | None, str]:

@@ -171,9 +171,12 @@ def _passes(device: str) -> threading.Semaphore:
 @lru_cache(maxsize=64)
 def flow(run: Run, layer: int) -> pd.DataFrame:
     """One row a stage of a layer: what does its work, what it reads, what its values look like."""
-    table = whole_flow(run)
-    table = table[(table["layer"] == layer) | (table["stage"] == "input")]
-    return wiring.frame(run.config, layer).merge(table, on="stage", validate="1:1")
+    table, steps = whole_flow(run), wiring.frame(run.config, layer)
+    every = enumerate(zip(table["layer"].fillna(-1), table["stage"], strict=True))
+    place = {stage: i for i, (at, stage) in every if at == layer or stage == "input"}
+    here = [place[stage] for stage in steps["stage"]]  # a quarter of the time of a merge
+    measured = {name: table[name].array[here] for name in table if name != "stage"}
+    return pd.DataFrame({**steps, **measured})
 
 
 @lru_cache(maxsize=32)

@@ -32,13 +32,15 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
     `stages`: stage, part, reads, label, detail, shape, rms; a row each, in order. A wire is as
     wide as the RMS of what passes; a click on a part returns its stage as customdata.
     """
-    place = _places(stages)
-    wires = [_wire(stages, place, i, source) for i, source in _wires(stages)]
-    nodes = [_node(row, place[row.stage], row.stage == selected) for row in each_row(stages)]
-    texts = [_text(row, place[row.stage]) for row in each_row(stages)]
-    amounts = [_amount(row, place[row.stage]) for row in each_row(stages)]
+    rows = [*each_row(stages)]
+    place = {row.stage: (_column(row), i) for i, row in enumerate(rows)}
+    rms = {row.stage: row.rms for row in rows}
+    wires = [_wire(place, source, row, rms[source]) for row in rows for source in row.reads]
+    nodes = [_node(row, place[row.stage], row.stage == selected) for row in rows]
+    texts = [_text(row, place[row.stage]) for row in rows]
+    amounts = [_amount(row, place[row.stage]) for row in rows]
     return figure(
-        [_targets(stages, place, _)],
+        [_targets(rows, place, _)],
         title=_("The block as it ran"),
         **stage_rows(stages),
         xaxis={**HIDDEN_AXIS, "range": [-0.42, 2.0]},
@@ -48,29 +50,18 @@ def block_strip(stages: pd.DataFrame, *, selected: str, _: Translate) -> Picture
     )
 
 
-def _places(stages: pd.DataFrame) -> dict[str, tuple[float, int]]:
-    """Column and row of each stage: the stream stays on the trunk, all else branches off."""
-    return {row.stage: (_column(row), i) for i, row in enumerate(each_row(stages))}
-
-
 def _column(row: Any) -> float:
+    """The stream stays on the trunk, all else branches off."""
     is_on_trunk = row.stage == "input" or row.stage.startswith("resid_") or row.part == "residual"
     return TRUNK if is_on_trunk else BRANCH
 
 
-def _wires(stages: pd.DataFrame) -> list[tuple[int, str]]:
-    return [(i, source) for i, reads in enumerate(stages["reads"]) for source in reads]
-
-
-def _wire(
-    stages: pd.DataFrame, place: dict[str, tuple[float, int]], i: int, source: str
-) -> dict[str, Any]:
+def _wire(place: dict[str, tuple[float, int]], source: str, row: Any, rms: float) -> dict[str, Any]:
     """A wire from the part that made a value to the one that reads it."""
-    rms = stages.set_index("stage")["rms"]
-    target, is_sum = place[stages["stage"][i]], stages["part"][i] == "residual"
-    points = _route(place[source], target, is_sum, _is_blocked(place, place[source], target))
+    start, end = place[source], place[row.stage]
+    points = _route(start, end, row.part == "residual", _is_blocked(place, start, end))
     path = "M " + " L ".join(f"{x} {y}" for x, y in points)
-    line = {"color": RESIDUAL, "width": _width(rms[source])}
+    line = {"color": RESIDUAL, "width": _width(rms)}
     return {"type": "path", "path": path, "line": line, "layer": "below"}
 
 
@@ -145,16 +136,14 @@ def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
     return {**at, "text": text, "xanchor": "left", "font": {"size": 11}}
 
 
-def _targets(
-    stages: pd.DataFrame, place: dict[str, tuple[float, int]], _: Translate
-) -> dict[str, Any]:
+def _targets(rows: list[Any], place: dict[str, tuple[float, int]], _: Translate) -> dict[str, Any]:
     """Invisible markers: what can be clicked and hovered."""
     click = _("RMS {rms}; click to open").format(rms="%{customdata[2]:.3f}")
     return marks.targets(
-        [place[stage][0] for stage in stages["stage"]],
-        [place[stage][1] for stage in stages["stage"]],
-        [[row.stage, plain(row.label), row.rms] for row in each_row(stages)],
+        [place[row.stage][0] for row in rows],
+        [place[row.stage][1] for row in rows],
+        [[row.stage, plain(row.label), row.rms] for row in rows],
         42,
-        meta={SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in each_row(stages)]},
+        meta={SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in rows]},
         hovertemplate=f"<b>%{{customdata[1]}}</b><br>{click}<extra></extra>",
     )
