@@ -172,6 +172,11 @@ PUBLISHED_TABLE: dict[str, Preset] = {
         _model("gpt", (32, 4096, 32, 8, 14336, 32000), _LLAMA,
                max_seq_len=8192, local_window=4096, tie_embeddings=False, **_NO_BIAS),
         MaskKind.CAUSAL, "Jiang et al. 2023, table 1"),
+    "phi-3-mini": Preset(
+        "Phi-3 mini (4K)",
+        _model("gpt", (32, 3072, 32, 32, 8192, 32064), _LLAMA,
+               max_seq_len=4096, local_window=2047, tie_embeddings=False, **_NO_BIAS),
+        MaskKind.CAUSAL, "Abdin et al. 2024, section 2; the model's config.json"),
     "mixtral-8x7b": Preset(
         "Mixtral 8×7B",
         _model("gpt", (32, 4096, 32, 8, 14336, 32000), _LLAMA,

@@ -287,6 +287,16 @@ def _kinds(global_every: int, n_layers: int) -> list[str]:
 FULL, LOCAL = "full_attention", "sliding_attention"
 
 
+def _phi3(keys: Keys) -> Values:
+    """As Mistral, where a share of each head may be turned."""
+    return {
+        **_of_llama_kind(keys),
+        **_windows(keys),
+        "rotary_share": _rotary_share(keys, keys.number("partial_rotary_factor", 1.0)),
+        "norm_eps": keys.number("rms_norm_eps", 1e-5),
+    }
+
+
 def _mixtral(keys: Keys) -> Values:
     n_experts = keys.size("num_local_experts")
     n_active = keys.size("num_experts_per_tok")
@@ -694,6 +704,7 @@ FAMILIES: dict[str, Family] = {
     "gemma3_text": Family(_gemma3, "Gemma3ForCausalLM"),
     "olmo2": Family(_olmo2, "Olmo2ForCausalLM"),
     "phi": Family(_phi, "PhiForCausalLM"),
+    "phi3": Family(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Family(_gpt_neox, "GPTNeoXForCausalLM"),
     "gptj": Family(_gptj, "GPTJForCausalLM"),
     "opt": Family(_opt, "OPTForCausalLM"),

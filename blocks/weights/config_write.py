@@ -135,6 +135,14 @@ def _mistral(config: ModelConfig) -> Values:
     return {**_llama(config), "sliding_window": config.attention.local_window or None}
 
 
+def _phi3(config: ModelConfig) -> Values:
+    return {
+        **_mistral(config),
+        **_rope(config, partial_rotary_factor=config.position.rotary_share),
+        "pad_token_id": None,
+    }
+
+
 def _mixtral(config: ModelConfig) -> Values:
     n_experts, n_active = config.n_experts, config.n_active_experts
     return {**_mistral(config), "num_local_experts": n_experts, "num_experts_per_tok": n_active}
@@ -325,6 +333,7 @@ WRITERS = {
     "gemma3_text": Writer(_gemma3, "Gemma3ForCausalLM"),
     "olmo2": Writer(_llama, "Olmo2ForCausalLM"),
     "phi": Writer(_phi, "PhiForCausalLM"),
+    "phi3": Writer(_phi3, "Phi3ForCausalLM"),
     "gpt_neox": Writer(_neox, "GPTNeoXForCausalLM"),
     "gptj": Writer(_gptj, "GPTJForCausalLM"),
     "opt": Writer(_opt, "OPTForCausalLM"),

@@ -16,6 +16,8 @@ from blocks.model.models import expected_shapes
 from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
+    GATE_ABOVE_UP,
+    ONE_BELOW_ANOTHER,
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
@@ -134,6 +136,12 @@ def _fused(theirs: str, ours: str, operation: Operation) -> Row:
     )
 
 
+def _gate_and_up(theirs: str) -> Row:
+    """A gate and what it gates in one."""
+    ours = tuple(f"{OUR_LAYER}{name}.{{kind}}" for name in (GATE, UP))
+    return Row(f"{theirs}.{{kind}}", ours, GATE_ABOVE_UP)
+
+
 def _separate(theirs: str, q: str, k: str, v: str, out: str, ours: str = "attention") -> list[Row]:
     names = ("q_proj", "k_proj", "v_proj", "out_proj")
     pairs = [(their, f"{ours}.{our}") for their, our in zip((q, k, v, out), names, strict=True)]
@@ -142,7 +150,8 @@ def _separate(theirs: str, q: str, k: str, v: str, out: str, ours: str = "attent
 
 OUR_LAYER = "layers.{layer}."
 NORM_1, NORM_2 = "attention_residual.norm", "feed_forward_residual.norm"
-UP, DOWN = "feed_forward.up_proj", "feed_forward.down_proj"
+GATE, UP = "feed_forward.gate_proj", "feed_forward.up_proj"
+DOWN = "feed_forward.down_proj"
 EMBED, UNEMBED, POSITION = "embed.weight", "unembed.weight", "position.weight"
 
 GPT2_LAYER = "transformer.h.{layer}."
@@ -169,10 +178,7 @@ GPT2 = Layout(
 )
 
 LLAMA_LAYER = "model.layers.{layer}."
-LLAMA_ATTENTION = (
-    *_separate(
-        LLAMA_LAYER, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"
-    ),
+LLAMA_AROUND = (
     *_rows(
         LLAMA_LAYER,
         OUR_LAYER,
@@ -185,10 +191,16 @@ LLAMA_ATTENTION = (
     *_rows("model.", "", ("norm", "final_norm")),
     Row("lm_head.weight", (UNEMBED,)),
 )
+LLAMA_ATTENTION = (
+    *_separate(
+        LLAMA_LAYER, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"
+    ),
+    *LLAMA_AROUND,
+)
 LLAMA_WIDE = _rows(
     LLAMA_LAYER,
     OUR_LAYER,
-    ("mlp.gate_proj", "feed_forward.gate_proj"),
+    ("mlp.gate_proj", GATE),
     ("mlp.up_proj", UP),
     ("mlp.down_proj", DOWN),
 )
@@ -197,6 +209,20 @@ LLAMA = Layout(
     rows=(*LLAMA_ATTENTION, *LLAMA_WIDE),
     aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
     repeats={"lm_head.weight": "model.embed_tokens.weight"},
+)
+PHI3 = replace(
+    LLAMA,
+    rows=(
+        _fused(f"{LLAMA_LAYER}self_attn.qkv_proj", f"{OUR_LAYER}attention", ONE_BELOW_ANOTHER),
+        _gate_and_up(f"{LLAMA_LAYER}mlp.gate_up_proj"),
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("self_attn.o_proj", "attention.out_proj"),
+            ("mlp.down_proj", DOWN),
+        ),
+        *LLAMA_AROUND,
+    ),
 )
 MIXTRAL = replace(
     LLAMA,
@@ -608,6 +634,7 @@ LAYOUTS: dict[str, Layout] = {
     "gemma3_text": WITH_OUT_NORMS,
     "olmo2": WITH_OUT_NORMS,
     "phi": PHI,
+    "phi3": PHI3,
     "gpt_neox": GPT_NEOX,
     "gptj": GPTJ,
     "opt": OPT,

@@ -69,6 +69,14 @@ def _of_falcon(keys: Keys) -> Changes:
     return {}
 
 
+def _of_phi3(keys: Keys) -> Changes:
+    """Longer texts are read by a factor for each pair (LongRoPE), which nothing here has."""
+    for name in ("rope_parameters", "rope_scaling"):
+        for kind in ("rope_type", "type"):
+            keys.part(name).must_be(kind, None, "default")
+    return {}
+
+
 OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "gpt2": _of_gpt2,
     "bert": _of_encoder,
@@ -83,6 +91,7 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "gemma": _of_gemma,
     "gemma2": _of_gemma2,
     "gemma3_text": _of_gemma2,
+    "phi3": _of_phi3,
     "falcon": _of_falcon,
 }
 OF_EACH_KIND = ("gemma3_text",)  # families whose local layers turn by a base of their own
@@ -96,7 +105,7 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
     "low_freq_factor": (LLAMA3_SLOW, float(LLAMA3_SLOW)),
     "high_freq_factor": (LLAMA3_FAST, float(LLAMA3_FAST)),
 }
-PARTIAL = ("gpt_neox", "phi")  # families that turn a share of each head
+PARTIAL = ("gpt_neox", "phi", "phi3")  # families that turn a share of each head
 
 
 def check_maths(family: str, keys: Keys) -> Changes:

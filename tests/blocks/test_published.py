@@ -100,7 +100,10 @@ def test_transformers_reads_what_is_saved_here(folder: Folder, tmp_path: Path):
 
 @pytest.mark.parametrize(
     "name",
-    ["gpt2", "llama", "mixtral", "deepseek_v3", "gpt_neox", "bloom", "opt", "gemma3-odd"],
+    [
+        *("gpt2", "llama", "mixtral", "deepseek_v3", "gpt_neox", "bloom", "opt", "gemma3-odd"),
+        "phi3-odd",
+    ],
 )
 def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, tmp_path: Path):
     folder = saved(name, tmp_path)

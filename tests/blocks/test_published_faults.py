@@ -193,6 +193,14 @@ def test_positions_that_cannot_be_computed_are_refused(
     refused(shards, words)
 
 
+@pytest.mark.parametrize("kind", ["longrope", "su", "linear"])
+def test_a_phi3_for_longer_texts_is_refused_by_what_it_would_need(kind: str, tmp_path: Path):
+    folder = saved("phi3", tmp_path).path
+    factors = {"short_factor": [1.0, 1.1], "long_factor": [1.5, 2.0]}
+    with_config(folder, rope_parameters=None, rope_scaling={"type": kind, "factor": 2, **factors})
+    refused(folder, f'type is "{kind}", which is not supported here')
+
+
 def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
     folder = saved("mixtral", tmp_path).path
     with_config(folder, num_local_experts=1, num_experts_per_tok=1)
