@@ -211,16 +211,34 @@ def _bart(keys: Keys) -> Values:
 
 
 def _t5(keys: Keys) -> Values:
+    is_tied = keys.flag("tie_word_embeddings", True)
+    return {
+        **_of_t5_kind(keys, activation="relu"),
+        "scale_output": keys.flag("scale_decoder_outputs", is_tied),
+        "tie_embeddings": is_tied,
+    }
+
+
+def _mt5(keys: Keys) -> Values:
+    """T5 v1.1 of many languages: gated, and a head of its own."""
+    return {
+        **_of_t5_kind(keys, activation="gated-gelu"),
+        "scale_output": False,
+        "tie_embeddings": keys.flag("tie_word_embeddings", False),
+    }
+
+
+def _of_t5_kind(keys: Keys, *, activation: str) -> Values:
     keys.must_be("is_encoder_decoder", True)
     keys.must_be("relative_attention_num_buckets", N_BUCKETS)
-    n_layers, is_tied = keys.size("num_layers"), keys.flag("tie_word_embeddings", True)
+    n_layers = keys.size("num_layers")
     return {
         "architecture": "encoder-decoder",
         **_sizes(keys, "num_layers", keys.size("d_model"), "num_heads"),
         "n_decoder_layers": keys.size("num_decoder_layers", n_layers),
         "d_head": keys.size("d_kv"),
         "d_ff": keys.size("d_ff"),
-        "activation": keys.choice("feed_forward_proj", OF_T5, "relu"),
+        "activation": keys.choice("feed_forward_proj", OF_T5, activation),
         "max_seq_len": keys.optional("n_positions") or USUAL_OF_T5,
         "norm_kind": "rmsnorm",
         "norm_eps": keys.number("layer_norm_epsilon", 1e-6),
@@ -228,8 +246,6 @@ def _t5(keys: Keys) -> Values:
         "relative_bias": True,
         "scale_scores": False,
         "scale_embeddings": False,
-        "scale_output": keys.flag("scale_decoder_outputs", is_tied),
-        "tie_embeddings": is_tied,
         **WITHOUT_BIAS,
     }
 
@@ -689,6 +705,7 @@ FAMILIES: dict[str, Family] = {
     "roberta": Family(_roberta, "RobertaModel"),
     "distilbert": Family(_distilbert, "DistilBertModel"),
     "t5": Family(_t5, "T5ForConditionalGeneration"),
+    "mt5": Family(_mt5, "MT5ForConditionalGeneration"),
     "bart": Family(_bart, "BartModel"),
     "llama": Family(_llama, "LlamaForCausalLM"),
     "granite": Family(_granite, "GraniteForCausalLM"),

@@ -272,6 +272,10 @@ def _falcon(config: ModelConfig) -> Values:
 
 
 def _t5(config: ModelConfig) -> Values:
+    return {**_mt5(config), "scale_decoder_outputs": config.vocabulary.scale_output}
+
+
+def _mt5(config: ModelConfig) -> Values:
     return {
         **_common(config),
         "num_layers": config.n_layers,
@@ -283,7 +287,6 @@ def _t5(config: ModelConfig) -> Values:
         "feed_forward_proj": _word(config, OF_T5),
         "layer_norm_epsilon": config.norm.norm_eps,
         "n_positions": config.max_seq_len,
-        "scale_decoder_outputs": config.vocabulary.scale_output,
         "is_encoder_decoder": True,
     }
 
@@ -318,6 +321,7 @@ WRITERS = {
     "roberta": Writer(_roberta, "RobertaForMaskedLM"),
     "distilbert": Writer(_distilbert, "DistilBertForMaskedLM"),
     "t5": Writer(_t5, "T5ForConditionalGeneration"),
+    "mt5": Writer(_mt5, "MT5ForConditionalGeneration"),
     "bart": Writer(_bart, "BartForConditionalGeneration"),
     "llama": Writer(_llama, "LlamaForCausalLM"),
     "granite": Writer(_granite, "GraniteForCausalLM"),

@@ -45,7 +45,9 @@ class Layout:
 
     `prefix`: what the keys of a model without its head lack. `aside`: regular expressions of keys
     that nothing here needs, with the reason; `repeats`: keys that hold another tensor once more.
-    `older`: endings that older files write otherwise. `optional`: fields that a configuration
+    `older`: endings that older files write otherwise. `may_be_untied`: where the files have a head
+    of its own, config.json may say otherwise (`transformers` 5 writes that every T5 is tied).
+    `optional`: fields that a configuration
     has where the file has a key; the config.json does not say.
     """
 
@@ -54,6 +56,7 @@ class Layout:
     aside: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, str] = field(default_factory=dict)
     older: Mapping[str, str] = field(default_factory=dict)
+    may_be_untied: bool = False
     optional: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -573,6 +576,7 @@ T5 = Layout(
         *_t5_stack("decoder"),
         Row("lm_head.weight", (UNEMBED,)),
     ),
+    may_be_untied=True,
     aside={re.escape(UNREAD_BIAS): N_("a table that no version of the model reads")},
     repeats={
         "lm_head.weight": "shared.weight",
@@ -619,6 +623,7 @@ LAYOUTS: dict[str, Layout] = {
     "roberta": ROBERTA,
     "distilbert": DISTILBERT,
     "t5": T5,
+    "mt5": T5,
     "bart": BART,
     "llama": LLAMA,
     "granite": LLAMA,
@@ -647,7 +652,7 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
     """The table of a family, or of its variant that this configuration is."""
     if family == "falcon" and config.norm.parallel_norms > 1:
         return FALCON_OF_TWO_NORMS
-    if family == "t5" and config.feed_forward.activation.is_gated:
+    if LAYOUTS[family] is T5 and config.feed_forward.activation.is_gated:
         return T5_GATED
     if LAYOUTS[family] is DEEPSEEK and not config.d_q_latent:
         return DEEPSEEK_OF_WHOLE_QUERIES

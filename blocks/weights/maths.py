@@ -83,6 +83,7 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "roberta": _of_encoder,
     "distilbert": _of_encoder,
     "t5": _of_t5,
+    "mt5": _of_t5,
     "qwen2": _of_qwen,
     "qwen3": _of_qwen,
     "qwen3_moe": _of_qwen,

@@ -24,7 +24,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
 from blocks.weights.config_json import Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
-from blocks.weights.families import LAYOUTS, Plan, plan_of
+from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, plan_of
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
@@ -170,10 +170,21 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
 def _fitted(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> ModelConfig:
     """With the parts that a file has or has not, and its config.json does not tell."""
     layout = LAYOUTS[family]
+    if layout.may_be_untied and _has_own_head(layout, found):
+        config = config.replace(tie_embeddings=False)
     if not layout.optional:
         return config
     there = {known_as(key, layout, layout.optional.values()) for key in found}
     return config.replace(**{name: key in there for name, key in layout.optional.items()})
+
+
+def _has_own_head(layout: Layout, found: Mapping[str, Stored]) -> bool:
+    """Whether the head is in the files, and not the table once more."""
+    key = next(row.theirs for row in layout.rows if row.ours == (UNEMBED,))
+    head, table = found.get(key), found.get(layout.repeats[key])
+    if head is None or table is None or head.shape != table.shape:
+        return False
+    return not head.tensor().equal(table.tensor())
 
 
 def _formats(rows: Ledger) -> list[torch.dtype]:

@@ -27,6 +27,7 @@ from transformers import (
     LlamaConfig,
     MistralConfig,
     MixtralConfig,
+    MT5Config,
     Olmo2Config,
     OPTConfig,
     Phi3Config,
@@ -55,6 +56,7 @@ CLASS_OF = {
     "distilbert": PLAIN,
     "bart": PLAIN,
     "t5": TWO,
+    "mt5": TWO,
 }
 
 
@@ -113,6 +115,8 @@ TOYS = [
     BertConfig(**NEOX, type_vocab_size=3),
     T5Config(**T5),
     T5Config(**T5, num_decoder_layers=2, feed_forward_proj="gated-gelu"),
+    MT5Config(**T5),
+    MT5Config(**T5, num_decoder_layers=2, feed_forward_proj="relu"),
     BartConfig(**BART),
     LlamaConfig(**LLAMA),
     LlamaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
@@ -170,7 +174,7 @@ def test_every_family_has_a_toy():
     assert {config.model_type for config in TOYS} == FAMILIES.keys()
 
 
-def test_the_t5_of_google_that_is_not_tied_is_counted_as_published():
+def test_the_t5s_of_google_that_are_not_tied_are_counted_as_published():
     v1_1 = {
         **T5,
         "vocab_size": 32128,
@@ -184,6 +188,8 @@ def test_the_t5_of_google_that_is_not_tied_is_counted_as_published():
         "model_type": "t5",
     }
     assert total_parameters(read_config_json(json.dumps(v1_1))) == 76_961_152  # its model card
+    mt5_small = {**v1_1, "model_type": "mt5", "vocab_size": 250112}
+    assert total_parameters(read_config_json(json.dumps(mt5_small))) == 300_176_768  # the same
 
 
 def test_falcon_40b_is_counted_as_published():

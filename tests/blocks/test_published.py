@@ -1,5 +1,6 @@
 """A published folder computes here what it computes in `transformers`, and goes back as it came."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +169,22 @@ def test_a_model_is_saved_in_several_files_which_transformers_reads(tmp_path: Pa
     theirs = transformers.LlamaForCausalLM.from_pretrained(tmp_path / "shards")
     whole = load_file(tmp_path / "whole" / "model.safetensors")
     assert all(theirs.state_dict()[key].equal(tensor) for key, tensor in whole.items())
+
+
+@pytest.mark.parametrize("name", ["t5-gated", "mt5"])
+@pytest.mark.parametrize("says_tied", [True, False])
+@torch.no_grad()
+def test_a_t5_with_a_head_of_its_own_is_untied_whatever_its_config_says(
+    name: str, says_tied: bool, tmp_path: Path
+):
+    folder, file = saved(name, tmp_path), tmp_path / "model.safetensors"
+    tensors = {key: tensor.clone() for key, tensor in load_file(file).items()}
+    tensors["lm_head.weight"] = tensors["shared.weight"].roll(1, dims=0)
+    save_file(tensors, file, metadata={"format": "pt"})
+    values = json.loads((tmp_path / "config.json").read_text())
+    values |= {"tie_word_embeddings": says_tied}
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    found = open_published(tmp_path)
+    theirs = type(folder.theirs).from_pretrained(tmp_path, attn_implementation="eager")
+    assert not found.config.vocabulary.tie_embeddings
+    assert_near(ours_of(found.build(), None), theirs_of(theirs, None))
