@@ -131,7 +131,8 @@ class TableFacts:
     """What a kind makes of each position, a row each: of ALiBi for the query at `position`.
 
     `columns`: which of `width` columns `values` has, of sinusoidal all sines first; `chosen`: those
-    of one pair; `most`: the value with the full colour; `labels`: the tokens of the run.
+    of one pair; `most`: the value with the full colour; `labels`: the tokens of the run;
+    `sines_first`: whether features are numbered so too.
     """
 
     kind: PositionKind
@@ -142,6 +143,7 @@ class TableFacts:
     chosen: tuple[int, ...]
     most: float
     labels: tuple[str, ...]
+    sines_first: bool = False
 
     @property
     def n(self) -> int:
@@ -165,17 +167,33 @@ def table_facts(
     """The table of a kind; of very many columns evenly chosen pairs."""
     table = position_tables.position_table(run.config, kind, n, query=position, learned=learned)
     columns = shown_columns(table.shape[1], in_pairs=kind.is_added)
-    if kind is PositionKind.SINUSOIDAL:
+    is_of_waves = kind is PositionKind.SINUSOIDAL
+    sines_first = is_of_waves and run.config.position.sines_first
+    if is_of_waves:
         columns = tuple(sorted(columns, key=lambda column: column % 2))
+    chosen = columns_of(kind, pair)
+    if sines_first:
+        columns, chosen = (_with_sines_first(each, table.shape[1]) for each in (columns, chosen))
     values = table.numpy()[:, list(columns)]
     largest = float(abs(values).max())
     most = {
         PositionKind.ALIBI: min(largest, DEEP_BIAS),
         PositionKind.LEARNED: largest,
     }.get(kind, 1.0)
-    chosen = columns_of(kind, pair)
-    width = table.shape[1]
-    return TableFacts(kind, values, columns, width, position, chosen, most, run.input.labels)
+    width, labels = table.shape[1], run.input.labels
+    return TableFacts(kind, values, columns, width, position, chosen, most, labels, sines_first)
+
+
+def _with_sines_first(columns: tuple[int, ...], width: int) -> tuple[int, ...]:
+    """Where features that alternate between sine and cosine stand when all sines come first."""
+    return tuple(column // 2 + column % 2 * -(-width // 2) for column in columns)
+
+
+def pair_of(config: ModelConfig, kind: PositionKind, column: int) -> int:
+    """The pair that a column of the table belongs to."""
+    if kind is PositionKind.SINUSOIDAL and config.position.sines_first:
+        return column % -(-config.d_model // 2)
+    return column // 2 if kind.is_added else column
 
 
 def shown_columns(width: int, *, in_pairs: bool) -> tuple[int, ...]:

@@ -48,7 +48,8 @@ def position_table(
     """
     match kind:
         case PositionKind.SINUSOIDAL:
-            return sinusoidal_table(n, config.d_model)
+            sines_first = config.position.sines_first
+            return sinusoidal_table(n, config.d_model, sines_first=sines_first)
         case PositionKind.LEARNED:
             return learned[:n].float()
         case PositionKind.ROPE:
@@ -62,9 +63,9 @@ def position_table(
 def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor) -> Tensor:
     """All that a kind knows of each position, a row each, so that two of them can be compared.
 
-    As `position_table`, but RoPE as cosine and sine of every pair (what it turns by), and ALiBi
-    as what it adds to all scores of that query; its heads differ by a factor, so one stands for
-    all: (n, n) times √(Σ slope²).
+    As `position_table`, but of sinusoidal each pair side by side, RoPE as cosine and sine of every
+    pair (what it turns by), and ALiBi as what it adds to all scores of that query; its heads differ
+    by a factor, so one stands for all: (n, n) times √(Σ slope²).
     """
     match kind:
         case PositionKind.ROPE:
@@ -73,6 +74,8 @@ def place_codes(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor
             size = math.sqrt(sum(slope**2 for slope in alibi_slopes(config.n_heads)))
             position = torch.arange(n, dtype=torch.float32)
             return -size * (position[:, None] - position).abs()
+        case PositionKind.SINUSOIDAL:
+            return sinusoidal_table(n, config.d_model)
         case PositionKind.NONE:
             return torch.zeros(n, 1)
         case _:

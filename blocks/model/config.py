@@ -138,6 +138,8 @@ class PositionConfig:
     """Position. `max_seq_len` is the longest context; the learned table has a row for each token.
 
     Before these rows stand `position_offset` others (BART, OPT, RoBERTa: 2), which nothing reads.
+    Sinusoidal features alternate between sine and cosine, as the paper writes them; with
+    `sines_first` all sines stand before all cosines, as in its code (tensor2tensor) and Marian.
     RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter). It is
     stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many.
     `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
@@ -147,6 +149,7 @@ class PositionConfig:
     position_kind: PositionKind = PositionKind.SINUSOIDAL
     max_seq_len: int = 512
     position_offset: int = 0
+    sines_first: bool = False
     rope_base: float = 10_000.0
     rotary_share: float = 1.0
     rope_scaling: RopeScaling = RopeScaling.NONE

@@ -85,6 +85,8 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
         yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:
         yield "position_offset"
+    if config.position.position_kind is not PositionKind.SINUSOIDAL:
+        yield "sines_first"
 
 
 def _idle_in_norm(config: ModelConfig) -> Iterator[str]:

@@ -28,7 +28,7 @@ def added_position(config: ModelConfig) -> nn.Module:
     """What is added to the input of the model: (batch, seq, d_model) to the same."""
     match config.position.position_kind:
         case PositionKind.SINUSOIDAL:
-            return Sinusoidal(config.d_model)
+            return Sinusoidal(config.d_model, sines_first=config.position.sines_first)
         case PositionKind.LEARNED:
             position = config.position
             return Learned(position.max_seq_len, config.d_model, position.position_offset)
@@ -47,13 +47,14 @@ class NoPosition(nn.Module):
 class Sinusoidal(nn.Module):
     """x + PE, the fixed waves of Vaswani et al. 2017, section 3.5."""
 
-    def __init__(self, d_model: int):
+    def __init__(self, d_model: int, *, sines_first: bool = False):
         super().__init__()
-        self.d_model = d_model
+        self.d_model, self.sines_first = d_model, sines_first
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Add the wave of each position from `start` on: (batch, seq, d_model)."""
-        table = sinusoidal_table(start + x.shape[-2], self.d_model, x.device)
+        n, sines_first = start + x.shape[-2], self.sines_first
+        table = sinusoidal_table(n, self.d_model, x.device, sines_first=sines_first)
         return x + table[start:].to(x.dtype)
 
 
@@ -83,14 +84,23 @@ def wave_speeds(
     return base ** (-steps / width)
 
 
-def sinusoidal_table(seq_len: int, d_model: int, device: torch.device | str = "cpu") -> Tensor:
+def sinusoidal_table(
+    seq_len: int,
+    d_model: int,
+    device: torch.device | str = "cpu",
+    *,
+    sines_first: bool = False,
+) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos(same): (seq, d_model).
 
-    An odd d_model ends on a sine.
+    With `sines_first` the same numbers in another order: PE(pos, i) and PE(pos, ⌈d_model/2⌉ + i).
+    Of an odd d_model the last sine has no cosine beside it.
     """
     angles = wave_angles(seq_len, d_model, WAVE_BASE, device=device)
-    waves = torch.stack((angles.sin(), angles.cos()), dim=-1)  # (seq, d_model / 2, 2)
-    return waves.flatten(1)[:, :d_model]
+    waves = angles.sin(), angles.cos()  # (seq, d_model / 2) each
+    if sines_first:
+        return torch.cat(waves, dim=-1)[:, :d_model]
+    return torch.stack(waves, dim=-1).flatten(1)[:, :d_model]
 
 
 class Learned(nn.Module):

@@ -43,6 +43,7 @@ def _model(
 # fmt: off
 _NO_BIAS = {"attention_bias": False, "feed_forward_bias": False, "dropout": 0.0}
 _PAPER   = ("post", "layernorm", "relu",      "sinusoidal", "xavier_uniform")
+_MARIAN  = ("post", "layernorm", "silu",      "sinusoidal", "xavier_uniform")
 _BERT    = ("post", "layernorm", "gelu",      "learned",    "normal")
 _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
@@ -147,6 +148,11 @@ PUBLISHED_TABLE: dict[str, Preset] = {
         _model("encoder-decoder", (12, 768, 12, 12, 3072, 32128), _T5,
                attention_bias=False, feed_forward_bias=False, **_T5_MATHS),
         MaskKind.CAUSAL, "Raffel et al. 2019, section 3.1.1; the model's config.json"),
+    "opus-mt-en-de": Preset(
+        "Marian: OPUS-MT en-de",
+        _model("encoder-decoder", (6, 512, 8, 8, 2048, 58101), _MARIAN,
+               max_seq_len=512, sines_first=True),
+        MaskKind.CAUSAL, "Tiedemann and Thottingal 2020; the model's config.json"),
     "llama-7b": Preset(
         "LLaMA 7B",
         _model("gpt", (32, 4096, 32, 32, 11008, 32000), _LLAMA,

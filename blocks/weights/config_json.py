@@ -189,11 +189,36 @@ def _bert(keys: Keys) -> Values:
 
 
 def _bart(keys: Keys) -> Values:
-    keys.equal("encoder_attention_heads", "decoder_attention_heads")
-    keys.equal("encoder_ffn_dim", "decoder_ffn_dim")
     for name in ("normalize_before", "add_final_layer_norm", "static_position_embeddings"):
         keys.must_be(name, False)
-    for name in ("normalize_embedding", "tie_word_embeddings", "is_encoder_decoder"):
+    keys.must_be("normalize_embedding", True)
+    return {
+        **_of_bart_kind(keys),
+        "position_kind": "learned",
+        "position_offset": 2,
+        "embedding_norm": True,
+    }
+
+
+def _marian(keys: Keys) -> Values:
+    """As BART, with waves for positions and no norm before the first layer."""
+    for name in ("normalize_before", "add_final_layer_norm", "normalize_embedding"):
+        keys.must_be(name, False)
+    keys.must_be("static_position_embeddings", True)
+    if keys.values.get("decoder_vocab_size") is not None:
+        keys.equal("decoder_vocab_size", "vocab_size")
+    return {
+        **_of_bart_kind(keys),
+        "position_kind": "sinusoidal",
+        "sines_first": True,
+        "share_embeddings": keys.flag("share_encoder_decoder_embeddings", True),
+    }
+
+
+def _of_bart_kind(keys: Keys) -> Values:
+    keys.equal("encoder_attention_heads", "decoder_attention_heads")
+    keys.equal("encoder_ffn_dim", "decoder_ffn_dim")
+    for name in ("tie_word_embeddings", "is_encoder_decoder"):
         keys.must_be(name, True)
     return {
         "architecture": "encoder-decoder",
@@ -201,11 +226,8 @@ def _bart(keys: Keys) -> Values:
         "n_decoder_layers": keys.size("decoder_layers"),
         "d_ff": keys.size("encoder_ffn_dim"),
         "max_seq_len": keys.size("max_position_embeddings"),
-        "position_offset": 2,
-        "position_kind": "learned",
         "activation": keys.choice("activation_function", PLAIN, "gelu"),
         "norm_placement": "post",
-        "embedding_norm": True,
         "scale_embeddings": keys.flag("scale_embedding", False),
     }
 
@@ -707,6 +729,7 @@ FAMILIES: dict[str, Family] = {
     "t5": Family(_t5, "T5ForConditionalGeneration"),
     "mt5": Family(_mt5, "MT5ForConditionalGeneration"),
     "bart": Family(_bart, "BartModel"),
+    "marian": Family(_marian, "MarianModel"),
     "llama": Family(_llama, "LlamaForCausalLM"),
     "granite": Family(_granite, "GraniteForCausalLM"),
     "mistral": Family(_mistral, "MistralForCausalLM"),

@@ -308,6 +308,17 @@ def _bart(config: ModelConfig) -> Values:
     }
 
 
+def _marian(config: ModelConfig) -> Values:
+    """Its padding is the last token, and begins every target."""
+    last = config.vocab_size - 1
+    return {
+        **_bart(config),
+        "share_encoder_decoder_embeddings": config.encoder_decoder.share_embeddings,
+        "pad_token_id": last,
+        "decoder_start_token_id": last,
+    }
+
+
 class Writer(NamedTuple):
     """What writes the keys of a family, and its class with a head, as the file names it."""
 
@@ -323,6 +334,7 @@ WRITERS = {
     "t5": Writer(_t5, "T5ForConditionalGeneration"),
     "mt5": Writer(_mt5, "MT5ForConditionalGeneration"),
     "bart": Writer(_bart, "BartForConditionalGeneration"),
+    "marian": Writer(_marian, "MarianMTModel"),
     "llama": Writer(_llama, "LlamaForCausalLM"),
     "granite": Writer(_granite, "GraniteForCausalLM"),
     "mistral": Writer(_mistral, "MistralForCausalLM"),

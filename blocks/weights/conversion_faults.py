@@ -218,16 +218,25 @@ def _base(loaded: Loaded) -> float:
 
 
 def _position_table(loaded: Loaded) -> Loaded:
-    """Angles from the usual base where config.json says another, or rows counted from 1."""
+    """Angles from the usual base where config.json says another, or rows counted from 1.
+
+    Of waves that nobody learned: sines and cosines in the other order.
+    """
     if _has_rope(loaded):
         other = BASES[1] if _base(loaded) == BASES[0] else BASES[0]
         return _changed(loaded, rope_base=other)
-    return _rolled(loaded, -1)
+    return _reordered(loaded) if _has_waves(loaded) else _rolled(loaded, -1)
+
+
+def _reordered(loaded: Loaded) -> Loaded:
+    return _changed(loaded, sines_first=not loaded.config.position.sines_first)
 
 
 def _table_mends(loaded: Loaded) -> Iterable[Loaded]:
     if _has_rope(loaded):
         return (_changed(loaded, rope_base=base) for base in BASES if base != _base(loaded))
+    if _has_waves(loaded):
+        return (_reordered(loaded),)
     return (_rolled(loaded, 1),) if _has_table(loaded) else ()
 
 
@@ -248,6 +257,15 @@ def _has_rope(loaded: Loaded) -> bool:
 
 def _has_table(loaded: Loaded) -> bool:
     return loaded.config.position.position_kind is PositionKind.LEARNED
+
+
+def _has_waves(loaded: Loaded) -> bool:
+    config = loaded.config
+    return config.position.position_kind is PositionKind.SINUSOIDAL and config.d_model > 2
+
+
+def _has_position(loaded: Loaded) -> bool:
+    return _has_rope(loaded) or _has_table(loaded) or _has_waves(loaded)
 
 
 def _has_offset(loaded: Loaded) -> bool:
@@ -310,9 +328,7 @@ PLANTED: dict[ConversionFault, Planting] = {
     ConversionFault.GROUP_ORDER: Planting(_is_grouped, _group_order, _group_mends),
     ConversionFault.MISSING_TIE: Planting(_is_tied, _missing_tie, _tie_mends),
     ConversionFault.NORM_EPS: Planting(lambda _loaded: True, _norm_eps, _eps_mends),
-    ConversionFault.POSITION_TABLE: Planting(
-        lambda loaded: _has_rope(loaded) or _has_table(loaded), _position_table, _table_mends
-    ),
+    ConversionFault.POSITION_TABLE: Planting(_has_position, _position_table, _table_mends),
     ConversionFault.TOKENIZER_PREFIX: Planting(
         lambda loaded: bool(loaded.prefix), _no_prefix, _prefix_mends
     ),

@@ -617,6 +617,20 @@ BART = Layout(
     optional={"unembed_bias": "final_logits_bias"},
 )
 
+MARIAN = replace(
+    BART,
+    aside={r"model\.(encoder|decoder)\.embed_positions\.weight": MASK},
+)
+MARIAN_OF_TWO_TABLES = replace(
+    MARIAN,
+    rows=(
+        Row("model.encoder.embed_tokens.weight", ("source_embed.weight",)),
+        Row("model.decoder.embed_tokens.weight", (EMBED,)),
+        *(row for row in MARIAN.rows if row.ours != (EMBED,)),
+    ),
+    repeats={"lm_head.weight": "model.decoder.embed_tokens.weight"},
+)
+
 LAYOUTS: dict[str, Layout] = {
     "gpt2": GPT2,
     "bert": BERT,
@@ -625,6 +639,7 @@ LAYOUTS: dict[str, Layout] = {
     "t5": T5,
     "mt5": T5,
     "bart": BART,
+    "marian": MARIAN,
     "llama": LLAMA,
     "granite": LLAMA,
     "mistral": LLAMA,
@@ -654,6 +669,8 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
         return FALCON_OF_TWO_NORMS
     if LAYOUTS[family] is T5 and config.feed_forward.activation.is_gated:
         return T5_GATED
+    if family == "marian" and not config.encoder_decoder.share_embeddings:
+        return MARIAN_OF_TWO_TABLES
     if LAYOUTS[family] is DEEPSEEK and not config.d_q_latent:
         return DEEPSEEK_OF_WHOLE_QUERIES
     return LAYOUTS[family]

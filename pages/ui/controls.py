@@ -543,6 +543,14 @@ CONTROLS = {
         _picked("activation", N_("Activation"), Activation), lambda shown: shown.has_wide_layers
     ),
     "position_kind": Control(_position_kind),
+    "sines_first": Control(
+        _switched(
+            "sines_first",
+            N_("All sines before all cosines (Marian)"),
+            N_("Off: sine and cosine of each pair side by side, as the paper writes them."),
+        ),
+        lambda shown: shown.config.position.position_kind is PositionKind.SINUSOIDAL,
+    ),
     "embedding_norm": Control(
         _switched("embedding_norm", N_("Norm after embedding and position (BERT, BART)")),
         lambda shown: shown.config.architecture.reads_tokens,

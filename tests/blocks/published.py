@@ -20,6 +20,7 @@ from transformers import (
     GPT2Config,
     GPTNeoXConfig,
     LlamaConfig,
+    MarianConfig,
     MistralConfig,
     MixtralConfig,
     Olmo2Config,
@@ -42,6 +43,7 @@ COUNTS = {
     "t5-small": 60_506_624,
     "t5-base": 222_903_552,
     "bart-base": 139_420_416,
+    "opus-mt-en-de": 73_886_208,  # without two tables of fixed waves, which its files held
     "llama-7b": 6_738_415_616,
     "llama-3-8b": 8_030_261_248,
     "llama-3-70b": 70_553_706_496,
@@ -90,6 +92,15 @@ LARGE_BERT = {
     "num_attention_heads": 16,
     "intermediate_size": 4096,
 }
+OPUS = {
+    "d_model": 512,
+    "encoder_layers": 6,
+    "decoder_layers": 6,
+    "encoder_attention_heads": 8,
+    "decoder_attention_heads": 8,
+    "encoder_ffn_dim": 2048,
+    "decoder_ffn_dim": 2048,
+}
 # fmt: off
 CONFIGS = {
     "bert-base":      (PLAIN,  BertConfig()),
@@ -108,6 +119,8 @@ CONFIGS = {
     "bart-base":      (PLAIN,  BartConfig(d_model=768, encoder_layers=6, decoder_layers=6,
                                           encoder_attention_heads=12, decoder_attention_heads=12,
                                           encoder_ffn_dim=3072, decoder_ffn_dim=3072)),
+    "opus-mt-en-de":  (PLAIN,  MarianConfig(**OPUS, activation_function="swish",
+                                            max_position_embeddings=512, scale_embedding=True)),
     "llama-7b":       (CAUSAL, LlamaConfig(**_untied(32000, 4096, 32, 32, 32, 11008))),
     "llama-3-8b":     (CAUSAL, LlamaConfig(**_untied(128256, 4096, 32, 32, 8, 14336))),
     "llama-3-70b":    (CAUSAL, LlamaConfig(**_untied(128256, 8192, 80, 64, 8, 28672))),
@@ -143,9 +156,9 @@ CONFIGS = {
 
 
 def count_theirs(name: str) -> int:
-    """Parameters of the model that `transformers` builds; tied ones once, nothing allocated."""
+    """Learned numbers of the model that `transformers` builds; tied ones once, none allocated."""
     kind, config = CONFIGS[name]
     with torch.device("meta"):
         model: nn.Module = kind.from_config(config)
     model.tie_weights()
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(each.numel() for each in model.parameters() if each.requires_grad)

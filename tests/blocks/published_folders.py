@@ -19,6 +19,7 @@ OTHER = {
 GROUPED = {**SIZES, "num_key_value_heads": 2}
 OTHER_GROUPED = {**OTHER, "num_key_value_heads": 1}
 GPT2, BART = CONFIGS["gpt2"], CONFIGS["bart"]
+MARIAN = {**BART, "pad_token_id": 36, "decoder_start_token_id": 36}
 OTHER_GPT2 = {"vocab_size": 53, "n_embd": 20, "n_layer": 3, "n_head": 5, "n_positions": 23}
 FALCON = {"vocab_size": 37, "hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 6}
 NEW_FALCON = {"new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 50}
@@ -170,6 +171,11 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "bart":         ("BartForConditionalGeneration", BART),
     "bart-odd":     ("BartForConditionalGeneration", {**BART, "scale_embedding": True,
                                                       "encoder_layers": 1, "vocab_size": 53}),
+    "marian":       ("MarianMTModel", {**MARIAN, "scale_embedding": True}),
+    "marian-odd":   ("MarianMTModel", {**MARIAN, "vocab_size": 53, "decoder_vocab_size": 53,
+                                       "d_model": 25, "encoder_attention_heads": 5,
+                                       "decoder_attention_heads": 5, "activation_function": "swish",
+                                       "share_encoder_decoder_embeddings": False}),
 }
 # fmt: on
 
@@ -180,14 +186,15 @@ class Folder(NamedTuple):
 
 
 def model_of(name: str) -> nn.Module:
-    """The model of `transformers`, every weight and every saved buffer drawn anew."""
+    """The model of `transformers`, all that it learned and every saved buffer drawn anew."""
     kind, sizes = FOLDERS[name]
     cls = getattr(transformers, kind)
     model = cls._from_config(cls.config_class(**sizes), attn_implementation="eager")
     random = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for each in model.parameters():
-            each.normal_(0, 0.3, generator=random)
+            if each.requires_grad:  # all but fixed waves
+                each.normal_(0, 0.3, generator=random)
         if (bias := getattr(model, "final_logits_bias", None)) is not None:
             bias.normal_(0, 0.3, generator=random)
     return model.eval()

@@ -90,6 +90,7 @@ RIGHT = {
     "position_kind": st.sampled_from(PositionKind),
     "max_seq_len": SIZES,
     "position_offset": st.just(0) | SIZES,
+    "sines_first": st.booleans(),
     "rope_base": st.floats(2, 1e6) | st.integers(2, 10**6),
     "rotary_share": st.floats(0.01, 1),
     "rope_scaling": st.sampled_from(RopeScaling),

@@ -25,6 +25,7 @@ from transformers import (
     GPTNeoXConfig,
     GraniteConfig,
     LlamaConfig,
+    MarianConfig,
     MistralConfig,
     MixtralConfig,
     MT5Config,
@@ -55,17 +56,18 @@ CLASS_OF = {
     "roberta": PLAIN,
     "distilbert": PLAIN,
     "bart": PLAIN,
+    "marian": PLAIN,
     "t5": TWO,
     "mt5": TWO,
 }
 
 
 def built(config: Any) -> int:
-    """Parameters of the model that `transformers` builds, without memory; tied ones once."""
+    """Learned numbers of the model that `transformers` builds, without memory; tied ones once."""
     with torch.device("meta"):
         model = CLASS_OF.get(config.model_type, CAUSAL).from_config(config)
     model.tie_weights()
-    return sum(parameter.numel() for parameter in model.parameters())
+    return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -118,6 +120,8 @@ TOYS = [
     MT5Config(**T5),
     MT5Config(**T5, num_decoder_layers=2, feed_forward_proj="relu"),
     BartConfig(**BART),
+    MarianConfig(**BART, pad_token_id=36),
+    MarianConfig(**BART, pad_token_id=36, share_encoder_decoder_embeddings=False),
     LlamaConfig(**LLAMA),
     LlamaConfig(**LLAMA, head_dim=10, attention_bias=True, tie_word_embeddings=True),
     LlamaConfig(

@@ -17,7 +17,7 @@ from blocks.weights.conversion_faults import (
 from blocks.weights.published import open_published
 from blocks.weights.tensors import read_weights
 
-FAMILIES = ["gpt2", "bert", "llama", "gemma", "gpt_neox", "opt", "t5", "bart"]
+FAMILIES = ["gpt2", "bert", "llama", "gemma", "gpt_neox", "opt", "t5", "bart", "marian"]
 OF_FAMILIES = {
     "gpt2": {ConversionFault.NOT_TRANSPOSED, ConversionFault.MISSING_TIE},
     "llama": {ConversionFault.ROTARY_LAYOUT, ConversionFault.GROUP_ORDER},
@@ -25,6 +25,7 @@ OF_FAMILIES = {
     "opt": {ConversionFault.POSITION_OFFSET},
     "t5": {ConversionFault.SCORE_SCALE},
     "bart": {ConversionFault.POSITION_OFFSET},
+    "marian": {ConversionFault.POSITION_TABLE},
 }
 
 

@@ -41,6 +41,11 @@ def test_every_planted_fault_is_named_first_and_none_where_all_is_well(sound: Lo
         assert found.names is fault is found.ranked[0], found
 
 
+def test_sines_and_cosines_in_another_order_are_named(tmp_path: Path):
+    marian, fault = loaded("marian", tmp_path), ConversionFault.POSITION_TABLE
+    assert diagnosis(plant(fault, marian), TEXT, logits(marian, TEXT)).names is fault
+
+
 def test_between_them_the_families_can_have_every_fault(tmp_path: Path):
     faults = (possible_faults(loaded(family, tmp_path / family)) for family in FAMILIES)
     assert {fault for each in faults for fault in each} == set(ConversionFault)

@@ -1,6 +1,7 @@
 """What the panels of positions are made from: each number against the tables it is read off."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from blocks.inspection.position_facts import (
     likeness_facts,
     n_pairs,
     pair_facts,
+    pair_of,
     shown_columns,
     similarity,
     table_facts,
@@ -58,6 +60,24 @@ def test_the_table_has_the_values_of_its_columns(kind: PositionKind):
 def test_sines_stand_before_cosines():
     columns = table_facts(RUN, SINUSOIDAL, N, TABLE, position=0, pair=0).columns
     assert [column % 2 for column in columns] == sorted(column % 2 for column in columns)
+
+
+@pytest.mark.parametrize("d_model", [6, 7])
+def test_where_sines_come_first_pairs_are_the_same_in_other_columns(d_model: int):
+    paper, marian = (
+        replace(RUN, config=toy(d_model=d_model, n_heads=1, sines_first=is_first))
+        for is_first in (False, True)
+    )
+    shown = [table_facts(run, SINUSOIDAL, N, TABLE, position=0, pair=1) for run in (paper, marian)]
+    assert np.array_equal(shown[0].values, shown[1].values)
+    assert shown[1].columns == tuple(range(d_model)) and shown[1].sines_first
+    assert shown[1].chosen == (1, 1 + -(-d_model // 2)) and shown[0].chosen == (2, 3)
+    for run, facts in zip((paper, marian), shown, strict=True):
+        assert {pair_of(run.config, SINUSOIDAL, column) for column in facts.chosen} == {1}
+    curves = [
+        pair_facts(run, SINUSOIDAL, N, TABLE, position=0, pair=1).curves for run in (paper, marian)
+    ]
+    pd.testing.assert_frame_equal(*curves)
 
 
 def test_of_very_many_columns_evenly_chosen_pairs_are_shown():

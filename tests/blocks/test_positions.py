@@ -7,6 +7,7 @@ import torch
 from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, toy, toy_input
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
 from blocks import ConfigError, build
 from blocks.model.positions import (
@@ -32,6 +33,15 @@ def test_sinusoidal_table_is_the_formula_of_the_paper(d_model: int):
     table = sinusoidal_table(LONG, d_model)
     assert_near(table[:SEQ_LEN], torch.tensor(expected[:SEQ_LEN]), tolerance=1e-6)
     assert_near(table, torch.tensor(expected), tolerance=1e-4)  # a float32 angle near 512
+
+
+@pytest.mark.parametrize("d_model", [1, 7, D_MODEL])
+def test_sines_first_are_the_waves_of_marian(d_model: int):
+    expected = MarianSinusoidalPositionalEmbedding(SEQ_LEN, d_model).create_weight()
+    table = sinusoidal_table(SEQ_LEN, d_model, sines_first=True)
+    assert_near(table, expected, tolerance=1e-6)
+    same = (each.sort(dim=-1).values for each in (table, sinusoidal_table(SEQ_LEN, d_model)))
+    assert torch.equal(*same)
 
 
 @pytest.mark.parametrize("d_model", [7, D_MODEL])

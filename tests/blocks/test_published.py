@@ -15,6 +15,7 @@ from toy import assert_near
 from blocks.model.masks import causal, padding
 from blocks.model.models import Encoder, EncoderDecoder, Model
 from blocks.model.source_target import SourceTarget, source_target_mask
+from blocks.text.beam import BeamConfig, greedy
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.weights.config_json import FAMILIES
@@ -120,6 +121,24 @@ def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, 
         eos_token_id=None,
     )
     assert text.token_ids == theirs[0].tolist()
+
+
+@pytest.mark.parametrize("name", ["marian", "marian-odd", "mt5-odd"])
+def test_greedy_targets_are_those_of_transformers_token_for_token(name: str, tmp_path: Path):
+    folder = saved(name, tmp_path)
+    found = open_published(folder.path)
+    model, source = found.build(), ids(5)
+    assert isinstance(model, EncoderDecoder)
+    search = BeamConfig(start_id=found.marks.start, stop_id=-1, max_new_tokens=8)
+    theirs = folder.theirs.generate(
+        source,
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=8,
+        eos_token_id=None,
+        forced_eos_token_id=None,
+    )
+    assert greedy(model, found.config, source, search) == theirs[:, 1:].tolist()
 
 
 def older_gpt2(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

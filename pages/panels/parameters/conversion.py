@@ -40,7 +40,9 @@ FAULTS = {
     ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
     ConversionFault.MISSING_TIE: N_("output matrix not tied to the embedding"),
     ConversionFault.NORM_EPS: N_("another ε in the norms"),
-    ConversionFault.POSITION_TABLE: N_("another RoPE base, or a position table shifted by one"),
+    ConversionFault.POSITION_TABLE: N_(
+        "another RoPE base, a position table shifted by one, or sines and cosines in another order"
+    ),
     ConversionFault.TOKENIZER_PREFIX: N_("the tokenizer's first token left out"),
 }
 NAMES = {

@@ -13,6 +13,7 @@ from blocks.inspection.position_facts import (
     PairFacts,
     TableFacts,
     n_pairs,
+    pair_of,
 )
 from blocks.model.kinds import PositionKind
 from blocks.observe.run import Run
@@ -320,9 +321,9 @@ def pair_choice(run: Run) -> None:
 def pin_and_choose(customdata: list[Any]) -> None:
     """A cell of the table was clicked: its position is pinned, its pair chosen."""
     link.change("token", int(customdata[0]))
-    kind = link.value("shown_position") or link.config().position.position_kind
-    column = int(customdata[1])
-    link.change("position_pair", column // 2 if PositionKind(kind).is_added else column)
+    config = link.config()
+    kind = PositionKind(link.value("shown_position") or config.position.position_kind)
+    link.change("position_pair", pair_of(config, kind, int(customdata[1])))
     link.redraw_everything()
 
 

@@ -68,6 +68,8 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
     columns = _("feature")
     if facts.kind is PositionKind.SINUSOIDAL:
         columns = _("feature: sines (even), then cosines (odd)")
+        if facts.sines_first:
+            columns = _("feature: sines, then cosines")
     return Names(title, rows, columns, _("value"))
 
 
