@@ -126,6 +126,7 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
     return {
         **config_sizes(config),
         "n_active_experts": config.n_active_experts,
+        "n_normed_dense_layers": config.n_dense_layers - config.lacks_first_norm,
         "tokens_of_an_expert": batch * n * config.n_active_experts // config.n_experts,
         "rotary_width": config.rotary_width,
         "batch": batch,
@@ -149,13 +150,18 @@ def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
         yield "n_decoder_layers", config, True
 
 
+ATTENTION_NORMS = "attention_norms"  # which the first layer may lack
+NORMED = {"n_layers": "n_normed_layers", "n_dense_layers": "n_normed_dense_layers"}
+
+
 def _stack(count: str) -> str:
     return {"n_decoder_layers": "decoder.", "n_dense_layers": "dense."}.get(count, "")
 
 
 def _repeated(count: str, parts: list[Part]) -> Iterator[Part]:
     for part in parts:
-        products = tuple((count, *product) for product in part.products)
+        layers = NORMED.get(count, count) if part.name == ATTENTION_NORMS else count
+        products = tuple((layers, *product) for product in part.products)
         yield replace(part, name=f"{_stack(count)}{part.name}", products=products)
 
 
@@ -168,7 +174,10 @@ def _layer(
 ) -> Iterator[Part]:
     """What one layer keeps."""
     n_sublayers = 1 + is_decoder + (not config.attention_only)
-    if norms := _norms(config, n_sublayers, is_narrow=is_narrow):
+    n_normed = n_sublayers - config.lacks_first_norm
+    if config.lacks_first_norm:
+        yield Part(ATTENTION_NORMS, "norm", _of_norms(config, 1, 1, is_narrow=is_narrow))
+    if n_normed and (norms := _norms(config, n_normed, is_narrow=is_narrow)):
         yield Part("norms", "norm", norms)
     is_causal = is_decoder or config.architecture is Architecture.GPT
     is_masked = is_causal or config.local_window > 0

@@ -48,6 +48,7 @@ OF_NAMES = {
     "latent_norms": Kind.NORM,
     "cross_qk_norm": Kind.NORM,
 }
+OF_SOME_LAYERS = ("n_dense_layers", "n_expert_layers", "n_normed_layers")
 
 
 @dataclass(frozen=True)
@@ -178,12 +179,17 @@ def by_layer(config: ModelConfig) -> Node:
 
 def _stack_of(layers: str) -> str:
     """What counts all layers of the stack that some layers belong to."""
-    return "n_layers" if layers in ("n_dense_layers", "n_expert_layers") else layers
+    return "n_layers" if layers in OF_SOME_LAYERS else layers
 
 
 def _held_by(part: Part, sizes: dict[str, int]) -> range:
-    """The layers that have this part, from 0: those with experts come after the dense ones."""
+    """The layers that have this part, from 0: those with experts come after the dense ones.
+
+    Where some attention has no norm, it is that of the first.
+    """
     first = sizes["n_dense_layers"] if part.layers == "n_expert_layers" else 0
+    if part.layers == "n_normed_layers":
+        first = sizes["n_layers"] - sizes["n_normed_layers"]
     return range(first, first + sizes[part.layers])
 
 

@@ -25,7 +25,7 @@ class Part:
     """Some of a model's parameters; their number is a sum of products of sizes.
 
     `layers` names the size that says how many layers each have as much; "": outside of layers.
-    Dense layers of a mixture are its first ones.
+    Dense layers of a mixture are its first ones; a layer without a norm is the first.
     """
 
     name: str
@@ -111,6 +111,7 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "n_shared_experts": config.n_shared_experts,
         "n_dense_layers": config.n_dense_layers,
         "n_expert_layers": config.n_expert_layers,
+        "n_normed_layers": config.n_normed_layers,
         "n_segments": config.n_segments,
         "max_seq_len": config.position.max_seq_len,
         "position_offset": config.position.position_offset,
@@ -194,7 +195,8 @@ def _head(config: ModelConfig) -> Iterator[Part]:
     if config.has_pooler:
         yield Part("pooler", "pooler", (("d_model", "d_model"), ("d_model",)))
     if config.has_prediction_head:
-        yield Part("prediction_head", "embedding", (("d_model", "d_model"), ("d_model",)))
+        bias: tuple[Product, ...] = (("d_model",),) if config.feed_forward.feed_forward_bias else ()
+        yield Part("prediction_head", "embedding", (("d_model", "d_model"), *bias))
         if vectors := _vectors_per_norm(config):
             yield Part("prediction_norm", "norm", ((vectors, "d_model"),))
     yield from _unembed(config)
@@ -352,7 +354,12 @@ VECTORS_PER_NORM = {
 def _norms(config: ModelConfig, n_attentions: int) -> Iterator[Part]:
     if n_vectors := _vectors_per_norm(config):
         n_sublayers = n_attentions if config.attention_only else n_attentions + 1
-        yield Part("norms", "norm", ((_n_norms(config, n_sublayers), n_vectors, "d_model"),))
+        n_norms = _n_norms(config, n_sublayers) - config.lacks_first_norm
+        if config.lacks_first_norm and config.n_normed_layers:
+            own: Product = (n_vectors, "d_model")
+            yield Part("attention_norms", "norm", (own,), "n_normed_layers")
+        if n_norms:
+            yield Part("norms", "norm", ((n_norms, n_vectors, "d_model"),))
 
 
 def _n_norms(config: ModelConfig, n_sublayers: int) -> int:
@@ -367,4 +374,7 @@ def _n_norms(config: ModelConfig, n_sublayers: int) -> int:
 
 
 def _vectors_per_norm(config: ModelConfig) -> int:
-    return VECTORS_PER_NORM[config.norm.norm_kind] if config.norm.norm_affine else 0
+    if not config.norm.norm_affine:
+        return 0
+    has_shift = config.norm.norm_kind is not NormKind.RMS_NORM and config.norm.norm_bias
+    return min(VECTORS_PER_NORM[config.norm.norm_kind], 1 + has_shift)

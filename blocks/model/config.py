@@ -41,7 +41,8 @@ class AttentionConfig:
 
     `local_window`: how many tokens a layer sees, itself included, 0 for all (Beltagy et al. 2020;
     Jiang et al. 2023). With `global_every` n every n-th layer sees all of them: 2 in Gemma 2, 6 in
-    Gemma 3; 0: none does, as in Mistral. `score_softcap`: scores are bent to stay below it, 0 for
+    Gemma 3; 0: none does, as in Mistral. With `global_first` the first layer is one of them
+    (Warner et al. 2024, ModernBERT). `score_softcap`: scores are bent to stay below it, 0 for
     no cap (Gemma Team 2024, Gemma 2). `attention_sink`: each head learns a score that takes weight
     and gives nothing (OpenAI 2025, gpt-oss). `attention_gate`: a sigmoid of the input decides how
     much of each head, or of each of its features, is passed on (Qiu et al. 2025; Qwen3-Next).
@@ -58,6 +59,7 @@ class AttentionConfig:
     scale_scores: bool = True
     local_window: int = 0
     global_every: int = 0
+    global_first: bool = False
     score_softcap: float = 0.0
     attention_sink: bool = False
     attention_gate: AttentionGate = AttentionGate.NONE
@@ -117,7 +119,9 @@ class ExpertsConfig:
 class NormConfig:
     """Norm and residual connection; `norm_affine`: a norm scales (and shifts) by what it learns.
 
-    `norm_offset`: what is learned is added to 1 before it scales, as in Gemma.
+    `norm_offset`: what is learned is added to 1 before it scales, as in Gemma. Without `norm_bias`
+    a LayerNorm only scales. Without `first_norm` the first layer's attention reads the stream as it
+    is, where others read it through a norm: an `embedding_norm` has just been there (ModernBERT).
     `parallel_norms`: where both sub-layers read the stream at once, they share one norm (GPT-J,
     Falcon) or have one each (GPT-NeoX, Pythia). `embedding_norm`: a norm after embedding and
     position, as in BERT and BART; a block has none.
@@ -128,6 +132,8 @@ class NormConfig:
     norm_eps: float = 1e-5
     norm_affine: bool = True
     norm_offset: bool = False
+    norm_bias: bool = True
+    first_norm: bool = True
     parallel_norms: int = 1
     embedding_norm: bool = False
     residual: bool = True
@@ -353,8 +359,8 @@ class ModelConfig:
 
     def window_of(self, layer: int) -> int:
         """How many tokens a layer sees, itself included; 0 where it sees all."""
-        every = self.attention.global_every
-        is_global = every > 0 and (layer + 1) % every == 0
+        every, place = self.attention.global_every, layer + (not self.attention.global_first)
+        is_global = every > 0 and place % every == 0
         return 0 if is_global else self.local_window
 
     @property
@@ -364,8 +370,8 @@ class ModelConfig:
 
     def n_local(self, n_layers: int) -> int:
         """How many of the first so many layers see a window only."""
-        every = self.attention.global_every
-        n_global = n_layers // every if every else 0
+        every, more = self.attention.global_every, self.attention.global_first
+        n_global = (n_layers + more * (every - 1)) // every if every else 0
         return n_layers - n_global if self.local_window else 0
 
     def turns(self, layer: int) -> bool:
@@ -377,12 +383,29 @@ class ModelConfig:
     @property
     def has_equal_layers(self) -> bool:
         """Whether all layers of a stack are made alike."""
-        global_every = self.attention.global_every if self.local_window else 0
         nope_every = self.position.nope_every if self.attends else 0
         n_layers = max(self.n_layers, self.n_decoder_layers)
-        return not (
-            self.n_dense_layers or any(1 < n <= n_layers for n in (global_every, nope_every))
-        )
+        is_mixed = 0 < self.n_local(n_layers) < n_layers or 1 < nope_every <= n_layers
+        return not (is_mixed or self.n_dense_layers or 0 < self.n_normed_layers < n_layers)
+
+    def norms_attention(self, layer: int) -> bool:
+        """Whether attention reads through a norm of its own, where such norms are."""
+        return layer > 0 or not self.lacks_first_norm
+
+    @property
+    def lacks_first_norm(self) -> bool:
+        """Whether the first layer's attention reads the stream as it is, and others do not.
+
+        A block, or the half of an encoder–decoder, has its first norm in any case.
+        """
+        norm, is_whole = self.norm, self.architecture in (Architecture.ENCODER, Architecture.GPT)
+        is_pre = norm.norm_placement is NormPlacement.PRE
+        return is_whole and is_pre and norm.norm_kind is not NormKind.NONE and not norm.first_norm
+
+    @property
+    def n_normed_layers(self) -> int:
+        """Layers whose attention reads through a norm, where such norms are."""
+        return self.n_layers - self.lacks_first_norm
 
     @property
     def has_out_bias(self) -> bool:

@@ -56,6 +56,8 @@ def _idle(config: ModelConfig) -> Iterator[str]:
         yield from ("qk_norm_scale", "qk_norm_whole")
     if not config.local_window:
         yield "global_every"
+    if not config.local_window or not config.attention.global_every:
+        yield "global_first"
     yield from _idle_in_position(config)
     yield from _idle_in_norm(config)
     yield from _idle_in_feed_forward(config)
@@ -92,11 +94,15 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
 def _idle_in_norm(config: ModelConfig) -> Iterator[str]:
     if config.norm.norm_kind is NormKind.NONE:
         yield from ("norm_placement", "norm_eps", "norm_affine", "embedding_norm", "parallel_norms")
-        yield "norm_offset"
+        yield from ("norm_offset", "norm_bias")
     elif config.norm.norm_placement is not NormPlacement.PARALLEL:
         yield "parallel_norms"
     if not config.norm.norm_affine:
-        yield "norm_offset"
+        yield from ("norm_offset", "norm_bias")
+    elif config.norm.norm_kind is NormKind.RMS_NORM:
+        yield "norm_bias"
+    if not config.lacks_first_norm:
+        yield "first_norm"
 
 
 def _idle_in_feed_forward(config: ModelConfig) -> Iterator[str]:

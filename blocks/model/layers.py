@@ -13,7 +13,7 @@ from blocks.model.kv_cache import Cache, CrossCache, LayerCache
 from blocks.model.mixers import build_mixer
 from blocks.model.normalization import build_norm
 from blocks.model.probe import Stage
-from blocks.model.residual import RESIDUALS
+from blocks.model.residual import RESIDUALS, Residual
 
 LayerType = type["EncoderLayer | ParallelLayer | AttentionLayer"]
 
@@ -30,6 +30,14 @@ def layer_type(config: ModelConfig) -> LayerType:
     return AttentionLayer if config.attention_only else EncoderLayer
 
 
+def _of_attention(config: ModelConfig, layer: int, stream: str) -> Residual:
+    """What joins attention to the stream; the first layer may read it without a norm."""
+    residual = RESIDUALS[config.norm.norm_placement](config, "attention", stream)
+    if not config.norms_attention(layer):
+        residual.norm = Stage("attention_norm")
+    return residual
+
+
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each joined to the residual stream.
 
@@ -41,7 +49,7 @@ class EncoderLayer(nn.Module):
         residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
         self.attention = build_mixer(config, layer)
-        self.attention_residual = residual(config, "attention", "resid_mid")
+        self.attention_residual = _of_attention(config, layer, "resid_mid")
         self.feed_forward = build_feed_forward(config, layer)
         self.feed_forward_residual = residual(config, "feed_forward", "resid_post")
 
@@ -60,10 +68,9 @@ class AttentionLayer(nn.Module):
 
     def __init__(self, config: ModelConfig, layer: int = 0):
         super().__init__()
-        residual = RESIDUALS[config.norm.norm_placement]
         self.resid_pre = Stage("resid_pre")
         self.attention = build_mixer(config, layer)
-        self.attention_residual = residual(config, "attention", "resid_post")
+        self.attention_residual = _of_attention(config, layer, "resid_post")
 
     def forward(self, x: Tensor, mask: Tensor | None = None, past: Cache | None = None) -> Tensor:
         """Tokens read from each other."""

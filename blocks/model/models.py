@@ -108,12 +108,14 @@ class Encoder(nn.Module):
 class PredictionHead(nn.Module):
     """norm(activation(W·x + b)): what an encoder predicts hidden tokens from, any shape.
 
-    Devlin et al. 2018 leave it to their code (`get_masked_lm_output`).
+    Devlin et al. 2018 leave it to their code (`get_masked_lm_output`). It has a bias where the
+    feed-forward layers do.
     """
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.dense = nn.Linear(config.d_model, config.d_model)
+        bias = config.feed_forward.feed_forward_bias
+        self.dense = nn.Linear(config.d_model, config.d_model, bias=bias)
         self.activation = ACTIVATIONS[config.feed_forward.activation]
         self.norm = build_norm(config, Probe("prediction"))
 

@@ -12,14 +12,14 @@ from blocks.model.probe import Probe
 def build_norm(config: ModelConfig, out: Probe) -> nn.Module:
     """The norm that the configuration asks for; what leaves it passes the probe `out`."""
     d_model, eps, affine = config.d_model, config.norm.norm_eps, config.norm.norm_affine
-    offset = config.norm.norm_offset
+    offset, bias = config.norm.norm_offset, config.norm.norm_bias
     match config.norm.norm_kind:
         case NormKind.LAYER_NORM:
-            return LayerNorm(d_model, eps, out, affine=affine, offset=offset)
+            return LayerNorm(d_model, eps, out, affine=affine, offset=offset, bias=bias)
         case NormKind.RMS_NORM:
             return RMSNorm(d_model, eps, out, affine=affine, offset=offset)
         case NormKind.BATCH_NORM:
-            return BatchNorm(d_model, eps, out, affine=affine, offset=offset)
+            return BatchNorm(d_model, eps, out, affine=affine, offset=offset, bias=bias)
         case NormKind.NONE:
             return nn.Identity()
 
@@ -32,7 +32,7 @@ def at_least_float32(x: Tensor) -> Tensor:
 class Norm(nn.Module):
     """What all norms share: the scale and shift that they learn, or none where not `affine`.
 
-    With an `offset` it is 1 + weight that scales.
+    With an `offset` it is 1 + weight that scales; without a `bias` nothing shifts.
     """
 
     weight: nn.Parameter | None
@@ -41,11 +41,18 @@ class Norm(nn.Module):
     shifts = True
 
     def __init__(
-        self, d_model: int, eps: float, out: Probe, *, affine: bool = True, offset: bool = False
+        self,
+        d_model: int,
+        eps: float,
+        out: Probe,
+        *,
+        affine: bool = True,
+        offset: bool = False,
+        bias: bool = True,
     ):
         super().__init__()
         self.eps, self.out, self.offset = eps, out, offset
-        vectors = {"weight": affine, "bias": affine and self.shifts}
+        vectors = {"weight": affine, "bias": affine and bias and self.shifts}
         for name, is_learned in vectors.items():
             vector = nn.Parameter(torch.empty(d_model)) if is_learned else None
             self.register_parameter(name, vector)
@@ -107,9 +114,16 @@ class BatchNorm(Norm):
     MOMENTUM = 0.1
 
     def __init__(
-        self, d_model: int, eps: float, out: Probe, *, affine: bool = True, offset: bool = False
+        self,
+        d_model: int,
+        eps: float,
+        out: Probe,
+        *,
+        affine: bool = True,
+        offset: bool = False,
+        bias: bool = True,
     ):
-        super().__init__(d_model, eps, out, affine=affine, offset=offset)
+        super().__init__(d_model, eps, out, affine=affine, offset=offset, bias=bias)
         self.register_buffer("running_mean", torch.empty(d_model))
         self.register_buffer("running_var", torch.empty(d_model))
 

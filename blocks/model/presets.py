@@ -45,6 +45,7 @@ _NO_BIAS = {"attention_bias": False, "feed_forward_bias": False, "dropout": 0.0}
 _PAPER   = ("post", "layernorm", "relu",      "sinusoidal", "xavier_uniform")
 _MARIAN  = ("post", "layernorm", "silu",      "sinusoidal", "xavier_uniform")
 _BERT    = ("post", "layernorm", "gelu",      "learned",    "normal")
+_MODERNBERT = ("pre", "layernorm", "geglu",   "rope",       "normal")
 _GPT2    = ("pre",  "layernorm", "gelu_tanh", "learned",    "normal")
 _LLAMA   = ("pre",  "rmsnorm",   "swiglu",    "rope",       "normal")
 _MIXTRAL = {**_NO_BIAS, "n_experts": 8, "n_active_experts": 2}
@@ -143,6 +144,13 @@ PUBLISHED_TABLE: dict[str, Preset] = {
         "BERT-large",
         _model("encoder", (24, 1024, 16, 16, 4096, 30522), _BERT, **_BERT_ENDS),
         MaskKind.NONE, "Devlin et al. 2018, section 3; the model's config.json"),
+    "modernbert-base": Preset(
+        "ModernBERT-base",
+        _model("encoder", (22, 768, 12, 12, 1152, 50368), _MODERNBERT,
+               max_seq_len=8192, local_window=65, global_every=3, global_first=True,
+               rope_base=160_000.0, local_rope_base=1e4, norm_bias=False, first_norm=False,
+               embedding_norm=True, scale_embeddings=False, **_NO_BIAS),
+        MaskKind.NONE, "Warner et al. 2024, section 2.1; the model's config.json"),
     "t5-base": Preset(
         "T5-base",
         _model("encoder-decoder", (12, 768, 12, 12, 3072, 32128), _T5,

@@ -188,6 +188,33 @@ def _bert(keys: Keys) -> Values:
     }
 
 
+def _modernbert(keys: Keys) -> Values:
+    """Of three layers two see half a window to either side, and turn by a base of their own."""
+    rope = keys.part("rope_parameters")
+    to_each_side = keys.size("local_attention", 128, least=0) // 2
+    base = keys.number("global_rope_theta", 160_000.0)
+    local = keys.number("local_rope_theta", 10_000.0)
+    every = keys.size("global_attn_every_n_layers", 3)
+    return {
+        "architecture": "encoder",
+        **_sizes(keys, "num_hidden_layers", keys.size("hidden_size"), "num_attention_heads"),
+        **_local_layers(keys, to_each_side + 1, every, first=True),
+        "d_ff": keys.size("intermediate_size"),
+        "activation": keys.choice("hidden_activation", GATED, "gelu"),
+        "max_seq_len": keys.size("max_position_embeddings"),
+        "position_kind": "rope",
+        "rope_base": rope.part(FULL).number("rope_theta", base),
+        "local_rope_base": rope.part(LOCAL).number("rope_theta", local),
+        "norm_eps": keys.number("norm_eps", 1e-5),
+        "norm_bias": keys.flag("norm_bias", False),
+        "first_norm": False,
+        "embedding_norm": True,
+        "scale_embeddings": False,
+        "attention_bias": keys.flag("attention_bias", False),
+        "feed_forward_bias": keys.flag("mlp_bias", False),
+    }
+
+
 def _bart(keys: Keys) -> Values:
     for name in ("normalize_before", "add_final_layer_norm", "static_position_embeddings"):
         keys.must_be(name, False)
@@ -301,25 +328,28 @@ def _mistral(keys: Keys) -> Values:
 
 def _windows(keys: Keys, *, global_every: int = 0) -> Values:
     """Which layers see a window of how many tokens; `global_every`: where the file does not say."""
+    return _local_layers(keys, keys.optional("sliding_window") or 0, global_every)
+
+
+def _local_layers(keys: Keys, window: int, every: int, *, first: bool = False) -> Values:
+    """Layers with this window, and every n-th, or the `first` and every n-th after it, without."""
     n_layers = keys.size("num_hidden_layers")
-    window, every = keys.optional("sliding_window") or 0, global_every
     kinds = keys.values.get("layer_types")
     if isinstance(kinds, list):
-        of_every = {n: _kinds(n, n_layers) for n in range(n_layers + 1)}
+        of_every = {n: _kinds(n, n_layers, first=first) for n in range(n_layers + 1)}
         found = [n for n, each in of_every.items() if kinds == each]
         if kinds == [FULL] * n_layers:
             return {}
         if not found:
             keys.must_be("layer_types", None)
         every = next(iter(found), 0)
-    return {"local_window": window, "global_every": every}
+    return {"local_window": window, "global_every": every, "global_first": first}
 
 
-def _kinds(global_every: int, n_layers: int) -> list[str]:
-    """The kind of each layer where every n-th sees all."""
-    return [
-        FULL if global_every and (i + 1) % global_every == 0 else LOCAL for i in range(n_layers)
-    ]
+def _kinds(global_every: int, n_layers: int, *, first: bool) -> list[str]:
+    """The kind of each layer where every n-th sees all, counted from the first or from 1."""
+    places = range(n_layers) if first else range(1, n_layers + 1)
+    return [FULL if global_every and place % global_every == 0 else LOCAL for place in places]
 
 
 FULL, LOCAL = "full_attention", "sliding_attention"
@@ -726,6 +756,7 @@ FAMILIES: dict[str, Family] = {
     "bert": Family(_bert, "BertModel"),
     "roberta": Family(_roberta, "RobertaModel"),
     "distilbert": Family(_distilbert, "DistilBertModel"),
+    "modernbert": Family(_modernbert, "ModernBertModel"),
     "t5": Family(_t5, "T5ForConditionalGeneration"),
     "mt5": Family(_mt5, "MT5ForConditionalGeneration"),
     "bart": Family(_bart, "BartModel"),

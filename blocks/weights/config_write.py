@@ -91,6 +91,29 @@ def _distilbert(config: ModelConfig) -> Values:
     }
 
 
+def _modernbert(config: ModelConfig) -> Values:
+    bias, word = config.feed_forward.feed_forward_bias, _word(config, GATED)
+    return {
+        **_sizes(config),
+        **_turns_of_each_kind(config),
+        "intermediate_size": config.d_ff,
+        "hidden_activation": word,
+        "classifier_activation": word,
+        "layer_types": _kinds_of_layers(config),
+        "local_attention": 2 * (config.local_window - 1) if config.local_window else 0,
+        "norm_eps": config.norm.norm_eps,
+        "norm_bias": config.norm.norm_bias,
+        "attention_bias": config.attention.attention_bias,
+        "mlp_bias": bias,
+        "classifier_bias": bias,
+        "pad_token_id": None,
+    }
+
+
+def _kinds_of_layers(config: ModelConfig) -> list[str]:
+    return [LOCAL if config.window_of(layer) else FULL for layer in range(config.n_layers)]
+
+
 def _rope(config: ModelConfig, **more: Any) -> Values:
     return {"rope_parameters": {**_turns(config), **more}}
 
@@ -197,17 +220,19 @@ def _gemma2(config: ModelConfig) -> Values:
         **_gemma(config),
         "query_pre_attn_scalar": config.d_head,
         "sliding_window": config.attention.local_window or None,
-        "layer_types": [
-            LOCAL if config.window_of(layer) else FULL for layer in range(config.n_layers)
-        ],
+        "layer_types": _kinds_of_layers(config),
         "attn_logit_softcapping": caps[0] or None,
         "final_logit_softcapping": caps[1] or None,
     }
 
 
 def _gemma3(config: ModelConfig) -> Values:
+    return {**_gemma2(config), **_turns_of_each_kind(config)}
+
+
+def _turns_of_each_kind(config: ModelConfig) -> Values:
     local = {"rope_type": "default", "rope_theta": config.position.local_rope_base}
-    return {**_gemma2(config), "rope_parameters": {FULL: _turns(config), LOCAL: local}}
+    return {"rope_parameters": {FULL: _turns(config), LOCAL: local}}
 
 
 def _neox(config: ModelConfig) -> Values:
@@ -331,6 +356,7 @@ WRITERS = {
     "bert": Writer(_bert, "BertForMaskedLM"),
     "roberta": Writer(_roberta, "RobertaForMaskedLM"),
     "distilbert": Writer(_distilbert, "DistilBertForMaskedLM"),
+    "modernbert": Writer(_modernbert, "ModernBertForMaskedLM"),
     "t5": Writer(_t5, "T5ForConditionalGeneration"),
     "mt5": Writer(_mt5, "MT5ForConditionalGeneration"),
     "bart": Writer(_bart, "BartForConditionalGeneration"),

@@ -288,8 +288,12 @@ def _is_tied(loaded: Loaded) -> bool:
     return loaded.config.vocabulary.tie_embeddings
 
 
-def _reads_tokens(loaded: Loaded) -> bool:
-    return loaded.config.architecture.reads_tokens
+def _keeps_its_scale(loaded: Loaded) -> bool:
+    """Whether no norm stands right behind the embedding, which would undo a factor."""
+    config = loaded.config
+    is_normed = config.norm.embedding_norm and config.norm.norm_kind is not NormKind.NONE
+    is_met = config.position.position_kind.is_added or config.n_segments > 0
+    return config.architecture.reads_tokens and (is_met or not is_normed)
 
 
 def _where(
@@ -317,7 +321,7 @@ PLANTED: dict[ConversionFault, Planting] = {
         _norm_offset_mends,
     ),
     ConversionFault.EMBEDDING_SCALE: Planting(
-        _reads_tokens, _embedding_scale, _where(_reads_tokens, _embedding_scale)
+        _keeps_its_scale, _embedding_scale, _where(_keeps_its_scale, _embedding_scale)
     ),
     ConversionFault.SCORE_SCALE: Planting(
         lambda loaded: not loaded.config.attention.scale_scores,

@@ -509,6 +509,28 @@ ROBERTA = Layout(
     },
 )
 
+MODERNBERT = Layout(
+    prefix="model.",
+    rows=(
+        Row("model.embeddings.tok_embeddings.weight", (EMBED,)),
+        *_rows("model.", "", ("embeddings.norm", "embedding_norm"), ("final_norm", "final_norm")),
+        _fused(f"{LLAMA_LAYER}attn.Wqkv", f"{OUR_LAYER}attention", ONE_BELOW_ANOTHER),
+        _gate_and_up(f"{LLAMA_LAYER}mlp.Wi"),
+        *_rows(
+            LLAMA_LAYER,
+            OUR_LAYER,
+            ("attn.Wo", "attention.out_proj"),
+            ("mlp.Wo", DOWN),
+            ("attn_norm", NORM_1),
+            ("mlp_norm", NORM_2),
+        ),
+        *_rows("head.", "prediction_head.", ("dense", "dense"), ("norm", "norm")),
+        Row("decoder.bias", ("unembed_bias.bias",)),
+    ),
+    repeats={"decoder.weight": "model.embeddings.tok_embeddings.weight"},
+    optional={"prediction_head": "head.dense.weight", "unembed_bias": "decoder.bias"},
+)
+
 DISTILBERT_LAYER = "distilbert.transformer.layer.{layer}."
 DISTILBERT = Layout(
     prefix="distilbert.",
@@ -636,6 +658,7 @@ LAYOUTS: dict[str, Layout] = {
     "bert": BERT,
     "roberta": ROBERTA,
     "distilbert": DISTILBERT,
+    "modernbert": MODERNBERT,
     "t5": T5,
     "mt5": T5,
     "bart": BART,

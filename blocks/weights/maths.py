@@ -24,6 +24,15 @@ def _of_encoder(keys: Keys) -> Changes:
     return {}
 
 
+def _of_modernbert(keys: Keys) -> Changes:
+    """Its prediction head bends as its feed-forward layers do, and has a bias where they do."""
+    keys.must_be("classifier_activation", keys.values.get("hidden_activation", "gelu"))
+    keys.must_be("classifier_bias", keys.values.get("mlp_bias", False))
+    for kind in (FULL, LOCAL):
+        keys.part("rope_parameters").part(kind).must_be("rope_type", None, "default")
+    return _of_encoder(keys)
+
+
 def _of_t5(keys: Keys) -> Changes:
     keys.must_be("relative_attention_max_distance", 128)
     return {}
@@ -82,6 +91,7 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "bert": _of_encoder,
     "roberta": _of_encoder,
     "distilbert": _of_encoder,
+    "modernbert": _of_modernbert,
     "t5": _of_t5,
     "mt5": _of_t5,
     "qwen2": _of_qwen,
@@ -95,7 +105,8 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
     "phi3": _of_phi3,
     "falcon": _of_falcon,
 }
-OF_EACH_KIND = ("gemma3_text",)  # families whose local layers turn by a base of their own
+# families whose local layers turn by a base of their own
+OF_EACH_KIND = ("gemma3_text", "modernbert")
 USUAL_STRETCH: dict[str, tuple[object, ...]] = {
     "attention_factor": (),
     "mscale": (),

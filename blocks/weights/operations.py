@@ -100,13 +100,13 @@ AS_A_ROW = Operation(
     lambda parts, _config: parts[0][None],
     lambda shapes: (1, *shapes[0]),
 )
-# q, k and v as three blocks of rows (Phi-3)
+# q, k and v as three blocks of rows (Phi-3, ModernBERT)
 ONE_BELOW_ANOTHER = Operation(
     N_("split q k v"),
     lambda tensor, config: tensor.split(_sizes(config)),
     lambda parts, _config: torch.cat(tuple(parts)),
 )
-# a gate and what it gates, as two blocks of rows (Phi-3)
+# a gate and what it gates, as two blocks of rows (Phi-3, ModernBERT)
 GATE_ABOVE_UP = Operation(
     N_("split gate and up"),
     lambda tensor, _config: tensor.chunk(2),

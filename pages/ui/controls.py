@@ -500,6 +500,17 @@ def _is_parallel(shown: Shown) -> bool:
     return shown.config.norm.norm_placement is NormPlacement.PARALLEL
 
 
+def _may_shift(shown: Shown) -> bool:
+    return shown.config.norm.norm_kind in (NormKind.LAYER_NORM, NormKind.BATCH_NORM)
+
+
+def _may_lack_its_first_norm(shown: Shown) -> bool:
+    is_whole = shown.kind in (Architecture.GPT, Architecture.ENCODER)
+    is_normed = shown.config.norm.norm_kind is not NormKind.NONE
+    is_pre = shown.config.norm.norm_placement is NormPlacement.PRE
+    return is_whole and is_normed and is_pre
+
+
 def _may_have_dense_layers(shown: Shown) -> bool:
     is_whole = shown.kind in (Architecture.GPT, Architecture.ENCODER)
     return _has_experts(shown) and is_whole and shown.config.n_layers > 1
@@ -593,6 +604,10 @@ CONTROLS = {
     "rotary_share": Control(_rotary_share, _turns_heads),
     "local_window": Control(_local_window, _is_of_heads),
     "global_every": Control(_global_every, _has_local_layers),
+    "global_first": Control(
+        _switched("global_first", N_("The first layer sees all (ModernBERT)")),
+        lambda shown: _has_local_layers(shown) and shown.config.attention.global_every > 1,
+    ),
     "rope_scaling": Control(
         _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _turns_heads
     ),
@@ -664,6 +679,18 @@ CONTROLS = {
     ),
     "out_bias": Control(_out_bias),
     "norm_affine": Control(_switched("norm_affine", N_("Norms have learned scales"))),
+    "norm_bias": Control(
+        _switched("norm_bias", N_("Norms have learned shifts")),
+        lambda shown: shown.config.norm.norm_affine and _may_shift(shown),
+    ),
+    "first_norm": Control(
+        _switched(
+            "first_norm",
+            N_("Norm before the first attention"),
+            N_("Off: the first layer's attention reads the stream as it is (ModernBERT)."),
+        ),
+        _may_lack_its_first_norm,
+    ),
     "feed_forward_bias": Control(
         _switched("feed_forward_bias", N_("Biases in the feed-forward layer"))
     ),

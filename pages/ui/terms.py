@@ -131,6 +131,7 @@ PARTS = {
     "shared_down_proj": N_("down_proj, shared experts"),
     "shared_feed_forward_bias": N_("feed-forward biases, shared experts"),
     "norms": N_("norms"),
+    "attention_norms": N_("norms before attention"),
     "position": N_("position table"),
     "embed": N_("token embedding"),
     "unembed": N_("unembedding"),

@@ -23,6 +23,7 @@ from transformers import (
     MarianConfig,
     MistralConfig,
     MixtralConfig,
+    ModernBertConfig,
     Olmo2Config,
     Phi3Config,
     Qwen3Config,
@@ -34,6 +35,7 @@ from transformers import (
 COUNTS = {
     "bert-base": 109_482_240,
     "bert-large": 335_141_888,
+    "modernbert-base": 149_014_272,
     "gpt2-small": 124_439_808,
     "gpt2-medium": 354_823_168,
     "gpt2-large": 774_030_080,
@@ -105,6 +107,7 @@ OPUS = {
 CONFIGS = {
     "bert-base":      (PLAIN,  BertConfig()),
     "bert-large":     (PLAIN,  BertConfig(**LARGE_BERT)),
+    "modernbert-base": (PLAIN, ModernBertConfig()),
     "gpt2-small":     (CAUSAL, _gpt2(768, 12, 12)),
     "gpt2-medium":    (CAUSAL, _gpt2(1024, 24, 16)),
     "gpt2-large":     (CAUSAL, _gpt2(1280, 36, 20)),

@@ -45,6 +45,16 @@ GEMMA3 = {
     },
 }
 
+MODERNBERT = {
+    "num_hidden_layers": 4,
+    "local_attention": 4,
+    "pad_token_id": 0,
+    "rope_parameters": {
+        "full_attention": {"rope_type": "default", "rope_theta": 1e3},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e2},
+    },
+}
+
 # the grouped product of torch wants widths of whole 16 bytes
 EXPERTS = {"intermediate_size": 28, "num_local_experts": 5, "num_experts_per_tok": 3}
 FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
@@ -88,6 +98,13 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "distilbert":   ("DistilBertForMaskedLM", {**DISTIL, "max_position_embeddings": 17}),
     "distil-odd":   ("DistilBertForMaskedLM", {**DISTIL, "n_layers": 3, "n_heads": 3,
                                                "max_position_embeddings": 23}),
+    "modernbert":   ("ModernBertForMaskedLM", {**SIZES, **MODERNBERT}),
+    "modernbert-odd": ("ModernBertForMaskedLM", {**OTHER, "local_attention": 5, "norm_bias": True,
+                                                 "attention_bias": True, "mlp_bias": True,
+                                                 "classifier_bias": True, "decoder_bias": False,
+                                                 "pad_token_id": 0, "global_attn_every_n_layers": 2,
+                                                 "hidden_activation": "silu",
+                                                 "classifier_activation": "silu"}),
     "llama":        ("LlamaForCausalLM", GROUPED),
     "llama-odd":    ("LlamaForCausalLM", {**OTHER_GROUPED, "head_dim": 10, "mlp_bias": True,
                                           "attention_bias": True, "tie_word_embeddings": True,

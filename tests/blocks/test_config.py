@@ -41,6 +41,8 @@ RIGHT = {
     "qk_norm": st.booleans(),
     "norm_affine": st.booleans(),
     "norm_offset": st.booleans(),
+    "norm_bias": st.booleans(),
+    "first_norm": st.booleans(),
     "d_model": SIZES,
     "dropout": st.floats(0, 0.99),
     "initialization": st.sampled_from(Initialization)
@@ -68,6 +70,7 @@ RIGHT = {
     ),
     "local_window": st.just(0) | SIZES,
     "global_every": st.just(0) | SIZES,
+    "global_first": st.booleans(),
     "d_ff": st.none() | SIZES,
     "activation": st.sampled_from(Activation) | st.sampled_from(list(map(str, Activation))),
     "feed_forward_bias": st.booleans(),

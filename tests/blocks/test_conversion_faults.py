@@ -17,7 +17,18 @@ from blocks.weights.conversion_faults import (
 from blocks.weights.published import open_published
 from blocks.weights.tensors import read_weights
 
-FAMILIES = ["gpt2", "bert", "llama", "gemma", "gpt_neox", "opt", "t5", "bart", "marian"]
+FAMILIES = [
+    "gpt2",
+    "bert",
+    "llama",
+    "gemma",
+    "gpt_neox",
+    "opt",
+    "t5",
+    "bart",
+    "marian",
+    "modernbert",
+]
 OF_FAMILIES = {
     "gpt2": {ConversionFault.NOT_TRANSPOSED, ConversionFault.MISSING_TIE},
     "llama": {ConversionFault.ROTARY_LAYOUT, ConversionFault.GROUP_ORDER},

@@ -97,6 +97,8 @@ SHAPES = [
     {"norm_placement": "parallel", "parallel_norms": 2, "norm_kind": "rmsnorm"},
     {"norm_kind": "none", "position_kind": "learned"},
     {"norm_kind": "rmsnorm", "norm_affine": False},
+    {"first_norm": False, "norm_bias": False, "embedding_norm": True},
+    {"first_norm": False, "n_experts": 4, "n_dense_layers": 2},
     {"n_kv_heads": 1, "position_kind": "rope"},
     {"d_head": 24, "qk_norm": True, "qk_norm_scale": True, "position_kind": "rope"},
     {"position_kind": "alibi"},

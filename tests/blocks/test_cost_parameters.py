@@ -105,6 +105,8 @@ ANYWHERE = st.fixed_dictionaries(
         "norm_placement": st.sampled_from(NormPlacement),
         "norm_affine": st.booleans(),
         "norm_offset": st.booleans(),
+        "norm_bias": st.booleans(),
+        "first_norm": st.booleans(),
         "parallel_norms": st.integers(1, 2),
         "embedding_norm": st.booleans(),
         "position_kind": st.sampled_from(PositionKind),

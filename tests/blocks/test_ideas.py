@@ -28,6 +28,7 @@ N = 9
 IDS = torch.randint(11, (2, N), generator=torch.Generator().manual_seed(0))
 IDEAS: list[dict[str, Any]] = [
     {"local_window": 3, "global_every": 2},
+    {"local_window": 2, "global_every": 3, "global_first": True, "first_norm": False},
     {"local_window": 4, "global_every": 0, "position_kind": "alibi"},
     {"score_softcap": 2.0, "logit_softcap": 1.5},
     {"attention_sink": True},

@@ -78,13 +78,17 @@ def test_a_cached_step_can_be_seen():
 
 @pytest.mark.parametrize("n_layers", [1, 3, 7])
 @pytest.mark.parametrize("global_every", [0, 1, 3])
+@pytest.mark.parametrize("global_first", [False, True])
 @pytest.mark.parametrize("local_window", [0, 1, 4])
 def test_bytes_of_local_layers_are_counted_by_formula(
-    n_layers: int, global_every: int, local_window: int, monkeypatch: pytest.MonkeyPatch
+    n_layers: int,
+    global_every: int,
+    local_window: int,
+    global_first: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ):
-    config = PRESETS["gpt2-small"].replace(
-        n_layers=n_layers, global_every=global_every, local_window=local_window
-    )
+    local = {"global_every": global_every, "local_window": local_window}
+    config = PRESETS["gpt2-small"].replace(n_layers=n_layers, global_first=global_first, **local)
     cases = [(n, size) for n in (1, 3, 9) for size in (None, 2, 6)]
     each = [
         sum(n if window is None else min(n, window - 1) for window in layer_windows(config, size))

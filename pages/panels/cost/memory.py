@@ -49,6 +49,7 @@ NEEDS = {
 KEPT = {
     "layer_input": N_("inputs of the layers"),
     "norms": N_("norms: saved inputs"),
+    "attention_norms": N_("norms before attention: saved inputs"),
     "attention_in": N_("input of q, k and v"),
     "mixer_in": N_("input of the token mixer"),
     "state": N_("gates, chunks and states of the token mixer"),
