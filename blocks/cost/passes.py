@@ -147,7 +147,7 @@ def _readers_of_fixed(config: ModelConfig) -> dict[str, int]:
     learns_position = config.position.position_kind is PositionKind.LEARNED
     has_norm = norm.norm_kind is not NormKind.NONE and norm.norm_affine
     reads_stream = norm.norm_placement in (NormPlacement.POST, NormPlacement.RES_POST)
-    learns_norm = has_norm and not reads_stream
+    learns_norm = has_norm and not (reads_stream or config.lacks_first_norm)
     if config.architecture is not Architecture.BLOCK or learns_position or learns_norm:
         return {}
     own = FIRST_READERS[1:] if config.d_q_latent else FIRST_READERS

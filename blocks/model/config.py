@@ -271,8 +271,8 @@ class ModelConfig:
             raise ConfigError(faults)
 
     def one_block(self) -> "ModelConfig":
-        """One block of this model, on vectors."""
-        return self.replace(architecture=Architecture.BLOCK, n_layers=1)
+        """One block of this model, on vectors: as most of its layers are."""
+        return self.replace(architecture=Architecture.BLOCK, n_layers=1, first_norm=True)
 
     @property
     def n_decoder_layers(self) -> int:
@@ -396,11 +396,11 @@ class ModelConfig:
     def lacks_first_norm(self) -> bool:
         """Whether the first layer's attention reads the stream as it is, and others do not.
 
-        A block, or the half of an encoder–decoder, has its first norm in any case.
+        Both halves of an encoder–decoder have their first norm in any case.
         """
-        norm, is_whole = self.norm, self.architecture in (Architecture.ENCODER, Architecture.GPT)
+        norm, is_one = self.norm, self.architecture is not Architecture.ENCODER_DECODER
         is_pre = norm.norm_placement is NormPlacement.PRE
-        return is_whole and is_pre and norm.norm_kind is not NormKind.NONE and not norm.first_norm
+        return is_one and is_pre and norm.norm_kind is not NormKind.NONE and not norm.first_norm
 
     @property
     def n_normed_layers(self) -> int:

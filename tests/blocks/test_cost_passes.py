@@ -69,6 +69,7 @@ SHAPES = st.fixed_dictionaries(
         "norm_placement": st.sampled_from(["pre", "post", "sandwich"]),
         "norm_kind": st.sampled_from(["layernorm", "rmsnorm", "none"]),
         "norm_affine": st.booleans(),
+        "first_norm": st.booleans(),
         "position_kind": st.sampled_from(["none", "sinusoidal", "learned", "rope", "alibi"]),
         "tie_embeddings": st.booleans(),
         "qk_norm": st.booleans(),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from toy import assert_near, draw, toy
+from toy import assert_near, draw, scramble, toy
 from transformers.models.bloom.modeling_bloom import build_alibi_tensor
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
@@ -147,6 +147,14 @@ def test_another_kind_keeps_the_weights(kind: PositionKind, own: str):
             assert torch.equal(other(x), expected(x))
             if kind is config.position.position_kind:
                 assert torch.equal(other(x), model(x))
+
+
+def test_the_first_layer_alone_is_the_first_layer_even_without_its_norm():
+    config = toy(architecture="encoder", vocab_size=11, n_layers=2, first_norm=False)
+    model, x = scramble(build(config)), draw(1, 3, config.d_model)
+    alone = first_layer(model, config, PositionKind.NONE, torch.float32, seed=0)
+    with torch.no_grad():
+        assert torch.equal(alone(x), model.layers[0](x))
 
 
 def test_the_model_stays_as_it_is():

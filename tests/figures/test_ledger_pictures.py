@@ -7,12 +7,13 @@ from blocks.inspection.conversion import FaultFacts
 from blocks.inspection.file_ledger import ledger_facts
 from blocks.weights.conversion_faults import ConversionFault
 from blocks.weights.doctor import Diagnosis
+from blocks.weights.families import LAYOUTS
 from blocks.weights.ledger import Entry, Ledger, State
 from blocks.weights.operations import SIDE_BY_SIDE
 from pages.figures.described import described
 from pages.panels.parameters.conversion import NAMES
 from pages.panels.parameters.conversion_picture import Labelled, candidates, undone
-from pages.panels.parameters.file_ledger_picture import draw_ledger
+from pages.panels.parameters.file_ledger_picture import COLORS, draw_ledger
 
 OURS = tuple(f"layers.0.attention.{letter}_proj.weight" for letter in "qkv")
 LEDGER = Ledger(
@@ -25,6 +26,11 @@ LEDGER = Ledger(
     ),
 )
 EPS, OFFSET = ConversionFault.NORM_EPS, ConversionFault.POSITION_OFFSET
+
+
+def test_every_operation_has_its_colour():
+    rows = (row for layout in LAYOUTS.values() for row in layout.rows)
+    assert {row.operation.name for row in rows} == COLORS.keys()
 
 
 def test_a_split_is_three_lines_and_what_is_wrong_is_dotted():

@@ -1,4 +1,4 @@
-"""Every page shows models with latent attention, and with fine, shared and first dense experts."""
+"""Pages show latent attention, fine, shared and first dense experts, and norms left out."""
 
 import pytest
 from opened import assert_works, opened, said
@@ -7,6 +7,10 @@ LATENT = {"preset": "course", "d_model": 32, "n_heads": 4, "d_kv_latent": 16}
 FINE = {
     **{"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "n_experts": 8},
     **{"n_shared_experts": 1, "n_dense_layers": 1, "d_expert": 8, "router_kind": "sigmoid"},
+}
+MODERN = {
+    **{"preset": "course", "d_model": 32, "n_heads": 4, "n_layers": 2, "first_norm": False},
+    **{"norm_bias": False, "local_window": 3, "global_every": 2, "global_first": True},
 }
 NAMES = "attention block feed_forward masks positions normalization gpt cost parameters"
 
@@ -24,3 +28,8 @@ def test_a_page_shows_latent_attention(name: str):
 @pytest.mark.parametrize("name", ["feed_forward", "gpt", "cost", "parameters"])
 def test_a_page_shows_fine_experts(name: str):
     assert_works(opened(f"pages/{name}.py", **FINE, lang="zh"), warnings=None)
+
+
+@pytest.mark.parametrize("name", ["encoder", "positions"])
+def test_a_page_shows_a_first_layer_that_is_global_and_reads_without_a_norm(name: str):
+    assert_works(opened(f"pages/{name}.py", **MODERN, position_kind="rope"), warnings=None)

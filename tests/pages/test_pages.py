@@ -154,6 +154,8 @@ CHOICES = {
             "score_softcap": 2.0,
             "norm_placement": "sandwich",
             "norm_offset": True,
+            "norm_bias": False,
+            "sines_first": True,
         },
         {"attention_sink": True, "attention_gate": "elementwise", "norm_placement": "res_post"},
         {"position_kind": "rope", "rope_scaling": "yarn", "rope_factor": 4.0, "nope_every": 2},

@@ -8,6 +8,8 @@ from blocks.weights.ledger import State
 from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
+    GATE_ABOVE_UP,
+    ONE_BELOW_ANOTHER,
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
@@ -38,6 +40,8 @@ COLORS = {
     TRANSPOSED.name: ATTENTION,
     SIDE_BY_SIDE.name: FEED_FORWARD,
     BY_GROUPS.name: NORM,
+    ONE_BELOW_ANOTHER.name: ATTENTION,
+    GATE_ABOVE_UP.name: FEED_FORWARD,
     UNPAIRED.name: EMBEDDING,
     AS_A_ROW.name: CROSS_ATTENTION,
 }
