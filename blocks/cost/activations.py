@@ -42,6 +42,7 @@ KEPT_HIDDEN = {
     Activation.GLU: 3,
     Activation.REGLU: 3,
 }
+OF_LIMITS = 2  # what is read before it is cut
 # More of them, alive for a moment in the backward pass.
 WORKING_HIDDEN = {Activation.RELU: 2, Activation.RELU_SQUARED: 3}
 
@@ -329,6 +330,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
         experts = ("n_active_experts", "n_shared_experts")[: 1 + bool(config.n_shared_experts)]
         widths = tuple((name, expert_width(config)) for name in experts)
     n_hidden = KEPT_HIDDEN.get(activation, 4 if activation.is_gated else 2)
+    if activation.is_gated and config.feed_forward.gate_limit:
+        n_hidden += OF_LIMITS
     if config.dropout:
         n_hidden += 2 if activation is Activation.RELU else 1
     times: Product = (n_hidden,) if n_hidden > 1 else ()

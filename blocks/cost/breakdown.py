@@ -40,6 +40,7 @@ OF_NAMES = {
     "position": Kind.POSITION,
     "relative_bias": Kind.POSITION,
     "router": Kind.ROUTER,
+    "router_bias": Kind.ROUTER,
     "unembed": Kind.OUTPUT,
     "unembed_bias": Kind.OUTPUT,
     "prediction_head": Kind.OUTPUT,

@@ -318,6 +318,8 @@ def _feed_forward(config: ModelConfig) -> Iterator[Part]:
             yield replace(part, name=f"dense_{part.name}", layers="n_dense_layers")
     width = expert_width(config)
     yield Part("router", "feed_forward", (("n_experts", "d_model"),), layers)
+    if config.experts.router_bias:
+        yield Part("router_bias", "feed_forward", (("n_experts",),), layers)
     for part in _dense(config, (width,)):
         products = tuple(("n_experts", *product) for product in part.products)
         yield replace(part, products=products, layers=layers)

@@ -19,6 +19,7 @@ GATED_OF = {
 PLAIN_OF = {gated: plain for plain, gated in GATED_OF.items()} | {
     Activation.SWIGLU: Activation.SILU,
     Activation.GLU: Activation.GELU,
+    Activation.QUICK_GEGLU: Activation.GELU,
 }
 
 

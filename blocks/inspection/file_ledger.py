@@ -59,7 +59,7 @@ def ledger_facts(ledger: Ledger, name: str = "") -> LedgerFacts:
     """The ledger of a file, or of the file that a model would make."""
     rows: dict[tuple[object, ...], list[Entry]] = {}
     for row in ledger.rows:
-        key = (_stem(row.key), tuple(map(_stem, row.ours)), row.operation, row.state)
+        key = (_stem(row.key), _stems(row.ours), row.operation, row.state)
         rows.setdefault(key, []).append(row)
     return LedgerFacts(name, ledger, tuple(map(_group, rows.values())))
 
@@ -76,13 +76,18 @@ def _group(rows: list[Entry]) -> Group:
     first, kinds = rows[0], (KINDS.search(row.key) for row in rows)
     return Group(
         theirs=_stem(first.key),
-        ours=tuple(map(_stem, first.ours)),
+        ours=_stems(first.ours),
         operation=first.operation,
         state=first.state,
         n_tensors=len(rows),
         n_numbers=sum(_size(row.shape or row.expected or ()) for row in rows),
         kinds=tuple(dict.fromkeys(found[1] for found in kinds if found)),
     )
+
+
+def _stems(ours: tuple[str, ...]) -> tuple[str, ...]:
+    """Of what all experts have, one name each."""
+    return tuple(dict.fromkeys(map(_stem, ours)))
 
 
 def _stem(key: str) -> str:

@@ -298,11 +298,15 @@ def _first_scores(
 
 
 def _uneven(found: tuple[Tensor, float]) -> float:
-    """How much the scores of equal distance differ, as a share of the largest there could be."""
+    """How much the scores of equal distance differ, as a share of the largest there could be.
+
+    What a window hides has no score.
+    """
     scores, most = found
     n = scores.shape[-1]
     diagonals = (scores.diagonal(i, dim1=-2, dim2=-1) for i in range(1 - n, n))
-    widths = [(d.amax(dim=-1) - d.amin(dim=-1)).max() for d in diagonals]
+    seen = (each for each in diagonals if each.isfinite().all())
+    widths = [(d.amax(dim=-1) - d.amin(dim=-1)).max() for d in seen]
     return torch.stack(widths).max().item() / max(most, torch.finfo(torch.float32).tiny)
 
 

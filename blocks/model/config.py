@@ -83,11 +83,17 @@ class LatentConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class FeedForwardConfig:
-    """The position-wise layer. `d_ff` of None follows 4·d_model."""
+    """The position-wise layer. `d_ff` of None follows 4·d_model.
+
+    Of a gated one: what the gate reads stays below `gate_limit`, and what it lets pass within ± it,
+    0 for no limit; with `up_offset` it lets 1 + that pass (OpenAI 2025, gpt-oss).
+    """
 
     d_ff: int | None = None
     activation: Activation = Activation.GELU
     feed_forward_bias: bool = True
+    gate_limit: float = 0.0
+    up_offset: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +103,8 @@ class ExpertsConfig:
     Each token is sent to `n_active_experts`; an expert takes at most `expert_capacity` times its
     even share of the tokens (0: as many as come). `d_expert`, the width of one, of None follows
     d_ff; `n_shared_experts` more are passed by every token, and the first `n_dense_layers` have no
-    experts (Dai et al. 2024, DeepSeekMoE). A sigmoid router (DeepSeek-V3) balances by a bias. The
+    experts (Dai et al. 2024, DeepSeekMoE). A sigmoid router (DeepSeek-V3) balances by a bias; a
+    `router_bias` is learned and counts in the weights too (gpt-oss). The
     weights of the chosen sum to 1 with `normalize_top_k`; `routed_scale` multiplies them. Of
     `n_expert_groups` a token chooses among the best `n_active_groups` (DeepSeek-V2 and V3).
     """
@@ -109,6 +116,7 @@ class ExpertsConfig:
     n_shared_experts: int = 0
     n_dense_layers: int = 0
     router_kind: RouterKind = RouterKind.SOFTMAX
+    router_bias: bool = False
     normalize_top_k: bool = True
     routed_scale: float = 1.0
     n_expert_groups: int = 1
@@ -147,7 +155,8 @@ class PositionConfig:
     Sinusoidal features alternate between sine and cosine, as the paper writes them; with
     `sines_first` all sines stand before all cosines, as in its code (tensor2tensor) and Marian.
     RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter). It is
-    stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many.
+    stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many; the
+    ramp of YaRN begins and ends at whole pairs, or (gpt-oss) without `yarn_whole_pairs` between.
     `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
     all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
     """
@@ -161,6 +170,7 @@ class PositionConfig:
     rope_scaling: RopeScaling = RopeScaling.NONE
     rope_factor: float = 1.0
     rope_trained_len: int = 2048
+    yarn_whole_pairs: bool = True
     local_rope_base: float = 0.0
     nope_every: int = 0
 

@@ -30,7 +30,7 @@ def feed_forward_source(config: ModelConfig) -> tuple[type[nn.Module], ...]:
 class MixtureOfExperts(nn.Module):
     """shared(x) + Σ weight · expert(x) over the experts that the router chose.
 
-    (batch, seq, d_model) to the same. The router is linear without a bias, its scores a softmax
+    (batch, seq, d_model) to the same. The router is linear, its scores a softmax
     over all experts or the sigmoid of each; the weights of the chosen ones are their scores,
     brought to the sum 1 or not. Sparse mixtures: Shazeer et al. 2017; one expert a token: Fedus et
     al. 2021 (Switch); softmax to the sum 1: Jiang et al. 2024, section 2.1 (Mixtral); shared
@@ -48,7 +48,7 @@ class MixtureOfExperts(nn.Module):
         )
         self.n_expert_groups, self.n_active_groups = choice.n_expert_groups, choice.n_active_groups
         self.normalize_top_k, self.routed_scale = choice.normalize_top_k, choice.routed_scale
-        self.router = nn.Linear(config.d_model, config.n_experts, bias=False)
+        self.router = nn.Linear(config.d_model, config.n_experts, bias=choice.router_bias)
         is_balanced = config.experts.router_kind is RouterKind.SIGMOID
         self.register_buffer("expert_bias", torch.empty(config.n_experts) if is_balanced else None)
         self.experts = nn.ModuleList(build_dense(config, d_expert) for _ in range(config.n_experts))

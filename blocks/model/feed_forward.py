@@ -24,6 +24,7 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
     Activation.GEGLU: F.gelu,
     Activation.GEGLU_TANH: partial(F.gelu, approximate="tanh"),
     Activation.SWIGLU: F.silu,
+    Activation.QUICK_GEGLU: lambda x: F.silu(1.702 * x) / 1.702,  # x · σ(1.702 x), nearly GELU
 }
 
 
@@ -61,17 +62,36 @@ class FeedForward(nn.Module):
 class GatedFeedForward(FeedForward):
     """down(activation(gate(x)) · up(x)): (batch, seq, d_model) to the same.
 
-    Shazeer 2020, eq. 6: GLU, ReGLU, GEGLU and SwiGLU by the activation of the gate.
+    Shazeer 2020, eq. 6: GLU, ReGLU, GEGLU and SwiGLU by the activation of the gate. With a limit
+    and an offset, down(activation(min(gate(x), limit)) · (1 + clamp(up(x), ±limit))), OpenAI 2025
+    (gpt-oss), as its code has it.
     """
 
     def __init__(self, config: ModelConfig, d_ff: int):
         super().__init__(config, d_ff)
         bias = config.feed_forward.feed_forward_bias
         self.gate_proj = nn.Linear(config.d_model, d_ff, bias=bias)
+        self.limit, self.offset = config.feed_forward.gate_limit, config.feed_forward.up_offset
         self.gate_pre, self.gate = Probe("gate_pre"), Probe("gate")
 
     def forward(self, x: Tensor) -> Tensor:
         """Widen twice, let one decide how much of the other passes, narrow."""
-        gate = self.gate(self.activation(self.gate_pre(self.gate_proj(x))))
-        hidden = self.hidden(gate * self.up(self.up_proj(x)))
+        gate = self.gate(self.activation(self.gate_pre(at_most(self.gate_proj(x), self.limit))))
+        up = self.up(and_one(between(self.up_proj(x), self.limit), self.offset))
+        hidden = self.hidden(gate * up)
         return times(self.down_proj(self.dropout(hidden)), self.multiplier)
+
+
+def at_most(x: Tensor, limit: float) -> Tensor:
+    """x, or the limit where x is above it; 0 is no limit. Any shape."""
+    return x.clamp(max=limit) if limit else x
+
+
+def between(x: Tensor, limit: float) -> Tensor:
+    """x, or the nearer of ± limit where x is beyond them; 0 is no limit. Any shape."""
+    return x.clamp(-limit, limit) if limit else x
+
+
+def and_one(x: Tensor, is_so: bool) -> Tensor:
+    """1 + x where that is asked for: any shape."""
+    return 1 + x if is_so else x

@@ -83,6 +83,8 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
         yield from ("rope_scaling", "rope_factor", "rope_trained_len")
     elif config.position.rope_scaling in (RopeScaling.LINEAR, RopeScaling.NTK):
         yield "rope_trained_len"
+    if config.position.rope_scaling is not RopeScaling.YARN or not is_rope:
+        yield "yarn_whole_pairs"
     if not config.local_window:
         yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:
@@ -108,6 +110,8 @@ def _idle_in_norm(config: ModelConfig) -> Iterator[str]:
 def _idle_in_feed_forward(config: ModelConfig) -> Iterator[str]:
     if config.attention_only:
         yield from ("d_ff", "activation", "feed_forward_bias", "n_experts")
+    if config.attention_only or not config.feed_forward.activation.is_gated:
+        yield from ("gate_limit", "up_offset")
     if config.attention_only or config.n_experts == 1:
         yield from (name for name in vars(config.experts) if name != "n_experts")
     elif config.experts.n_expert_groups == 1:

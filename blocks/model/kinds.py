@@ -90,6 +90,7 @@ class Activation(StrEnum):
     GEGLU = "geglu"
     GEGLU_TANH = "geglu_tanh"
     SWIGLU = "swiglu"
+    QUICK_GEGLU = "quick_geglu"
 
     @property
     def is_gated(self) -> bool:

@@ -16,7 +16,10 @@ MAY_BE_NONE = (
     *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent"),
 )
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
-CAPS = ("score_softcap", "logit_softcap", "local_rope_base", "attention_multiplier")
+CAPS = (
+    *("score_softcap", "logit_softcap", "local_rope_base", "attention_multiplier"),
+    "gate_limit",
+)
 SCALES = ("embedding_multiplier", "residual_multiplier", "logits_scaling")
 BOUNDS = {"local_rope_base": 1e9}
 LARGEST_CAP, LARGEST_FACTOR = 1e6, 1e4

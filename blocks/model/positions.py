@@ -129,7 +129,8 @@ class Rope:
     """How far each pair of a head is turned: by `speeds` radians a position, times `size`.
 
     `width`: how many numbers are turned; `base`: the slowest pair turns about 1/base a position.
-    `scaling` stretches what was learned on `trained_len` tokens to `factor` times as many.
+    `scaling` stretches what was learned on `trained_len` tokens to `factor` times as many;
+    `whole_pairs`: see `yarn_ramp`.
     """
 
     width: int
@@ -137,6 +138,7 @@ class Rope:
     scaling: RopeScaling = RopeScaling.NONE
     factor: float = 1.0
     trained_len: int = 2048
+    whole_pairs: bool = True
 
     def angles(
         self,
@@ -177,9 +179,14 @@ class Rope:
         return kept * plain + (1 - kept) * plain / self.factor
 
     def yarn_ramp(self, like: Tensor) -> Tensor:
-        """0 for pairs that turn often, 1 for those that turn seldom; whole pairs between."""
+        """0 for pairs that turn often, 1 for those that turn seldom; a ramp between.
+
+        It begins and ends at whole pairs, or just where the turns say.
+        """
         low, high = (self.pair_of(turns) for turns in (YARN_FAST, YARN_SLOW))
-        first, last = max(math.floor(low), 0), min(math.ceil(high), self.width - 1)
+        if self.whole_pairs:
+            low, high = math.floor(low), math.ceil(high)
+        first, last = max(low, 0), min(high, self.width - 1)
         pairs = torch.arange(len(like), device=like.device, dtype=like.dtype)
         return ((pairs - first) / max(last - first, 1e-3)).clamp(0, 1)
 
@@ -205,6 +212,7 @@ def rope_of(config: ModelConfig, layer: int = 0) -> Rope:
         position.rope_scaling,
         position.rope_factor,
         position.rope_trained_len,
+        position.yarn_whole_pairs,
     )
 
 

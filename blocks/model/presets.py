@@ -62,6 +62,7 @@ _GEMMA2  = ("sandwich", "rmsnorm", "geglu_tanh", "rope",   "normal")
 _GEMMA_MATHS = {**_NO_BIAS, "d_head": 256, "norm_eps": 1e-6, "norm_offset": True,
                 "scale_embeddings": True}
 _OLMO2   = ("res_post", "rmsnorm", "swiglu",  "rope",       "normal")
+_GPT_OSS = ("pre",  "rmsnorm",   "quick_geglu", "rope",     "normal")
 _NEOX    = ("parallel", "layernorm", "gelu",  "rope",       "normal")
 _COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
 
@@ -212,6 +213,15 @@ PUBLISHED_TABLE: dict[str, Preset] = {
                max_seq_len=40960, rope_base=1e6, tie_embeddings=False, **_QWEN3,
                n_experts=128, n_active_experts=8, d_expert=768),
         MaskKind.CAUSAL, "Yang et al. 2025, table 2; the model's config.json"),
+    "gpt-oss-20b": Preset(
+        "gpt-oss-20b",
+        _model("gpt", (24, 2880, 64, 8, 2880, 201088), _GPT_OSS,
+               d_head=64, max_seq_len=131072, local_window=128, global_every=2,
+               attention_sink=True, rope_base=150_000.0, rope_scaling="yarn", rope_factor=32.0,
+               rope_trained_len=4096, yarn_whole_pairs=False, gate_limit=7.0, up_offset=True,
+               n_experts=32, n_active_experts=4, router_bias=True, tie_embeddings=False,
+               dropout=0.0),
+        MaskKind.CAUSAL, "OpenAI 2025, section 2; the model's config.json"),
     "deepseek-v2-lite": Preset(
         "DeepSeek-V2-Lite",
         _model("gpt", (27, 2048, 16, 16, 10944, 102400), _LLAMA,

@@ -146,6 +146,10 @@ class Keys:
             text = N_("{name} is {value} and {other} is {theirs}: here they must be equal")
             self._say(text, name, other=other, theirs=_brief(self.values.get(other)))
 
+    def refuse(self, name: str, text: str) -> None:
+        """Say of a key what is wrong with it; `text` may name it and its value."""
+        self._say(text, name)
+
     def _assume(self, name: str, default: object) -> None:
         self.assumed[name] = json.dumps(default)
 
@@ -403,6 +407,42 @@ def _qwen3_moe(keys: Keys) -> Values:
         "n_dense_layers": n_dense,
         "normalize_top_k": keys.flag("norm_topk_prob", False),
     }
+
+
+def _gpt_oss(keys: Keys) -> Values:
+    """Learned sinks, every second layer global, experts with biases that are cut at a limit."""
+    for name, usual in (("hidden_act", "silu"), ("swiglu_alpha", 1.702)):
+        keys.must_be(name, usual)
+    limit = keys.number("swiglu_limit", 7.0)
+    if limit <= 0:
+        keys.must_be("swiglu_limit", 7.0)
+    stretched = keys.values.get("rope_parameters") or keys.values.get("rope_scaling")
+    return {
+        **_of_llama_kind(keys),
+        **_windows(keys, global_every=2),
+        **({} if stretched else GPT_OSS_STRETCHED),
+        "rope_base": _rope_base(keys, 150_000.0),
+        "n_kv_heads": keys.size("num_key_value_heads"),
+        "d_head": keys.size("head_dim", 64),
+        "activation": Activation.QUICK_GEGLU,
+        "gate_limit": limit,
+        "up_offset": True,
+        "norm_eps": keys.number("rms_norm_eps", 1e-5),
+        "attention_sink": True,
+        "attention_bias": keys.flag("attention_bias", True),
+        "feed_forward_bias": True,
+        "n_experts": keys.size("num_local_experts", least=2),
+        "n_active_experts": keys.size("num_experts_per_tok"),
+        "router_bias": True,
+    }
+
+
+GPT_OSS_STRETCHED: Values = {
+    "rope_scaling": "yarn",
+    "rope_factor": 32.0,
+    "rope_trained_len": 4096,
+    "yarn_whole_pairs": False,
+}
 
 
 def _deepseek(keys: Keys) -> Values:
@@ -717,14 +757,18 @@ def _rope(keys: Keys) -> Values:
     longest = keys.values.get("max_position_embeddings")
     is_longer = type(longest) is int and longest > LARGEST_SIZE
     name = "max_position_embeddings"
-    base = keys.number("rope_theta", keys.number("rotary_emb_base", 10_000.0))
     rope, older = keys.part("rope_parameters"), keys.part("rope_scaling")
     return {
         **_stretched(rope if rope.values else older),
         "position_kind": "rope",
         "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
-        "rope_base": rope.number("rope_theta", base),
+        "rope_base": _rope_base(keys, 10_000.0),
     }
+
+
+def _rope_base(keys: Keys, usual: float) -> float:
+    older = keys.number("rope_theta", keys.number("rotary_emb_base", usual))
+    return keys.part("rope_parameters").number("rope_theta", older)
 
 
 STRETCHED = ("linear", "yarn", "llama3")
@@ -741,6 +785,8 @@ def _stretched(part: Keys) -> Values:
     found: Values = {"rope_scaling": kind, "rope_factor": part.number("factor", 1.0)}
     if kind != "linear":
         found["rope_trained_len"] = part.size("original_max_position_embeddings")
+    if kind == "yarn":
+        found["yarn_whole_pairs"] = part.flag("truncate", True)
     return found
 
 
@@ -768,6 +814,7 @@ FAMILIES: dict[str, Family] = {
     "qwen2": Family(_qwen2, "Qwen2ForCausalLM"),
     "qwen3": Family(_qwen3, "Qwen3ForCausalLM"),
     "qwen3_moe": Family(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "gpt_oss": Family(_gpt_oss, "GptOssForCausalLM"),
     "deepseek_v2": Family(_deepseek_v2, "DeepseekV2ForCausalLM"),
     "deepseek_v3": Family(_deepseek_v3, "DeepseekV3ForCausalLM"),
     "gemma": Family(_gemma, "GemmaForCausalLM"),

@@ -127,19 +127,24 @@ def _turns(config: ModelConfig) -> Values:
     found |= {"rope_type": str(position.rope_scaling), "factor": position.rope_factor}
     if position.rope_scaling is not RopeScaling.LINEAR:
         found["original_max_position_embeddings"] = position.rope_trained_len
+    if position.rope_scaling is RopeScaling.YARN and not position.yarn_whole_pairs:
+        found["truncate"] = False
     if position.rope_scaling is RopeScaling.LLAMA3:
         found |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
     return found
 
 
 def _llama(config: ModelConfig) -> Values:
+    return {**_of_llama_kind(config), "hidden_act": _word(config, GATED)}
+
+
+def _of_llama_kind(config: ModelConfig) -> Values:
     return {
         **_sizes(config),
         **_rope(config),
         "num_key_value_heads": config.n_kv_heads,
         "head_dim": config.d_head,
         "intermediate_size": config.d_ff,
-        "hidden_act": _word(config, GATED),
         "rms_norm_eps": config.norm.norm_eps,
         "attention_bias": config.attention.attention_bias,
         "mlp_bias": config.feed_forward.feed_forward_bias,
@@ -179,6 +184,18 @@ def _qwen3_moe(config: ModelConfig) -> Values:
         "moe_intermediate_size": config.d_expert,
         "mlp_only_layers": [*range(config.n_dense_layers)],
         "norm_topk_prob": config.experts.normalize_top_k,
+    }
+
+
+def _gpt_oss(config: ModelConfig) -> Values:
+    return {
+        **_of_llama_kind(config),
+        "hidden_act": "silu",
+        "sliding_window": config.attention.local_window or None,
+        "layer_types": _kinds_of_layers(config),
+        "swiglu_limit": config.feed_forward.gate_limit,
+        "num_local_experts": config.n_experts,
+        "num_experts_per_tok": config.n_active_experts,
     }
 
 
@@ -368,6 +385,7 @@ WRITERS = {
     "qwen2": Writer(_of_full_attention, "Qwen2ForCausalLM"),
     "qwen3": Writer(_of_full_attention, "Qwen3ForCausalLM"),
     "qwen3_moe": Writer(_qwen3_moe, "Qwen3MoeForCausalLM"),
+    "gpt_oss": Writer(_gpt_oss, "GptOssForCausalLM"),
     "deepseek_v2": Writer(_deepseek_v2, "DeepseekV2ForCausalLM"),
     "deepseek_v3": Writer(_deepseek, "DeepseekV3ForCausalLM"),
     "gemma": Writer(_gemma, "GemmaForCausalLM"),

@@ -1,7 +1,8 @@
 """How the files of each family of models name and lay out their weights: tables to read down.
 
 A row is a key of the file, the parameters here that it holds, and the operation between them; it
-is read both ways. {layer} and {expert} are numbers, {kind} is weight or bias.
+is read both ways. {layer} and {expert} are numbers, {kind} is weight or bias. Where only our side
+says {expert}, a key holds the parameters of all experts, one after the other.
 """
 
 import re
@@ -17,6 +18,8 @@ from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
     GATE_ABOVE_UP,
+    GATE_BESIDE_UP,
+    ONE_AN_EXPERT,
     ONE_BELOW_ANOTHER,
     SAME,
     SIDE_BY_SIDE,
@@ -59,6 +62,12 @@ class Layout:
     may_be_untied: bool = False
     optional: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def stacks_experts(self) -> bool:
+        """Whether a key holds what all experts of a layer have."""
+        expert = "{expert}"
+        return any(expert in row.ours[0] and expert not in row.theirs for row in self.rows)
+
 
 class Place(NamedTuple):
     """Where a tensor of a file goes."""
@@ -96,13 +105,15 @@ def places(layout: Layout, names: Iterable[str]) -> dict[str, Place]:
     patterns = [(_pattern(row.ours[0]), row) for row in layout.rows]
     others = {name for row in layout.rows for name in row.ours[1:]}
     rest = [_pattern(name) for name in others]
-    found = {}
+    found: dict[str, Place] = {}
     for name in names:
         for pattern, row in patterns:
             if match := pattern.fullmatch(name):
                 numbers = match.groupdict()
                 ours = tuple(each.format(**numbers) for each in row.ours)
-                found[row.theirs.format(**numbers)] = Place(ours, row.operation)
+                key = row.theirs.format(**numbers)
+                before = found[key].ours if key in found else ()  # of experts
+                found[key] = Place((*before, *ours), row.operation)
                 break
         else:
             if not any(pattern.fullmatch(name) for pattern in rest):
@@ -269,6 +280,33 @@ QWEN3_MOE = replace(
         *LLAMA_WIDE,
         *EACH_EXPERT,
         *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.gate", "feed_forward.router")),
+    ),
+)
+
+GPT_OSS_EXPERTS = f"{LLAMA_LAYER}mlp.experts."
+OUR_EXPERT = f"{OUR_LAYER}feed_forward.experts.{{expert}}."
+GPT_OSS = replace(
+    LLAMA,
+    rows=(
+        *LLAMA_ATTENTION,
+        Row(f"{LLAMA_LAYER}self_attn.sinks", (f"{OUR_LAYER}attention.sinks",)),
+        *_rows(LLAMA_LAYER, OUR_LAYER, ("mlp.router", "feed_forward.router")),
+        *(
+            Row(
+                f"{GPT_OSS_EXPERTS}gate_up_proj{ending}",
+                (f"{OUR_EXPERT}gate_proj.{kind}", f"{OUR_EXPERT}up_proj.{kind}"),
+                GATE_BESIDE_UP,
+            )
+            for kind, ending in (("weight", ""), ("bias", "_bias"))
+        ),
+        *(
+            Row(
+                f"{GPT_OSS_EXPERTS}down_proj{ending}",
+                (f"{OUR_EXPERT}down_proj.{kind}",),
+                ONE_AN_EXPERT,
+            )
+            for kind, ending in (("weight", ""), ("bias", "_bias"))
+        ),
     ),
 )
 
@@ -670,6 +708,7 @@ LAYOUTS: dict[str, Layout] = {
     "qwen2": LLAMA,
     "qwen3": LLAMA,
     "qwen3_moe": QWEN3_MOE,
+    "gpt_oss": GPT_OSS,
     "deepseek_v2": DEEPSEEK,
     "deepseek_v3": DEEPSEEK,
     "gemma": LLAMA,

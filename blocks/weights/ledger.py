@@ -19,7 +19,7 @@ NUMBERS = {
     "F16": torch.float16,
     "BF16": torch.bfloat16,
 }
-MOST_FAULTS = 8
+MOST_FAULTS, MOST_NAMED = 8, 4
 Shape = tuple[int, ...]
 
 
@@ -86,7 +86,8 @@ class Ledger:
 
     def _values(self, row: Entry) -> dict[str, object]:
         key = row.key if len(row.key) <= 120 else row.key[:120] + "…"
-        return {**row._asdict(), "key": key, "ours": ", ".join(row.ours), "family": self.family}
+        ours = row.ours if len(row.ours) <= MOST_NAMED else (*row.ours[:MOST_NAMED], "…")
+        return {**row._asdict(), "key": key, "ours": ", ".join(ours), "family": self.family}
 
 
 def ledger(plan: Plan, found: Mapping[str, Stored]) -> Ledger:

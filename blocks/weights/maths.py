@@ -6,6 +6,7 @@ A model can be counted with any of these; to be run, it has to be the same model
 from collections.abc import Callable
 from typing import Any
 
+from blocks.model.faults import N_
 from blocks.model.positions import LLAMA3_FAST, LLAMA3_SLOW, YARN_FAST, YARN_SLOW
 from blocks.weights.config_json import FULL, LOCAL, STRETCHED, Keys
 
@@ -111,7 +112,6 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
     "attention_factor": (),
     "mscale": (),
     "mscale_all_dim": (),
-    "truncate": (True,),
     "beta_fast": (YARN_FAST, float(YARN_FAST)),
     "beta_slow": (YARN_SLOW, float(YARN_SLOW)),
     "low_freq_factor": (LLAMA3_SLOW, float(LLAMA3_SLOW)),
@@ -120,9 +120,21 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
 PARTIAL = ("gpt_neox", "phi", "phi3")  # families that turn a share of each head
 
 
+def _check_format(keys: Keys) -> None:
+    """Weights are numbers of at least two bytes each."""
+    if keys.part("quantization_config").values.get("quant_method") == "mxfp4":
+        text = N_(
+            "{name} is MXFP4, 4 bits a weight: open the model in transformers with "
+            "Mxfp4Config(dequantize=True) and save it with save_pretrained"
+        )
+        keys.refuse("quantization_config", text)
+    else:
+        keys.must_be("quantization_config", None)
+
+
 def check_maths(family: str, keys: Keys) -> Changes:
     """Fields of the configuration that follow from the maths; faults are collected in `keys`."""
-    keys.must_be("quantization_config", None)
+    _check_format(keys)
     keys.must_be("add_cross_attention", False)
     rope, scaling = keys.part("rope_parameters"), keys.part("rope_scaling")
     parts = [rope, scaling]

@@ -74,6 +74,15 @@ def _interleaved(rows: Tensor, config: ModelConfig) -> Tensor:
     return torch.cat((pairs, rest), dim=1).flatten(0, 1)
 
 
+def _in_turns(whole: Tensor) -> tuple[Tensor, Tensor]:
+    """Even and odd columns, or numbers of a vector, as rows."""
+    return _turned(whole)[0::2], _turned(whole)[1::2]
+
+
+def _taking_turns(even: Tensor, odd: Tensor) -> Tensor:
+    return _turned(torch.stack((even, odd), dim=1).flatten(0, 1))
+
+
 def _latent_halved(
     rows: Tensor, config: ModelConfig, n_parts: int, *, back: bool = False
 ) -> Tensor:
@@ -118,6 +127,20 @@ SIDE_BY_SIDE = Operation(
     lambda tensor, config: _turned(tensor).split(_sizes(config)),
     lambda parts, _config: _turned(torch.cat(tuple(parts))),
     _stacked_turned,
+)
+# of all experts in one, as (in, out)
+ONE_AN_EXPERT = Operation(
+    N_("split by expert, transpose"),
+    lambda tensor, _config: tuple(map(_turned, tensor)),
+    lambda parts, _config: torch.stack(tuple(map(_turned, parts))),
+    lambda shapes: (len(shapes), *shapes[0][::-1]),
+)
+# the same, where a column of a gate and one of what it gates take turns
+GATE_BESIDE_UP = Operation(
+    N_("split by expert, transpose, split gate and up"),
+    lambda tensor, _config: tuple(part for each in tensor for part in _in_turns(each)),
+    lambda parts, _config: torch.stack(tuple(map(_taking_turns, parts[::2], parts[1::2]))),
+    lambda shapes: (len(shapes) // 2, *shapes[0][:0:-1], 2 * shapes[0][0]),
 )
 # The queries of a group, then its key, then its value: of a head alone (GPT-NeoX, BLOOM), of
 # some that share one (Falcon 40B), of all (Falcon 7B)

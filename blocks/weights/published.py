@@ -31,6 +31,7 @@ from blocks.weights.maths import check_maths
 from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_by_name
 
 LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
+MOST_STACKED = 2**15  # experts that a few tensors may claim to hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +161,12 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
     found = files.stored(folder)
     config = _fitted(read.family, read.config.replace(**changes), found)
     n_layers = config.n_layers + config.n_decoder_layers
-    n_parts = n_layers + config.n_expert_layers * (config.n_experts - 1)
+    n_experts = config.n_expert_layers * config.n_experts
+    is_stacked = LAYOUTS[read.family].stacks_experts
+    n_parts = n_layers if is_stacked else n_layers + n_experts - config.n_expert_layers
+    if is_stacked and n_experts > MOST_STACKED:
+        said = N_("config.json asks for {n} experts in all; at most {most} are built here")
+        raise refusal(said, n=f"{n_experts:,}", most=f"{MOST_STACKED:,}")
     if LEAST_OF_A_LAYER * n_parts > len(found):
         said = N_("config.json asks for {n} layers, but the files hold {tensors} tensors in all")
         raise refusal(said, n=n_layers, tensors=len(found))

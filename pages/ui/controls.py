@@ -43,6 +43,7 @@ TRAINED_LENGTHS = (8, 16, 32, 64, 128, 512, 2048, 4096, 8192)
 RESIDUAL_MULTIPLIERS = (0.1, 0.22, 0.5, 0.75, 1.0, 1.5)
 SCORE_MULTIPLIERS = (0.0, 0.0078125, 0.015625, 0.0625, 0.125, 0.25, 0.5, 1.0)
 EMBEDDING_MULTIPLIERS, LOGIT_SCALES = (0.5, 1.0, 2.0, 6.0, 12.0, 24.0), (1.0, 2.0, 4.0, 8.0, 16.0)
+GATE_LIMITS = (0.0, 0.5, 1.0, 2.0, 4.0, 7.0)
 SOFTCAPS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 LOCAL_WINDOWS = (0, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 EVERY = (0, 1, 2, 3, 4, 5, 6, 8)
@@ -417,6 +418,14 @@ def _is_stretched_by_turns(shown: Shown) -> bool:
     return _has_rope(shown) and shown.config.position.rope_scaling in by_turns
 
 
+def _is_stretched_by_yarn(shown: Shown) -> bool:
+    return _has_rope(shown) and shown.config.position.rope_scaling is RopeScaling.YARN
+
+
+def _is_gated(shown: Shown) -> bool:
+    return shown.has_wide_layers and shown.config.feed_forward.activation.is_gated
+
+
 def _rope_factor(shown: Shown) -> None:
     label = _("rope_factor · times the trained length")
     factors, factor = ROPE_FACTORS, shown.config.position.rope_factor
@@ -590,6 +599,9 @@ CONTROLS = {
     "router_kind": Control(
         _chosen("router_kind", N_("Scores of the router"), RouterKind), _has_experts
     ),
+    "router_bias": Control(
+        _switched("router_bias", N_("Router with a learned bias (gpt-oss)")), _has_experts
+    ),
     "normalize_top_k": Control(
         _switched("normalize_top_k", N_("Weights of the chosen experts sum to 1")), _has_experts
     ),
@@ -615,6 +627,14 @@ CONTROLS = {
     "rope_trained_len": Control(_trained_len, _is_stretched_by_turns),
     "local_rope_base": Control(
         _local_rope_base, lambda shown: _has_rope(shown) and shown.config.local_window > 0
+    ),
+    "yarn_whole_pairs": Control(
+        _switched(
+            "yarn_whole_pairs",
+            N_("YaRN's ramp from whole pair to whole pair"),
+            N_("Off: it begins and ends between pairs, just where the turns say (gpt-oss)."),
+        ),
+        _is_stretched_by_yarn,
     ),
     "nope_every": Control(_nope_every, _turns_heads),
     "qk_norm": Control(
@@ -693,6 +713,15 @@ CONTROLS = {
     ),
     "feed_forward_bias": Control(
         _switched("feed_forward_bias", N_("Biases in the feed-forward layer"))
+    ),
+    "gate_limit": Control(
+        _factor(
+            "gate_limit", N_("gate_limit · where gate and up are cut (0: nowhere)"), GATE_LIMITS
+        ),
+        _is_gated,
+    ),
+    "up_offset": Control(
+        _switched("up_offset", N_("The gate lets 1 + up pass (gpt-oss)")), _is_gated
     ),
     "dropout": Control(_dropout),
     "initialization": Control(_picked("initialization", N_("Initialization"), Initialization)),

@@ -57,6 +57,20 @@ MODERNBERT = {
 
 # the grouped product of torch wants widths of whole 16 bytes
 EXPERTS = {"intermediate_size": 28, "num_local_experts": 5, "num_experts_per_tok": 3}
+GPT_OSS = {
+    "intermediate_size": 28,
+    "num_local_experts": 5,
+    "num_experts_per_tok": 3,
+    "sliding_window": 4,
+    "swiglu_limit": 0.7,
+    "rope_parameters": {
+        "rope_type": "yarn",
+        "factor": 4.0,
+        "rope_theta": 1e3,
+        "original_max_position_embeddings": 400,
+        "truncate": False,
+    },
+}
 FINE = {"num_experts": 5, "num_experts_per_tok": 3, "moe_intermediate_size": 8}
 LATENT = {
     "kv_lora_rank": 10,
@@ -126,6 +140,12 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                              "norm_topk_prob": True}),
     "qwen3_moe-odd": ("Qwen3MoeForCausalLM", {**OTHER_GROUPED, **FINE, "head_dim": 6,
                                               "mlp_only_layers": [0], **rope(1e6)}),
+    "gpt_oss":      ("GptOssForCausalLM", {**GROUPED, **GPT_OSS, "head_dim": 8}),
+    "gpt_oss-odd":  ("GptOssForCausalLM", {**OTHER_GROUPED, **GPT_OSS, "sliding_window": 2,
+                                           "attention_bias": False, "num_experts_per_tok": 1,
+                                           "tie_word_embeddings": True, "swiglu_limit": 2.5,
+                                           "head_dim": 6, "rope_parameters": None,
+                                           "layer_types": ["sliding_attention"] * 3}),
     "deepseek_v2":  ("DeepseekV2ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6}),
     "deepseek_v2-odd": ("DeepseekV2ForCausalLM", {**OTHER, **LATENT, "q_lora_rank": None,
                                                   "num_key_value_heads": 5,

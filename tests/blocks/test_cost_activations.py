@@ -90,6 +90,7 @@ def model_of(**changes: Any) -> ModelConfig:
 SHAPES = [
     {},
     *({"activation": str(kind)} for kind in Activation),
+    {"activation": "quick_geglu", "gate_limit": 0.5, "up_offset": True},
     {"norm_placement": "post", "embedding_norm": True},
     {"norm_placement": "sandwich", "norm_kind": "batchnorm"},
     {"norm_placement": "res_post", "norm_kind": "rmsnorm"},

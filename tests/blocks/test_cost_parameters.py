@@ -101,6 +101,7 @@ ANYWHERE = st.fixed_dictionaries(
         "n_shared_experts": st.integers(0, 2),
         "n_dense_layers": st.integers(0, 2),
         "router_kind": st.sampled_from(RouterKind),
+        "router_bias": st.booleans(),
         "norm_kind": st.sampled_from(NormKind),
         "norm_placement": st.sampled_from(NormPlacement),
         "norm_affine": st.booleans(),

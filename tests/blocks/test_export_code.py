@@ -42,7 +42,15 @@ SIZES: dict[str, list[Any]] = {
     "embedding_multiplier": [1.0, 5.0],
     "residual_multiplier": [1.0, 0.7],
     "logits_scaling": [1.0, 3.0],
+    "gate_limit": [0.0, 0.5],
 }
+SMALL = {"d_model": 16, "n_heads": 4, "d_ff": 20, "vocab_size": 11, "max_seq_len": 16}
+FEW = {"n_layers": 3, "local_window": 2, "n_kv_heads": None}
+FAMILIES = [
+    PRESETS["modernbert-base"].replace(**SMALL, **FEW, prediction_head=True, unembed_bias=True),
+    PRESETS["gpt-oss-20b"].replace(**SMALL, **FEW, d_head=4, n_experts=3, n_active_experts=2),
+    PRESETS["opus-mt-en-de"].replace(**SMALL, n_layers=2),
+]
 RUN = """
 import importlib, sys
 from pathlib import Path
@@ -105,8 +113,8 @@ def put(folder: Path, config: ModelConfig, seed: int) -> None:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
     """How far each file is from its model, in an interpreter that knows nothing of Blockscope."""
     folder = tmp_path_factory.mktemp("code")
-    for seed in range(N_RANDOM):
-        put(folder, random_config(seed), seed)
+    for seed, config in enumerate((*map(random_config, range(N_RANDOM)), *FAMILIES)):
+        put(folder, config, seed)
     ran = subprocess.run(
         [sys.executable, "-I", "-c", RUN, str(folder)],
         capture_output=True,
@@ -119,7 +127,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
 
 
 def test_a_file_says_what_its_model_says_in_a_bare_interpreter(answers: dict[str, float]):
-    assert len(answers) == N_RANDOM
+    assert len(answers) == N_RANDOM + len(FAMILIES)
     assert {name: far for name, far in answers.items() if not far <= 1e-9} == {}
     assert len({name.split("-")[0] for name in answers}) >= 3
 

@@ -32,6 +32,7 @@ IDEAS: list[dict[str, Any]] = [
     {"local_window": 4, "global_every": 0, "position_kind": "alibi"},
     {"score_softcap": 2.0, "logit_softcap": 1.5},
     {"attention_sink": True},
+    {"n_experts": 3, "router_bias": True, "activation": "quick_geglu", "gate_limit": 0.3},
     {"attention_gate": "head"},
     {"attention_gate": "elementwise", "attention_bias": False},
     {"qk_norm_whole": True, "qk_norm": True, "qk_norm_scale": True},

@@ -54,6 +54,7 @@ def test_kinds_with_the_same_bend_stand_together():
         frozenset({"gelu_tanh", "geglu_tanh"}),
         frozenset({"silu", "swiglu"}),
         frozenset({"glu"}),
+        frozenset({"quick_geglu"}),
     }
 
 

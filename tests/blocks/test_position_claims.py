@@ -142,6 +142,13 @@ def test_a_text_longer_than_a_learned_table_is_not_permuted():
     assert found[-1].holds is False
 
 
+def test_what_a_window_hides_says_nothing_of_distance():
+    config = toy(local_window=3, position_kind="rope")
+    model, values = build(config), draw(1, 3, 16)
+    found = verdicts(model, config, PositionKind.ROPE, values, n=9, shift=1, token=0, seed=0)
+    assert next(each for each in found if each.claim is Claim.DISTANCE).holds is True
+
+
 def test_heads_of_odd_width_cannot_turn():
     config = toy(d_model=6, n_heads=2)
     model, values = build(config), draw(1, 3, 6)

@@ -130,6 +130,11 @@ STRETCHED = [
     ("linear", {"rope_type": "linear"}, None),
     ("yarn", {"rope_type": "yarn", "original_max_position_embeddings": 64}, None),
     (
+        "yarn",
+        {"rope_type": "yarn", "original_max_position_embeddings": 64, "truncate": False},
+        None,
+    ),
+    (
         "llama3",
         {
             "rope_type": "llama3",
@@ -158,6 +163,7 @@ def test_stretched_rope_is_that_of_transformers(scaling: str, parameters: dict, 
         "rope_factor": 3.0,
         "rope_trained_len": 64,
         "rope_base": 5000.0,
+        "yarn_whole_pairs": parameters.get("truncate", True),
     }
     ours = rope_of(toy(d_model=32, n_heads=1, position_kind="rope", **changes))
     assert_near(ours.speeds(), speeds)

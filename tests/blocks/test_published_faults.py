@@ -201,6 +201,33 @@ def test_a_phi3_for_longer_texts_is_refused_by_what_it_would_need(kind: str, tmp
     refused(folder, f'type is "{kind}", which is not supported here')
 
 
+def test_of_experts_that_lie_in_one_tensor_each_is_told(tmp_path: Path):
+    folder = saved("gpt_oss", tmp_path).path
+    rows = {row.key: row for row in read_ledger(folder).rows}
+    fused = rows["model.layers.1.mlp.experts.gate_up_proj"]
+    assert len(fused.ours) == 10 and fused.shape == fused.expected == (5, 24, 56)
+    assert fused.ours[3] == "layers.1.feed_forward.experts.1.up_proj.weight"
+    with_tensors(folder, lambda tensors: tensors.pop("model.layers.1.mlp.experts.gate_up_proj"))
+    refused(folder, r"gate_up_proj is missing .*experts\.1\.up_proj\.weight, … is made of it")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"quantization_config": {"quant_method": "mxfp4"}}, r"MXFP4.*dequantize=True"),
+        ({"quantization_config": {"quant_method": "fp8"}}, "quantization_config is"),
+        ({"num_hidden_layers": 10**4, "num_local_experts": 512}, "5,120,000 experts in all"),
+        ({"num_local_experts": 6}, r"has shape \(5, 24, 56\), but config\.json asks for \(6, 24"),
+        ({"swiglu_alpha": 1.5}, "swiglu_alpha is 1.5"),
+        ({"swiglu_limit": 0.0}, "swiglu_limit is 0.0"),
+    ],
+)
+def test_a_gpt_oss_that_cannot_be_is_refused(changes: dict[str, Any], words: str, tmp_path: Path):
+    folder = saved("gpt_oss", tmp_path).path
+    with_config(folder, layer_types=None, **changes)
+    refused(folder, words)
+
+
 def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
     folder = saved("mixtral", tmp_path).path
     with_config(folder, num_local_experts=1, num_experts_per_tok=1)

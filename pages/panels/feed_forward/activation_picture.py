@@ -27,7 +27,7 @@ from pages.figures.theme import (
 from pages.figures.token_axis import columns, label_room, token_ticks
 from pages.figures.weights import outline
 
-DASHES = ("dot", "dash", "longdash", "dashdot", "longdashdot")
+DASHES = ("dot", "dash", "longdash", "dashdot", "longdashdot", "10px,3px,2px,3px,2px,3px")
 ROWS = {"value": [0.64, 1.0], "slope": [0.3, 0.56], "share": [0.0, 0.22]}
 HEIGHT, CURVES_BOTTOM, FLAT = 560, 48, 0.01
 

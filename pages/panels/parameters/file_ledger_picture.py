@@ -9,6 +9,8 @@ from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
     GATE_ABOVE_UP,
+    GATE_BESIDE_UP,
+    ONE_AN_EXPERT,
     ONE_BELOW_ANOTHER,
     SAME,
     SIDE_BY_SIDE,
@@ -42,6 +44,8 @@ COLORS = {
     BY_GROUPS.name: NORM,
     ONE_BELOW_ANOTHER.name: ATTENTION,
     GATE_ABOVE_UP.name: FEED_FORWARD,
+    GATE_BESIDE_UP.name: FEED_FORWARD,
+    ONE_AN_EXPERT.name: NORM,
     UNPAIRED.name: EMBEDDING,
     AS_A_ROW.name: CROSS_ATTENTION,
 }
