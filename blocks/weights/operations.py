@@ -130,14 +130,14 @@ SIDE_BY_SIDE = Operation(
 )
 # of all experts in one, as (in, out)
 ONE_AN_EXPERT = Operation(
-    N_("split by expert, transpose"),
+    N_("transpose each expert"),
     lambda tensor, _config: tuple(map(_turned, tensor)),
     lambda parts, _config: torch.stack(tuple(map(_turned, parts))),
     lambda shapes: (len(shapes), *shapes[0][::-1]),
 )
 # the same, where a column of a gate and one of what it gates take turns
 GATE_BESIDE_UP = Operation(
-    N_("split by expert, transpose, split gate and up"),
+    N_("transpose each expert, split gate and up"),
     lambda tensor, _config: tuple(part for each in tensor for part in _in_turns(each)),
     lambda parts, _config: torch.stack(tuple(map(_taking_turns, parts[::2], parts[1::2]))),
     lambda shapes: (len(shapes) // 2, *shapes[0][:0:-1], 2 * shapes[0][0]),
