@@ -30,11 +30,12 @@ class BeamConfig:
     """How to write: every target begins with `start_id`, and `stop_id` ends it.
 
     `beam_width` of 1 is greedy. `max_new_tokens` counts what is written, the stop token too. A
-    `length_penalty` above 0 favours longer targets.
+    `length_penalty` above 0 favours longer targets; the tokens of `never` are not written.
     """
 
     start_id: int
     stop_id: int
+    never: tuple[int, ...] = ()
     beam_width: int = 4
     max_new_tokens: int = 32
     length_penalty: float = 0.0
@@ -81,7 +82,7 @@ class TargetReader:
 
     `source_ids` is (batch, source), `is_source` the same, False on padding. With `use_cache` off
     everything is computed anew for each token; the answers are the same. `replace` changes what
-    passes at some probes, as `record` does.
+    passes at some probes, as `record` does. The tokens of `never` have no probability.
     """
 
     def __init__(
@@ -93,8 +94,10 @@ class TargetReader:
         *,
         use_cache: bool = True,
         replace: Mapping[str, Replacement] | None = None,
+        never: Sequence[int] = (),
     ):
         self.model, self.replace = model, replace or {}
+        self.never = torch.tensor(never, dtype=torch.long, device=source_ids.device)
         self.cache = KVCache(config) if use_cache else None
         self.mask = None if is_source is None else is_source[:, None, None, :]
         with torch.inference_mode(), self._changed():
@@ -105,7 +108,7 @@ class TargetReader:
         unread = target_ids[:, 0 if self.cache is None else self.cache.seen :]
         with torch.inference_mode(), self._changed():
             logits = self.model.decode(unread, self.memory, memory_mask=self.mask, cache=self.cache)
-            last = logits[:, -1]
+            last = logits[:, -1].index_fill(-1, self.never, -torch.inf)
             return last.to(torch.promote_types(last.dtype, torch.float32)).log_softmax(-1)
 
     def _changed(self) -> AbstractContextManager[None]:
@@ -143,7 +146,7 @@ class BeamSearch:
         source = torch.tensor([list(source_ids)], device=self.device)
         seen = None if is_source is None else torch.tensor([list(is_source)], device=self.device)
         self.reader = TargetReader(
-            model, config, source, seen, use_cache=use_cache, replace=replace
+            model, config, source, seen, use_cache=use_cache, replace=replace, never=search.never
         )
         self.n_steps = min(search.max_new_tokens, config.max_seq_len)
         self.tree: list[Hypothesis] = []
@@ -284,7 +287,8 @@ def greedy(
     Each row ends with its stop token, or after `max_new_tokens`; the width of the beam is not
     used. `is_source` is False on padding, which changes nothing.
     """
-    reader = TargetReader(model, config, source_ids, is_source, use_cache=use_cache)
+    never = search.never
+    reader = TargetReader(model, config, source_ids, is_source, use_cache=use_cache, never=never)
     target = source_ids.new_full((len(source_ids), 1), search.start_id)
     for _ in range(min(search.max_new_tokens, config.max_seq_len)):
         next_ids = reader.log_probs(target).argmax(-1, keepdim=True)

@@ -13,12 +13,14 @@ EQUALS = "="
 class Marks(NamedTuple):
     """Token ids: what fills a row up, what begins every target, what ends it.
 
-    A source has none of them: it is the tokens of its text and nothing else.
+    A source has none of them: it is the tokens of its text and nothing else. `never`: what a target
+    never holds, as far as the model says so (Marian: its padding).
     """
 
     padding: int
     start: int
     stop: int
+    never: tuple[int, ...] = ()
 
 
 def marks_of(tokenizer: Tokenizer) -> Marks:

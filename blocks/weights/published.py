@@ -247,7 +247,15 @@ def _marks(folder: Path, config: ModelConfig) -> Marks:
         each if type(each) is int and 0 <= each < config.vocab_size else None for each in found
     )
     padding = padding or 0
-    return Marks(padding, padding if start is None else start, -1 if stop is None else stop)
+    start, stop = padding if start is None else start, -1 if stop is None else stop
+    return Marks(padding, start, stop, _never(values.get("bad_words_ids"), config.vocab_size))
+
+
+def _never(found: object, vocab_size: int) -> tuple[int, ...]:
+    """The tokens, each alone, that a file bars from its texts."""
+    words = found if isinstance(found, list) else []
+    alone = (each[0] for each in words if type(each) is list and len(each) == 1)
+    return tuple(each for each in alone if type(each) is int and 0 <= each < vocab_size)
 
 
 def _tokenizer(folder: Path, config: ModelConfig) -> PublishedTokenizer | None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from toy import assert_near
 from blocks.model.masks import causal, padding
 from blocks.model.models import Encoder, EncoderDecoder, Model
 from blocks.model.source_target import SourceTarget, source_target_mask
-from blocks.text.beam import BeamConfig, greedy
+from blocks.text.beam import BeamConfig, BeamSearch, greedy
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.weights.config_json import FAMILIES
@@ -139,6 +140,33 @@ def test_greedy_targets_are_those_of_transformers_token_for_token(name: str, tmp
         forced_eos_token_id=None,
     )
     assert greedy(model, found.config, source, search) == theirs[:, 1:].tolist()
+
+
+def test_what_a_file_bars_is_never_written(tmp_path: Path):
+    folder = saved("marian", tmp_path)
+    text = json.loads((tmp_path / "config.json").read_text())
+    free = open_published(tmp_path)
+    model, source = free.build(), ids(5)[:1]
+    assert isinstance(model, EncoderDecoder) and free.marks.never == ()
+    search = BeamConfig(start_id=free.marks.start, stop_id=-1, max_new_tokens=4)
+    (written,) = greedy(model, free.config, source, search)
+    text["bad_words_ids"] = [[written[0]], [1, 2], "x", [10**6]]
+    (tmp_path / "config.json").write_text(json.dumps(text))
+    never = open_published(tmp_path).marks.never
+    assert never == (written[0],)
+    theirs = folder.theirs.generate(
+        source,
+        do_sample=False,
+        num_beams=1,
+        max_new_tokens=4,
+        eos_token_id=None,
+        forced_eos_token_id=None,
+        bad_words_ids=[[written[0]]],
+    )
+    barred = replace(search, never=never)
+    assert greedy(model, free.config, source, barred) == theirs[:, 1:].tolist()
+    beams = BeamSearch(model, free.config, source[0].tolist(), replace(barred, beam_width=2)).run()
+    assert all(each.token_id != written[0] for each in beams.tree)
 
 
 def older_gpt2(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -91,6 +91,7 @@ def current_search(run: Run) -> Search:
     how = BeamConfig(
         start_id=marks.start,
         stop_id=marks.stop,
+        never=marks.never,
         beam_width=link.value("beam_width"),
         max_new_tokens=link.value("max_new_tokens"),
         length_penalty=link.value("length_penalty"),
