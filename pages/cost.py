@@ -70,7 +70,7 @@ def of_the_config(draw: Callable[[ModelConfig], None]) -> Callable[[Run], None]:
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
     config, shape = run.config, shared.shape()
-    step, use = shown_step(config), shown_use(config)
+    step, use = shown_step(config), shown_use(run)
     training = shown_training(config)
     files = {
         "flops": operation_rows(step_facts(*step)),
@@ -89,7 +89,6 @@ def what_to_take(run: Run) -> None:
     take_away(config, files, figures, shared.caption(config, shape))
 
 
-USE = of_the_config(how_it_is_used)
 PANELS = (
     Panel(
         "flops",
@@ -106,15 +105,15 @@ PANELS = (
     Panel(
         "memory",
         N_("How much memory?"),
-        of_the_config(where_memory_goes),
-        USE,
+        where_memory_goes,
+        how_it_is_used,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
     Panel(
         "fits",
         N_("Does it fit?"),
-        of_the_config(what_fits),
-        USE,
+        what_fits,
+        how_it_is_used,
         fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
     Panel(

@@ -40,13 +40,11 @@ def decode_step(config: ModelConfig, setup: Setup, shape: Shape) -> DecodeStep |
     """Weights are read once a step, each text's cache too. None for what does not write alone."""
     if config.architecture is not Architecture.GPT:
         return None
-    stored = setup.weight_format
-    is_packed = stored in (WeightFormat.INT8, WeightFormat.INT4)
     return DecodeStep(
         n_texts=shape.batch,
         n_bytes=bytes_per_step(config, setup, shape),
         flops=pass_total(config, PassKind.DECODE, shape).flops,
-        dtype=WeightFormat.BFLOAT16 if is_packed else stored,
+        dtype=WeightFormat.BFLOAT16 if setup.is_packed else setup.weight_format,
     )
 
 
@@ -58,7 +56,7 @@ def bytes_per_step(config: ModelConfig, setup: Setup, shape: Shape) -> int:
     """
     n_weights = active_parameters(config) - _looked_up(config)
     cache = cache_bytes(config, setup.itemsize, batch=shape.batch, n=shape.n)
-    return setup.weight_format.bytes_of(n_weights) + cache
+    return setup.weight_bytes(n_weights) + cache
 
 
 def _looked_up(config: ModelConfig) -> int:

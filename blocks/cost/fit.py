@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from blocks.cost.activations import FLOAT32_BYTES, training_activations
 from blocks.cost.parameters import count_parameters, total_parameters
@@ -16,13 +17,17 @@ MATRICES = ("_proj", "router")
 
 
 class WeightFormat(StrEnum):
-    """How a weight is stored; int8 and int4 for use only, computed with in bfloat16."""
+    """How a weight is stored; int8, int4 and as in a file for use only, computed with in bfloat16.
+
+    A file of ours has 16 bits for each weight unless it is rounded (`StoredWeights`).
+    """
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
     INT8 = "int8"
     INT4 = "int4"
+    FILE = "file"
 
     def bytes_of(self, n_weights: int) -> int:
         """Bytes of so many weights, without the scales that groups of int8 and int4 need."""
@@ -35,7 +40,24 @@ BITS = {
     WeightFormat.FLOAT16: 16,
     WeightFormat.INT8: 8,
     WeightFormat.INT4: 4,
+    WeightFormat.FILE: 16,
 }
+
+
+class StoredWeights(NamedTuple):
+    """Weights as a file of a rounded model has them: codes, scales, and what stayed exact."""
+
+    n_bytes: int
+    n_weights: int
+
+    @property
+    def bits_per_weight(self) -> float:
+        """The mean over all weights, what belongs to their codes included."""
+        return 8 * self.n_bytes / self.n_weights
+
+    def bytes_of(self, n_weights: int) -> int:
+        """Bytes of all weights; of some of them their share."""
+        return round(self.n_bytes * n_weights / self.n_weights)
 
 
 class OptimizerStates(StrEnum):
@@ -55,7 +77,7 @@ class Setup:
     shared evenly among so many (Rajbhandari et al. 2020, ZeRO stage 3); each has a batch of its
     own, with all its activations and its cache. `master_weights`: with weights of 16 bits, a copy
     in float32 takes the updates, and the optimizer's states are float32 too (Micikevicius et al.
-    2017, section 3.1).
+    2017, section 3.1). `stored`: what the weights take in their file, where they are rounded.
     """
 
     weight_format: WeightFormat = WeightFormat.BFLOAT16
@@ -64,6 +86,16 @@ class Setup:
     fused: bool = True
     checkpointing: bool = False
     n_devices: int = 1
+    stored: StoredWeights | None = None
+
+    def weight_bytes(self, n_weights: int) -> int:
+        """Bytes of so many weights in use."""
+        return (self.stored or self.weight_format).bytes_of(n_weights)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether weights are not what is computed with, which is of 16 bits then."""
+        return self.weight_format in (WeightFormat.INT8, WeightFormat.INT4, WeightFormat.FILE)
 
     @property
     def itemsize(self) -> int:
@@ -163,10 +195,10 @@ def inference_need(config: ModelConfig, setup: Setup, *, batch: int, n: int) -> 
     """Weights, the cache of `batch` texts of n tokens, and what is alive while they are read.
 
     A prompt is read in one pass, and the vocabulary is scored after its last token only. Scales
-    of quantised weights are left out.
+    of int8 and int4 are left out, those of a file are counted.
     """
     return Need(
-        weights=setup.share(setup.weight_format.bytes_of(n_parameters(config))),
+        weights=setup.share(setup.weight_bytes(n_parameters(config))),
         activations=_passing(config, setup, batch, n),
         cache=cache_bytes(config, setup.itemsize, batch=batch, n=n),
     )

@@ -157,11 +157,11 @@ def training_variants(config: ModelConfig, setup: Setup) -> Changed:
 
 
 def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
-    """The chosen setup for use, other number formats, and multi-query attention."""
+    """The chosen setup for use, number formats of all weights, and multi-query attention."""
     yield "chosen", config, setup
     for kind in WeightFormat:
-        if kind not in (setup.weight_format, WeightFormat.FLOAT16):
-            yield kind, config, replace(setup, weight_format=kind)
+        if kind not in (setup.weight_format, WeightFormat.FLOAT16, WeightFormat.FILE):
+            yield kind, config, replace(setup, weight_format=kind, stored=None)
     has_several = config.attends and config.n_kv_heads > 1 and not config.is_latent
     if has_several and cache_bytes(config, setup.itemsize, batch=1, n=1):
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

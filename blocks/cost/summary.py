@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from blocks.cost.fit import Setup, WeightFormat, cache_bytes, inference_need
+from blocks.cost.fit import Setup, StoredWeights, WeightFormat, cache_bytes, inference_need
 from blocks.cost.fit import n_parameters as count_all
 from blocks.cost.parameters import active_parameters
 from blocks.cost.passes import PassKind, operations, pass_kinds, total_flops
@@ -31,13 +31,17 @@ class Summary:
     n_layers: int
 
 
-def summarise(config: ModelConfig, *, n: int, dtype: str) -> Summary:
+def summarise(
+    config: ModelConfig, *, n: int, dtype: str, stored: StoredWeights | None = None
+) -> Summary:
     """Count all of it for texts of n tokens, weights and what passes in the number format `dtype`.
 
-    In float64 everything takes twice the bytes of float32.
+    Weights that are `stored` take what their file has of them. In float64 everything takes twice
+    the bytes of float32.
     """
     is_double = dtype not in list(WeightFormat)
-    setup = Setup(weight_format=WeightFormat.FLOAT32 if is_double else WeightFormat(dtype))
+    kind = WeightFormat.FLOAT32 if is_double else WeightFormat(dtype)
+    setup = Setup(weight_format=kind, stored=stored)
     times = 2 if is_double else 1
     kinds = pass_kinds(config)
     writes = PassKind.DECODE in kinds

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from blocks.cost.breakdown import count_kinds
+from blocks.cost.fit import StoredWeights
 from blocks.cost.passes import Operation, PassKind, operations, pass_kinds
 from blocks.cost.summary import Summary, summarise
 from blocks.model.config import ModelConfig
@@ -55,14 +56,21 @@ class PairCounts:
         return abs(self.flops_ratio - 1) < SAME_WITHIN
 
 
-def pair_counts(a: ModelConfig, b: ModelConfig, *, n: int, weight_format: str) -> PairCounts:
-    """Count both; nothing is built."""
+def pair_counts(
+    a: ModelConfig,
+    b: ModelConfig,
+    *,
+    n: int,
+    weight_format: str,
+    stored: tuple[StoredWeights | None, StoredWeights | None] = (None, None),
+) -> PairCounts:
+    """Count both; nothing is built. `stored`: what their weights take where files have them."""
     kinds = ({str(kind): size for kind, size in count_kinds(each).items()} for each in (a, b))
     return PairCounts(
         n,
         weight_format,
-        a=summarise(a, n=n, dtype=weight_format),
-        b=summarise(b, n=n, dtype=weight_format),
+        a=summarise(a, n=n, dtype=weight_format, stored=stored[0]),
+        b=summarise(b, n=n, dtype=weight_format, stored=stored[1]),
         kinds=_joined(*kinds),
         operations=operations_of_both(a, b, n),
     )

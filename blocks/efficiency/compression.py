@@ -133,7 +133,19 @@ def compress(model: Calibrated, how: Compression) -> ModelFile:
         matrices = _mixed(tensors, how, inputs, matrices, blames)
     tensors |= {name: matrix.values() for name, matrix in matrices.items()}
     file = model.file
+    matrices = _still_rounded(file.quantized, tensors) | matrices
     return ModelFile(config, file.tokenizer, file.card, tensors, matrices)
+
+
+def _still_rounded(
+    before: Mapping[str, Rounded], tensors: Mapping[str, Tensor]
+) -> dict[str, Rounded]:
+    """Of a file that was rounded before, the matrices that still have those values."""
+    return {
+        name: matrix
+        for name, matrix in before.items()
+        if name in tensors and tensors[name].equal(matrix.values())
+    }
 
 
 def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> dict[str, float]:

@@ -22,7 +22,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
 from blocks.weights.packing import pack_tensors, unpack_tensors
 from blocks.weights.quantized import Rounded
-from blocks.weights.tensors import Weights, check_finite, check_shapes, load_weights
+from blocks.weights.tensors import Weights, bytes_of, check_finite, check_shapes, load_weights
 
 MOST_CHARACTERS = 10_000
 
@@ -97,10 +97,20 @@ class ModelFile:
             "tokenizer": self.tokenizer.to_json(),
             "card": json.dumps(asdict(self.card)),
         }
+        packed, header["packed"] = self._packed(dtype)
+        return save({name: packed[name].contiguous() for name in sorted(packed)}, metadata=header)
+
+    def weight_bytes(self, dtype: torch.dtype | None = torch.float16) -> int:
+        """Bytes of its weights in the file: all that is in it but the header.
+
+        `dtype` as in `to_bytes`; None: as they are, as in the file that they were read from.
+        """
+        return bytes_of(self._packed(dtype)[0])
+
+    def _packed(self, dtype: torch.dtype | None) -> tuple[dict[str, Tensor], str]:
         plain = self.tensors.keys() - self.quantized.keys()
         tensors = {name: _narrowed(self.tensors[name].detach().cpu(), dtype) for name in plain}
-        packed, header["packed"] = pack_tensors(tensors, self.quantized)
-        return save({name: packed[name].contiguous() for name in sorted(packed)}, metadata=header)
+        return pack_tensors(tensors, self.quantized)
 
 
 def read_model_file(raw: bytes) -> ModelFile:
@@ -138,9 +148,9 @@ def trained(
     return model
 
 
-def _narrowed(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+def _narrowed(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
     """In another number format, if every number that is finite stays so."""
-    narrow = tensor.to(dtype)
+    narrow = tensor if dtype is None else tensor.to(dtype)
     return narrow if narrow.isfinite().equal(tensor.isfinite()) else tensor
 
 

@@ -40,19 +40,24 @@ NOT_HERE = {
 
 
 class Learned(NamedTuple):
-    """A model with the weights it has learned, and what its tokens mean."""
+    """A model with the weights it has learned, and what its tokens mean; `file`: of ours alone."""
 
     config: ModelConfig
     tokenizer: Tokenizer
     tensors: Weights
     marks: Marks
-    card: Card | None = None
+    file: ModelFile | None = None
+
+    @property
+    def card(self) -> Card | None:
+        """How it was trained, where its file says so."""
+        return self.file.card if self.file else None
 
     @classmethod
     def of_file(cls, file: ModelFile) -> Self:
         """The model of a file of ours."""
         marks = marks_of(file.tokenizer)
-        return cls(file.config, file.tokenizer, file.tensors, marks, file.card)
+        return cls(file.config, file.tokenizer, file.tensors, marks, file)
 
     @classmethod
     def of_published(cls, found: Published) -> Self:

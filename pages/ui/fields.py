@@ -119,6 +119,12 @@ def _preset_mask(values: Mapping[str, Any]) -> str:
     return st.session_state.get("default_mask") or str(_start(values).mask_kind)
 
 
+def _weight_format(values: Mapping[str, Any]) -> str:
+    """Rounded weights count as what their file has of them."""
+    weights = _start(values).weights
+    return cost.AS_IN_FILE if weights and starts.is_rounded(weights) else "bfloat16"
+
+
 def _padding(values: Mapping[str, Any]) -> int:
     kind = MaskKind(values.get("mask_kind") or _preset_mask(values))
     return PADDING_SHOWN if kind.hides_padding else 0
@@ -187,6 +193,7 @@ OF_PAGES = {
     **seq2seq.ATTENTION_FIELDS,
     **efficiency.FIELDS,
     **cost.FIELDS,
+    "weight_format": Field(choice((*cost.WEIGHT_FORMATS, cost.AS_IN_FILE)), _weight_format),
     **cost.MEASURED_FIELDS,
     **compare.FIELDS,
     **lessons.FIELDS,

@@ -9,6 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blocks import ConfigError, Fault, ModelConfig
+from blocks.cost.fit import StoredWeights
+from blocks.cost.parameters import total_parameters
 from blocks.efficiency.compression import Calibrated, compress, compressed_config
 from blocks.efficiency.names import compression_of
 from blocks.model.faults import N_
@@ -225,13 +227,34 @@ def variant_file(weights: str) -> ModelFile:
     return compress(calibrated(base), compression_of(recipe))
 
 
+def is_rounded(weights: str) -> bool:
+    """Whether a file keeps matrices of these weights as codes; nothing is made for it."""
+    if _is_made_smaller(weights):
+        base, _tilde, recipe = weights.rpartition(RECIPE)
+        return compression_of(recipe).quantization is not None or is_rounded(base)
+    file = model(weights).file if brought.is_name(weights) else None
+    return bool(file and file.quantized)
+
+
+@lru_cache(maxsize=32)
+def stored(weights: str) -> StoredWeights | None:
+    """What rounded weights take in their file, one that is saved or was brought; None of others."""
+    if not weights or not is_rounded(weights):
+        return None
+    file = model(weights).file
+    if file is None or not file.quantized:
+        return None
+    n_bytes = file.weight_bytes() if _is_made_smaller(weights) else file.weight_bytes(None)
+    return StoredWeights(n_bytes, total_parameters(file.config))
+
+
 @lru_cache(maxsize=4)
 def calibrated(weights: str) -> Calibrated:
     """A trained model with its task. KeyError where it came without a card that names one."""
-    found = model(weights)
-    if found.card is None:
+    file = model(weights).file
+    if file is None:
         raise KeyError(weights)
-    return Calibrated(ModelFile(found.config, found.tokenizer, found.card, found.tensors))
+    return Calibrated(file)
 
 
 def has_task(weights: str) -> bool:

@@ -197,6 +197,16 @@ def test_a_variant_is_a_file_that_opens_again(calibrated, name):
     )
 
 
+def test_a_rounded_file_stays_one_while_its_matrices_are_what_they_were(calibrated):
+    raw = compress(calibrated, RECIPES["4 bits"]).to_bytes()
+    again = read_model_file(raw)
+    assert again.weight_bytes(None) == len(raw) - 8 - int.from_bytes(raw[:8], "little")
+    same = compress(Calibrated(again), Compression())
+    assert same.quantized.keys() == again.quantized.keys() and len(same.to_bytes()) == len(raw)
+    masked = compress(Calibrated(again), Compression(sparsity=0.6))
+    assert [*masked.quantized] == ["embed.weight"]  # what is looked up is not masked
+
+
 def test_zeros_stay_zeros_when_they_are_rounded(calibrated):
     variant = compress(calibrated, RECIPES["2:4 at 8 bits"])
     for name in matrix_names(variant.config, variant.tensors):

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from toy import draw, toy
 
 from blocks import PRESETS, ModelConfig, build, count_parameters
+from blocks.cost.decode_speed import decode_step
 from blocks.cost.fit import (
     OptimizerStates,
     Setup,
+    StoredWeights,
     WeightFormat,
     cache_bytes,
     inference_need,
@@ -22,7 +24,9 @@ from blocks.cost.fit import (
     n_states,
     training_need,
 )
+from blocks.cost.need import inference_variants
 from blocks.cost.peak_memory import TensorMemory
+from blocks.cost.step import Shape
 from blocks.model.kv_cache import KVCache
 from blocks.model.presets import PUBLISHED_TABLE
 from blocks.training.optimizer_state import read_optimizers
@@ -169,3 +173,18 @@ def test_only_the_bytes_that_a_choice_is_about_change():
         other = training_need(config, dataclasses.replace(Setup(), **change), batch=4, n=256)
         differs = {name for name, value in vars(other).items() if value != vars(base)[name]}
         assert differs == {part}
+
+
+def test_rounded_weights_take_what_their_file_has_of_them():
+    config, stored = PRESETS["gpt2-small"], StoredWeights(70_000_000, 124_439_808)
+    setup = Setup(weight_format=WeightFormat.FILE, stored=stored)
+    need = inference_need(config, setup, batch=1, n=1)
+    half = inference_need(config, Setup(weight_format=WeightFormat.FLOAT16), batch=1, n=1)
+    assert need.weights == 70_000_000 and need.cache == half.cache
+    assert stored.bits_per_weight == pytest.approx(4.5002, abs=1e-4)
+    assert stored.bytes_of(stored.n_weights // 2) == 35_000_000
+    plain = Setup(weight_format=WeightFormat.FILE)  # what is not rounded is saved in 16 bits
+    assert inference_need(config, plain, batch=1, n=1) == half
+    assert decode_step(config, setup, Shape(1, 1)).dtype == "bfloat16"
+    kinds = [name for name, _config, _setup in inference_variants(config, setup)]
+    assert kinds == ["chosen", "float32", "bfloat16", "int8", "int4", "one_kv_head"]

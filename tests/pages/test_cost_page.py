@@ -5,6 +5,7 @@ import re
 import pytest
 from opened import assert_works, control, figure, move, opened, said, visit
 
+from blocks.cost.units import bytes_text
 from pages.ui import starts
 
 PAGE = "pages/cost.py"
@@ -119,6 +120,23 @@ def test_use_has_a_cache_and_whole_numbers_and_training_has_not():
     assert labels == ["as you chose", "float32", "bfloat16", "int8", "one key and value head"]
     move(at, "memory_use", "training")
     assert control(at, "weight_format").value == "bfloat16"
+
+
+def test_rounded_weights_count_as_their_file_has_them_until_told_otherwise(tmp_path, monkeypatch):
+    raw = starts.variant_file("sort~int4-group32").to_bytes()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "small.safetensors").write_bytes(raw)
+    monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
+    size = bytes_text(len(raw) - 8 - int.from_bytes(raw[:8], "little"))
+    for preset in ("sort~int4-group32", "folder:mine"):
+        at = opened(PAGE, preset=preset, memory_use="inference", panel="memory")
+        assert_works(at)
+        assert control(at, "weight_format").value == "file"
+        assert f"Weights as their file has them: {size}, " in said(at)
+    move(at, "weight_format", "bfloat16")
+    assert "as their file has them" not in said(at)
+    at = opened(PAGE, preset="sort", memory_use="inference", weight_format="file")
+    assert control(at, "weight_format").value == "bfloat16"  # nothing of it is rounded
 
 
 def test_a_model_too_large_to_run_here_is_counted_all_the_same():

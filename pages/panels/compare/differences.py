@@ -14,7 +14,7 @@ from blocks.observe.run import Run
 from pages.figures.units import flops
 from pages.panels.compare import measures, shared
 from pages.panels.compare.shared import Pair, Row, kind
-from pages.panels.cost.shared import operation
+from pages.panels.cost.shared import format_name, operation
 from pages.ui import starts, terms
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration
@@ -152,4 +152,4 @@ def what_differs(pair: Pair) -> None:
         "GB = 10⁹ bytes, in {weight_format}, whatever format A and B run in here. "
         "Memory for inference is an estimate. A dash: not applicable."
     )
-    note(text.format(n=facts.n, weight_format=facts.weight_format))
+    note(text.format(n=facts.n, weight_format=format_name(facts.weight_format)))

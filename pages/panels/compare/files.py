@@ -83,7 +83,7 @@ def as_csv(entries: Sequence[Kept], n: int, weight_format: str) -> str:
     rows, counted = [], {"n": n, "weight_format": weight_format}
     for entry in entries:
         run = beside.run_as_it_is(entry)
-        counts = vars(measures.summary(run.config, n, weight_format))
+        counts = vars(measures.summary(run.config, run.weights, n, weight_format))
         used = {"mask_kind": str(run.mask.mask_kind), "dtype": run.dtype, "weights": run.weights}
         fields = settings_in_use(run.config)
         rows.append({**counts, "name": _no_formula(entry.name), **used, **fields, **counted})

@@ -1,15 +1,16 @@
 """What both models read."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair
-from pages.panels.cost.shared import LENGTHS
+from pages.panels.cost.shared import LENGTHS, format_name, formats
 from pages.ui import link
 from pages.ui.controls import pick, slide
 from pages.ui.inputs import input_controls, mask_controls, vector_controls
 from pages.ui.language import _
-from pages.ui.link_fields.cost import WEIGHT_FORMATS
 
 
 def what_both_read(pair: Pair) -> None:
@@ -23,17 +24,19 @@ def what_both_read(pair: Pair) -> None:
         if pair.a.mask != pair.b.mask:
             st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
-    counting_controls()
+    counting_controls([run.weights for run in pair.both])
 
 
-def counting_controls() -> None:
+def counting_controls(weights: Sequence[str] = ()) -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:
         label = _("n · tokens of the text counted with")
         slide("context_len", label, LENGTHS, link.value("context_len"))
     with right:
-        pick("weight_format", _("Number format of the weights"), WEIGHT_FORMATS, label_of=str)
+        label = _("Number format of the weights")
+        wanted = dict.fromkeys((*formats(weights), link.value("weight_format")))
+        pick("weight_format", label, wanted, label_of=format_name)
 
 
 def _token_choice(pair: Pair) -> None:

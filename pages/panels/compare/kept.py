@@ -8,6 +8,7 @@ from blocks.cost.summary import Summary
 from blocks.cost.units import bytes_text
 from pages.panels.compare import measures
 from pages.panels.compare.files import UnreadableFileError, as_csv, as_toml, from_toml
+from pages.panels.cost.shared import format_name
 from pages.ui import link
 from pages.ui.compare import beside, kept
 from pages.ui.explain import explained
@@ -22,7 +23,8 @@ def says_counts(found: Summary, weight_format: str) -> str:
     """How large a configuration is."""
     text = _("{total:,} parameters · {memory} of weights in {weight_format}")
     memory = bytes_text(found.weight_bytes)
-    return text.format(total=found.parameters, memory=memory, weight_format=weight_format)
+    name = format_name(weight_format)
+    return text.format(total=found.parameters, memory=memory, weight_format=name)
 
 
 def what_is_kept() -> None:
@@ -33,7 +35,8 @@ def what_is_kept() -> None:
         place.caption(text.format(n=len(entries), most=MOST_KEPT))
         counted = link.value("context_len"), link.value("weight_format")
         for i, entry in enumerate(entries):
-            found = measures.summary(beside.run_as_it_is(entry).config, *counted)
+            run = beside.run_as_it_is(entry)
+            found = measures.summary(run.config, run.weights, *counted)
             row(i, entry, says_counts(found, counted[1]))
         keep_and_swap(is_full=len(entries) >= MOST_KEPT)
         with st.container(horizontal=True):

@@ -3,11 +3,15 @@
 from functools import lru_cache
 
 from blocks import ModelConfig
+from blocks.cost.fit import StoredWeights
 from blocks.cost.summary import Summary, summarise
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
 from pages.figures.units import flops
+from pages.panels.cost.shared import format_name
+from pages.ui import starts
 from pages.ui.language import _
+from pages.ui.link_fields.cost import AS_IN_FILE
 
 MEASURES = {
     "parameters": N_("parameters"),
@@ -29,9 +33,14 @@ CACHED_FORMATS = ("float32", "bfloat16", "float16")
 
 
 @lru_cache(maxsize=256)
-def summary(config: ModelConfig, n: int, weight_format: str) -> Summary:
-    """The numbers by which one is chosen, bytes in this number format."""
-    return summarise(config, n=n, dtype=weight_format)
+def summary(config: ModelConfig, weights: str, n: int, weight_format: str) -> Summary:
+    """The numbers by which one is chosen, bytes in this number format; `weights` may be rounded."""
+    return summarise(config, n=n, dtype=weight_format, stored=stored(weights, weight_format))
+
+
+def stored(weights: str, weight_format: str) -> StoredWeights | None:
+    """What weights take in their file, where that is asked for and they are rounded."""
+    return starts.stored(weights) if weight_format == AS_IN_FILE else None
 
 
 def title(measure: str, n: int, weight_format: str) -> str:
@@ -39,8 +48,8 @@ def title(measure: str, n: int, weight_format: str) -> str:
     said = _(MEASURES[measure])
     if measure in BYTES:
         is_cache = measure == "cache_bytes"
-        stored = cache_format(weight_format) if is_cache else weight_format
-        said = _("{what}, {format}").format(what=said, format=stored)
+        name = cache_format(weight_format) if is_cache else format_name(weight_format)
+        said = _("{what}, {format}").format(what=said, format=name)
     return _("{what}, n = {n:,}").format(what=said, n=n) if measure in OF_TEXT else said
 
 

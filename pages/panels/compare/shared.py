@@ -14,6 +14,7 @@ from blocks.cost.two_models import PairCounts
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.panels.compare import measures
 from pages.ui import labelled, link, terms
 from pages.ui.compare import beside, kept
 from pages.ui.labelled import Selection
@@ -108,7 +109,10 @@ def counted_with() -> tuple[int, str]:
 @lru_cache(maxsize=64)
 def pair_counts(pair: Pair, n: int, weight_format: str) -> PairCounts:
     """What both are counted to be."""
-    return two_models.pair_counts(pair.a.config, pair.b.config, n=n, weight_format=weight_format)
+    a, b = (measures.stored(run.weights, weight_format) for run in pair.both)
+    return two_models.pair_counts(
+        pair.a.config, pair.b.config, n=n, weight_format=weight_format, stored=(a, b)
+    )
 
 
 def kind(name: str) -> str:

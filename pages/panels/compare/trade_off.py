@@ -34,6 +34,7 @@ class Candidate(NamedTuple):
     name: str
     kind: str
     config: ModelConfig
+    weights: str
 
 
 class Axes(NamedTuple):
@@ -62,17 +63,18 @@ def axes() -> Axes:
 
 def candidates(run: Run) -> tuple[Candidate, ...]:
     """B, all that are kept, and the published ones that are neither."""
-    found = [Candidate("b", _("B · now"), "b", run.config)]
+    found = [Candidate("b", _("B · now"), "b", run.config, run.weights)]
     for i, entry in enumerate(kept.all_kept()):
         is_a = entry == kept.a()
         name = f"A · {entry.name}" if is_a else entry.name
-        config = beside.run_as_it_is(entry).config
-        found.append(Candidate(f"kept:{i}", name, "a" if is_a else "kept", config))
+        its = beside.run_as_it_is(entry)
+        kind = "a" if is_a else "kept"
+        found.append(Candidate(f"kept:{i}", name, kind, its.config, its.weights))
     if link.value("with_presets"):
         there = {each.config for each in found}
         known = ((name, starts.start(name)) for name in starts.names_to_count())
         found += [
-            Candidate(f"preset:{name}", _(start.title), "preset", start.config)
+            Candidate(f"preset:{name}", _(start.title), "preset", start.config, start.weights)
             for name, start in known
             if start.config not in there
         ]
@@ -82,7 +84,8 @@ def candidates(run: Run) -> tuple[Candidate, ...]:
 @lru_cache(maxsize=16)
 def front_facts(found: tuple[Candidate, ...], axes: Axes) -> FrontFacts:
     """Both numbers of each, and which none of the others beats."""
-    counted = (measures.summary(each.config, axes.n, axes.weight_format) for each in found)
+    with_ = axes.n, axes.weight_format
+    counted = (measures.summary(each.config, each.weights, *with_) for each in found)
     rows = [
         (*each[:3], float(getattr(its, axes.x)), float(getattr(its, axes.y)))
         for each, its in zip(found, counted, strict=True)

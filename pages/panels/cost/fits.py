@@ -5,11 +5,11 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks import ModelConfig
 from blocks.cost import device_fit, fit
 from blocks.cost.device_fit import LARGEST_BATCH, LONGEST, FitFacts, Fits
 from blocks.cost.hardware import HARDWARE, HERE
 from blocks.cost.units import bytes_text, rounded
+from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.figures.units import flops
 from pages.panels.cost import fits_picture, shared
@@ -213,9 +213,9 @@ def _rate(peak: float | None) -> str:
 
 
 @section
-def what_fits(config: ModelConfig) -> None:
+def what_fits(run: Run) -> None:
     """Every device: enough or not, and how far it goes."""
-    shown = shown_use(config)
+    shown = shown_use(run)
     facts = fit_facts(*shown)
     with explained(("devices",), (fit.largest,), key="fits"):
         say(says_fits, *shown, facts=fit_facts)

@@ -13,6 +13,7 @@ from blocks.cost.need import MemoryFacts, Variant
 from blocks.cost.step import Shape
 from blocks.cost.units import bytes_text
 from blocks.model.faults import N_
+from blocks.observe.run import Run
 from pages.figures.theme import Picture, Translate
 from pages.panels.cost import memory_picture, shared
 from pages.ui import link, terms
@@ -21,7 +22,7 @@ from pages.ui.controls import choose, pick, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _
-from pages.ui.link_fields.cost import TRAINED_FORMATS, USES, WEIGHT_FORMATS
+from pages.ui.link_fields.cost import TRAINED_FORMATS, USES
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_table
@@ -137,11 +138,7 @@ def _cache(facts: MemoryFacts) -> str:
 def says_estimate(facts: MemoryFacts) -> str:
     """What the estimate covers, and what it leaves out."""
     if not facts.is_training:
-        return _(
-            "The prompt is read in one pass; logits are computed for its last token only. "
-            "Not counted: scales of quantized weights, memory of the framework and the "
-            "allocator. With int8 and int4 weights, cache and activations stay at 16 bits."
-        )
+        return f"{_says_stored(facts)} {_says_use()}".strip()
     said = _(
         "Estimated term by term for the modules that run here, whose norms are not "
         "fused; in the tests within 15% of a real step, measured tensor by tensor. Not "
@@ -156,6 +153,26 @@ def says_estimate(facts: MemoryFacts) -> str:
     elif facts.setup.fused and facts.has_dropout:
         more = _("Fused attention is assumed to apply dropout itself.")
     return f"{said} {more}".strip()
+
+
+def _says_stored(facts: MemoryFacts) -> str:
+    """What rounded weights take where they count as in their file."""
+    stored = facts.setup.stored
+    if stored is None:
+        return ""
+    text = _(
+        "Weights as their file has them: {size}, {bits:.2f} bits each, scales and what stayed "
+        "exact included."
+    )
+    return text.format(size=bytes_text(stored.n_bytes), bits=stored.bits_per_weight)
+
+
+def _says_use() -> str:
+    return _(
+        "The prompt is read in one pass; logits are computed for its last token only. "
+        "Not counted: scales of int8 and int4, memory of the framework and the "
+        "allocator. With weights of fewer bits, cache and activations stay at 16 bits."
+    )
 
 
 def draw_memory(facts: MemoryFacts, *, _: Translate) -> Picture:
@@ -204,16 +221,17 @@ def kept_table(found: Activations) -> None:
 
 
 @section
-def how_it_is_used(_config: ModelConfig) -> None:
+def how_it_is_used(run: Run) -> None:
     """To train or to use; in which numbers; with what is kept, and what is computed again."""
     is_training = shared.is_training()
-    setup = shared.setup(is_training=is_training)
+    setup = shared.setup(is_training=is_training, weights=run.weights)
     left, right = st.columns(2)
     with left:
         choose("memory_use", _("Memory for"), USES, label_of=lambda name: _(USE_NAMES[name]))
-        formats = TRAINED_FORMATS if is_training else WEIGHT_FORMATS
+        formats = TRAINED_FORMATS if is_training else shared.formats([run.weights])
         shown = str(setup.weight_format)
-        pick("weight_format", _("Number format of the weights"), formats, label_of=str, shown=shown)
+        label = _("Number format of the weights")
+        pick("weight_format", label, formats, label_of=shared.format_name, shown=shown)
     with right:
         if is_training:
             name = "optimizer_states"
@@ -234,19 +252,19 @@ def _training_switches(setup: Setup) -> None:
 Use = tuple[ModelConfig, Setup, Shape, bool, str, float]
 
 
-def shown_use(config: ModelConfig) -> Use:
+def shown_use(run: Run) -> Use:
     """The model, how it is used, and the device here with what of it may be used."""
     is_training = shared.is_training()
-    setup = shared.setup(is_training=is_training)
+    setup = shared.setup(is_training=is_training, weights=run.weights)
     device, usable = link.value("device"), link.value("usable_memory")
-    return config, setup, shared.shape(), is_training, device, usable
+    return run.config, setup, shared.shape(), is_training, device, usable
 
 
 @section
-def where_memory_goes(config: ModelConfig) -> None:
+def where_memory_goes(run: Run) -> None:
     """Weights, gradients, states, activations, cache; what each choice changes."""
     code = (activations.training_activations, fit.training_need, fit.inference_need)
-    shown = shown_use(config)
+    shown = shown_use(run)
     facts = memory_facts(*shown)
     with explained(("training_memory", "kv_cache"), code, key="memory"):
         say(says_memory, *shown, facts=memory_facts)

@@ -1,5 +1,7 @@
 """What the panels of Cost share: what goes through, how it is used, where it is measured."""
 
+from collections.abc import Iterable
+
 import streamlit as st
 
 from blocks import ModelConfig
@@ -15,10 +17,10 @@ from blocks.model import devices
 from blocks.model.devices import device_name
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.ui import link, terms
+from pages.ui import link, starts, terms
 from pages.ui.controls import slide
 from pages.ui.language import _
-from pages.ui.link_fields.cost import TRAINED_FORMATS
+from pages.ui.link_fields.cost import AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
 
 
 def shape() -> Shape:
@@ -37,19 +39,34 @@ def is_training() -> bool:
     return link.value("memory_use") == "training"
 
 
-def setup(*, is_training: bool) -> Setup:
-    """The chosen setup; integer formats fall back to bfloat16 for training."""
+def setup(*, is_training: bool, weights: str = "") -> Setup:
+    """The chosen setup; integer formats fall back to bfloat16 for training.
+
+    `weights` names those that may count as in their file.
+    """
     wanted = link.value("weight_format")
-    if is_training and wanted not in TRAINED_FORMATS:
+    if wanted not in (TRAINED_FORMATS if is_training else formats([weights])):
         wanted = WeightFormat.BFLOAT16
     return Setup(
         weight_format=WeightFormat(wanted),
+        stored=starts.stored(weights) if wanted == AS_IN_FILE else None,
         optimizer=OptimizerStates(link.value("optimizer_states")),
         master_weights=link.value("master_weights"),
         fused=link.value("fused_attention"),
         checkpointing=link.value("checkpointing"),
         n_devices=link.value("n_training_devices"),
     )
+
+
+def formats(weights: Iterable[str]) -> tuple[str, ...]:
+    """In what these weights may be counted: as in their file where any of them are rounded."""
+    is_any_rounded = any(each and starts.is_rounded(each) for each in weights)
+    return (*((AS_IN_FILE,) if is_any_rounded else ()), *WEIGHT_FORMATS)
+
+
+def format_name(weight_format: str) -> str:
+    """What a number format is called."""
+    return _("its file's format") if weight_format == AS_IN_FILE else weight_format
 
 
 LENGTHS = tuple(2**i for i in range(4, 18))

@@ -25,6 +25,7 @@ MEASURED_FIELDS: dict[str, Field] = {
 PASSES = ("forward", "prefill", "decode", "training")
 USES = ("training", "inference")
 WEIGHT_FORMATS = ("float32", "bfloat16", "float16", "int8", "int4")
+AS_IN_FILE = "file"  # rounded weights
 TRAINED_FORMATS = ("float32", "bfloat16", "float16")
 OPTIMIZER_STATES = ("adam", "sgd", "momentum", "muon")
 MOST_TOKENS, MOST_DEVICES = 10**15, 10**6
@@ -39,7 +40,6 @@ FIELDS: dict[str, Field] = {
     "n_texts": Field(whole(1, LARGEST_BATCH), 1),
     "counted_pass": Field(choice(PASSES), "forward"),
     "memory_use": Field(choice(USES), "training"),
-    "weight_format": Field(choice(WEIGHT_FORMATS), "bfloat16"),
     "optimizer_states": Field(choice(OPTIMIZER_STATES), "adam"),
     "master_weights": Field(flag, True),
     "checkpointing": Field(flag, False),
