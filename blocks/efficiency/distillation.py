@@ -10,6 +10,7 @@ from typing import Any
 from blocks.cost.passes import PassKind, operations, total_flops
 from blocks.efficiency.compression import Calibrated
 from blocks.model.config import ModelConfig
+from blocks.model.faults import N_, Fault
 from blocks.training.distillation import guidance_flops
 from blocks.training.failures import divergence
 from blocks.training.loop import Training
@@ -62,28 +63,43 @@ def student_config(teacher: ModelConfig, size: StudentSize) -> ModelConfig:
 
 
 def student_spec(
-    teacher: Calibrated,
+    model: Calibrated,
     size: StudentSize,
     *,
     n_updates: int,
     seed: int = 0,
     teaching: Teaching | None = None,
 ) -> TrainingSpec:
-    """The teacher's own task and recipe, shortened, for the student; alone without `teaching`."""
-    spec = teacher.spec
+    """Task and recipe of a model, shortened, for its student; alone without `teaching`."""
+    spec = model.spec
     warmup = min(spec.recipe.warmup_steps, n_updates)
     recipe = spec.recipe.replace(n_steps=n_updates, warmup_steps=warmup, n_eval_batches=1)
-    config = student_config(teacher.file.config, size)
+    config = student_config(model.file.config, size)
     return TrainingSpec(config=config, task=spec.task, recipe=recipe, seed=seed, teaching=teaching)
 
 
-def longer(teacher: Calibrated, size: StudentSize, how: Distillation, n_updates: int) -> int:
+def teacher_faults(model: Calibrated, teacher: Teacher) -> Iterator[Fault]:
+    """Why a trained model cannot teach a student of another one: its task, or its tokens."""
+    file, task = teacher.opened(), model.spec.task.kind
+    if (its := Calibrated(file).spec.task.kind) != task:
+        text = N_(
+            "This teacher was trained on another task ({teacher}), the student learns {student}: "
+            "choose a teacher that was trained on {student}"
+        )
+        yield Fault(text, {"teacher": str(its), "student": str(task)})
+    elif file.tokenizer.to_json() != model.file.tokenizer.to_json():
+        text = N_(
+            "This teacher has another vocabulary: for it the same numbers are other tokens. "
+            "Choose a teacher that reads the student's tokens"
+        )
+        yield Fault(text)
+
+
+def longer(model: Calibrated, size: StudentSize, teaching: Teaching, n_updates: int) -> int:
     """Updates of the student alone that cost as many FLOPs as `n_updates` with the teacher."""
-    n, config = teacher.examiner.task.seq_len, teacher.file.config
-    student = student_config(config, size)
+    n, student = model.examiner.task.seq_len, student_config(model.file.config, size)
     alone = total_flops(operations(student, PassKind.TRAINING, n=n))
-    reading = total_flops(operations(config, PassKind.FORWARD, n=n))
-    teaching = Teaching(teacher=Teacher(name="", config=config), how=how)
+    reading = total_flops(operations(teaching.teacher.config, PassKind.FORWARD, n=n))
     beside = reading + guidance_flops(student, teaching, n)
     return round(n_updates * (alone + beside) / alone)
 
@@ -92,13 +108,16 @@ def longer(teacher: Calibrated, size: StudentSize, how: Distillation, n_updates:
 class Students:
     """All trainings as a series: each seed with its teacher, alone, and alone for longer.
 
-    `budget`: the memory allowed, in bytes.
+    `pattern`: the trained model whose task, recipe and kind the student has; the teacher's own
+    unless told otherwise. `budget`: the memory allowed, in bytes.
     """
 
     teacher: Teacher
+    pattern: Teacher | None = None
     size: StudentSize = StudentSize.HALF_LAYERS
     how: Distillation = Distillation()
     seeds: tuple[int, ...] = SEEDS
+    ways: tuple[Way, ...] = tuple(Way)
     n_updates: int = N_UPDATES
     budget: int | None = None
     device: str = "cpu"
@@ -107,26 +126,27 @@ class Students:
     @property
     def n_steps(self) -> int:
         """How many trainings there are."""
-        return len(Way) * len(self.seeds)
+        return len(self.ways) * len(self.seeds)
 
     def results(self, done: Sequence[Any]) -> Iterator[Student]:
         """The trainings after those that are done. Raises `ConfigError` beyond the budget."""
-        each = [(seed, way) for seed in self.seeds for way in Way]
+        each = [(seed, way) for seed in self.seeds for way in self.ways]
         for seed, way in each[len(done) :]:
             yield self._trained(way, seed)
 
     def _trained(self, way: Way, seed: int) -> Student:
-        teacher, n_updates = calibrated_teacher(self.teacher), self.n_updates
+        model, n_updates = calibrated_teacher(self.pattern or self.teacher), self.n_updates
+        teaching = Teaching(teacher=self.teacher, how=self.how)
         if way is Way.ALONE_LONGER:
-            n_updates = longer(teacher, self.size, self.how, n_updates)
-        taught = Teaching(teacher=self.teacher, how=self.how) if way is Way.TAUGHT else None
-        spec = student_spec(teacher, self.size, n_updates=n_updates, seed=seed, teaching=taught)
-        return _watched(Training(spec, budget=self.budget), teacher, way)
+            n_updates = longer(model, self.size, teaching, n_updates)
+        taught = teaching if way is Way.TAUGHT else None
+        spec = student_spec(model, self.size, n_updates=n_updates, seed=seed, teaching=taught)
+        return _watched(Training(spec, budget=self.budget), model, way)
 
 
-def _watched(training: Training, teacher: Calibrated, way: Way) -> Student:
-    """Train to the end, asking the teacher's own held-out questions now and then."""
-    examiner, n_updates = teacher.examiner, training.recipe.n_steps
+def _watched(training: Training, model: Calibrated, way: Way) -> Student:
+    """Train to the end, asking the held-out questions of the model's task now and then."""
+    examiner, n_updates = model.examiner, training.recipe.n_steps
     updates, losses = [0], [examiner.held_out_loss(training.model, N_HELD_OUT)]
     for update in range(1, n_updates + 1):
         if not math.isfinite(training.update()):

@@ -2,37 +2,81 @@
 
     python -m blocks.efficiency.recorded_students [name ...]
 
-trains them anew: half an hour on a core. On other processors the last digits differ.
+trains them anew: an hour on a core. On other processors the last digits differ. They are compared
+by updates, tokens and FLOPs, so it does not matter what else the machine does meanwhile.
 """
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import torch
 from rich.progress import track
 
-from blocks.efficiency.distillation import Student, Students, StudentSize, Way
+from blocks.efficiency.distillation import (
+    N_UPDATES,
+    Student,
+    Students,
+    StudentSize,
+    Way,
+    calibrated_teacher,
+    longer,
+)
 from blocks.model.shipped import rows_in, shipped, write_rows
-from blocks.training.teaching import Distillation, shipped_teacher
+from blocks.training.teaching import (
+    AttentionTarget,
+    Distillation,
+    Teacher,
+    Teaching,
+    shipped_teacher,
+)
 from blocks.weights.pocket import pocket_names
 
 FILE = shipped("runs", "students.json")
 DIGITS, N_THREADS = 5, 1
+USUAL, SIZE = Distillation(), StudentSize.HALF_LAYERS
+HOWS = (
+    USUAL,
+    Distillation(hidden_weight=1.0),
+    Distillation(attention_weight=1.0),
+    Distillation(attention_weight=1.0, attention_target=AttentionTarget.RELATIONS),
+)
+"""What a reader meets first, and one thing from inside the teacher beside it."""
 
 
 def recorded_students(teacher: str, size: StudentSize, how: Distillation) -> tuple[Student, ...]:
-    """The trained students of a shipped model; none where they were taught in another way."""
-    is_usual = size is StudentSize.HALF_LAYERS and how == Distillation()
-    return _all().get(teacher, ()) if is_usual else ()
+    """The trained students of a shipped model; none where they were taught in another way.
+
+    Those that learn alone are the same for every way to teach that costs as much.
+    """
+    found = _all().get(teacher, {})
+    if size is not SIZE or _key(how) not in found:
+        return ()
+    students = {(each.seed, each.way): each for key in ("", _key(how)) for each in found[key]}
+    return tuple(students[key] for key in sorted(students, key=_place))
+
+
+def _place(key: tuple[int, Way]) -> tuple[int, int]:
+    return key[0], [*Way].index(key[1])
+
+
+def _key(how: Distillation) -> str:
+    """What differs from the usual, for a file."""
+    usual = dataclasses.asdict(USUAL)
+    changed = {
+        name: value for name, value in dataclasses.asdict(how).items() if value != usual[name]
+    }
+    return ",".join(f"{name}={value}" for name, value in changed.items())
 
 
 @lru_cache(maxsize=1)
-def _all() -> Mapping[str, tuple[Student, ...]]:
-    rows = rows_in(FILE)
-    return {name: tuple(map(_read, row)) for name, row in rows.items()}
+def _all() -> Mapping[str, Mapping[str, tuple[Student, ...]]]:
+    return {
+        name: {key: tuple(map(_read, students)) for key, students in row.items()}
+        for name, row in rows_in(FILE).items()
+    }
 
 
 def _read(row: Mapping[str, Any]) -> Student:
@@ -51,14 +95,33 @@ def _plain(student: Student) -> dict[str, Any]:
     }
 
 
+def series_of(teacher: Teacher, how: Distillation) -> Students:
+    """All students that learn otherwise than those of the usual way to teach."""
+    model = calibrated_teacher(teacher)
+    own, usual = (
+        longer(model, SIZE, Teaching(teacher=teacher, how=each), N_UPDATES) for each in (how, USUAL)
+    )
+    ways = tuple(Way) if how == USUAL else (Way.TAUGHT, *((Way.ALONE_LONGER,) * (own != usual)))
+    return Students(teacher=teacher, size=SIZE, how=how, ways=ways)
+
+
+def recordings(names: tuple[str, ...]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    """Each model, way to teach, and what came of it."""
+    for name in names:
+        for how in HOWS:
+            series = series_of(shipped_teacher(name), how)
+            each = track(
+                series.results(()), total=series.n_steps, description=f"{name} {_key(how)}"
+            )
+            yield name, _key(how), [_plain(student) for student in each]
+
+
 def main(names: tuple[str, ...]) -> None:
     """Train the students of each, and put all into one file."""
     torch.set_num_threads(N_THREADS)
     rows = rows_in(FILE)
-    for name in names:
-        series = Students(teacher=shipped_teacher(name))
-        each = track(series.results(()), total=series.n_steps, description=name)
-        rows[name] = [_plain(student) for student in each]
+    for name, key, students in recordings(names):
+        rows.setdefault(name, {})[key] = students
         write_rows(FILE, rows)
 
 

@@ -157,7 +157,7 @@ def _preset(shipped: Iterable[str]) -> None:
         st.selectbox(
             _("Preset"),
             options,
-            format_func=_preset_label,
+            format_func=preset_label,
             help=_("A published architecture, or a small trained model. Source: {source}.").format(
                 source=source
             ),
@@ -168,7 +168,8 @@ def _preset(shipped: Iterable[str]) -> None:
         st.caption(_("Yours differs from it in {names}.").format(names=enumeration(changed)))
 
 
-def _preset_label(name: str) -> str:
+def preset_label(name: str) -> str:
+    """What something to start from is called in a list, with its sizes."""
     start = starts.start(name)
     sizes = f"{start.config.d_model} / {start.config.n_heads} / {start.config.d_ff}"
     return " · ".join(filter(None, (_(start.title), start.recipe, sizes)))

@@ -16,21 +16,23 @@ from blocks.efficiency.distillation import (
     longer,
     student_config,
     student_spec,
+    teacher_faults,
 )
 from blocks.efficiency.distillation_facts import distillation_facts
-from blocks.efficiency.recorded_students import recorded_students
+from blocks.efficiency.recorded_students import HOWS, recorded_students
 from blocks.model.randomness import generator
 from blocks.training.distillation import distillation_loss
 from blocks.training.loop import Training
 from blocks.training.loss import cross_entropy
 from blocks.training.task import IGNORED
-from blocks.training.teaching import Distillation, Teaching, shipped_teacher
-from blocks.weights.model_file import trained
-from blocks.weights.pocket import pocket_names
+from blocks.training.teaching import Distillation, Teacher, Teaching, shipped_teacher
+from blocks.weights.model_file import ModelFile, trained
+from blocks.weights.pocket import pocket, pocket_names
 from blocks.work.plain import from_line, to_line
 
 SORT = calibrated_teacher(shipped_teacher("sort"))
 HALF = StudentSize.HALF_LAYERS
+TAUGHT_BY_SORT = Teaching(teacher=shipped_teacher("sort"), how=Distillation())
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -113,7 +115,28 @@ def test_the_longer_training_costs_what_the_teacher_costs():
     with FlopCounterMode(display=False) as teacher, torch.no_grad():
         trained(SORT.file.config, SORT.file.tensors)(*batch.read)
     ratio = 1 + teacher.get_total_flops() / once.get_total_flops()
-    assert longer(SORT, size, Distillation(), 10_000) == pytest.approx(10_000 * ratio, rel=0.02)
+    assert longer(SORT, size, TAUGHT_BY_SORT, 10_000) == pytest.approx(10_000 * ratio, rel=0.02)
+
+
+def test_another_model_of_the_same_task_and_tokens_may_teach():
+    sorter, other = shipped_teacher("sort"), student_config(SORT.spec.config, HALF)
+    series = Students(teacher=sorter, pattern=sorter, seeds=(0,), n_updates=2)
+    plain = Students(teacher=sorter, seeds=(0,), n_updates=2)
+    assert [*series.results(())] == [*plain.results(())] and from_line(to_line(series)) == series
+    teaching = Teaching(teacher=Teacher(name="small", config=other), how=Distillation())
+    assert longer(SORT, HALF, teaching, 1000) < longer(SORT, HALF, TAUGHT_BY_SORT, 1000)
+    assert [*teacher_faults(SORT, sorter)] == []
+    (fault,) = teacher_faults(SORT, shipped_teacher("induction"))
+    assert "another task (induction)" in str(fault)
+
+
+def test_a_teacher_of_other_tokens_is_refused(tmp_path):
+    file = SORT.file
+    place = tmp_path / "odd.safetensors"
+    tokenizer = pocket("induction").tokenizer
+    place.write_bytes(ModelFile(file.config, tokenizer, file.card, file.tensors).to_bytes())
+    (fault,) = teacher_faults(SORT, Teacher(name="odd", config=file.config, file=place))
+    assert "another vocabulary" in str(fault)
 
 
 def test_a_series_goes_on_where_it_was_left_and_travels_as_lines():
@@ -136,7 +159,8 @@ def test_facts_count_whole_seeds_only():
     found = [
         student(w, i, x) for i, row in enumerate(losses) for w, x in zip(Way, row, strict=True)
     ]
-    facts = distillation_facts(SORT, HALF, Distillation(), (*found, student(Way.TAUGHT, 2, 0.1)))
+    found.append(student(Way.TAUGHT, 2, 0.1))
+    facts = distillation_facts(SORT, SORT, HALF, Distillation(), tuple(found))
     assert facts.seeds == (0, 1) and facts.loss(Way.TAUGHT) == pytest.approx(0.95)
     assert facts.n_better(Way.ALONE) == 1 and facts.n_better(Way.ALONE_LONGER) == 2
     curve = facts.curve(Way.ALONE)
@@ -147,13 +171,17 @@ def test_facts_count_whole_seeds_only():
 @pytest.mark.parametrize("name", pocket_names())
 def test_recorded_students_are_those_of_now(name: str):
     teacher, how = calibrated_teacher(shipped_teacher(name)), Distillation()
-    found = recorded_students(name, HALF, how)
-    facts = distillation_facts(teacher, HALF, how, found)
-    assert len(facts.seeds) == 5
-    n_updates = facts.n_updates(Way.TAUGHT)
-    assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, HALF, how, n_updates)
+    for each in HOWS:
+        facts = distillation_facts(
+            teacher, teacher, HALF, each, recorded_students(name, HALF, each)
+        )
+        assert facts.seeds == (0, 1, 2, 3, 4)
+        n_updates = facts.n_updates(Way.TAUGHT)
+        teaching = Teaching(teacher=shipped_teacher(name), how=each)
+        assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, HALF, teaching, n_updates)
     begin = Training(student_spec(teacher, HALF, n_updates=n_updates)).model
     loss = teacher.examiner.held_out_loss(begin, 2)
+    facts = distillation_facts(teacher, teacher, HALF, how, recorded_students(name, HALF, how))
     assert facts.of(Way.ALONE)[0].losses[0] == pytest.approx(loss, rel=1e-3)
     assert recorded_students(name, HALF, Distillation(temperature=8.0)) == ()
     assert recorded_students(name, StudentSize.HALF_BOTH, how) == ()

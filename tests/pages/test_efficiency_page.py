@@ -112,6 +112,19 @@ def test_a_variant_has_the_teacher_that_it_was_made_of():
     assert "of 5 seeds" in at.info[0].value
 
 
+def test_another_teacher_is_chosen_or_refused_with_the_way_out(kept, monkeypatch):
+    at = opened(PAGE, preset="sort", panel="distillation", teacher="stories-en-zh")
+    assert "choose a teacher that was trained on sort" in at.error[0].value
+    at.button(key="shown_teaches").click().run()
+    assert "teacher" not in at.query_params and "of 5 seeds" in at.info[0].value
+    monkeypatch.setattr(distillation, "Students", partial(Students, n_updates=2))
+    query = {"train_students": "true", "teacher": f"run:{kept[0]}"}
+    at = opened(PAGE, preset="sort", panel="distillation", pressed=["train_students"], **query)
+    assert_works(at)
+    assert "of 2 seeds" in at.info[0].value  # of a teacher that is half as wide
+    assert "100% of its teacher's" not in at.info[0].value
+
+
 def test_heads_that_cannot_be_compared_are_said_with_the_way_out():
     query = {"student_size": "half_width", "attention_weight": "1"}
     at = opened(PAGE, preset="sort", panel="distillation", **query)

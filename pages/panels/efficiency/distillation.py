@@ -14,6 +14,7 @@ from blocks.efficiency.distillation import (
     StudentSize,
     Way,
     student_spec,
+    teacher_faults,
 )
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.recorded_students import recorded_students
@@ -23,7 +24,7 @@ from blocks.training import distillation
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
 from pages.panels.efficiency import distillation_picture, keeping, shared
-from pages.panels.efficiency.teaching import chosen, teacher_of
+from pages.panels.efficiency.teaching import chosen, chosen_teacher, teacher_of
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.controls import switch
@@ -36,7 +37,7 @@ from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
-from pages.ui.ways import refused
+from pages.ui.ways import refused, way
 
 CODE = (
     distillation.distillation_loss,
@@ -54,10 +55,11 @@ WAY_NAMES = {
 
 @lru_cache(maxsize=32)
 def facts_of(
-    weights: str, size: StudentSize, how: Distillation, found: tuple[Student, ...]
+    weights: str, teacher: str, size: StudentSize, how: Distillation, found: tuple[Student, ...]
 ) -> DistillationFacts:
-    """What the trained students show."""
-    return distillation_facts.distillation_facts(starts.calibrated(weights), size, how, found)
+    """What the trained students show; `weights` are those of a model of their kind."""
+    model, taught_by = starts.calibrated(weights), starts.calibrated(teacher)
+    return distillation_facts.distillation_facts(model, taught_by, size, how, found)
 
 
 def says_distillation(facts: DistillationFacts) -> str:
@@ -65,8 +67,8 @@ def says_distillation(facts: DistillationFacts) -> str:
     text = _(
         "After {n} updates the student, {share} of its teacher's parameters, has a held-out loss "
         "of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} of "
-        "{seeds} seeds. Alone for as many FLOPs, {longer} updates, it has {more:.3f}. The teacher "
-        "has {teacher:.3f}."
+        "{seeds} seeds. Alone for as many FLOPs, {longer} updates, it has {more:.3f}: lower with "
+        "the teacher on {better_longer}. The teacher has {teacher:.3f}."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -77,6 +79,7 @@ def says_distillation(facts: DistillationFacts) -> str:
         seeds=len(facts.seeds),
         longer=facts.n_updates(Way.ALONE_LONGER),
         more=facts.loss(Way.ALONE_LONGER),
+        better_longer=facts.n_better(Way.ALONE_LONGER),
         teacher=facts.teacher_loss,
     )
     return " ".join(filter(None, (said, _verdict(facts), _says_scores(facts))))
@@ -98,7 +101,7 @@ def _verdict(facts: DistillationFacts) -> str:
         return _("The teacher is worth more than it costs.")
     if facts.helps(Way.ALONE):
         return _("The teacher helps, but its FLOPs would help more as updates.")
-    return _("Here the teacher does not help.")
+    return _("Here the teacher does not help: that needs a lower loss on four of five seeds.")
 
 
 def says_how(how: Distillation, *, is_recorded: bool) -> str:
@@ -137,10 +140,14 @@ def what_a_teacher_adds(run: Run) -> None:
     """The student and how it is taught; what was recorded, or trained when the reader asks."""
     place = explained(("distillation",), CODE, key="distillation")
     weights = starts.original(run.weights)
-    size, how = chosen()
-    teaching = Teaching(teacher=teacher_of(weights), how=how)
+    size, how = chosen(weights)
+    model, teaching = starts.calibrated(weights), Teaching(teacher=chosen_teacher(weights), how=how)
+    if faults := [*teacher_faults(model, teaching.teacher)]:
+        refused(faults[0], "mend_teacher")
+        way(_("Let the model that is shown teach"), "shown_teaches", teacher="")
+        return
     n_updates = int(link.value("student_updates"))
-    spec = student_spec(starts.calibrated(weights), size, n_updates=n_updates, teaching=teaching)
+    spec = student_spec(model, size, n_updates=n_updates, teaching=teaching)
     if faults := [*teaching_faults(spec.config, spec.task.seq_len, teaching)]:
         refused(faults[0], "mend_teaching")
         return
@@ -155,15 +162,17 @@ def what_a_teacher_adds(run: Run) -> None:
 def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaGenerator) -> None:
     """The sentence, in its place, the curves and the numbers of all students."""
     how, is_recorded = teaching.how, not link.value("train_students")
-    found = recorded_students(weights, size, how)
-    if not is_recorded:
-        found = _trained(size, teaching)
+    teacher = teaching.teacher.name
+    if is_recorded:
+        found = recorded_students(weights, size, how) if teacher == weights else ()
+    else:
+        found = _trained(weights, size, teaching)
     if len(found) < len(Way):
         if is_recorded:
             text = _("These students were not trained beforehand: train them here.")
             place.info(text, icon=":material/lightbulb:")
         return
-    at = weights, size, how, found
+    at = weights, teacher, size, how, found
     with place:
         say(says_distillation, *at, facts=facts_of)
     show(draw_losses, *at, facts=facts_of, key="students")
@@ -171,10 +180,12 @@ def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaG
     _in_numbers(facts_of(*at))
 
 
-def _trained(size: StudentSize, teaching: Teaching) -> tuple[Student, ...]:
+def _trained(weights: str, size: StudentSize, teaching: Teaching) -> tuple[Student, ...]:
     """As far as they have come."""
+    teacher = teaching.teacher
     series = Students(
-        teacher=teaching.teacher,
+        teacher=teacher,
+        pattern=None if teacher.name == weights else teacher_of(weights),
         size=size,
         how=teaching.how,
         seeds=SEEDS[:N_LIVE],

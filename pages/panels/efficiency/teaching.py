@@ -11,8 +11,8 @@ from blocks.model.faults import N_
 from blocks.training.teaching import AttentionTarget, Distillation, Teacher
 from blocks.weights.model_file import ModelFile
 from blocks.weights.pocket import pocket_names
-from pages.ui import link, machine, starts
-from pages.ui.controls import choose
+from pages.ui import brought, link, machine, runs, starts
+from pages.ui.controls import choose, pick, preset_label
 from pages.ui.explain import note
 from pages.ui.fold import fold
 from pages.ui.language import _
@@ -55,13 +55,34 @@ def _lay(file: ModelFile, place: Path) -> None:
         old.unlink(missing_ok=True)
 
 
-def chosen() -> tuple[StudentSize, Distillation]:
-    """The student, and what it learns from."""
-    left, middle, right = st.columns(3)
+def chosen_teacher(shown: str) -> Teacher:
+    """The model that is shown, by its weights, or the one that the reader has chosen."""
+    name = link.value("teacher")
+    its = starts.start(name).weights if name and starts.is_known(name) else ""
+    return teacher_of(its if its and starts.has_task(its) else shown)
+
+
+def _choose_teacher(shown: str) -> None:
+    """All trained models with a task: those that ship, and what this reader trained or brought."""
+    mine = (*map(runs.preset_of, runs.mine()), *brought.mine())
+    others = (name for name in (*pocket_names(), *mine, link.value("teacher")) if name)
+    known = (name for name in dict.fromkeys(others) if starts.is_known(name))
+    weights = {name: starts.start(name).weights for name in known}
+    can_teach = [name for name, its in weights.items() if its != shown and starts.has_task(its)]
+    labels = {"": _("the model that is shown")} | {n: preset_label(n) for n in can_teach}
+    pick("teacher", _("Teacher"), labels, label_of=labels.__getitem__)
+
+
+def chosen(shown: str) -> tuple[StudentSize, Distillation]:
+    """Who teaches, the student, and what it learns from."""
+    left, right = st.columns(2)
     with left:
+        _choose_teacher(shown)
+    with right:
         sizes = {str(size): _(name) for size, name in SIZE_NAMES.items()}
         choose("student_size", _("Student"), StudentSize, label_of=sizes.__getitem__)
-    with middle:
+    left, right = st.columns(2)
+    with left:
         choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
     with right:
         choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)

@@ -9,6 +9,7 @@ from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.training.teaching import AttentionTarget
+from pages.ui import starts
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
@@ -26,6 +27,13 @@ def matrix_name(text: str) -> str:
     return text
 
 
+def teacher_name(text: str) -> str:
+    """Read the name of a model that teaches; empty for the one that is shown."""
+    if text and not starts.is_known(text):
+        raise UnreadableError
+    return text
+
+
 FIELDS: dict[str, Field] = {
     "n_bits": Field(whole(BITS[0], BITS[-1]), 3),
     "granularity": Field(choice(Granularity), "channel"),
@@ -36,6 +44,7 @@ FIELDS: dict[str, Field] = {
     "rounded_matrix": Field(matrix_name, ""),
     "taken_out": Field(choice(Pruned), "weights"),
     "measure_variants": Field(flag, False),
+    "teacher": Field(teacher_name, ""),
     "student_size": Field(choice(StudentSize), "half_layers"),
     "distil_temperature": Field(choice(TEMPERATURES), "2"),
     "teacher_share": Field(choice(TEACHER_SHARES), "0.5"),
