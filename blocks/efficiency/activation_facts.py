@@ -6,15 +6,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from blocks.efficiency.activations import (
-    ActivationGrid,
-    ActivationRounding,
-    smoothing_scales,
-    with_rounded_activations,
-)
-from blocks.efficiency.compression import Calibrated, matrix_names
+from blocks.efficiency.activations import ActivationRounding, smoothing_scales
+from blocks.efficiency.compression import Calibrated, Compression, compress, matrix_names
 from blocks.efficiency.frontier import N_HELD_OUT, N_SCORES
+from blocks.efficiency.quantization import Quantization
 from blocks.model.randomness import generator
+from blocks.weights.rounded_inputs import ActivationGrid
 
 
 @dataclass(frozen=True)
@@ -96,9 +93,17 @@ def ways(n_bits: int) -> tuple[ActivationRounding | None, ...]:
     return (None, ActivationRounding(n_bits=n_bits, grid=ActivationGrid.NONE), *rounded)
 
 
+def recipe(how: ActivationRounding | None) -> Compression:
+    """Weights, a grid a row, and activations at as many bits; without a grid weights alone."""
+    if how is None:
+        return Compression()
+    reads = None if how.grid is ActivationGrid.NONE else how
+    return Compression(quantization=Quantization(n_bits=how.n_bits), activations=reads)
+
+
 def measure_activations(model: Calibrated, how: ActivationRounding | None) -> ActivationMeasure:
     """Round and ask, on held-out questions that are the same for all."""
-    built = model.model if how is None else with_rounded_activations(model, how)
+    built = model.model if how is None else compress(model, recipe(how)).build()
     examiner = model.examiner
     logits_of = examiner.logits_of(built)
     draws = (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))

@@ -1,11 +1,17 @@
 """A trained model made smaller by a recipe of plain values, as a file that opens again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from blocks.efficiency.activations import (
+    ActivationRounding,
+    rounded_inputs,
+    smoothed,
+    smoothing_scales,
+)
 from blocks.efficiency.calibration import Inputs, calibrate
 from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
@@ -31,6 +37,7 @@ from blocks.training.task import Batch
 from blocks.training.tasks import TaskKind, build_task
 from blocks.weights.model_file import ModelFile, trained
 from blocks.weights.quantized import Rounded
+from blocks.weights.rounded_inputs import RoundedInput, linear_weights
 
 N_BATCHES, N_BLAMED = 4, 2
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
@@ -46,7 +53,8 @@ class Compression:
     `removed_heads` counts key/value heads in each layer, `removed_units` is a share of the hidden
     units, `removed_layers` names layers from 0. `sparsity` is the share of the weights in linear
     layers that is set to 0; 2:4 is always a half. `exempt` names matrices that are not rounded;
-    `kept_share` of the weights, the rows with most blame, is rounded to 8 bits.
+    `kept_share` of the weights, the rows with most blame, is rounded to 8 bits. `activations`: how
+    that is rounded which the rounded linear layers read.
     """
 
     removed_heads: int = 0
@@ -60,11 +68,12 @@ class Compression:
     rounding: Rounding = Rounding.NEAREST
     exempt: frozenset[str] = frozenset()
     kept_share: float = 0.0
+    activations: ActivationRounding | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Raises `ConfigError` with what cannot be and its mend."""
-        if faults := [*_faults(self)]:
+        if faults := [*_faults(self), *_activation_faults(self)]:
             raise ConfigError(faults)
 
     @property
@@ -73,7 +82,8 @@ class Compression:
         takes_out = bool(self.removed_heads or self.removed_units or self.sparsity)
         is_informed = takes_out and self.criterion is Criterion.WANDA
         is_blamed = bool(self.kept_share) or self.rounding is not Rounding.NEAREST
-        return is_informed or (self.quantization is not None and is_blamed)
+        is_read = self.activations is not None and self.activations.needs_calibration
+        return is_informed or (self.quantization is not None and (is_blamed or is_read))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +98,7 @@ class Calibrated:
     @cached_property
     def model(self) -> Model:
         """Itself, around the weights of the file."""
-        return trained(self.file.config, self.file.tensors)
+        return self.file.build()
 
     @cached_property
     def spec(self) -> TrainingSpec:
@@ -126,26 +136,41 @@ def compress(model: Calibrated, how: Compression) -> ModelFile:
     """The model by this recipe. Raises `ConfigError` where nothing would be left of it."""
     config, tensors = _taken_apart(model, how)
     inputs = model.inputs(config, tensors) if how.needs_calibration else {}
-    tensors |= _masked(tensors, how, matrix_names(config, tensors), inputs)
-    matrices = _rounded(config, tensors, how, inputs)
+    names = matrix_names(config, tensors)
+    tensors |= _masked(tensors, how, names, inputs)
+    matrices = _rounded(names, tensors, how, inputs)
     if how.kept_share:
         blames = blamed(model, trained(config, tensors), matrices)
         matrices = _mixed(tensors, how, inputs, matrices, blames)
     tensors |= {name: matrix.values() for name, matrix in matrices.items()}
+    reads = _read(names, matrices, how, inputs)
     file = model.file
-    matrices = _still_rounded(file.quantized, tensors) | matrices
-    return ModelFile(config, file.tokenizer, file.card, tensors, matrices)
+    new = ModelFile(config, file.tokenizer, file.card, tensors, matrices, reads)
+    return new if matrices else _as_before(new, file)
 
 
-def _still_rounded(
-    before: Mapping[str, Rounded], tensors: Mapping[str, Tensor]
-) -> dict[str, Rounded]:
-    """Of a file that was rounded before, the matrices that still have those values."""
-    return {
+def _as_before(new: ModelFile, before: ModelFile) -> ModelFile:
+    """What was rounded before stays so where its values are what they were."""
+    still = {
         name: matrix
-        for name, matrix in before.items()
-        if name in tensors and tensors[name].equal(matrix.values())
+        for name, matrix in before.quantized.items()
+        if name in new.tensors and new.tensors[name].equal(matrix.values())
     }
+    reads = {name: each for name, each in before.inputs.items() if name in still}
+    return replace(new, quantized=still, inputs=reads)
+
+
+def _read(
+    names: list[str],
+    matrices: Mapping[str, Rounded],
+    how: Compression,
+    inputs: Mapping[str, Inputs],
+) -> dict[str, RoundedInput]:
+    """What linear layers read, where that is rounded."""
+    if how.activations is None:
+        return {}
+    of_linear = {name: matrices[name] for name in names if name in matrices}
+    return rounded_inputs(of_linear, how.activations, inputs)
 
 
 def blamed(model: Calibrated, built: Model, matrices: Mapping[str, Rounded]) -> dict[str, float]:
@@ -182,9 +207,7 @@ def compressed_config(config: ModelConfig, how: Compression) -> ModelConfig:
 
 def matrix_names(config: ModelConfig, tensors: Mapping[str, Tensor]) -> list[str]:
     """The weights of linear layers, in the order in which they run."""
-    model = build(config, device="meta")
-    paths = (path for path, layer in model.named_modules() if isinstance(layer, nn.Linear))
-    return [name for path in paths if (name := f"{path}.weight") in tensors]
+    return [name for name in linear_weights(build(config, device="meta")) if name in tensors]
 
 
 def _masked(
@@ -234,20 +257,25 @@ def _mixed(
 
 
 def _rounded(
-    config: ModelConfig,
+    names: list[str],
     tensors: Mapping[str, Tensor],
     how: Compression,
     inputs: Mapping[str, Inputs],
 ) -> dict[str, Rounded]:
     """Every linear layer and the table of embeddings, unless it is exempt."""
-    if how.quantization is None:
+    grid = how.quantization
+    if grid is None:
         return {}
-    names = [*matrix_names(config, tensors), *({EMBEDDING} & tensors.keys())]
-    return {
-        name: rounded(tensors[name], how.quantization, how.rounding, inputs.get(name))
-        for name in names
-        if name not in how.exempt
-    }
+    is_smooth = how.activations is not None and how.activations.is_smooth
+    weights = {name: tensors[name] for name in names if name not in how.exempt}
+    scales = smoothing_scales(weights, inputs) if is_smooth else {}
+    found: dict[str, Rounded] = {}
+    for name in (*weights, *({EMBEDDING} & tensors.keys() - how.exempt)):
+        if name in scales:
+            found[name] = smoothed(tensors[name], grid, scales[name])
+        else:
+            found[name] = rounded(tensors[name], grid, how.rounding, inputs.get(name))
+    return found
 
 
 def _faults(how: Compression) -> Iterator[Fault]:
@@ -263,3 +291,19 @@ def _faults(how: Compression) -> Iterator[Fault]:
         text = N_("{method} would bring masked weights back: round to the nearest point, by absmax")
         method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
         yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
+
+
+def _activation_faults(how: Compression) -> Iterator[Fault]:
+    if how.activations is None:
+        return
+    bits = {"n_bits": how.activations.n_bits}
+    yield from bound_faults(bits, {"n_bits": ActivationRounding.n_bits}, {"n_bits": GRID["n_bits"]})
+    if how.quantization is None:
+        text = N_("Activations are rounded beside weights: say the bits of both, like {mend}")
+        yield Fault(text, {"mend": "int8.act8"})
+    elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):
+        text = N_(
+            "SmoothQuant gives the weights a grid of its own: round them to the nearest point, "
+            "all at the same bits"
+        )
+        yield Fault(text, {}, {"rounding": Rounding.NEAREST})

@@ -1,6 +1,7 @@
 """A recipe as a short name of standard terms, for links and files, and back.
 
     int4-group32-gptq    int3-keep3    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
+    int8.act8-static-smooth
 
 Parts stand between dots in the order in which they are done; what is usual is left out.
 """
@@ -9,13 +10,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
 from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.model.faults import N_, ConfigError, Fault
+from blocks.weights.rounded_inputs import ActivationGrid
 
-SAID = re.compile(r"(heads|units|layers|sparse|int|seed)(\d+(?:\+\d+)*)")
+SAID = re.compile(r"(heads|units|layers|sparse|int|act|seed)(\d+(?:\+\d+)*)")
 SIZES = GROUP, KEEP = r"group(\d{1,4})", r"keep(\d{1,2})"
 Values = dict[str, Any]
 CRITERIA: dict[str, Values] = {each.value: {"criterion": each} for each in Criterion}
@@ -27,6 +30,11 @@ OF_GRIDS: dict[str, Values] = {
     "tensor": {"granularity": Granularity.TENSOR},
     "asymmetric": {"symmetric": False},
     **{each.value: {"range_rule": each} for each in RangeRule},
+}
+OF_ACTIVATIONS: dict[str, Values] = {
+    "tensor": {"grid": ActivationGrid.TENSOR},
+    "static": {"grid": ActivationGrid.STATIC},
+    "smooth": {"is_smooth": True},
 }
 ROUNDINGS: dict[str, Values] = {each.value: {"rounding": each} for each in Rounding}
 
@@ -50,6 +58,9 @@ def _parts(how: Compression) -> Iterator[list[str]]:
     if how.quantization is not None:
         kept = [f"keep{round(100 * how.kept_share)}"] if how.kept_share else []
         yield [*_grid_part(how.quantization, how.rounding), *kept]
+    if (reads := how.activations) is not None:
+        rest = [key for key, values in OF_ACTIVATIONS.items() if _has(reads, values)]
+        yield [f"act{reads.n_bits}", *rest]
     if how.seed:
         yield [f"seed{how.seed}"]
 
@@ -97,6 +108,9 @@ def _read(head: str, *rest: str) -> Values:
             return {"sparsity": number / 100, **_merged(CRITERIA | OF_MASKS, rest)}
         case "int":
             return _read_grid(number, rest)
+        case "act":
+            reads = ActivationRounding(n_bits=number, **_merged(OF_ACTIVATIONS, rest))
+            return {"activations": reads}
         case _:
             return {"seed": number}
 

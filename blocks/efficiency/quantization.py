@@ -12,10 +12,9 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from blocks.weights.quantized import Grid, QuantizedMatrix
+from blocks.weights.quantized import SMALLEST_SCALE, Grid, QuantizedMatrix, symmetric_grid
 
 BITS = range(2, 9)
-SMALLEST_SCALE = torch.finfo(torch.float32).eps  # a power of two that half precision holds
 PERCENTILE = 0.995
 SHRINKS = tuple(1 - step / 100 for step in range(0, 80, 2))
 HQQ_STEPS, HQQ_NORM, HQQ_BETA, HQQ_GROWTH = 20, 0.7, 10.0, 1.01
@@ -84,10 +83,9 @@ def in_half_precision(grid: Grid) -> Grid:
 def affine_grid(least: Tensor, most: Tensor, how: Quantization) -> Grid:
     """The grid from `least` to `most`, stretched so that 0 is one of its points."""
     least, most = least.clamp(max=0), most.clamp(min=0)
-    n_steps, middle = 2**how.n_bits - 1, 2 ** (how.n_bits - 1)
     if how.symmetric:
-        scale = (torch.maximum(-least, most) / (n_steps / 2)).clamp(min=SMALLEST_SCALE)
-        return Grid(scale, torch.full_like(scale, middle))
+        return symmetric_grid(torch.maximum(-least, most), how.n_bits)
+    n_steps = 2**how.n_bits - 1
     scale = ((most - least) / n_steps).clamp(min=SMALLEST_SCALE)
     return Grid(scale, (-torch.round(least / scale)).clamp(0, n_steps))
 

@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from blocks.weights.config_json import read_config_file
 from blocks.weights.model_file import read_model_file, trained
 from blocks.weights.pocket import pocket, pocket_names
 from blocks.weights.published import open_published
+from blocks.weights.rounded_inputs import RoundedInput, round_inputs
 from blocks.weights.tensors import Weights
 
 FAILED, WRONG_USAGE = 1, 2
@@ -62,14 +63,18 @@ class Opened:
     config: ModelConfig
     tensors: Weights | None = None
     tokenizer: Tokenizer | None = None
+    inputs: Mapping[str, RoundedInput] = field(default_factory=dict)
 
     def build(self, options: argparse.Namespace) -> Model:
         """The model on the device that was asked for."""
         if self.tensors is None:
             return build(self.config, seed=options.seed, device=options.device)
-        if options.device == "cpu":
-            return assemble(self.config, {n: t.float() for n, t in self.tensors.items()})
-        return trained(self.config, self.tensors, device=options.device)
+        return round_inputs(self._exact(self.tensors, options.device), self.inputs)
+
+    def _exact(self, tensors: Weights, device: str) -> Model:
+        if device == "cpu":
+            return assemble(self.config, {n: t.float() for n, t in tensors.items()})
+        return trained(self.config, tensors, device=device)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -165,7 +170,7 @@ def _found(name: str) -> Opened:
         raise ConfigError([Fault(text, {"name": name, "names": names})]) from None
     if path.suffix == ".safetensors":
         mine = read_model_file(raw)
-        return Opened(mine.config, mine.tensors, mine.tokenizer)
+        return Opened(mine.config, mine.tensors, mine.tokenizer, mine.inputs)
     return Opened(_config_of(path.suffix, raw))
 
 

@@ -12,7 +12,7 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import PositionKind
 from blocks.model.models import Model
 from blocks.training.bounds import Bounds, bound_faults, coerce_fields, plain_fields
-from blocks.weights.model_file import ModelFile, read_model_file, trained
+from blocks.weights.model_file import ModelFile, read_model_file
 from blocks.weights.pocket import pocket, pocket_names
 
 BOUNDS: Bounds = {
@@ -166,5 +166,4 @@ def _opened(name: str, file: Path | None) -> ModelFile:
 
 @lru_cache(maxsize=2)
 def _model(name: str, file: Path | None, device: str) -> Model:
-    found = _opened(name, file)
-    return trained(found.config, found.tensors, device=device)
+    return _opened(name, file).build(device)

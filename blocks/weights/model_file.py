@@ -22,6 +22,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.text.tokenizers import tokenizer_from_json
 from blocks.weights.packing import pack_tensors, unpack_tensors
 from blocks.weights.quantized import Rounded
+from blocks.weights.rounded_inputs import RoundedInput, linear_weights, round_inputs
 from blocks.weights.tensors import Weights, bytes_of, check_finite, check_shapes, load_weights
 
 MOST_CHARACTERS = 10_000
@@ -81,7 +82,8 @@ class ModelFile:
     """What a file holds. `tensors` lie on the CPU, by parameter name.
 
     Where a matrix is among the `quantized`, its tensor holds the values of the grid, and the file
-    the codes. A matrix with many zeros is written without them.
+    the codes; where it is among the `inputs` too, what it reads is rounded before it is multiplied.
+    A matrix with many zeros is written without them.
     """
 
     config: ModelConfig
@@ -89,6 +91,11 @@ class ModelFile:
     card: Card
     tensors: Weights
     quantized: Mapping[str, Rounded] = field(default_factory=dict)
+    inputs: Mapping[str, RoundedInput] = field(default_factory=dict)
+
+    def build(self, device: str = "cpu") -> Model:
+        """The model that it holds, in float32."""
+        return round_inputs(trained(self.config, self.tensors, device=device), self.inputs)
 
     def to_bytes(self, dtype: torch.dtype = torch.float16) -> bytes:
         """The file; weights in half precision unless told otherwise, or too large for it."""
@@ -110,7 +117,7 @@ class ModelFile:
     def _packed(self, dtype: torch.dtype | None) -> tuple[dict[str, Tensor], str]:
         plain = self.tensors.keys() - self.quantized.keys()
         tensors = {name: _narrowed(self.tensors[name].detach().cpu(), dtype) for name in plain}
-        return pack_tensors(tensors, self.quantized)
+        return pack_tensors(tensors, self.quantized, self.inputs)
 
 
 def read_model_file(raw: bytes) -> ModelFile:
@@ -125,14 +132,16 @@ def read_model_file(raw: bytes) -> ModelFile:
     except (KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
     try:
-        tensors, quantized = unpack_tensors(load(raw), header.get("packed", "{}"))
+        tensors, quantized, inputs = unpack_tensors(load(raw), header.get("packed", "{}"))
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise _unreadable() from None
     if any(t.is_complex() for t in tensors.values()) or not _may_hold(tensors, config):
         raise _unreadable()
     check_shapes(expected_shapes(config), tensors)
     check_finite(tensors)
-    return ModelFile(config, tokenizer, card, tensors, quantized)
+    if inputs and not inputs.keys() <= {*linear_weights(build(config, device="meta"))}:
+        raise _unreadable()
+    return ModelFile(config, tokenizer, card, tensors, quantized, inputs)
 
 
 def trained(

@@ -1,24 +1,37 @@
 """Tensors that need fewer bytes in a file than their numbers: rounded ones and those of many zeros.
 
-Beside the tensors a file holds a table in JSON: for each packed matrix its shape, and its bits
-where it is rounded. What a matrix is packed into is named after it: `layers.0…weight.codes`.
+Beside the tensors a file holds a table in JSON: for each packed matrix its shape, its bits where it
+is rounded, and those of what it reads where that is rounded too. What a matrix is packed into is
+named after it: `layers.0…weight.codes`.
 """
 
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from blocks.weights.quantized import MixedMatrix, QuantizedMatrix, Rounded
+from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput
 
-KEPT, VALUES = "kept", "values"
+KEPT, VALUES, REACH = "kept", "values", "input_reach"
+
+
+class Unpacked(NamedTuple):
+    """All tensors of a file by name, those that are rounded, and of these what they read."""
+
+    tensors: dict[str, Tensor]
+    quantized: dict[str, Rounded]
+    inputs: dict[str, RoundedInput]
 
 
 def pack_tensors(
-    plain: Mapping[str, Tensor], quantized: Mapping[str, Rounded]
+    plain: Mapping[str, Tensor],
+    quantized: Mapping[str, Rounded],
+    inputs: Mapping[str, RoundedInput],
 ) -> tuple[dict[str, Tensor], str]:
     """What is written for these tensors, and the table of what was packed."""
     sparse = {name: tensor for name, tensor in plain.items() if _is_smaller_sparse(tensor)}
@@ -32,27 +45,43 @@ def pack_tensors(
         table[name] = {"shape": list(matrix.shape), "n_bits": matrix.n_bits}
         if isinstance(matrix, MixedMatrix):
             table[name]["kept_bits"] = matrix.kept.n_bits
+    for name, rounding in inputs.items():
+        table[name] |= {"input_bits": rounding.n_bits, "input_grid": str(rounding.grid)}
+        if rounding.grid is ActivationGrid.STATIC:
+            written |= _named(name, {REACH: torch.tensor([rounding.reach])})
     return written, json.dumps(table)
 
 
-def unpack_tensors(
-    written: Mapping[str, Tensor], table: str
-) -> tuple[dict[str, Tensor], dict[str, Rounded]]:
-    """All tensors by name, and those of them that are rounded.
+def unpack_tensors(written: Mapping[str, Tensor], table: str) -> Unpacked:
+    """The inverse of `pack_tensors`.
 
     Raises `ValueError`, `KeyError` or `TypeError` where table and tensors do not fit together. No
     more memory is taken than 32 times what the tensors take.
     """
-    tensors, quantized = dict(written), dict[str, Rounded]()
+    tensors, quantized, inputs = dict(written), dict[str, Rounded](), dict[str, RoundedInput]()
     for name, entry in json.loads(table).items():
         parts = _taken(tensors, name)
         shape = _shape(entry["shape"])
         if "n_bits" in entry:
             quantized[name] = _rounded(parts, shape, entry)
             tensors[name] = quantized[name].values()
+            if "input_bits" in entry:
+                inputs[name] = _rounded_input(parts, quantized[name], entry)
         else:
             tensors[name] = _with_zeros(parts, shape)
-    return tensors, quantized
+    return Unpacked(tensors, quantized, inputs)
+
+
+def _rounded_input(
+    parts: Mapping[str, Tensor], matrix: Rounded, entry: Mapping[str, Any]
+) -> RoundedInput:
+    """What the matrix reads; the scale that divides its columns multiplies that."""
+    n_bits, grid = _n_bits(entry["input_bits"]), ActivationGrid(entry["input_grid"])
+    smoothing = matrix.input_scale if isinstance(matrix, QuantizedMatrix) else None
+    reach = float(parts[REACH].item()) if grid is ActivationGrid.STATIC else 1.0
+    if not 0 < reach < math.inf or grid is ActivationGrid.NONE:
+        raise ValueError(f"{grid}: no grid that reaches to {reach}")
+    return RoundedInput(n_bits, grid, reach, smoothing)
 
 
 def _rounded(

@@ -13,6 +13,8 @@ CODES, SCALE, ZERO_POINT, INPUT_SCALE = "codes", "scale", "zero_point", "input_s
 ROWS, KEPT_ROWS = "kept_rows", "kept_"
 """Of a matrix of two parts: which rows are kept, and what comes before the names of their parts."""
 
+SMALLEST_SCALE = torch.finfo(torch.float32).eps  # a power of two that half precision holds
+
 
 class Grid(NamedTuple):
     """Where whole numbers lie among the real ones: value = (code − zero_point) · scale.
@@ -33,6 +35,12 @@ class Grid(NamedTuple):
     def values(self, codes: Tensor) -> Tensor:
         """What the whole numbers stand for."""
         return (codes - self.zero_point) * self.scale
+
+
+def symmetric_grid(reach: Tensor, n_bits: int) -> Grid:
+    """The grid of 2ⁿ points that reaches to `reach` on both sides of 0."""
+    scale = (reach / ((2**n_bits - 1) / 2)).clamp(min=SMALLEST_SCALE)
+    return Grid(scale, torch.full_like(scale, 2 ** (n_bits - 1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ it. What is uploaded is found by its name alone, which holds a share of its hash
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -25,6 +25,7 @@ from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import Card, ModelFile, read_model_file
 from blocks.weights.places import Stamp
 from blocks.weights.published import Published, open_published, read_ledger
+from blocks.weights.rounded_inputs import RoundedInput
 from blocks.weights.tensors import Weights, bytes_of
 from pages.ui import settings
 from pages.ui.shelf import Shelf
@@ -52,6 +53,11 @@ class Learned(NamedTuple):
     def card(self) -> Card | None:
         """How it was trained, where its file says so."""
         return self.file.card if self.file else None
+
+    @property
+    def inputs(self) -> Mapping[str, RoundedInput]:
+        """What is rounded of that which its matrices read."""
+        return self.file.inputs if self.file else {}
 
     @classmethod
     def of_file(cls, file: ModelFile) -> Self:

@@ -25,6 +25,7 @@ from blocks.model.models import Model, assemble, build
 from blocks.observe import wiring
 from blocks.observe.run import Run, guarded_record, warm_up
 from blocks.weights.model_file import trained
+from blocks.weights.rounded_inputs import round_inputs
 from pages.ui import brought, machine, starts
 from pages.ui.settings import memory_budget
 from pages.ui.shelf import Recent, Shelf
@@ -141,11 +142,12 @@ def _build(built: Built) -> Model:
     """
     dtype = devices.DTYPES[built.dtype]
     if built.weights:
-        tensors = starts.model(built.weights).tensors
+        found = starts.model(built.weights)
         if brought.is_name(built.weights):
-            moved = {name: each.to(built.device, dtype) for name, each in tensors.items()}
-            return assemble(built.config, moved)
-        new = trained(built.config, tensors, device=built.device, dtype=dtype)
+            moved = {name: each.to(built.device, dtype) for name, each in found.tensors.items()}
+            return round_inputs(assemble(built.config, moved), found.inputs)
+        new = trained(built.config, found.tensors, device=built.device, dtype=dtype)
+        new = round_inputs(new, found.inputs)
     else:
         new = build(built.config, seed=built.seed, device=built.device, dtype=dtype)
     return pack_weights_for_decoding(new)

@@ -7,17 +7,15 @@ from toy import assert_near, draw, toy
 
 from blocks import build
 from blocks.efficiency.activation_facts import activation_facts, measure_activations, outlier, ways
-from blocks.efficiency.activations import (
-    ActivationGrid,
-    ActivationRounding,
-    RoundedLinear,
-    on_grid,
-    smoothed,
-    smoothing_scales,
-)
+from blocks.efficiency.activations import smoothed, smoothing_scales
 from blocks.efficiency.calibration import Inputs, calibrate
-from blocks.efficiency.quantization import BITS, SMALLEST_SCALE, affine_grid
+from blocks.efficiency.compression import compress
+from blocks.efficiency.names import compression_of, name_of
+from blocks.efficiency.quantization import BITS, Quantization, quantize
 from blocks.training.task import Batch
+from blocks.weights.model_file import read_model_file
+from blocks.weights.quantized import SMALLEST_SCALE
+from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
 
 X = draw(3, 5, 16, seed=3)
 X[..., 4] *= 30
@@ -38,18 +36,17 @@ def test_the_round_trip_equals_that_of_torchao(torchao, n_bits: int, grid: Activ
     )
     codes = torchao.quantize_affine(X, block, *qparams, *ends)
     theirs = torchao.dequantize_affine(codes, block, *qparams, *ends)
-    assert on_grid(X, ActivationRounding(n_bits=n_bits, grid=grid).of_inputs).equal(theirs)
+    assert RoundedInput(n_bits, grid).of(X).equal(theirs)
 
 
 def test_a_static_grid_is_that_of_what_was_calibrated(torchao):
-    how = ActivationRounding(grid=ActivationGrid.STATIC).of_inputs
     calibrated, ends = X[:1], (torch.uint8, 0, 255)
     kind, block = torchao.MappingType.SYMMETRIC, X.shape
     qparams = torchao.choose_qparams_affine(calibrated, kind, (1, 5, 16), *ends)
     codes = torchao.quantize_affine(X, block, *qparams, *ends)
     theirs = torchao.dequantize_affine(codes, block, *qparams, *ends)
-    largest = calibrated.abs().amax()
-    assert on_grid(X, how, affine_grid(-largest, largest, how)).equal(theirs)
+    reach = float(calibrated.abs().amax())
+    assert RoundedInput(8, ActivationGrid.STATIC, reach).of(X).equal(theirs)
 
 
 def known(x: torch.Tensor) -> Inputs:
@@ -66,11 +63,13 @@ def test_smoothing_takes_an_outlier_channel_off_the_grid_of_all(grid: Activation
     scale = smoothing_scales({"w": weight}, {"w": inputs})["w"]
 
     def error(is_smooth: bool) -> float:
-        how = ActivationRounding(grid=grid, is_smooth=is_smooth)
-        matrix = smoothed(weight, how, scale if is_smooth else None)
-        largest = inputs.largest / (scale if is_smooth else 1)
+        how, by = Quantization(), scale if is_smooth else None
+        matrix = smoothed(weight, how, scale) if is_smooth else quantize(weight, how)
+        reach = float((inputs.largest / (scale if is_smooth else 1)).amax())
         with torch.no_grad():
-            return float((RoundedLinear(linear, matrix, how, largest.amax())(X) - exact).norm())
+            linear.weight.data = matrix.values()
+            rounded = RoundedLinear.of(linear, RoundedInput(8, grid, reach, by))
+            return float((rounded(X) - exact).norm())
 
     assert error(True) < 0.7 * error(False)
     assert_near((X / scale) @ (weight * scale).T, exact)
@@ -104,3 +103,25 @@ def test_the_model_with_rounded_activations_is_one_of_its_own():
     ratios = {name: outlier(calibrated.own_inputs[name].largest.numpy()) for name in facts.matrices}
     assert facts.channels.matrix == max(ratios, key=ratios.__getitem__)
     assert facts.exact.how is None and facts.best.held_out_loss <= facts.worst.held_out_loss
+
+
+@pytest.mark.parametrize("name", ["int8.act8", "int8.act8-static", "int4.act6-static-smooth"])
+def test_a_file_keeps_how_activations_are_rounded_and_runs_so(name: str):
+    calibrated, ids = sorter(), torch.arange(1, 7)[None]
+    how = compression_of(name)
+    assert name_of(how) == name
+    variant = compress(calibrated, how)
+    again = read_model_file(variant.to_bytes(torch.float32))
+    assert again.inputs.keys() == variant.inputs.keys() and len(again.inputs) > 6
+    with torch.no_grad():
+        made, opened = variant.build()(ids), again.build()(ids)
+        weights_alone = compress(calibrated, compression_of(name.partition(".")[0])).build()(ids)
+    assert made.equal(opened) and not made.equal(weights_alone)
+    kept = compress(type(calibrated)(again), compression_of(""))
+    assert kept.inputs.keys() == again.inputs.keys()
+    layer = "layers.0.attention.q_proj.weight"
+    expected = calibrated.own_inputs[layer].largest
+    if how.activations.is_smooth:
+        expected = expected / variant.quantized[layer].input_scale
+    if how.activations.grid is ActivationGrid.STATIC:
+        assert again.inputs[layer].reach == float(expected.amax())

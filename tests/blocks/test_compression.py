@@ -11,6 +11,7 @@ from safetensors.torch import load, save
 from toy import assert_near
 
 from blocks import ConfigError, ModelConfig
+from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.calibration import calibrate
 from blocks.efficiency.compression import (
     Calibrated,
@@ -26,6 +27,7 @@ from blocks.efficiency.structured import Choice, without_heads, without_layers, 
 from blocks.model.randomness import generator
 from blocks.training.task import Batch
 from blocks.weights.model_file import read_model_file, trained
+from blocks.weights.rounded_inputs import ActivationGrid
 
 READ = torch.randint(0, 11, (3, 6), generator=generator(0, "ids"))
 
@@ -228,6 +230,15 @@ def test_what_is_exempt_is_not_rounded(calibrated):
         ({"removed_heads": -1}, "removed_heads"),
         ({"quantization": Quantization(n_bits=0)}, "n_bits"),
         ({"quantization": Quantization(n_bits=9)}, "n_bits"),
+        ({"activations": ActivationRounding()}, "int8.act8"),
+        (
+            {
+                "quantization": Quantization(),
+                "rounding": Rounding.GPTQ,
+                "activations": ActivationRounding(is_smooth=True),
+            },
+            "nearest point",
+        ),
         ({"quantization": Quantization(group_size=0)}, "group_size"),
         (
             {"sparsity": 0.5, "quantization": Quantization(), "rounding": Rounding.GPTQ},
@@ -242,6 +253,25 @@ def test_what_is_exempt_is_not_rounded(calibrated):
 def test_a_recipe_that_cannot_be_names_its_mend(values, word):
     with pytest.raises(ConfigError, match=word):
         Compression(**values)
+
+
+@pytest.mark.parametrize(
+    ("found", "lie"),
+    [
+        (b'\\"input_grid\\": \\"static\\"', b'\\"input_grid\\": \\"none\\"  '),
+        (b'\\"input_bits\\": 8', b'\\"input_bits\\": 0'),
+        (b"q_proj.weight.input_reach", b"q_proj.weight.input_reech"),
+        (b"layers.0.attention.q_proj.weight", b"embed.weight                    "),
+    ],
+)
+def test_a_file_that_lies_about_what_is_read_is_refused(calibrated, found, lie):
+    reads = ActivationRounding(grid=ActivationGrid.STATIC)
+    raw = compress(
+        calibrated, Compression(quantization=Quantization(), activations=reads)
+    ).to_bytes()
+    assert found in raw
+    with pytest.raises(ConfigError):
+        read_model_file(raw.replace(found, lie))
 
 
 def test_a_file_that_lies_about_what_is_packed_is_refused(calibrated):

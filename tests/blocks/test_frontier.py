@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from toy import toy
 
 from blocks import ConfigError
+from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.frontier import READY, FrontierFacts, Method, Variant, method, ready
 from blocks.efficiency.names import compression_of, name_of
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
 from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
+from blocks.weights.rounded_inputs import ActivationGrid
 
 GRIDS = st.builds(
     Quantization,
@@ -22,6 +24,12 @@ GRIDS = st.builds(
     symmetric=st.booleans(),
     range_rule=st.sampled_from([*RangeRule]),
 )
+READS = st.builds(
+    ActivationRounding,
+    n_bits=st.integers(2, 8),
+    grid=st.sampled_from([*ActivationGrid][1:]),
+    is_smooth=st.booleans(),
+)
 TAKEN = st.fixed_dictionaries(
     {
         "removed_heads": st.integers(0, 9),
@@ -29,6 +37,7 @@ TAKEN = st.fixed_dictionaries(
         "removed_layers": st.sets(st.integers(0, 99), max_size=4).map(lambda s: tuple(sorted(s))),
         "criterion": st.sampled_from([*Criterion]),
         "quantization": st.none() | GRIDS,
+        "activations": st.none() | READS,
         "seed": st.integers(0, 9),
     }
 )
@@ -36,8 +45,12 @@ TAKEN = st.fixed_dictionaries(
 
 @given(TAKEN, st.sampled_from([*Rounding]))
 def test_every_recipe_has_a_name_that_is_read_back(values, rounding):
-    is_rounded = values["quantization"] is not None
-    how = Compression(**values, rounding=rounding if is_rounded else Rounding.NEAREST)
+    is_rounded, reads = values["quantization"] is not None, values["activations"]
+    if not is_rounded or (reads and reads.is_smooth):
+        rounding = Rounding.NEAREST
+    how = Compression(
+        **{**values, "activations": reads if is_rounded else None, "rounding": rounding}
+    )
     takes_out = how.removed_heads or how.removed_units
     if not takes_out:
         how = dataclasses.replace(how, criterion=Criterion.MAGNITUDE)

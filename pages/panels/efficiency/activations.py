@@ -6,10 +6,11 @@ import pandas as pd
 
 from blocks.efficiency import activation_facts as facts_of
 from blocks.efficiency import activations
-from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, outlier
+from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, outlier, recipe
 from blocks.efficiency.activations import ActivationRounding
 from blocks.efficiency.quantization import BITS
 from blocks.observe.run import Run
+from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput, RoundedLinear
 from pages.panels.efficiency import activations_picture, shared
 from pages.panels.efficiency.activations_picture import GRID_NAMES
 from pages.ui import link, starts
@@ -22,7 +23,7 @@ from pages.ui.language import _
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
-CODE = (activations.on_grid, activations.smoothing_scales, activations.RoundedLinear)
+CODE = (RoundedInput, activations.smoothing_scales, RoundedLinear)
 Measures = tuple[ActivationMeasure, ...]
 
 
@@ -62,13 +63,13 @@ def says_measured(facts: ActivationFacts) -> str:
         "{exact:.3f} and {before}. Most by {worst}: {most:.3f}."
     )
     return text.format(
-        best=way_name(facts.best),
+        best=way_name(facts.best.how),
         least=facts.best.held_out_loss,
         score=_(facts.score_name),
         after=_said(facts.best, facts),
         exact=facts.exact.held_out_loss,
         before=_said(facts.exact, facts),
-        worst=way_name(facts.worst),
+        worst=way_name(facts.worst.how),
         most=facts.worst.held_out_loss,
     )
 
@@ -77,12 +78,12 @@ def _said(measure: ActivationMeasure, facts: ActivationFacts) -> str:
     return shared.said_quality(measure.score, facts.is_share)
 
 
-def way_name(measure: ActivationMeasure) -> str:
+def way_name(how: ActivationRounding | None) -> str:
     """What a way to round is called."""
-    if measure.how is None:
+    if how is None:
         return _("original")
-    name = _(GRID_NAMES[measure.how.grid])
-    return _("{grid}, smoothed").format(grid=name) if measure.how.is_smooth else name
+    name = _(GRID_NAMES[how.grid])
+    return _("{grid}, smoothed").format(grid=name) if how.is_smooth else name
 
 
 def activation_table(facts: ActivationFacts) -> pd.DataFrame:
@@ -120,16 +121,26 @@ def what_activations_lose(run: Run) -> None:
         with right:
             show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
     facts = activation_facts(*at)
+    _ways_on(facts, n_bits)
     _matrix(facts)
     note(
         _(
             "Static grids and channels: calibrated on 4 batches of what it was trained on; losses "
-            "and scores are on held-out data. Codes run as what they stand for, in float32; the "
-            "unembedding reads exact numbers."
+            "and scores are on held-out data. Codes run as what they stand for, in float32; a tied "
+            "unembedding reads exact numbers. A file keeps the grids, and opens with them."
         )
     )
     if found:
         download("activations.csv", lambda: activation_table(facts).to_csv(index=False), "text/csv")
+
+
+def _ways_on(facts: ActivationFacts, n_bits: int) -> None:
+    """The model of all pages: by the best way that was measured, or one that a file keeps whole."""
+    how = ActivationRounding(n_bits=n_bits, grid=ActivationGrid.STATIC, is_smooth=True)
+    if len(facts.measures) > 2 and facts.best.how:
+        how = facts.best.how
+    label = _("Show it on all pages: {way}").format(way=way_name(how))
+    shared.way_to(recipe(how), label, key="use_activations")
 
 
 def _measured(weights: str, wanted: tuple[ActivationRounding | None, ...]) -> Measures:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from blocks.efficiency.activation_facts import ActivationFacts
-from blocks.efficiency.activations import ActivationGrid
 from blocks.model.faults import N_
+from blocks.weights.rounded_inputs import ActivationGrid
 from pages.figures import marks
 from pages.figures.axes import room_for_legend
 from pages.figures.theme import (
