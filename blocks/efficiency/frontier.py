@@ -13,13 +13,13 @@ from blocks.efficiency.names import compression_of, name_of
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.randomness import generator
-from blocks.weights.model_file import trained
 
 N_HELD_OUT, N_SCORES = 4, 2
 READY = (
     "",
     *("int8", "int6", "int4", "int4-group32", "int3-group32", "int3-group32-awq"),
     *("int3-group32-gptq", "int2-group16", "int2-group16-gptq"),
+    *("int4-keep3", "int3-keep3", "int3-group32-keep3"),
     *("sparse30", "sparse50", "sparse50-wanda", "sparse50-wanda-2:4", "sparse70"),
     *("sparse50-random", "heads1-wanda", "units25-wanda", "units50-wanda", "units50-random"),
     *("layers1", "units25-wanda.int4-group32"),
@@ -87,7 +87,7 @@ def measure_variant(model: Calibrated, name: str) -> Variant:
 def measure_compression(model: Calibrated, how: Compression) -> Variant:
     """The same of a recipe that may have no name."""
     file = compress(model, how)
-    built = trained(file.config, file.tensors)
+    built = file.build()
     examiner = model.examiner
     logits_of = examiner.logits_of(built)
     draws = [generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES)]

@@ -7,24 +7,23 @@ their first digits; times are those of the processor that the file names.
 """
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import torch
 from rich.progress import track
 
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import READY, Method, Variant, measure_variant, ready
 from blocks.efficiency.pruning_facts import Pruned, in_order
+from blocks.efficiency.recording import record_models
 from blocks.model.config import ModelConfig
 from blocks.model.devices import device_name
-from blocks.model.shipped import rows_in, shipped, write_rows
-from blocks.weights.pocket import pocket, pocket_names
+from blocks.model.shipped import rows_in, shipped
+from blocks.weights.pocket import pocket
 
 FILE = shipped("runs", "variants.json")
-DIGITS, N_THREADS = 5, 1
+DIGITS = 5
 
 
 class Recorded(NamedTuple):
@@ -74,17 +73,13 @@ def _shown(config: ModelConfig) -> list[str]:
     return [*dict.fromkeys([*ready(config), *taken_out])]
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Measure what the panels show of each, and put all into one file."""
-    torch.set_num_threads(N_THREADS)
-    rows = rows_in(FILE)
-    for name in names:
-        model = Calibrated(pocket(name))
-        recipes = track(_shown(model.file.config), description=name)
-        variants = [plain(measure_variant(model, recipe)) for recipe in recipes]
-        rows[name] = {"processor": device_name("cpu"), "variants": variants}
-        write_rows(FILE, rows)
+def measured(name: str) -> dict[str, Any]:
+    """What the panels show of a model."""
+    model = Calibrated(pocket(name))
+    recipes = track(_shown(model.file.config), description=name)
+    variants = [plain(measure_variant(model, recipe)) for recipe in recipes]
+    return {"processor": device_name("cpu"), "variants": variants}
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or pocket_names())
+    record_models(FILE, measured)

@@ -5,23 +5,22 @@
 measures it anew: some minutes on a core. On other processors the last digits differ.
 """
 
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import torch
 from rich.progress import track
 
 from blocks.efficiency.blame_facts import Traced, in_places, trace
 from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import plain, variant_of
-from blocks.model.shipped import rows_in, shipped, write_rows
-from blocks.weights.pocket import pocket, pocket_names
+from blocks.efficiency.recording import record_models
+from blocks.model.shipped import rows_in, shipped
+from blocks.weights.pocket import pocket
 
 FILE = shipped("runs", "blame.json")
-DIGITS, N_THREADS = 6, 1
+DIGITS = 6
 USUAL = "int4-keep3", "int3-keep3", "int2-keep3"
 VARIANTS = "original", "rounded", "kept", "whole_layer"
 
@@ -49,16 +48,11 @@ def _plain(traced: Traced) -> dict[str, Any]:
     return {"blame": blame, **{name: plain(getattr(traced, name)) for name in VARIANTS}}
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Trace the usual recipes of each model, and put all into one file."""
-    torch.set_num_threads(N_THREADS)
-    rows = rows_in(FILE)
-    for name in names:
-        model = Calibrated(pocket(name))
-        traced = track(USUAL, description=name)
-        rows[name] = {kept: _plain(trace(model, compression_of(kept))) for kept in traced}
-        write_rows(FILE, rows)
+def measured(name: str) -> dict[str, Any]:
+    """The usual recipes, traced in a model."""
+    model = Calibrated(pocket(name))
+    return {kept: _plain(trace(model, compression_of(kept))) for kept in track(USUAL, name)}
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or pocket_names())
+    record_models(FILE, measured)

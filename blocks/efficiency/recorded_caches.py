@@ -6,22 +6,21 @@ measures them anew: a few minutes on a core. On other processors the last digits
 """
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import torch
 from rich.progress import track
 
 from blocks.efficiency.cache_facts import CacheMeasure, cache_fault, measure_cache, ways
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
 from blocks.efficiency.compression import Calibrated
-from blocks.model.shipped import rows_in, shipped, write_rows
-from blocks.weights.pocket import pocket, pocket_names
+from blocks.efficiency.recording import record_models
+from blocks.model.shipped import rows_in, shipped
+from blocks.weights.pocket import pocket
 
 FILE = shipped("runs", "caches.json")
-DIGITS, N_THREADS = 5, 1
+DIGITS = 5
 USUAL = ways(CacheRounding.group_size, CacheRounding.n_recent)
 
 
@@ -50,16 +49,13 @@ def _plain(measure: CacheMeasure) -> dict[str, Any]:
     return {**values, "largest_difference": difference, "scores": scores}
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Measure the usual ways of each model that has a cache, and put all into one file."""
-    torch.set_num_threads(N_THREADS)
-    rows = rows_in(FILE)
-    for name in names:
-        model = Calibrated(pocket(name))
-        if cache_fault(model) is None:
-            rows[name] = [_plain(measure_cache(model, how)) for how in track(USUAL, name)]
-            write_rows(FILE, rows)
+def measured(name: str) -> list[dict[str, Any]] | None:
+    """The usual ways, of a model that has a cache."""
+    model = Calibrated(pocket(name))
+    if cache_fault(model) is not None:
+        return None
+    return [_plain(measure_cache(model, how)) for how in track(USUAL, name)]
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or pocket_names())
+    record_models(FILE, measured)

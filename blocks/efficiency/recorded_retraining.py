@@ -6,21 +6,19 @@ trains them anew: a quarter of an hour on a core. On other processors the last d
 """
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import torch
 from rich.progress import track
 
+from blocks.efficiency.recording import record_models
 from blocks.efficiency.retraining import Repair, Repaired, Retraining
-from blocks.model.shipped import rows_in, shipped, write_rows
+from blocks.model.shipped import rows_in, shipped
 from blocks.training.teaching import shipped_teacher
-from blocks.weights.pocket import pocket_names
 
 FILE = shipped("runs", "retraining.json")
-DIGITS, N_THREADS = 5, 1
+DIGITS = 5
 
 
 def recorded_retraining(name: str) -> tuple[Repaired, ...]:
@@ -42,16 +40,12 @@ def _plain(found: Repaired) -> dict[str, Any]:
     return {**dataclasses.asdict(found), "repair": str(found.repair), **rounded}
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Train each on, and put all into one file."""
-    torch.set_num_threads(N_THREADS)
-    rows = rows_in(FILE)
-    for name in names:
-        series = Retraining(origin=shipped_teacher(name))
-        each = track(series.results(()), total=series.n_steps, description=name)
-        rows[name] = [_plain(found) for found in each]
-        write_rows(FILE, rows)
+def measured(name: str) -> list[dict[str, Any]]:
+    """A model, trained on in every way."""
+    series = Retraining(origin=shipped_teacher(name))
+    each = track(series.results(()), total=series.n_steps, description=name)
+    return [_plain(found) for found in each]
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or pocket_names())
+    record_models(FILE, measured)

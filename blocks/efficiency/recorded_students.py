@@ -7,12 +7,10 @@ by updates, tokens and FLOPs, so it does not matter what else the machine does m
 """
 
 import dataclasses
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import torch
 from rich.progress import track
 
 from blocks.efficiency.distillation import (
@@ -24,7 +22,8 @@ from blocks.efficiency.distillation import (
     calibrated_teacher,
     longer,
 )
-from blocks.model.shipped import rows_in, shipped, write_rows
+from blocks.efficiency.recording import record_models
+from blocks.model.shipped import rows_in, shipped
 from blocks.training.teaching import (
     AttentionTarget,
     Distillation,
@@ -32,10 +31,9 @@ from blocks.training.teaching import (
     Teaching,
     shipped_teacher,
 )
-from blocks.weights.pocket import pocket_names
 
 FILE = shipped("runs", "students.json")
-DIGITS, N_THREADS = 5, 1
+DIGITS = 5
 USUAL, SIZE = Distillation(), StudentSize.HALF_LAYERS
 HOWS = (
     USUAL,
@@ -105,25 +103,16 @@ def series_of(teacher: Teacher, how: Distillation) -> Students:
     return Students(teacher=teacher, size=SIZE, how=how, ways=ways)
 
 
-def recordings(names: tuple[str, ...]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-    """Each model, way to teach, and what came of it."""
-    for name in names:
-        for how in HOWS:
-            series = series_of(shipped_teacher(name), how)
-            each = track(
-                series.results(()), total=series.n_steps, description=f"{name} {_key(how)}"
-            )
-            yield name, _key(how), [_plain(student) for student in each]
+def measured(name: str) -> dict[str, list[dict[str, Any]]]:
+    """The students of a model, by how they were taught."""
+    teacher = shipped_teacher(name)
+    return {_key(how): _trained(series_of(teacher, how), f"{name} {_key(how)}") for how in HOWS}
 
 
-def main(names: tuple[str, ...]) -> None:
-    """Train the students of each, and put all into one file."""
-    torch.set_num_threads(N_THREADS)
-    rows = rows_in(FILE)
-    for name, key, students in recordings(names):
-        rows.setdefault(name, {})[key] = students
-        write_rows(FILE, rows)
+def _trained(series: Students, said: str) -> list[dict[str, Any]]:
+    each = track(series.results(()), total=series.n_steps, description=said)
+    return [_plain(student) for student in each]
 
 
 if __name__ == "__main__":
-    main(tuple(sys.argv[1:]) or pocket_names())
+    record_models(FILE, measured)
