@@ -9,6 +9,7 @@ from pages.panels.efficiency.cache import how_few_bits_a_key
 from pages.panels.efficiency.deletion import which_layers_can_go
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
+from pages.panels.efficiency.int8 import is_int8_faster
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
@@ -38,6 +39,7 @@ PANELS = (
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses, grid_controls),
     Panel("blame", N_("What is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),
+    Panel("int8", N_("Is int8 faster here?"), is_int8_faster),
     Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),
     Panel("pruning", N_("Which weights can go?"), what_can_go),
     Panel("retraining", N_("Does training repair it?"), what_training_repairs),

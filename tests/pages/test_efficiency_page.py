@@ -302,3 +302,18 @@ def test_the_smallest_file_that_loses_nothing_becomes_b():
     assert_works(at)
     assert at.query_params["preset"] == f"translator~{best.key.removeprefix('use_')}"
     assert dict(kept_of(at.query_params["kept"])[0].query) == {"preset": "translator"}
+
+
+def test_int8_is_timed_when_it_is_asked_for():
+    at = opened(PAGE, preset="induction", panel="int8")
+    assert "with one token, or with many" in at.info[0].value
+    at.button(key="measure_int8_button").click().run()
+    assert_works(at)
+    assert "256 at once" in at.info[0].value
+
+
+def test_a_model_with_rounded_activations_is_shown_on_all_pages():
+    at = opened(PAGE, preset="sort", panel="activations")
+    at.button(key="use_activations").click().run()
+    assert at.query_params["preset"] == "sort~int8.act8-static-smooth"
+    assert_works(opened("pages/encoder.py", preset="sort~int8.act8-static-smooth", panel="stream"))

@@ -16,6 +16,7 @@ from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
+from blocks.efficiency.int8_times import Int8Facts, Int8Times, ProductTimes
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
@@ -42,6 +43,8 @@ from pages.panels.efficiency import (
     distillation,
     frontier,
     frontier_picture,
+    int8,
+    int8_picture,
     paths,
     paths_picture,
     pruning,
@@ -426,3 +429,22 @@ def test_the_recorded_siblings_are_of_every_kind():
     assert len(facts.means) == 4 and facts.n_sublayers == 2 * N_LAYERS
     for line in facts.means.values():
         assert line[0] > 0.9 and line[-1] < 0.1  # all have learned to sort
+
+
+def test_where_int8_is_faster_and_where_it_is_not_is_said():
+    facts = Int8Facts(
+        (
+            ProductTimes(8, 8, 4, 1, 1e-6, 2e-6, 1e-6),
+            ProductTimes(8, 8, 4, 16, 3e-6, 3e-6, 1e-6),
+            ProductTimes(8, 8, 4, 256, 9e-6, 3e-6, 1e-6),
+        )
+    )
+    said = int8.says_int8(facts)
+    assert said.startswith("All 4 matrices of the model, once: 1 at once, int8 is slower: 2 times")
+    assert "16 at once, as fast as float32 (12 µs)." in said
+    assert "256 at once, int8 is **3 times as fast** (12 µs for 36 µs)." in said
+    exact, packed, rounding = int8_picture.times(facts, _=str).data
+    assert [*exact.y] == pytest.approx([4e-6, 12e-6, 36e-6])
+    assert [*packed.x] == ["1", "16", "256"] and [*rounding.y] == pytest.approx([4e-6] * 3)
+    assert "39% of int8" in int8.says_how(facts, Int8Times(shapes=((8, 8, 4),)))
+    assert len(int8.int8_table(facts)) == 3

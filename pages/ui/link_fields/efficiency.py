@@ -10,6 +10,7 @@ from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.training.teaching import AttentionTarget
 from pages.ui import starts
+from pages.ui.link_fields.cost import MOST_ATTEMPTS
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
 
 TEMPERATURES, TEACHER_SHARES = ("1", "2", "4", "8"), ("0.25", "0.5", "0.75", "1")
@@ -67,4 +68,5 @@ FIELDS: dict[str, Field] = {
     "activation_bits": Field(whole(BITS[0], BITS[-1]), 8),
     "measure_activations": Field(flag, False),
     "measure_caches": Field(flag, False),
+    "measure_int8": Field(whole(0, MOST_ATTEMPTS), 0),
 }

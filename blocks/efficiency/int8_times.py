@@ -1,0 +1,179 @@
+"""Products in int8 by torch's packed kernels, and how long they take here beside float32.
+
+A packed kernel multiplies whole numbers of 8 bits and sums them in 32: four products an
+instruction where the processor has one for it (VNNI, AMX), on weights that are laid out for it
+beforehand. Before each product the activations have to be rounded.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from blocks.cost.timing import measure_times
+from blocks.efficiency.compression import EMBEDDING, Calibrated, matrix_names
+from blocks.efficiency.quantization import Quantization, quantize
+from blocks.model.faults import N_, ConfigError, Fault
+from blocks.model.layout import decoding_linear
+from blocks.model.randomness import generator
+
+TOKENS = (1, 16, 256)
+MOST_FLOPS = 10**9
+"""Of all matrices once: with more tokens at once it would take longer than a moment."""
+REPEATS, LONGEST = 5, 0.02
+MIDDLE, N_STEPS = 128, 255
+ALIKE = 1.05
+
+
+class PackedProduct:
+    """x Wᵀ in int8: W (out, in) on a grid a row, x (…, in) on one grid that is laid each time."""
+
+    def __init__(self, weight: Tensor):
+        if fault := packed_fault():
+            raise ConfigError([fault])
+        matrix = quantize(weight, Quantization(n_bits=8))
+        codes = (matrix.codes.reshape(matrix.shape).short() - MIDDLE).to(torch.int8)
+        self.packed = torch.ops.onednn.qlinear_prepack(codes, None)
+        self.scale = matrix.grid.scale.flatten()
+        self.zero_point = torch.zeros(len(codes), dtype=torch.int64)
+
+    def rounded(self, x: Tensor) -> tuple[Tensor, float]:
+        """Codes of the activations, uint8, and the scale of their grid."""
+        scale = float(x.abs().amax()) * 2 / N_STEPS or 1.0
+        return (x / scale).round_().add_(MIDDLE).clamp_(0, N_STEPS).to(torch.uint8), scale
+
+    def of_codes(self, codes: Tensor, scale: float) -> Tensor:
+        """The product alone, float32: (…, in) to (…, out)."""
+        grid = (scale, MIDDLE, self.packed, self.scale, self.zero_point)
+        product: Tensor = torch.ops.onednn.qlinear_pointwise(
+            codes, *grid, None, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return product
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Round, then multiply."""
+        return self.of_codes(*self.rounded(x))
+
+
+def packed_fault() -> Fault | None:
+    """Why there is no packed kernel here."""
+    if torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack"):
+        return None
+    return Fault(N_("This build of torch has no packed int8 kernel: take one with oneDNN"))
+
+
+@dataclass(frozen=True)
+class ProductTimes:
+    """Seconds of one product of `n_tokens` rows with a matrix (out, in), one of `n_matrices`.
+
+    `int8` includes `rounding`, what it takes to round the activations.
+    """
+
+    n_out: int
+    n_in: int
+    n_matrices: int
+    n_tokens: int
+    float32: float
+    int8: float
+    rounding: float
+
+
+Shape = tuple[int, int, int]
+"""(out, in), and how many matrices have it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Int8Times:
+    """Every shape with every number of tokens, as a series; nobody else computes meanwhile."""
+
+    shapes: tuple[Shape, ...]
+    attempt: int = 1
+    seed: int = 0
+    device: str = "cpu"
+    is_timed: bool = True
+
+    @property
+    def cases(self) -> tuple[tuple[Shape, int], ...]:
+        """What is measured; one token always."""
+        weights = sum(n_out * n_in * n for n_out, n_in, n in self.shapes)
+        tokens = [n for n in TOKENS if n == 1 or 2 * n * weights <= MOST_FLOPS]
+        return tuple((shape, n) for n in tokens for shape in self.shapes)
+
+    @property
+    def n_steps(self) -> int:
+        """How many measurements there are."""
+        return len(self.cases)
+
+    def results(self, done: Sequence[Any]) -> Iterator[ProductTimes]:
+        """Those after the first. Raises `ConfigError` where torch has no such kernel."""
+        for shape, n_tokens in self.cases[len(done) :]:
+            yield measure_product(shape, n_tokens, self.seed)
+
+
+@torch.inference_mode()
+def measure_product(shape: Shape, n_tokens: int, seed: int) -> ProductTimes:
+    """Time both on numbers that are drawn: what they are does not matter to it.
+
+    In float32 the matrix lies as models have it here (`pack_weights_for_decoding`).
+    """
+    n_out, n_in, n_matrices = shape
+    random = generator(seed, "int8", str(shape))
+    weight = torch.randn(n_out, n_in, generator=random).T.contiguous().T
+    x, product = torch.randn(n_tokens, n_in, generator=random), PackedProduct(weight)
+    works = (
+        lambda: decoding_linear(x, weight),
+        lambda: product(x),
+        lambda: product.rounded(x),
+    )
+    times = [measure_times(work, "cpu", repeats=REPEATS, longest=LONGEST).fast for work in works]
+    return ProductTimes(n_out, n_in, n_matrices, n_tokens, *times)
+
+
+def shapes_of(model: Calibrated) -> tuple[Shape, ...]:
+    """Of all matrices that activations are multiplied with; a tied table among them."""
+    config, tensors = model.file.config, model.file.tensors
+    names = matrix_names(config, tensors)
+    tied = [EMBEDDING] if config.vocabulary.tie_embeddings and EMBEDDING in tensors else []
+    counted = Counter((*tensors[name].shape,) for name in (*names, *tied))
+    return tuple((n_out, n_in, n) for (n_out, n_in), n in counted.items())
+
+
+@dataclass(frozen=True)
+class Int8Facts:
+    """What was measured, for numbers of tokens that all shapes were measured with."""
+
+    times: tuple[ProductTimes, ...]
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """How many are multiplied at once."""
+        n_shapes = len({(each.n_out, each.n_in) for each in self.times})
+        counted = Counter(each.n_tokens for each in self.times)
+        return tuple(n for n, found in counted.items() if found == n_shapes)
+
+    @property
+    def n_matrices(self) -> int:
+        """All matrices of the model."""
+        return sum(each.n_matrices for each in self.of(self.tokens[0]))
+
+    def of(self, n_tokens: int) -> tuple[ProductTimes, ...]:
+        """A measurement a shape."""
+        return tuple(each for each in self.times if each.n_tokens == n_tokens)
+
+    def seconds(self, kind: str, n_tokens: int) -> float:
+        """Of all matrices once, one after the other: `float32`, `int8` or `rounding`."""
+        return sum(each.n_matrices * getattr(each, kind) for each in self.of(n_tokens))
+
+    def times_as_fast(self, n_tokens: int) -> float:
+        """Seconds in float32 for one in int8."""
+        return self.seconds("float32", n_tokens) / self.seconds("int8", n_tokens)
+
+    @property
+    def rounding_share(self) -> float:
+        """What rounding the activations takes of int8, the mean over numbers of tokens."""
+        shares = (self.seconds("rounding", n) / self.seconds("int8", n) for n in self.tokens)
+        return min(1.0, fmean(shares))

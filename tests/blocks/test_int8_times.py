@@ -1,0 +1,55 @@
+"""The packed product against the product of the same grids, and what the times add up to."""
+
+import pytest
+import torch
+from efficiency_toy import sorter
+from toy import assert_near, draw
+
+from blocks.efficiency.int8_times import (
+    MOST_FLOPS,
+    Int8Facts,
+    Int8Times,
+    PackedProduct,
+    ProductTimes,
+    packed_fault,
+    shapes_of,
+)
+from blocks.efficiency.quantization import Quantization, quantize
+from blocks.weights.rounded_inputs import ActivationGrid, RoundedInput
+from blocks.work.plain import from_line, to_line
+
+needs_kernel = pytest.mark.skipif(packed_fault() is not None, reason="torch without oneDNN")
+
+
+@needs_kernel
+def test_the_packed_product_is_that_of_the_rounded_numbers():
+    weight, x = draw(24, 32, seed=1) ** 3, draw(3, 5, 32, seed=2) ** 3  # few are large
+    rounded = quantize(weight, Quantization()).values()
+    exact = RoundedInput(8, ActivationGrid.TENSOR).of(x) @ rounded.T
+    assert_near(PackedProduct(weight)(x), exact, tolerance=1e-4)
+    nothing = PackedProduct(weight)(torch.zeros(2, 32))
+    assert nothing.equal(torch.zeros(2, 24))
+
+
+@needs_kernel
+def test_every_shape_is_measured_with_every_number_of_tokens_that_is_quick():
+    model = sorter()
+    shapes = shapes_of(model)
+    matrices = [tensor for tensor in model.file.tensors.values() if tensor.dim() == 2]
+    assert sum(n_out * n_in * n for n_out, n_in, n in shapes) <= sum(m.numel() for m in matrices)
+    assert {n for _shape, n in Int8Times(shapes=shapes).cases} == {1, 16, 256}
+    large = Int8Times(shapes=((MOST_FLOPS // 4096, 4096, 3),))
+    assert [n for _shape, n in large.cases] == [1]
+    series = Int8Times(shapes=((8, 8, 2),))
+    (first, *_rest) = found = [*series.results(())]
+    assert len(found) == series.n_steps == 3 and 0 < first.rounding < 1 and first.n_matrices == 2
+    assert [each.n_tokens for each in series.results(found[:1])] == [16, 256]
+    assert from_line(to_line(series)) == series and from_line(to_line(first)) == first
+
+
+def test_times_add_up_over_matrices_and_unfinished_numbers_of_tokens_are_left_out():
+    each = [ProductTimes(8, 8, 4, 1, 2.0, 1.0, 0.25), ProductTimes(8, 16, 1, 1, 1.0, 5.0, 1.25)]
+    facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5)))
+    assert facts.tokens == (1,) and facts.n_matrices == 5
+    assert facts.seconds("float32", 1) == 9 and facts.times_as_fast(1) == 1.0
+    assert facts.rounding_share == 0.25
