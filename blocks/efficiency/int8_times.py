@@ -24,7 +24,7 @@ from blocks.model.randomness import generator
 TOKENS = (1, 16, 256)
 MOST_FLOPS = 10**9
 """Of all matrices once: with more tokens at once it would take longer than a moment."""
-REPEATS, LONGEST = 5, 0.02
+REPEATS, LONGEST = 9, 0.03
 MIDDLE, N_STEPS = 128, 255
 ALIKE = 1.05
 
@@ -144,9 +144,13 @@ def shapes_of(model: Calibrated) -> tuple[Shape, ...]:
 
 @dataclass(frozen=True)
 class Int8Facts:
-    """What was measured, for numbers of tokens that all shapes were measured with."""
+    """What was measured, for numbers of tokens that all shapes were measured with.
+
+    `load`: runnable programs per processor meanwhile.
+    """
 
     times: tuple[ProductTimes, ...]
+    load: float
 
     @property
     def tokens(self) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ def test_every_shape_is_measured_with_every_number_of_tokens_that_is_quick():
 
 def test_times_add_up_over_matrices_and_unfinished_numbers_of_tokens_are_left_out():
     each = [ProductTimes(8, 8, 4, 1, 2.0, 1.0, 0.25), ProductTimes(8, 16, 1, 1, 1.0, 5.0, 1.25)]
-    facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5)))
+    facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5)), 0.1)
     assert facts.tokens == (1,) and facts.n_matrices == 5
     assert facts.seconds("float32", 1) == 9 and facts.times_as_fast(1) == 1.0
     assert facts.rounding_share == 0.25

@@ -5,12 +5,13 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
+from blocks.cost import device_peak
 from blocks.cost.timing import Place
 from blocks.efficiency import int8_times
 from blocks.efficiency.int8_times import ALIKE, Int8Facts, Int8Times, ProductTimes, shapes_of
 from blocks.observe.run import Run
 from pages.figures.units import duration
-from pages.panels.cost.shared import measure_button, where
+from pages.panels.cost.shared import busy, measure_button, where
 from pages.panels.efficiency import int8_picture, shared
 from pages.ui import link
 from pages.ui.chart import show
@@ -29,7 +30,7 @@ CODE = (int8_times.PackedProduct, int8_times.measure_product)
 @lru_cache(maxsize=32)
 def int8_facts(found: tuple[ProductTimes, ...]) -> Int8Facts:
     """What was measured so far."""
-    return Int8Facts(found)
+    return Int8Facts(found, device_peak.load())
 
 
 def says_int8(facts: Int8Facts) -> str:
@@ -65,7 +66,7 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)
     how = {"share": share, "seed": series.seed, "repeats": int8_times.REPEATS}
-    return text.format(where=where(place), **how)
+    return f"{text.format(where=where(place), **how)} {busy(facts.load)}".strip()
 
 
 def int8_table(facts: Int8Facts) -> pd.DataFrame:
