@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from pages.figures import marks
-from pages.figures.theme import PINNED, Picture, Translate, figure
+from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure
+from pages.figures.token_axis import text_width
 from pages.figures.weights import codes, weight_map
 
 ROW, TOP, BOTTOM = 20, 84, 10
@@ -20,25 +21,28 @@ def measures(
     columns: Sequence[str],
     returns: Sequence[tuple[int, int]],
     selected: int | None,
+    is_narrow: bool = False,
     _: Translate,
 ) -> Picture:
     """`numbers`: (head, measure), written; `shares`: the same from 0 to 1, drawn.
 
     `heads`, `columns`: what they are called; a click on a row returns its layer and head.
+    `is_narrow`: columns have no room for a word, so their names stand upright.
     """
     n_heads, n_columns = numbers.shape
+    top = TITLE + max(map(text_width, columns)) if is_narrow else TOP
     text = [[f"{x:.2f}" for x in row] for row in numbers]
     heat = weight_map(codes(shares), _, showscale=False, xgap=3, ygap=1)
     return figure(
         [{**heat, "text": text, "texttemplate": "%{text}"}, _targets(n_columns, returns)],
         title=_("All heads, one row each"),
-        height=TOP + BOTTOM + ROW * n_heads,
-        margin=(TOP, BOTTOM),
+        height=top + BOTTOM + ROW * n_heads,
+        margin=(top, BOTTOM),
         xaxis={
             "tickvals": list(range(n_columns)),
-            "ticktext": [_in_lines(name) for name in columns],
+            "ticktext": [*columns] if is_narrow else [_in_lines(name) for name in columns],
             "side": "top",
-            "tickangle": 0,
+            "tickangle": -90 if is_narrow else 0,
             "range": [-0.5, n_columns - 0.5],
             **BARE,
         },

@@ -16,7 +16,12 @@ def label_room(tokens: Sequence[str]) -> int:
 
 def label_width(token: str) -> int:
     """Pixels that the label of a token is wide."""
-    return 6 * sum(2 if ord(c) > WIDE else 1 for c in token_label(token))
+    return text_width(token_label(token))
+
+
+def text_width(text: str) -> int:
+    """Pixels that small text is wide, whole."""
+    return 6 * sum(2 if ord(c) > WIDE else 1 for c in text)
 
 
 def token_ticks(

@@ -44,8 +44,11 @@ def token_matrix(
     shapes: Sequence[dict[str, Any]] = (),
     annotations: Sequence[dict[str, Any]] = (),
     room_right: float = 0,
+    angle: int = -55,
 ) -> Picture:
     """Rows down and columns across; `pinned`: the row that is outlined, `pinned_column` likewise.
+
+    `angle` of the names above: upright (-90) where columns may be narrower than a name is high.
 
     `room_right`: columns that are kept free at the right for what is written beside the rows.
 
@@ -63,7 +66,7 @@ def token_matrix(
             **token_ticks(names.columns, COLUMNS_NAMED),
             "side": "top",
             "range": width,
-            "tickangle": -55,
+            "tickangle": angle,
             "automargin": False,
         },
         yaxis={

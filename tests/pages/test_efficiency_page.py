@@ -309,7 +309,7 @@ def test_int8_is_timed_when_it_is_asked_for():
     assert "with one token, or with many" in at.info[0].value
     at.button(key="measure_int8_button").click().run()
     assert_works(at)
-    assert "256 at once" in at.info[0].value
+    assert "n = 256" in at.info[0].value
 
 
 def test_a_model_with_rounded_activations_is_shown_on_all_pages():

@@ -441,9 +441,10 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
         load=3.0,
     )
     said = int8.says_int8(facts)
-    assert said.startswith("All 4 matrices of the model, once: 1 at once, int8 is slower: 2 times")
-    assert "16 at once, as fast as float32 (12 µs)." in said
-    assert "256 at once, int8 is **3 times as fast** (12 µs for 36 µs)." in said
+    lead = "All 4 matrices of the model, once for n tokens: n = 1: int8 takes 2 times as long"
+    assert said.startswith(lead)
+    assert "n = 16: int8 is as fast as float32 (12 µs)." in said
+    assert "n = 256: int8 is **3 times as fast** (12 µs for 36 µs)." in said
     exact, packed, rounding = int8_picture.times(facts, _=str).data
     assert [*exact.y] == pytest.approx([4e-6, 12e-6, 36e-6])
     assert [*packed.x] == ["1", "16", "256"] and [*rounding.y] == pytest.approx([4e-6] * 3)

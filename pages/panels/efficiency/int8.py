@@ -35,18 +35,18 @@ def int8_facts(found: tuple[ProductTimes, ...]) -> Int8Facts:
 
 def says_int8(facts: Int8Facts) -> str:
     """For each number of tokens at once, which is faster and by how much."""
-    text = _("All {n} matrices of the model, once:")
+    text = _("All {n} matrices of the model, once for n tokens:")
     verdicts = " ".join(_verdict(facts, n) for n in facts.tokens)
     return f"{text.format(n=facts.n_matrices)} {verdicts}"
 
 
 def _verdict(facts: Int8Facts, n_tokens: int) -> str:
     ratio = facts.times_as_fast(n_tokens)
-    text = _("{n} at once, as fast as float32 ({int8}).")
+    text = _("n = {n}: int8 is as fast as float32 ({int8}).")
     if ratio > ALIKE:
-        text = _("{n} at once, int8 is **{ratio} times as fast** ({int8} for {float32}).")
+        text = _("n = {n}: int8 is **{ratio} times as fast** ({int8} for {float32}).")
     elif ratio < 1 / ALIKE:
-        text = _("{n} at once, int8 is slower: {inverse} times the time ({int8} for {float32}).")
+        text = _("n = {n}: int8 takes {inverse} times as long ({int8} for {float32}).")
     return text.format(
         n=n_tokens,
         ratio=readable(ratio),

@@ -38,7 +38,7 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
         lines,
         title=_("Time of all matrices, one after the other"),
         **room_for_legend(PLOT, len(lines)),
-        xaxis={"type": "category", "title": {"text": _("tokens at once")}},
+        xaxis={"type": "category", "title": {"text": _("n · tokens at once")}},
         yaxis={
             "title": {"text": _("time (logarithmic)")},
             **log_axis(min(every), max(every), said=duration),

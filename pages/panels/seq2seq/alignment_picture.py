@@ -115,5 +115,6 @@ def all_heads(shown: HeadsShown, *, _: Translate) -> Picture:
         columns=[_(COLUMNS[name]) for name in measures],
         returns=returns,
         selected=returns.index(shown.selected) if shown.selected in returns else None,
+        is_narrow=True,
         _=_,
     )

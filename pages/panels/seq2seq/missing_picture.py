@@ -69,4 +69,5 @@ def _moved(bits: np.ndarray, names: Names, pinned: tuple[int | None, int], _: Tr
         names,
         pinned=pinned[0],
         pinned_column=pinned[1],
+        angle=-90,  # two of them stand side by side, beside a lesson too
     )

@@ -51,7 +51,7 @@ def veil() -> None:
 
 
 def _head(now: Now) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="lesson_head"):
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="lesson_head"):
         text = _("{title} · step {n} of {all}")
         n, whole = now.i + 1, len(now.lesson.steps)
         said = [text.format(title=now.lesson.title, n=n, all=whole)]

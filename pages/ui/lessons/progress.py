@@ -26,6 +26,7 @@ from pages.ui.settings import lessons_folder, memory_budget
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
+TALL = (AskKind.CURVE, AskKind.CELL)  # what is guessed with is higher than a screen
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
@@ -176,12 +177,17 @@ def go(i: int) -> None:
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)
+    _begin_at_the_top()
+
+
+def _begin_at_the_top() -> None:
+    """Draw the page anew from its top: blank first, since a browser stays where it was."""
     st.session_state[TURN] = ASKED
     link.redraw_everything()
 
 
 def begin_page() -> None:
-    """At the top of a page: it stays blank at first where the reader goes on to another step.
+    """At the top of a page: it stays blank at first where it is to begin at its top.
 
     A browser scrolls to the top of a page that has become short, and stays there.
     """
@@ -216,6 +222,8 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
     truth = answering.measured(found.step.ask, place(run))
     kept = {**found.answers, found.i: Answer(guess, truth)}
     link.change("guesses", answering.written(kept))
+    if found.step.ask.kind in TALL:
+        _begin_at_the_top()
 
 
 def solve() -> None:
