@@ -1,7 +1,7 @@
 """Products in int8 by torch's packed kernels, and how long they take here beside float32.
 
-A packed kernel multiplies whole numbers of 8 bits and sums them in 32: four products an
-instruction where the processor has one for it (VNNI, AMX), on weights that are laid out for it
+A packed kernel multiplies whole numbers of 8 bits and sums them in 32: four products where float32
+has one, if the processor has an instruction for it (VNNI, AMX), on weights that are laid out for it
 beforehand. Before each product the activations have to be rounded.
 """
 

@@ -62,6 +62,7 @@ STEP_KEYS = {
     "solution": str,
 }
 PLACE = re.compile(r"\(at line (\d+), column \d+\)")
+NOT_UTF_8 = N_("This is no text file: a lesson is Markdown in UTF-8")
 NO_HEAD = N_("Line 1: a lesson begins with its title, minutes and page between two lines of +++")
 NO_STEPS = N_("A lesson has 1 to {most} steps, each under a line that begins with ##: here {n}")
 TOO_LONG = N_("A lesson has at most {most:,} characters: this has {n:,}")

@@ -1,14 +1,17 @@
 """The lessons that there are: ours, and those in a folder that whoever runs the server names."""
 
+import logging
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
 from blocks.lessons.lesson import Lesson
-from blocks.lessons.reading import read
-from blocks.model.faults import ConfigError
+from blocks.lessons.reading import NOT_UTF_8, read
+from blocks.model.faults import ConfigError, Fault
 from blocks.model.shipped import shipped
 
+logger = logging.getLogger(__name__)
 OURS = shipped("lessons")
 ORDER = (
     "tokens",
@@ -39,14 +42,27 @@ def lesson(name: str, language: str, folder: Path = OURS) -> Lesson | None:
     for each in dict.fromkeys((language, "en", "zh")):
         path = folder / f"{name}.{each}.md"
         if NAME.fullmatch(path.name) and path.is_file():
-            return _read(path, path.stat().st_mtime_ns)
+            found = _read(path, path.stat().st_mtime_ns)
+            return found if isinstance(found, Lesson) else None
     return None
 
 
+def refused(folder: Path) -> Mapping[str, tuple[Fault, ...]]:
+    """The files of a folder that cannot be read as lessons, and why: they are left out."""
+    paths = (path for path in sorted(folder.glob("*.md")) if NAME.fullmatch(path.name))
+    found = {path.name: _read(path, path.stat().st_mtime_ns) for path in paths}
+    return {name: faults for name, faults in found.items() if not isinstance(faults, Lesson)}
+
+
 @lru_cache(maxsize=64)
-def _read(path: Path, _changed_at: int) -> Lesson | None:
+def _read(path: Path, _changed_at: int) -> Lesson | tuple[Fault, ...]:
+    """A lesson, or why it is none, which the log says once."""
     name, language, _suffix = path.name.split(".")
     try:
         return read(path.read_text("utf-8"), id=name, language=language)
-    except (ConfigError, UnicodeDecodeError):
-        return None
+    except ConfigError as error:
+        faults = error.faults
+    except UnicodeDecodeError:
+        faults = (Fault(NOT_UTF_8),)
+    logger.warning("lesson %s is left out: %s", path, "; ".join(map(str, faults)))
+    return faults

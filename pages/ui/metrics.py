@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime import Runtime
 
+from blocks.lessons import shelf
 from blocks.work.metrics import Metrics, Sample
 from pages.ui import cached, machine, settings
 from pages.ui.shelf import Use
@@ -78,6 +79,14 @@ def _of_this_process() -> Iterator[Sample]:
     for kind, use in (("recording", cached.recordings().use), ("model", cached.models().use)):
         yield from _of_shelf(kind, use)
     yield from _seconds().samples()
+    yield from of_lessons()
+
+
+def of_lessons() -> Iterator[Sample]:
+    """What is wrong with lessons of this server's folder, which are left out because of it."""
+    if own := settings.lessons_folder():
+        for name, faults in shelf.refused(own).items():
+            yield Sample("blockscope_lesson_faults", len(faults), {"file": name})
 
 
 def _of_shelf(kind: str, use: Use) -> Iterator[Sample]:

@@ -468,3 +468,18 @@ def test_lessons_need_those_that_come_before():
     for i, name in enumerate(names):
         lesson = shelf.lesson(name, "en")
         assert lesson and set(lesson.needs) <= set(names[:i]), name
+
+
+def test_a_lesson_that_cannot_be_read_is_left_out_and_said(tmp_path, caplog):
+    (tmp_path / "good.en.md").write_text(HEAD + ASKED, "utf-8")
+    (tmp_path / "bad.en.md").write_text("no head", "utf-8")
+    (tmp_path / "odd.zh.md").write_bytes(b"\xff\xfe")
+    assert shelf.lesson("good", "en", tmp_path) is not None
+    assert shelf.lesson("bad", "en", tmp_path) is None
+    refused = shelf.refused(tmp_path)
+    assert {name: str(faults[0]) for name, faults in refused.items()} == {
+        "bad.en.md": reading.NO_HEAD,
+        "odd.zh.md": reading.NOT_UTF_8,
+    }
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert f"{tmp_path / 'bad.en.md'} is left out: {reading.NO_HEAD}" in caplog.text

@@ -13,6 +13,7 @@ from pages.figures.theme import (
     BEFORE,
     EDGE,
     EMBEDDING,
+    HIDDEN_AXIS,
     NORM,
     PINNED,
     TITLE,
@@ -33,7 +34,9 @@ LOOKS = {
     "finished": ("square", NORM),
     "dropped": ("circle-open", BEFORE),
 }
-CHOICE = 27
+CHOICE, NAMES = 27, 0.26  # pixels of a row; the share of the width that names have
+ROOM = 1.6  # times the longest bar, for what stands beside it
+BESIDE = {"xaxis": "x2"}
 CLEAR = "\u2002"  # of the ring around what is chosen
 
 
@@ -228,7 +231,7 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
         "hoverinfo": "skip",
     }
     return figure(
-        [bars, _targets(found, 1.3 * most, _)],
+        [bars, _targets(found, ROOM * most, _), _names(found), {**_targets(found, 1, _), **BESIDE}],
         title=_("Candidates after {token}").format(token=token_label(facts.after)),
         height=TITLE + BOTTOM + EDGE + CHOICE * n,
         margin=(TITLE, BOTTOM),
@@ -236,14 +239,31 @@ def choices(facts: CandidateFacts, *, _: Translate) -> Picture:
         xaxis={
             "title": {"text": _("probability (ln p beside it)")},
             "tickformat": ".0%" if most > 0.02 else ".2%",
-            "range": [0, 1.3 * most],
+            "range": [0, ROOM * most],
+            "domain": [NAMES, 1],
         },
+        xaxis2={**HIDDEN_AXIS, "range": [0, 1], "domain": [0, NAMES]},
         yaxis={
             "tickvals": list(range(n)),
             "ticktext": [token_label(label) for label in found["label"]],
+            "showticklabels": False,
             "range": [n - 0.5, -0.5],
         },
     )
+
+
+def _names(candidates: pd.DataFrame) -> dict[str, Any]:
+    """The tokens left of their bars: beside an axis they could not be clicked."""
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": [0.95] * len(candidates),
+        "y": list(range(len(candidates))),
+        "text": [token_label(label) for label in candidates["label"]],
+        "textposition": "middle left",
+        "hoverinfo": "skip",
+        **BESIDE,
+    }
 
 
 def _chance(share: float) -> str:

@@ -13,7 +13,6 @@ from pages.ui.lessons import linted, progress
 
 MOST_SAID, MOST_BYTES = 5, 4 * reading.LONGEST  # a character has at most four
 TOO_LARGE = N_("A lesson has at most {most:,} bytes: this has {n:,}")
-NO_TEXT = N_("This is no text file: a lesson is Markdown in UTF-8")
 
 
 def way_to_bring() -> None:
@@ -62,7 +61,7 @@ def read(content: bytes) -> Lesson:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ConfigError([Fault(NO_TEXT)]) from None
+        raise ConfigError([Fault(reading.NOT_UTF_8)]) from None
     return reading.read(text, id=progress.BROUGHT, language=current_language())
 
 
