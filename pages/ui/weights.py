@@ -1,13 +1,13 @@
 """Which weights run: those that a model has learned, or some drawn from the seed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
 from blocks.weights.model_file import Card
 from blocks.weights.pocket import pocket_names
 from pages.ui import brought, link, runs, starts, terms
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal
 
 MOST_OF_A_NAME = 40
 FREE_TO_CHANGE = {"dropout", "initialization", "residual"}
@@ -41,10 +41,27 @@ def whose() -> str:
     if brought.is_name(weights):
         text = _("Brought: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
-        return text.format(name=literal(brought.title(weights)), digest=digest) + taught
+        said = text.format(name=literal(brought.title(weights)), digest=digest) + taught
+        return " ".join((said, *_rounded(starts.model(starts.original(weights)))))
     if weights.startswith(runs.PREFIX) and card:
         return _("Trained here: the model after {n:,} steps.").format(n=card.n_steps) + taught
     return _("Shipped with Blockscope, trained by us.")
+
+
+def _rounded(found: brought.Learned) -> Iterator[str]:
+    """How many bits a file of ours keeps of its matrices, and of what they read."""
+    if found.file is None or not found.file.quantized:
+        return
+    matrices, inputs = found.file.quantized.values(), found.inputs.values()
+    text = _("{n} of its matrices are rounded to {bits} bits.")
+    yield text.format(n=len(matrices), bits=_bits(each.n_bits for each in matrices))
+    if inputs:
+        text = _("What {n} of them read is rounded to {bits} bits too.")
+        yield text.format(n=len(inputs), bits=_bits(each.n_bits for each in inputs))
+
+
+def _bits(found: Iterable[int]) -> str:
+    return enumeration(map(str, sorted({*found})))
 
 
 def _of_another(card: Card, key: str, text: str) -> str:

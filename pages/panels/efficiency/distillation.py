@@ -109,7 +109,8 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
     text = _(
         "Task, recipe and batches of the teacher, shortened; {share} of the loss on answers is the "
         "teacher's, at temperature {temperature:g}. Bands: least to most of the seeds. Loss on "
-        "held-out data, the same for all."
+        "held-out data, the same for all. As many FLOPs stand for as much time, which differs from "
+        "machine to machine."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
