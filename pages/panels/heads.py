@@ -18,7 +18,7 @@ from pages.ui import cached, labelled, layers, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, listing, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import head_choice, pin_token
@@ -41,7 +41,7 @@ def says_heads(facts: LayerHeads) -> str:
     where = ""
     if facts.run.config.n_layers > 1:
         where = _("Layer {layer}.").format(layer=from_one(facts.layer))
-    return " ".join(filter(None, (where, said, _roles(facts))))
+    return sentences(where, said, _roles(facts))
 
 
 def _roles(facts: LayerHeads) -> str:
@@ -56,7 +56,7 @@ def _roles(facts: LayerHeads) -> str:
             "The weights are trained; on average no head puts most of its weight on one position."
         )
     text = _("head {head}: {name} {share:.0%}")
-    roles = "; ".join(
+    roles = listing(
         text.format(
             head=from_one(row.head), name=terms.head_name(row.name), share=getattr(row, row.name)
         )
@@ -95,7 +95,7 @@ def tiles_note(run: Run) -> str:
     k = tiles.cells_per_side(run.input.shape[1], run.config.n_heads)
     if k > 1:
         said.append(_("Each cell shows the largest of {k} × {k} weights.").format(k=k))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def table(facts: LayerHeads) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from pages.figures.described import described
 from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
-from pages.ui.language import _, current_language
+from pages.ui.language import _, closed_up, current_language
 
 WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
@@ -126,7 +126,7 @@ def _show_two(
 
 def show_now(figure: Any, *, key: str, alt: str = "", on_click: OnClick = None) -> None:
     """Show a picture of something that goes on, so that no two are alike: none is kept."""
-    text = alt or described(figure, _=_)
+    text = alt or closed_up(described(figure, _=_))
     _show_one(_look().given_to(figure), key=key, alt=text, on_click=on_click)
 
 
@@ -172,9 +172,8 @@ def _drawn(work: Work, values: Values, language: str, look: Look) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def _described(work: Work, alt: Describe | None, values: Values, language: str, look: Look) -> str:
-    if alt is None:
-        return described(_drawn(work, values, language, look), _=_)
-    return alt(*values)
+    said = described(_drawn(work, values, language, look), _=_) if alt is None else alt(*values)
+    return closed_up(said)
 
 
 def _config(key: str) -> dict[str, Any]:

@@ -15,6 +15,12 @@ from blocks import Fault
 
 LOCALE = Path("assets/locale")
 TEXT = Path("assets/text")
+WIDE = str.maketrans(",;:", "，；：")
+# What a reader wrote stays as it is; then a space after a Chinese stop, and half-width marks.
+JOINTS = re.compile(
+    r"`[^`]*`|(?<=[。！？；：，]) (?=[^\s·])|(?<=[。！？；：，][”’）*]) (?=[^\s·])"
+    r"|(?<=[一-鿿）”])[,;:] ?(?=[一-鿿（“])"
+)
 LANGUAGES = {"en": "English", "zh": "中文"}
 
 
@@ -33,9 +39,24 @@ def enumeration(names: Iterable[str]) -> str:
     return _(", ").join(names)
 
 
+def listing(parts: Iterable[str]) -> str:
+    """Longer things in a row, with the semicolon of the reader's language."""
+    return _("; ").join(parts)
+
+
+def sentences(*said: str) -> str:
+    """Sentences one after the other, those that are empty left out."""
+    return closed_up(" ".join(filter(None, said)))
+
+
 def closed_up(text: str) -> str:
-    """Sentences that were joined by a space, as Chinese sets them: without one after its stops."""
-    return re.sub(r"(?<=[。！？；：，]) (?=\S)", "", text)
+    """What was joined as in English, as Chinese sets it: no space after its stops, wide marks."""
+    return JOINTS.sub(_set_in_chinese, text)
+
+
+def _set_in_chinese(joint: re.Match[str]) -> str:
+    found = joint.group()
+    return found if found.startswith("`") else found.strip().translate(WIDE)
 
 
 def in_language(text: str, language: str) -> str:

@@ -12,7 +12,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.figures.table_rows import Row, each_row
 from pages.ui import cached, labelled, tokens
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, enumeration
 
 N_CANDIDATES = 12
 ENDS = {
@@ -69,7 +69,7 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
     table = pd.concat(found, ignore_index=True)
     layer = table["layer"].map(from_one).astype(str)
     hovers = [
-        _("layer {layer}").format(layer=from_one(row.layer)) + ", " + row.hover
+        enumeration((_("layer {layer}").format(layer=from_one(row.layer)), row.hover))
         for row in each_row(table)
     ]
     return table.assign(head=range(len(table)), label=layer + "·" + table["label"], hover=hovers)

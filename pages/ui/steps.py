@@ -19,7 +19,7 @@ from blocks.work.job import Series
 from blocks.work.queue import Place
 from blocks.work.works import Works
 from pages.ui import cached, link, machine, runs, settings
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, say_fault, sentences
 
 A_MOMENT, A_WHILE, SECONDS_BETWEEN_LOOKS = 0.3, 5.0, 0.2
 N_FIRST = 3  # steps that say too little about how long the others take
@@ -142,7 +142,7 @@ def _followed(
             value = next_of(found)
         except ConfigError as error:
             with place.container():
-                st.error(" ".join(map(say_fault, error.faults)), icon=":material/block:")
+                st.error(sentences(*map(say_fault, error.faults)), icon=":material/block:")
                 _go_on_button(_("Try again"), ":material/refresh:", what, key)
             return Done(found, is_stopped=True)
         if isinstance(value, Place):

@@ -21,6 +21,9 @@ PAGES = [HOME, *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "pages").
 START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 SAME_IN_CHINESE = ("Dropout", "config.json", "English")
+# Sentences joined as in English, and its narrow marks between Chinese words.
+LOOSE = re.compile(r"[\w”）*]{2}[。！？；：，] +[^ \n·]|[\u4e00-\u9fff）”][,;] ?[\u4e00-\u9fff（“]")
+QUOTED = re.compile("`[^`\n]*`")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 
 
@@ -147,6 +150,7 @@ def assert_works(at: AppTest, *, warnings: int | None = 0) -> None:
     assert_described(at)
     for text in (said(at), words_in_pictures(at)):
         assert [line for line in text.splitlines() if NO_NUMBER.search(line)] == []
+        assert [line for line in QUOTED.sub("`", text).splitlines() if LOOSE.search(line)] == []
     for table in (*at.dataframe, *at.table):
         assert np.isfinite(table.value.select_dtypes("number").to_numpy(float)).all()
         assert not table.value.astype("string").isin(["nan", "inf", "-inf", "None"]).any(axis=None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.ui.language import closed_up
+from pages.ui.language import closed_up, sentences
 
 
 @pytest.mark.parametrize(
@@ -10,8 +10,14 @@ from pages.ui.language import closed_up
     [
         ("One. Two, three.", "One. Two, three."),
         ("一。 二！ **三**：`a b`。", "一。二！**三**：`a b`。"),
+        ("一（二。） 三，`四, 五； 六`, 七; 八", "一（二。）三，`四, 五； 六`, 七；八"),
         ("**A**：一。\n\n**B**：二。  \n三。", "**A**：一。\n\n**B**：二。  \n三。"),
     ],
 )
 def test_no_space_follows_a_chinese_stop(joined: str, shown: str):
     assert closed_up(joined) == shown
+
+
+def test_a_sentence_that_is_empty_leaves_no_gap():
+    assert sentences("One.", "", "Two.") == "One. Two."
+    assert sentences("一。", "", "二。") == "一。二。"

@@ -18,7 +18,7 @@ from pages.ui import labelled, layers, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration
+from pages.ui.language import _, current_language, enumeration, sentences
 from pages.ui.link_fields.attention import SORTS
 from pages.ui.said import say
 
@@ -75,7 +75,7 @@ def says_colors(facts: AllHeads) -> str:
     if len(facts.heads) <= MOST_HEADS:
         return note
     text = _("Shown: the first {n} of {all} heads in this order; the table has all.")
-    return f"{note} {text.format(n=MOST_HEADS, all=len(facts.heads))}"
+    return sentences(note, text.format(n=MOST_HEADS, all=len(facts.heads)))
 
 
 def _name_and_share(row: Row) -> str:

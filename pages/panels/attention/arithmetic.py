@@ -7,7 +7,7 @@ from pages.figures.counting import from_one
 from pages.panels.attention import shared
 from pages.panels.attention.matrices import STEP_TITLES
 from pages.ui import terms
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 
 MINUS = str.maketrans("-", "−")
 
@@ -33,7 +33,7 @@ def _projected(facts: HeadFacts, _cell: Cell) -> str:
         more=_(", and {n} more").format(n=len(rest)) if len(rest) else "",
         d_head=facts.steps.d_head,
     )
-    return " ".join((said, *_of_this_model(facts)))
+    return sentences(said, *_of_this_model(facts))
 
 
 def _of_this_model(facts: HeadFacts) -> list[str]:

@@ -15,7 +15,7 @@ from pages.ui import labelled, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, listing, sentences
 from pages.ui.link_fields.attention import COUNTED
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -63,7 +63,7 @@ def says_contribution(facts: ContributionFacts) -> str:
     if facts.parts.bias_norm > 0:
         text = _("The output bias contributes {share:.0%}: it comes from no token.")
         said.append(text.format(share=facts.parts.bias))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _largest(facts: ContributionFacts) -> str:
@@ -100,7 +100,7 @@ def says_shares(facts: ContributionFacts) -> str:
             "the rest."
         )
     )
-    return " ".join(notes)
+    return sentences(*notes)
 
 
 def says_sinks(facts: SinkFacts) -> str:
@@ -115,11 +115,11 @@ def says_sinks(facts: SinkFacts) -> str:
             "No head uses the first token as an attention sink here; closest is {head}: "
             "weight {weight}, value {ratio:.2f}."
         )
-        return " ".join((rule, *_each(text, facts.closest)))
+        return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight}, value {ratio:.2f})")
     text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
-    listed = "; ".join(_each(each, facts.sinks.head(4)))
-    return f"{rule} {text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed)}"
+    listed = listing(_each(each, facts.sinks.head(4)))
+    return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 
 
 def _each(text: str, heads: pd.DataFrame) -> list[str]:

@@ -13,7 +13,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.views import pin_token
 
@@ -44,7 +44,7 @@ def says_lines(facts: HeadFacts, n_lines: int) -> str:
         "of the pinned token."
     )
     drawn = shared.says_window(facts, facts.drawn(MOST_TOKENS))
-    return f"{text.format(n=n_lines, least=bipartite.LEAST)} {drawn}".strip()
+    return sentences(text.format(n=n_lines, least=bipartite.LEAST), drawn)
 
 
 @section

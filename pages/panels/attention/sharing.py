@@ -24,7 +24,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions.measured import reads_tokens
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -93,7 +93,7 @@ def says_sharing(facts: SharingFacts) -> str:
     )
     moved = _("Nothing is retrained: with one key and value head the output changes by {moved}.")
     said_of_all = (said, _alike(facts.grouped), moved.format(moved=_moved(facts, last.moved)))
-    return " ".join(filter(None, said_of_all))
+    return sentences(*said_of_all)
 
 
 def _moved(facts: SharingFacts, moved: float) -> str:

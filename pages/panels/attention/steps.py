@@ -17,7 +17,7 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration
+from pages.ui.language import _, current_language, enumeration, sentences
 from pages.ui.lessons import progress
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -118,7 +118,7 @@ def says_drawn(facts: HeadFacts) -> str:
         notes.append(_("Training mode: values before dropout are shown."))
     if run.input.shape[0] > 1:
         notes.append(_("The first sequence of the batch is shown."))
-    return " ".join(filter(None, notes))
+    return sentences(*notes)
 
 
 @section

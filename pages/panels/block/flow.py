@@ -17,7 +17,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -35,7 +35,7 @@ def says_flow(facts: FlowFacts) -> str:
     if most is not None and facts.run.config.norm.residual:
         text = _("What adds most to it is {part} (RMS {rms:.2f}).")
         said.insert(1, text.format(part=most["label"], rms=most["rms"]))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _reason(run: Run) -> str:

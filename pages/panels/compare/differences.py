@@ -17,7 +17,7 @@ from pages.panels.compare.shared import Pair, Row, kind
 from pages.panels.cost.shared import format_name, operation
 from pages.ui import starts, terms
 from pages.ui.explain import explained, note
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.compare import COUNTED
 from pages.ui.numbers import readable
 from pages.ui.tables import show_whole
@@ -57,7 +57,7 @@ def says_settings(differing: list[str], moved_along: list[str]) -> str:
 
 def says_counts(facts: PairCounts) -> str:
     """What B costs more or less than A, and which part makes the difference."""
-    return " ".join(filter(None, (_parameters(facts), _flops(facts), _cache(facts))))
+    return sentences(_parameters(facts), _flops(facts), _cache(facts))
 
 
 def _parameters(facts: PairCounts) -> str:

@@ -24,7 +24,7 @@ from pages.ui import cached, labelled, link
 from pages.ui.chart import show
 from pages.ui.controls import pick
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.compare import COMPARED_MOMENTS
 from pages.ui.numbers import readable
 from pages.ui.said import say
@@ -92,7 +92,7 @@ def says_flow(facts: TwoFlows) -> str:
     if n_a == n_b:
         return said
     text = _("A has {n_a} layers, B {n_b}.")
-    return f"{said} {text.format(n_a=n_a, n_b=n_b)}"
+    return sentences(said, text.format(n_a=n_a, n_b=n_b))
 
 
 def _capital(text: str) -> str:

@@ -14,7 +14,7 @@ from pages.panels.compare.shared import Pair
 from pages.ui import labelled
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.views import head_choice, pin_token
@@ -64,7 +64,7 @@ def says_head(facts: TwoHeads) -> str:
     if not facts.reads_the_same:
         return said
     text = _("{share} of its weight lies on other keys; {mean} on average over the head's queries.")
-    return f"{said} {text.format(share=percent(facts.moved), mean=percent(facts.distance))}"
+    return sentences(said, text.format(share=percent(facts.moved), mean=percent(facts.distance)))
 
 
 def one_head_of_each(pair: Pair) -> None:

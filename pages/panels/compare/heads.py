@@ -21,7 +21,7 @@ from pages.panels.compare.shared import Pair
 from pages.ui import labelled, link, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 
 TILES_WIDTH = 430
@@ -47,7 +47,7 @@ def says_heads(facts: HeadDistances) -> str:
     )
     text = _("In layer {layer} the nearest head of B has the same number for {n} of {all} heads.")
     nearest = {"n": facts.n_nearest_alike, "all": len(facts.each)}
-    return f"{said} {text.format(layer=from_one(facts.layer), **nearest)}"
+    return sentences(said, text.format(layer=from_one(facts.layer), **nearest))
 
 
 def says_distance(*, trained_apart: bool) -> str:
@@ -59,7 +59,7 @@ def says_distance(*, trained_apart: bool) -> str:
     if not trained_apart:
         return said
     more = _("Heads have no order: models trained separately need not number them alike.")
-    return f"{said} {more}"
+    return sentences(said, more)
 
 
 def who_reads_whom(pair: Pair) -> None:

@@ -13,7 +13,7 @@ from pages.panels.compare.shared import Pair
 from pages.ui import cached
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tokens import label
@@ -66,7 +66,7 @@ def says_how(random: str, seed: int) -> str:
     if not random:
         return said
     more = _("Random weights (seed {seed}): {which}; such predictions are meaningless.")
-    return f"{said} {more.format(which=', '.join(random), seed=seed)}"
+    return sentences(said, more.format(which=enumeration(random), seed=seed))
 
 
 def share(probability: float) -> str:

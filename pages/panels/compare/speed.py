@@ -11,7 +11,7 @@ from pages.panels.cost.shared import measure_button
 from pages.ui import link
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.numbers import readable
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
@@ -37,7 +37,7 @@ def says_time(facts: PairTimes) -> str:
         b_high=duration(b_high),
     )
     expected = _("FLOPs alone would give {expected} times.")
-    return f"{said} {_verdict(facts)} {expected.format(expected=readable(facts.flops_ratio))}"
+    return sentences(said, _verdict(facts), expected.format(expected=readable(facts.flops_ratio)))
 
 
 def _verdict(facts: PairTimes) -> str:
@@ -55,7 +55,7 @@ def _verdict(facts: PairTimes) -> str:
     if not facts.is_busy:
         return said
     busy = _("Other work keeps this device busy: the fastest rounds are the most reliable.")
-    return f"{said} {busy}"
+    return sentences(said, busy)
 
 
 def says_what_is_timed(n_a: int, n_b: int) -> str:

@@ -13,7 +13,7 @@ from pages.figures.units import duration, flops
 from pages.panels.cost import device_picture, shared
 from pages.ui.chart import show
 from pages.ui.explain import note
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.steps import in_series
 
 
@@ -42,7 +42,7 @@ def says_speed(facts: DeviceSpeed, peak: DevicePeak) -> str:
     if not busy:
         return said
     more = _("So the roofline may be too low: measure again when the machine is idle.")
-    return f"{busy} {more} {said}"
+    return sentences(busy, more, said)
 
 
 def says_how(facts: DeviceSpeed) -> str:
@@ -56,7 +56,7 @@ def says_how(facts: DeviceSpeed) -> str:
     if facts.has_all_sizes:
         return said
     text = _("Matrices larger than {size:,} would take too long in this number format.")
-    return f"{said} {text.format(size=facts.products[-1].size)}"
+    return sentences(said, text.format(size=facts.products[-1].size))
 
 
 def measured_peak(place: Place) -> DevicePeak | None:

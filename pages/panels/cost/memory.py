@@ -21,7 +21,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose, pick, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import TRAINED_FORMATS, USES
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -108,7 +108,7 @@ def says_memory(facts: MemoryFacts) -> str:
         share=percent(facts.largest_share),
     )
     more = _state(facts) if facts.is_training else _cache(facts)
-    return f"{said} {more}".strip()
+    return sentences(said, more)
 
 
 def _state(facts: MemoryFacts) -> str:
@@ -120,7 +120,7 @@ def _state(facts: MemoryFacts) -> str:
     if facts.setup.n_devices == 1:
         return said
     text = _("These {total} are shared among {n:,} devices.")
-    return f"{said} {text.format(total=bytes_text(facts.state), n=facts.setup.n_devices)}"
+    return sentences(said, text.format(total=bytes_text(facts.state), n=facts.setup.n_devices))
 
 
 def _cache(facts: MemoryFacts) -> str:
@@ -152,7 +152,7 @@ def says_estimate(facts: MemoryFacts) -> str:
         )
     elif facts.setup.fused and facts.has_dropout:
         more = _("Fused attention is assumed to apply dropout itself.")
-    return f"{said} {more}".strip()
+    return sentences(said, more)
 
 
 def _says_stored(facts: MemoryFacts) -> str:

@@ -33,7 +33,7 @@ from pages.ui.controls import choose
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.numbers import percent
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
@@ -108,9 +108,9 @@ def says_bounds(facts: RooflineFacts) -> str:
     parts = [
         _(each).format(names=enumeration(map(operation, found))) for each, found in waiting if found
     ]
-    begin, listed = text.format(n=tokens.n, batch=tokens.batch), _("; ").join(parts)
-    said = _("{said}.").format(said=f"{begin} {listed}")
-    return f"{said} {_why(facts)}".strip()
+    begin, listed = text.format(n=tokens.n, batch=tokens.batch), listing(parts)
+    said = _("{said}.").format(said=sentences(begin, listed))
+    return sentences(said, _why(facts))
 
 
 def _why(facts: RooflineFacts) -> str:
@@ -132,7 +132,7 @@ def _why(facts: RooflineFacts) -> str:
     more = _("A batch of {batch:,} would reach it: each weight read then serves the whole batch.")
     if read.batch is None:
         more = _("At this width no batch reaches it.")
-    return f"{said} {more.format(batch=read.batch)}"
+    return sentences(said, more.format(batch=read.batch))
 
 
 def says_reach(facts: RooflineFacts) -> str:
@@ -149,7 +149,7 @@ def says_reach(facts: RooflineFacts) -> str:
     for bound, text in ABOVE.items():
         if above := facts.above(bound):
             said.append(_(text).format(names=enumeration(map(operation, above))))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_left_out(facts: RooflineFacts) -> str:
@@ -169,7 +169,7 @@ def says_left_out(facts: RooflineFacts) -> str:
         "Too slow or too large to be measured here, so only estimated: {names}. Set "
         "fewer tokens, a smaller batch or a narrower model."
     )
-    return said.format(names=_("; ").join(listed))
+    return said.format(names=listing(listed))
 
 
 def says_layer(facts: LayerFacts) -> str:

@@ -70,7 +70,7 @@ def roofline(facts: RooflineFacts, names: Mapping[str, str], *, _: Translate) ->
         xaxis=_log(_("arithmetic intensity (FLOPs per byte)"), between, "~g"),
         yaxis=_log("FLOP/s", speed, "~s"),
         shapes=[_ridge_line(peak)],
-        annotations=[*_labels(table), _ridge(peak, _)],
+        annotations=[*_labels(table, _), _ridge(peak, _)],
     )
 
 
@@ -237,13 +237,13 @@ def _key(_: Translate) -> list[dict[str, Any]]:
     ]
 
 
-def _labels(table: pd.DataFrame) -> list[dict[str, Any]]:
+def _labels(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
     """Names over the hollow dots, slanting; those that stand together share a label."""
     return [
         {
             "x": math.log10(place["intensity"].iloc[0]),
             "y": math.log10(place["roof_flops_per_s"].max()),
-            "text": _names(place.sort_index()["label"].tolist()),
+            "text": _names(place.sort_index()["label"].tolist(), _),
             "textangle": SLANT,
             "xanchor": "left",
             "yanchor": "bottom",
@@ -267,11 +267,11 @@ def _together(table: pd.DataFrame) -> list[pd.DataFrame]:
     return [table.iloc[place] for place in places]
 
 
-def _names(labels: list[str]) -> str:
+def _names(labels: list[str], _: Translate) -> str:
     """A few of them, and how many more."""
     shown = list(dict.fromkeys(labels))
     rest = len(shown) - NAMES_A_LABEL
-    return ", ".join([*shown[:NAMES_A_LABEL], *([f"+ {rest}"] if rest > 0 else [])])
+    return _(", ").join([*shown[:NAMES_A_LABEL], *([f"+ {rest}"] if rest > 0 else [])])
 
 
 def sums(facts: LayerFacts, *, _: Translate) -> Picture:

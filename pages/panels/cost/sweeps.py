@@ -23,7 +23,7 @@ from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
@@ -85,14 +85,14 @@ def says_growth(facts: SweepFacts) -> str:
         theory=facts.exponents["flops"][series],
         memory=facts.exponents["bytes"][series],
     )
-    return f"{said} {_(READINGS[facts.reading])}"
+    return sentences(said, _(READINGS[facts.reading]))
 
 
 def says_formats(facts: Formats) -> str:
     """Which number format pays, at the longest text that all that were measured share."""
     text = _("At n = {n:,}, float32 takes {time}.")
     said = text.format(n=facts.n, time=duration(facts.seconds))
-    return " ".join((said, *(_compared(name, ratio) for name, ratio in facts.speedups)))
+    return sentences(said, *(_compared(name, ratio) for name, ratio in facts.speedups))
 
 
 def _compared(name: str, ratio: float) -> str:
@@ -108,7 +108,7 @@ def _compared(name: str, ratio: float) -> str:
 def says_skipped(facts: SweepFacts) -> str:
     """What was refused, with the numbers."""
     said = [_refused(series, each) for series, each in facts.skipped]
-    return " ".join([_("Not measured."), *said]) if said else ""
+    return sentences(_("Not measured."), *said) if said else ""
 
 
 def _refused(series: str, refused: Point) -> str:
@@ -139,7 +139,7 @@ def says_how(facts: SweepFacts) -> str:
         repeats=facts.repeats,
         counted=on_cpu if place.device == "cpu" else "",
     )
-    return f"{said} {shared.busy(facts.load)}".strip()
+    return sentences(said, shared.busy(facts.load))
 
 
 def _start(line: Sweep) -> str:

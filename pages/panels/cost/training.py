@@ -20,7 +20,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import pick, slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import MOST_TOKENS
 from pages.ui.said import say
 from pages.ui.tables import show_table
@@ -103,7 +103,7 @@ def says_hours(facts: TrainingFacts) -> str:
             "Weights, gradients and optimizer states alone, without activations, need "
             "{fewest:,} of them (using {usable:.0%} of the memory)."
         )
-    return f"{said} {text.format(fewest=found.fewest, usable=plan.usable)}"
+    return sentences(said, text.format(fewest=found.fewest, usable=plan.usable))
 
 
 def term(name: str, facts: TrainingFacts) -> str:

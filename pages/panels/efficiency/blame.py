@@ -24,7 +24,7 @@ from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.efficiency import KEPT_PERCENTS
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -83,7 +83,7 @@ def says_blame(facts: BlameFacts) -> str:
         small=bytes_text(facts.rounded.n_bytes),
         larger=bytes_text(facts.kept.n_bytes),
     )
-    return f"{said} {_says_given_back(facts)}"
+    return sentences(said, _says_given_back(facts))
 
 
 def _said(variant: Variant, facts: BlameFacts) -> str:

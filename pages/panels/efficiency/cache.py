@@ -20,7 +20,7 @@ from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, literal, say_fault
+from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.link_fields.efficiency import CACHE_GROUPS, CACHE_RECENT
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -47,7 +47,7 @@ def says_cache(facts: CacheFacts) -> str:
         "{n} tokens keep **{after}** instead of {before} in half precision. The logits move by at "
         "most {difference:.2g}; {score}: {now}, with an exact cache {then}."
     )
-    return (
+    return sentences(
         text.format(
             n=chosen.n_tokens,
             after=bytes_text(chosen.n_bytes),
@@ -56,9 +56,8 @@ def says_cache(facts: CacheFacts) -> str:
             score=_(facts.score_name),
             now=_said(chosen, facts),
             then=_said(exact, facts),
-        )
-        + " "
-        + _says_texts(facts)
+        ),
+        _says_texts(facts),
     )
 
 

@@ -31,7 +31,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -82,7 +82,7 @@ def says_distillation(facts: DistillationFacts) -> str:
         better_longer=facts.n_better(Way.ALONE_LONGER),
         teacher=facts.teacher_loss,
     )
-    return " ".join(filter(None, (said, _verdict(facts), _says_scores(facts))))
+    return sentences(said, _verdict(facts), _says_scores(facts))
 
 
 def _says_scores(facts: DistillationFacts) -> str:
@@ -116,11 +116,11 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
     if how.hidden_weight or how.attention_weight:
         inside = _("Added to it: hidden states with weight {hidden:g}, attention {attention:g}.")
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
-        said = f"{said} {inside.format(**weights)}"
+        said = sentences(said, inside.format(**weights))
     origin = _("Trained here.")
     if is_recorded:
         origin = shared.says_recorded()
-    return f"{origin} {said}"
+    return sentences(origin, said)
 
 
 def student_table(facts: DistillationFacts) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_whole
@@ -59,7 +59,7 @@ def says_frontier(facts: FrontierFacts) -> str:
         after=_said(facts.quality(best), facts),
         before=_said(facts.quality(facts.original), facts),
     )
-    return f"{said} {_says_lossless(facts)}"
+    return sentences(said, _says_lossless(facts))
 
 
 def _says_lossless(facts: FrontierFacts) -> str:
@@ -89,7 +89,7 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
         "on a dot shows its model on all pages."
     )
     said = text.format(n=len(first.scores))
-    return f"{shared.measured_on(processor)} {said}" if processor else said
+    return sentences(shared.measured_on(processor), said) if processor else said
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:

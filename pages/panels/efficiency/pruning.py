@@ -17,7 +17,7 @@ from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
@@ -54,7 +54,7 @@ def says_pruning(facts: PruningFacts) -> str:
         "do on its own text, {chance} at random."
     )
     said = text.format(most=percent(MOST_KEPT), size=by_size, use=by_use, chance=by_chance)
-    return f"{said} {_gain(facts)}"
+    return sentences(said, _gain(facts))
 
 
 def _gain(facts: PruningFacts) -> str:

@@ -20,7 +20,7 @@ from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.efficiency import MASKED_SHARES
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -110,7 +110,7 @@ def _says_how(*, is_recorded: bool) -> str:
         "Its own task and batches, at {rate:.0%} of its learning rate; the smallest weights of "
         "each matrix go first (magnitude). Seed: the model's own."
     )
-    return f"{origin} {text.format(rate=retraining.RATE)}"
+    return sentences(origin, text.format(rate=retraining.RATE))
 
 
 def _trained(weights: str) -> tuple[Repaired, ...]:

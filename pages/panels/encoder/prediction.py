@@ -14,7 +14,7 @@ from pages.ui import labelled, layers, starts, terms, tokens
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 
 SCORES = (N_("words found"),)  # what the trained model that ships calls its score
@@ -42,7 +42,7 @@ def says_prediction(facts: PredictionFacts) -> str:
         guess=literal(first["label"]),
         probability=first["probability"],
     )
-    return " ".join((said, *_hidden(facts), *_trained(facts)))
+    return sentences(said, *_hidden(facts), *_trained(facts))
 
 
 def _hidden(facts: PredictionFacts) -> tuple[str, ...]:

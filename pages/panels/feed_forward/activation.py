@@ -15,7 +15,7 @@ from pages.ui import terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.views import pin_token
@@ -51,7 +51,7 @@ def says_activation(facts: ActivationFacts) -> str:
     )
     if found.outside:
         more = _("{share} lie outside the picture.").format(share=percent(found.outside))
-        said += " " + more
+        said = sentences(said, more)
     return said
 
 

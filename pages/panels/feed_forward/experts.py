@@ -23,7 +23,7 @@ from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, ngettext
+from pages.ui.language import _, enumeration, literal, ngettext, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -73,7 +73,7 @@ def says_routes(facts: RoutingFacts) -> str:
         even=facts.even_share,
         balance=facts.imbalance,
     )
-    return " ".join(filter(None, (said, _dropped(facts), _shared(facts))))
+    return sentences(said, _dropped(facts), _shared(facts))
 
 
 def _shared(facts: RoutingFacts) -> str:
@@ -127,7 +127,7 @@ def says_router(facts: RoutingFacts) -> str:
         weight.format(sum=choice.routed_scale),
         f"{said[:1].upper() + said[1:]}.",
     ]
-    return " ".join(parts)
+    return sentences(*parts)
 
 
 def says_layouts(facts: LayoutFacts) -> str:
@@ -144,7 +144,7 @@ def says_layouts(facts: LayoutFacts) -> str:
         ratio=facts.growth,
         flops=facts.flops_growth,
     )
-    return f"{said} {capacity_note(facts.config)}".strip()
+    return sentences(said, capacity_note(facts.config))
 
 
 def load_table(load: pd.DataFrame) -> None:

@@ -15,7 +15,7 @@ from pages.ui import cached, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -50,7 +50,7 @@ def says_shuffled(facts: ShuffleFacts) -> str:
     difference = f"{own.difference:.1e}" if own.difference else "0"
     tried = {"n": facts.n_tokens, "orders": facts.n_orders}
     said = text.format(difference=difference, verdict=verdict, **tried)
-    return " ".join((said, *_of_attention(facts)))
+    return sentences(said, *_of_attention(facts))
 
 
 def _of_attention(facts: ShuffleFacts) -> Iterator[str]:
@@ -85,7 +85,7 @@ def says_reach(facts: ReachFacts) -> str:
         read=facts.n_moved("attention"),
         n=len(facts.labels),
     )
-    return " ".join((said, *_why_elsewhere(facts)))
+    return sentences(said, *_why_elsewhere(facts))
 
 
 def _why_elsewhere(facts: ReachFacts) -> Iterator[str]:

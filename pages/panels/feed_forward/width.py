@@ -16,7 +16,7 @@ from pages.ui import cached
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_steps
@@ -92,7 +92,7 @@ def says_how(facts: WidthFacts) -> str:
     )
     said = text.format(seed=facts.seed)
     if facts.repeats_own:
-        said += " " + _("At this run's own ratio it is 0: the weights are the same.")
+        said = sentences(said, _("At this run's own ratio it is 0: the weights are the same."))
     return said
 
 

@@ -24,7 +24,7 @@ from pages.panels.gpt.growing import Text, generation, text_so_far, window_size,
 from pages.ui import cached
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 
 N_TIMED = 32
 
@@ -118,7 +118,7 @@ def says_cache(facts: CacheFacts) -> str:
             "times as much."
         )
         said.append(text.format(n=facts.run.config.n_heads, times=facts.times_saved))
-    return " ".join((*said, _how_it_grows(facts)))
+    return sentences(*said, _how_it_grows(facts))
 
 
 def _how_it_grows(facts: CacheFacts) -> str:

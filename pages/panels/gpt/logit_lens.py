@@ -14,7 +14,7 @@ from pages.ui import cached, labelled, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 from pages.ui.views import pin_token
 
@@ -40,7 +40,7 @@ def says_decided(facts: LensFacts) -> str:
     )
     before = _("Before the first layer it ranked {rank:,} of {vocab_size:,}.")
     sizes = {"rank": facts.rank_before, "vocab_size": facts.run.config.vocab_size}
-    return f"{said} {before.format(**sizes)}"
+    return sentences(said, before.format(**sizes))
 
 
 def says_grid(facts: LensFacts) -> str:
@@ -53,7 +53,7 @@ def says_grid(facts: LensFacts) -> str:
     if len(facts.layers) < facts.n_layers:
         text = _("{shown} of {n} layers are drawn; the table has all of them.")
         said.append(text.format(shown=len(facts.layers), n=facts.n_layers))
-    return " ".join(said)
+    return sentences(*said)
 
 
 @section

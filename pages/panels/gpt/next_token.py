@@ -15,7 +15,7 @@ from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import columns, show
 from pages.ui.controls import slide, slider
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 
@@ -52,7 +52,7 @@ def says_next(facts: NextFacts) -> str:
             "The weights are random (seed {seed}): no token is much more probable than another."
         )
         said.append(text.format(seed=facts.run.seed))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _kept(facts: NextFacts) -> list[str]:

@@ -14,7 +14,7 @@ from pages.ui import cached, labelled
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.views import pin_token
@@ -40,7 +40,7 @@ def says_loss(facts: SurpriseFacts) -> str:
         vocab_size=facts.run.config.vocab_size,
         even=facts.guess_bits,
     )
-    return f"{said} {_most_surprising(facts)}"
+    return sentences(said, _most_surprising(facts))
 
 
 def _most_surprising(facts: SurpriseFacts) -> str:

@@ -8,7 +8,7 @@ from pages.ui import chips, labelled, link, tokens
 from pages.ui.chips import Chip
 from pages.ui.explain import explained
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 
 
 def read_tokens() -> pd.DataFrame:
@@ -49,7 +49,7 @@ def counted(run: Run) -> str:
     if run.config.vocab_size <= known:
         return said
     text = _("Ids from {first:,} on have no text here: they are shown as ⟨{first}⟩.")
-    return f"{said} {text.format(first=known)}"
+    return sentences(said, text.format(first=known))
 
 
 def table() -> pd.DataFrame:

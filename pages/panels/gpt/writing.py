@@ -27,7 +27,7 @@ from pages.ui.chips import Chip
 from pages.ui.controls import enter
 from pages.ui.explain import explained, note
 from pages.ui.frame import refuse
-from pages.ui.language import _, current_language, literal
+from pages.ui.language import _, current_language, literal, sentences
 from pages.ui.mixers import attend
 from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
@@ -61,7 +61,7 @@ def says_token(facts: NewTokens) -> str:
         chance=percent(facts.token.probability),
         own=percent(facts.token.model_probability),
     )
-    return " ".join(filter(None, (said, _context(facts), _sharpest(facts))))
+    return sentences(said, _context(facts), _sharpest(facts))
 
 
 def _context(facts: NewTokens) -> str:
@@ -93,7 +93,7 @@ def _sharpest(facts: NewTokens) -> str:
     )
     if facts.run.weights:
         return said
-    return said + " " + _("The weights are random: every head attends almost uniformly.")
+    return sentences(said, _("The weights are random: every head attends almost uniformly."))
 
 
 def what_is_written(run: Run) -> Callable[[], None]:

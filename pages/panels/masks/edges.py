@@ -21,7 +21,7 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 
 LONGEST_LABEL = 24
@@ -66,7 +66,7 @@ def says_blind(facts: BlindFacts) -> str:
     where = {"head": from_one(facts.head), "layer": from_one(facts.layer)}
     said = text.format(query=shared.token(facts.labels, facts.query))
     rest = rest.format(n=facts.n_spoiled, all=len(facts.labels), **where)
-    return f"{said} {_by_1e9(facts)} {rest}"
+    return sentences(said, _by_1e9(facts), rest)
 
 
 def _by_1e9(facts: BlindFacts) -> str:

@@ -15,7 +15,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.steps import in_steps
 from pages.ui.views import pin_token
 from pages.ui.ways import way
@@ -44,7 +44,7 @@ def says_verdict(facts: LeakFacts) -> str:
     if not facts.by_change.n_forbidden:
         return _("Nothing is forbidden here, so nothing can leak: choose a mask to test.")
     if facts.leak is not None:
-        return " ".join((_leak(facts), *_reasons(facts)))
+        return sentences(_leak(facts), *_reasons(facts))
     if facts.n_unknown:
         text = _("{n:,} forbidden cells are NaN, so the test is inconclusive: {why}")
         return text.format(n=facts.n_unknown, why=_("the model itself overflows."))
@@ -74,7 +74,7 @@ def _leak(facts: LeakFacts) -> str:
     text = _("{leaking:,} of {forbidden:,} forbidden cells are not 0.")
     if by.n_forbidden < facts.n_forbidden:
         text = _("{leaking:,} of the {forbidden:,} forbidden cells tested are not 0.")
-    return f"{said} {text.format(leaking=by.n_leaking, forbidden=by.n_forbidden)}"
+    return sentences(said, text.format(leaking=by.n_leaking, forbidden=by.n_forbidden))
 
 
 def _reasons(facts: LeakFacts) -> list[str]:
@@ -136,7 +136,7 @@ def says_how(facts: LeakFacts) -> str:
         return said
     text = _("Tested so far: {changed} of {n} tokens changed, gradients of {followed} outputs.")
     numbers = {"changed": len(facts.tokens), "followed": len(facts.outputs)}
-    return f"{said} {text.format(n=len(facts.labels), **numbers)}"
+    return sentences(said, text.format(n=len(facts.labels), **numbers))
 
 
 def draw_moved(done: Plan, token: int) -> Picture:
@@ -198,7 +198,7 @@ def _verdicts(run: Run, clean: Plan, shown: Plan) -> None:
             title = _("With the fault: {fault}").format(fault=name)
             _verdict(leak_facts(shown), title, "fault_verdict")
     path = says_path(run, link.value("attention_path"), fault)
-    note(" ".join(filter(None, (says_reach(facts), path))))
+    note(sentences(says_reach(facts), path))
 
 
 def _verdict(facts: LeakFacts, title: str, key: str) -> None:

@@ -20,7 +20,7 @@ from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -78,7 +78,7 @@ def says_peeking(found: Peeking) -> str:
         "Without the mask the model copies the next token instead of predicting it; when it "
         "generates, there is none to copy."
     )
-    return f"{said} {verdict}"
+    return sentences(said, verdict)
 
 
 def says_run(specs: Pair, *, is_recorded: bool) -> str:
@@ -105,7 +105,7 @@ def says_run(specs: Pair, *, is_recorded: bool) -> str:
         seq_len=spec.task.seq_len,
         temperature=TEMPERATURE,
     )
-    return f"{origin.format(seed=spec.seed)} {said}"
+    return sentences(origin.format(seed=spec.seed), said)
 
 
 def draw_losses(facts: Peeking, *, _: Translate) -> Picture:

@@ -21,7 +21,7 @@ from pages.panels.masks import painting, shared
 from pages.ui import labelled, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 from pages.ui.views import head_choice, layer_choice, pin_token
 from pages.ui.ways import way
@@ -48,7 +48,7 @@ def says_kinds(run: Run) -> str:
         "Blue cells are allowed, grey ones forbidden. Choose a mask by a click, or by name above."
     )
     if not run.input.n_padding:
-        said += " " + _("This input has no padding token, so padding masks hide nothing.")
+        said = sentences(said, _("This input has no padding token, so padding masks hide nothing."))
     return said
 
 
@@ -65,7 +65,7 @@ def says_steps(facts: StepFacts) -> str:
         text = _("Its largest weight, {weight:.3f}, goes to key {key}.")
         key = shared.token(facts.labels, facts.best_key)
         said += [text.format(weight=facts.best_weight, key=key), _without_mask(facts)]
-    return " ".join(said).strip()
+    return sentences(*said)
 
 
 def _without_mask(facts: StepFacts) -> str:

@@ -17,7 +17,7 @@ from pages.ui import cached, labelled, link, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 from pages.ui.views import layer_choice
@@ -66,7 +66,7 @@ def says_axes(facts: NormInput) -> str:
     if facts.n_padding:
         padding = _("{n} of them are padding, and BatchNorm includes them.")
         said.append(padding.format(n=facts.n_padding))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_outputs(facts: NormFacts) -> str:
@@ -91,7 +91,7 @@ def says_outputs(facts: NormFacts) -> str:
         "before, {rms:.2g} after."
     )
     means = {"rms": facts.largest_mean(RMS_NORM), "before": facts.largest_mean(INPUT)}
-    return f"{said} {text.format(**means)}"
+    return sentences(said, text.format(**means))
 
 
 def says_dependence(facts: NormFacts) -> str:
@@ -104,7 +104,7 @@ def says_dependence(facts: NormFacts) -> str:
         "other sequences share their batch, by {padding:.2g} when there is padding; "
         "evaluation mode differs by {mode:.2g}."
     )
-    return f"{said.format(most=facts.change_per_token)} {text.format(**facts.change_in_batch)}"
+    return sentences(said.format(most=facts.change_per_token), text.format(**facts.change_in_batch))
 
 
 def says_surroundings(facts: NormFacts) -> str:

@@ -18,7 +18,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, listing, sentences
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 from pages.ui.ways import refused, way
@@ -38,10 +38,10 @@ def says_gradient(facts: DepthFacts) -> str:
     """What reaches the first layer against the last, in every placement that is drawn."""
     said = [stacks.says_how_far(len(facts.stacks), facts.n_wanted)]
     if facts.ways_back:
-        listed = "; ".join(_way_back(way, facts) for way in facts.ways_back)
+        listed = listing(_way_back(way, facts) for way in facts.ways_back)
         text = _("Gradient in layer 1 against layer {n}: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
-    return " ".join(filter(None, [*said, says_overflow(facts)]))
+    return sentences(*said, says_overflow(facts))
 
 
 def _way_back(way: WayBack, facts: DepthFacts) -> str:
@@ -69,7 +69,7 @@ def says_overflow(facts: DepthFacts) -> str:
             text = _("{placement}: the stream stays finite in {dtype}, its gradients do not.")
         name, dtype = terms.option(found.placement), facts.first.run.dtype
         said.append(text.format(placement=name, layer=found.layer, dtype=dtype))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_collapse(facts: DepthFacts) -> str:
@@ -84,7 +84,7 @@ def says_collapse(facts: DepthFacts) -> str:
         )
         n, listed = facts.curves.n_layers, enumeration(ends)
         said.append(text.format(start=facts.similarity_in, n=n, listed=listed))
-    return " ".join((*said, _beside_dong(facts)))
+    return sentences(*said, _beside_dong(facts))
 
 
 def _beside_dong(facts: DepthFacts) -> str:
@@ -133,7 +133,7 @@ def says_setting(facts: DepthFacts) -> str:
         loss=_("{nats:.2f} nats").format(nats=facts.loss) if is_finite else _("not finite"),
     )
     if stack.run.config.norm.norm_kind is NormKind.BATCH_NORM:
-        said += " " + _("BatchNorm uses the statistics of the batch, as in training.")
+        said = sentences(said, _("BatchNorm uses the statistics of the batch, as in training."))
     return said
 
 

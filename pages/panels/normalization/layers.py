@@ -19,7 +19,7 @@ from pages.ui import cached, starts, terms, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 
 SORTING = ("sorting letters", "sort")
@@ -73,7 +73,7 @@ def says_task(run: Run) -> str:
         text = _("Loss: next-token cross entropy on this text. Trained on: {task}.")
     card = starts.model(run.weights).card
     task = terms.option(card.task) if card else _("texts that its files do not name")
-    return text.format(task=task) + " " + _("In evaluation mode, nothing is updated.")
+    return sentences(text.format(task=task), _("In evaluation mode, nothing is updated."))
 
 
 def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:

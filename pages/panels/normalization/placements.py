@@ -18,7 +18,7 @@ from pages.ui import labelled, terms
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
@@ -61,7 +61,7 @@ def says_sizes(facts: PlacementFacts) -> str:
     if facts.overflowing:
         names = enumeration(map(terms.option, facts.overflowing))
         said.append(_("Not finite: {names}.").format(names=names))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_setting(run: Run) -> str:
@@ -83,7 +83,7 @@ def says_setting(run: Run) -> str:
         said.append(_("In evaluation mode BatchNorm changes next to nothing before training."))
     if run.config.norm.norm_kind is NormKind.NONE:
         said.append(_("Your model has no norm; the other norm placements use LayerNorm."))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def placement_table(facts: PlacementFacts) -> None:

@@ -28,7 +28,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.normalization import RACE_DEPTHS, RACE_RATES, RACE_WARMUPS
 from pages.ui.said import say
 from pages.ui.steps import in_series
@@ -88,7 +88,7 @@ def says_race(facts: RaceFacts) -> str:
     if facts.is_over and facts.stuck:
         text = _("Hardly better than random guessing: {stuck}.")
         said.append(text.format(stuck=enumeration(called[name] for name in facts.stuck)))
-    return " ".join((*said, _try_next(facts))).strip()
+    return sentences(*said, _try_next(facts))
 
 
 def _try_next(facts: RaceFacts) -> str:
@@ -127,7 +127,7 @@ def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
         drawn=terms.option(spec.config.initialization),
         smooth=SMOOTH,
     )
-    return f"{origin} {said}"
+    return sentences(origin, said)
 
 
 def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:

@@ -13,7 +13,7 @@ from pages.ui import link, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
 
@@ -49,7 +49,7 @@ def says_theory(facts: TheoryFacts) -> str:
         verdict = verdict.format(tolerance=SLOPE_TOLERANCE)
         values = {"slope": slope.measured, "expected": slope.expected, "verdict": verdict}
         said.append(text.format(placement=name, **values))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_why(facts: TheoryFacts) -> str:

@@ -23,7 +23,7 @@ from pages.ui.chart import show
 from pages.ui.controls import choose
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, sentences
 from pages.ui.link_fields.parameters import VIEWS
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -94,7 +94,7 @@ def says_breakdown(facts: CountFacts) -> str:
                 "The token embedding holds {share}; input and output are tied, so it counts once."
             )
         said.append(text.format(share=percent(facts.share(facts.ends))))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_opened(facts: OpenedFacts) -> str:

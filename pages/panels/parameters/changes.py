@@ -17,7 +17,7 @@ from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_table
@@ -89,7 +89,7 @@ def says_changes(facts: ChangesFacts) -> str:
     if facts.tied_saves is not None:
         text = _("Weight tying saves {n:,} parameters: vocab_size · d_model.")
         said.append(text.format(n=facts.tied_saves))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_growth(facts: GrowthFacts) -> str:
@@ -113,7 +113,7 @@ def says_growth(facts: GrowthFacts) -> str:
     )
     (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
     more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))
-    return f"{said} {more}"
+    return sentences(said, more)
 
 
 def draw_changes(facts: ChangesFacts, *, _: Translate) -> Picture:

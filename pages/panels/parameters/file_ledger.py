@@ -19,7 +19,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.said import say
 
 STATES = {
@@ -62,7 +62,7 @@ def says_ledger(facts: LedgerFacts) -> str:
         text.format(name=facts.name, family=family, n=n, used=used, done=done),
         *_others(facts),
     ]
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _says_why_none(config: ModelConfig) -> str:

@@ -14,7 +14,7 @@ from pages.panels.parameters.ideas_picture import NAMES
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -34,7 +34,7 @@ def says_ideas(facts: IdeasFacts) -> str:
     said = text.format(**facts.growth)
     text = _("Trained small, seeds differ by up to {spread:.3f} nats.")
     parts = (said, text.format(spread=facts.spread), _gains(facts), _losses(facts))
-    return " ".join(filter(None, parts))
+    return sentences(*parts)
 
 
 def _gains(facts: IdeasFacts) -> str:

@@ -25,7 +25,7 @@ from pages.ui.chart import show, show_now
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal, say_fault
+from pages.ui.language import _, literal, say_fault, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -82,7 +82,7 @@ def says_values(facts: ValueFacts) -> str:
     if found.n_outside:
         text = _("{n:,} values ({share}) lie beyond 5 σ; the table lists the largest.")
         said.append(text.format(n=found.n_outside, share=percent(found.share_outside)))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_too_large(run: Run, budget: int) -> str:

@@ -26,7 +26,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slide
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, say_fault
+from pages.ui.language import _, enumeration, say_fault, sentences
 from pages.ui.link_fields.positions import TRAINED_LENGTHS
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -123,7 +123,9 @@ def says_sharpest(facts: BeyondFacts) -> str:
         "encoding differs."
     )
     if facts.is_trained:
-        text += " " + _("Sharper is not better: these weights were trained with one encoding only.")
+        text = sentences(
+            text, _("Sharper is not better: these weights were trained with one encoding only.")
+        )
     said = text.format(
         n=sharpest["seq_len"],
         sharp=terms.option(sharpest["kind"]),
@@ -131,7 +133,7 @@ def says_sharpest(facts: BeyondFacts) -> str:
         wide=terms.option(widest["kind"]),
         b=widest["entropy_share"],
     )
-    return " ".join(filter(None, (shared.says_how_far(facts.n_kinds), said)))
+    return sentences(shared.says_how_far(facts.n_kinds), said)
 
 
 def says_refused(refused: Refused) -> str:
@@ -157,7 +159,7 @@ def says_texts(run: Run, trained_len: int) -> str:
     memory = bytes_text(memory_needed(run, trained_len))
     need = _("Memory: at most about {memory}.").format(memory=memory)
     own = terms.option(run.config.position.position_kind)
-    return f"{begin.format(n=N_TEXTS, seed=run.seed)} {random.format(own=own)} {need}"
+    return sentences(begin.format(n=N_TEXTS, seed=run.seed), random.format(own=own), need)
 
 
 def spread_table(facts: BeyondFacts) -> None:

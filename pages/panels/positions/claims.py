@@ -19,7 +19,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 
@@ -73,8 +73,8 @@ def says_relative(facts: ClaimsFacts) -> str:
         text = _("Order matters, and scores depend on distance alone, with {kinds} here.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=facts.n, k=facts.shift, token=literal(facts.token))
-    said = text.format(kinds=", ".join(map(terms.option, facts.relative)))
-    return " ".join(filter(None, (shared.says_how_far(len(facts.verdicts)), said, found)))
+    said = text.format(kinds=enumeration(map(terms.option, facts.relative)))
+    return sentences(shared.says_how_far(len(facts.verdicts)), said, found)
 
 
 def says_verdict(facts: ClaimsFacts, kind: PositionKind, verdict: Verdict) -> str:
@@ -143,7 +143,7 @@ def _distance(kind: PositionKind, verdict: Verdict, token: str) -> str:
     if verdict.holds:
         return said
     more = _("An added position vector mixes with the token vector in every dot product.")
-    return f"{said} {more}"
+    return sentences(said, more)
 
 
 def _permutation(verdict: Verdict) -> str:
@@ -161,7 +161,7 @@ def _permutation(verdict: Verdict) -> str:
         )
         if causal > verdict.limit:
             knows = _("Under a causal mask they change by {y}: the mask alone conveys order.")
-    return f"{text} {knows}".format(x=number(verdict.measured), y=number(causal))
+    return sentences(text, knows).format(x=number(verdict.measured), y=number(causal))
 
 
 def says_permuted(facts: ClaimsFacts) -> str:

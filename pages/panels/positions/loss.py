@@ -16,7 +16,7 @@ from pages.ui import cached, terms
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.ways import way
@@ -91,7 +91,7 @@ def says_examples(facts: LossFacts, max_seq_len: int) -> str:
             "The learned table has {n} rows: position {n} (from 0) has none, so nothing can be "
             "measured up to {wanted}."
         )
-    return f"{said} {text.format(n=facts.n, wanted=facts.wanted)}"
+    return sentences(said, text.format(n=facts.n, wanted=facts.wanted))
 
 
 def draw_loss(facts: LossFacts, *, _: Translate) -> Picture:

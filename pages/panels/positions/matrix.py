@@ -26,7 +26,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slide, slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.link_fields.positions import LENGTHS
 from pages.ui.said import say
 
@@ -82,7 +82,7 @@ def _waves(facts: KindFacts) -> str:
     )
     ends = {"fast": facts.shortest, "slow": facts.longest}
     found = text.format(done=facts.n_within, all=len(facts.lengths), n=facts.n, **ends)
-    return f"{begin} {found}"
+    return sentences(begin, found)
 
 
 def _learned_table(facts: KindFacts) -> str:
@@ -96,7 +96,7 @@ def _learned_table(facts: KindFacts) -> str:
     text = _("It has {rows} rows of {d} numbers, one per position; those shown have RMS {rms}.")
     config, rms = facts.config, f"{facts.rms:.3f}"
     size = text.format(rows=config.max_seq_len, d=config.d_model, rms=rms)
-    return f"{begin.format(seed=facts.seed)} {size}"
+    return sentences(begin.format(seed=facts.seed), size)
 
 
 def _biases(facts: KindFacts) -> str:
@@ -127,7 +127,7 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
     if len(facts.columns) < facts.width:
         text = _("{shown} of {width} columns are shown.")
         said.append(text.format(shown=len(facts.columns), width=facts.width))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_pair(facts: PairFacts) -> str:
@@ -211,7 +211,7 @@ def says_likeness(facts: LikenessFacts) -> str:
     )
     if facts.is_of_distance_alone:
         more = _("It depends on the distance alone: pairs at equal distance have equal similarity.")
-    return f"{text.format(**ends)} {more.format(width=facts.width)}"
+    return sentences(text.format(**ends), more.format(width=facts.width))
 
 
 def draw_table(facts: TableFacts, *, _: Translate) -> Picture:

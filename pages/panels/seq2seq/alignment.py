@@ -35,7 +35,7 @@ from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration, literal
+from pages.ui.language import _, current_language, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import ALIGNED
 from pages.ui.steps import in_steps
 
@@ -119,14 +119,14 @@ def _held_out_part(alone: Run, language: Language, part: int) -> pd.DataFrame:
 def says_links(facts: LinksFacts) -> str:
     """How well the links agree with the truth; or, where it is not known, what they are."""
     said = (
-        f"{_(UNKNOWN[facts.truth])} {_own_links(facts)}"
+        sentences(_(UNKNOWN[facts.truth]), _own_links(facts))
         if facts.score is None
-        else f"{_agreement(facts)} {_bound(facts)}"
+        else sentences(_agreement(facts), _bound(facts))
     )
     if facts.seed is None:
         return said
     text = _("The weights are random (seed {seed}), so this is chance.")
-    return f"{said} {text.format(seed=facts.seed)}"
+    return sentences(said, text.format(seed=facts.seed))
 
 
 def _agreement(facts: LinksFacts) -> str:
@@ -206,7 +206,7 @@ def says_row(facts: LinksFacts) -> str:
             "align better this way (Chen et al. 2020)."
         )
     if facts.true is not None:
-        said += " " + _("A frame marks a true link, a dot the largest weight of its row.")
+        said = sentences(said, _("A frame marks a true link, a dot the largest weight of its row."))
     return said
 
 
@@ -219,7 +219,7 @@ def says_table(facts: HeadsFacts) -> str:
     )
     if len(facts.table) > MOST_HEADS:
         text = _("Shown: the first {n} of {all}; the table has all.")
-        said += " " + text.format(n=MOST_HEADS, all=len(facts.table))
+        said = sentences(said, text.format(n=MOST_HEADS, all=len(facts.table)))
     return said
 
 
@@ -272,7 +272,7 @@ def alignment(run: Run) -> None:
             key="aligned_heads",
             on_click=_open_aligned,
         )
-        note(f"{says_heads(heads)} {says_table(heads)}")
+        note(sentences(says_heads(heads), says_table(heads)))
     heads_table(heads)
 
 

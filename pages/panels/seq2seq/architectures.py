@@ -28,7 +28,7 @@ from pages.ui.chips import Chip
 from pages.ui.controls import enter, slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, enumeration, listing
 from pages.ui.said import say
 from pages.ui.tokens import EMPTY
 
@@ -121,8 +121,8 @@ def _list(*rows: tuple[str, str]) -> str:
 
 def drawing_alt(run: Run, kind: Architecture) -> str:
     """Name the parts of a diagram, which has no data of its own."""
-    parts = "; ".join(
-        f"{stack.reads} → {stack.n_layers} × ({', '.join(label for label, _role in stack.parts)})"
+    parts = listing(
+        f"{stack.reads} → {stack.n_layers} × ({enumeration(label for label, _role in stack.parts)})"
         for stack in architectures_picture.stacks(architecture_facts(run, kind), _)
     )
     return _("Diagram of the architecture: {parts}.").format(parts=parts)

@@ -31,7 +31,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import TEXTS
 from pages.ui.numbers import percent, readable
 from pages.ui.said import say
@@ -104,8 +104,8 @@ def says_head(facts: HeadFacts) -> str:
         said = _(READS[which.kind]).format(head=head, token=token, read=read)
     if facts.written_next:
         text = _("The token it writes next is “{token}”.")
-        said += " " + text.format(token=literal(facts.written_next))
-    return f"{said} {says_sharpness(facts)} {says_weights(facts)}"
+        said = sentences(said, text.format(token=literal(facts.written_next)))
+    return sentences(said, says_sharpness(facts), says_weights(facts))
 
 
 def most_read(found: Iterable[tuple[str, float]]) -> str:
@@ -154,7 +154,7 @@ def says_padding(facts: PaddingFacts) -> str:
 
 def says_map(facts: HeadFacts) -> str:
     """How to read the map of this attention."""
-    return " ".join(filter(None, (_rows(facts), _masked(facts), _pale(facts), _part(facts))))
+    return sentences(_rows(facts), _masked(facts), _pale(facts), _part(facts))
 
 
 def _rows(facts: HeadFacts) -> str:

@@ -24,7 +24,7 @@ from pages.ui.chart import columns, show
 from pages.ui.chips import Chip
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.seq2seq import written_ids
 from pages.ui.numbers import percent
 from pages.ui.ways import way
@@ -44,7 +44,7 @@ def says_target(facts: SearchFacts) -> str:
         log_prob=nats(facts.log_prob),
         chance=percent(facts.probability),
     )
-    return " ".join(filter(None, (said, _fate(facts), _weakest(facts), _limit(facts))))
+    return sentences(said, _fate(facts), _weakest(facts), _limit(facts))
 
 
 def _fate(facts: SearchFacts) -> str:
@@ -105,7 +105,7 @@ def says_tree(facts: SearchFacts) -> str:
     if facts.how.beam_width > 1:
         return said
     greedy = _("Greedy search keeps only the most probable token at each step.")
-    return f"{said} {greedy}"
+    return sentences(said, greedy)
 
 
 def says_against_greedy(facts: AgainstGreedy) -> str:
@@ -139,7 +139,7 @@ def says_candidates(facts: CandidateFacts) -> str:
         "It was trained with label smoothing {smoothing}, so even a confident prediction "
         "stays below 100%."
     )
-    return f"{said} {text.format(smoothing=facts.smoothing)}"
+    return sentences(said, text.format(smoothing=facts.smoothing))
 
 
 def against_grammar(run: Run, facts: SearchFacts) -> str:
@@ -178,7 +178,7 @@ def mask_note(run: Run) -> str:
         said = text.format(mask=terms.option(mask))
     if not shared.knows_grammar(run):
         return said
-    return said + " " + _("Scores on validation sentences use the causal mask.")
+    return sentences(said, _("Scores on validation sentences use the causal mask."))
 
 
 def target_chips(facts: SearchFacts) -> str:
@@ -225,13 +225,13 @@ def how_it_is_written(here: Standing) -> None:
     code = (BeamSearch.advance, BeamConfig.score)
     with explained(("beam_search",), code, key="decoding"):
         said = says_target(facts), against_grammar(run, facts)
-        st.info(" ".join(filter(None, said)), icon=":material/lightbulb:")
+        st.info(sentences(*said), icon=":material/lightbulb:")
     step_controls(here)
     with st.container(border=True, key="target_so_far"):
         if text := " ".join(facts.text.split()):
             st.markdown(f"### {chips.literally(text)}")
         st.markdown(target_chips(facts), help=legend())
-        if left_out := " ".join(inputs.source_notes()):
+        if left_out := sentences(*inputs.source_notes()):
             st.caption(f":material/content_cut: {left_out}")
     if said_of_mask := mask_note(run):
         note(said_of_mask)
@@ -270,7 +270,7 @@ def _tree(here: Standing, facts: SearchFacts) -> None:
         )
     said = says_tree(facts)
     if here.search.how.beam_width > 1 and (other := against_greedy(here)):
-        said += " " + says_against_greedy(other)
+        said = sentences(said, says_against_greedy(other))
     note(said)
     results_table(facts)
     if said := says_steps(facts):

@@ -14,7 +14,7 @@ from pages.ui import cached, labelled
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 
 NO_CHANGE, NO_GAIN = 0.02, 0.05
@@ -50,11 +50,11 @@ def says_source(facts: SourceFacts) -> str:
     step, change = facts.most_changed
     text = _("{step} changes them most, on average by {change:.2f} of their length.")
     name = step_name(facts, step, _)
-    said += " " + text.format(step=name[:1].upper() + name[1:], change=change)
+    said = sentences(said, text.format(step=name[:1].upper() + name[1:], change=change))
     if facts.seed is None:
         return said
     text = _("The weights are random (seed {seed}): this is what the layers do before training.")
-    return f"{said} {text.format(seed=facts.seed)}"
+    return sentences(said, text.format(seed=facts.seed))
 
 
 def _how(drift: float) -> str:
@@ -80,7 +80,7 @@ def says_lengths(facts: SourceFacts) -> str:
         "{kept} has kept its direction best: cosine {cosine:.2f} with its vector before "
         "the first layer."
     )
-    return f"{said} {text.format(kept=literal(kept), cosine=cosine)}"
+    return sentences(said, text.format(kept=literal(kept), cosine=cosine))
 
 
 def says_across(facts: Across) -> str:

@@ -33,7 +33,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions import state as changes
-from pages.ui.language import _, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
@@ -99,7 +99,7 @@ def says_ways(facts: WaysFacts) -> str:
     said = text.format(
         mean=facts.mean, most=literal(most), bits=bits, least=literal(least), few=few
     )
-    return f"{said} {_meaning(facts)}"
+    return sentences(said, _meaning(facts))
 
 
 def _meaning(facts: WaysFacts) -> str:
@@ -136,7 +136,7 @@ def says_blind(texts: Sequence[str]) -> str:
     said = _("The same search again, without the source: the decoder becomes a language model.")
     if not any(is_chinese(text) and LATIN.search(text) for text in texts):
         return said
-    return said + " " + _("It does not even know which language to write, and mixes the two.")
+    return sentences(said, _("It does not even know which language to write, and mixes the two."))
 
 
 @section

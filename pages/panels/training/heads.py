@@ -26,7 +26,7 @@ from pages.ui import cached, labelled, layers, link, runs, starts, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide
 from pages.ui.explain import explained, note
-from pages.ui.language import _
+from pages.ui.language import _, listing, sentences
 from pages.ui.link_fields.training import HEAD_MEASURES, LOOKED_AT
 
 MOST_LISTED, MOST_TOKENS = 6, 48
@@ -35,7 +35,7 @@ WIDE_TILES = 2  # so many tiles beside each other leave room for a name above
 
 def tiles_alt(run: Run, *_marked: int) -> str:
     """Write the alt text of all heads."""
-    listed = "; ".join(layers.labelled_tiles(run)["hover"])
+    listed = listing(layers.labelled_tiles(run)["hover"])
     return _("Attention weights of all heads of all layers: {listed}.").format(listed=listed)
 
 
@@ -48,11 +48,11 @@ def habits_sentence(run: Run) -> str:
             "No head has a clear role: none puts more than half of its weight on one kind "
             "of position."
         )
-    listed = "; ".join(_habit(row) for row in named.head(MOST_LISTED).itertuples())
+    listed = listing(_habit(row) for row in named.head(MOST_LISTED).itertuples())
     rest = len(named) - MOST_LISTED
-    more = " " + _("And {n} more.").format(n=rest) if rest > 0 else ""
+    more = _("And {n} more.").format(n=rest) if rest > 0 else ""
     text = _("Heads with a clear role (more than half of their weight): {listed}.")
-    return text.format(listed=listed) + more
+    return sentences(text.format(listed=listed), more)
 
 
 def _habit(row: Any) -> str:

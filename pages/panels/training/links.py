@@ -21,7 +21,7 @@ from pages.panels.training.heads import open_point, step_choice
 from pages.ui import cached, link, runs, starts
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 
 
 def own_pair(run: TrainingRun, step: int) -> Run:
@@ -65,7 +65,7 @@ def how_links_come_to_be(run: TrainingRun) -> None:
     draw = births.heads_over_steps
     show(draw, *shown, facts=link_facts, key="linked_births", on_click=_open_point)
     right_ones = _("The right tokens are the source tokens that determine the answer there.")
-    note(f"{shared.says_births(link_facts(*shown))} {right_ones}")
+    note(sentences(shared.says_births(link_facts(*shown)), right_ones))
     who_reads_whom(seen)
 
 

@@ -7,7 +7,7 @@ from blocks import ModelConfig
 from blocks.inspection.settings import differing, moved_along
 from blocks.model.masks import MaskKind
 from blocks.observe.run import Run
-from pages.ui.language import _
+from pages.ui.language import _, listing, sentences
 from pages.ui.terms import value
 
 MOST_NAMED, MANY = 8, 4
@@ -34,9 +34,9 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
     text = _("B has {changes}; all else is equal.")
     if len(parts) > len(shown):
         text = _("B has {changes}; and {n} more differences.")
-    said = text.format(changes="; ".join(shown), n=len(parts) - len(shown))
+    said = text.format(changes=listing(shown), n=len(parts) - len(shown))
     n_set = len(parts) - len(led)
-    return f"{said} {_one_at_a_time(n_set)}" if n_set >= MANY else said
+    return sentences(said, _one_at_a_time(n_set)) if n_set >= MANY else said
 
 
 def _one_at_a_time(n: int) -> str:

@@ -17,7 +17,7 @@ from pages.figures.counting import from_one
 from pages.ui import labelled, link
 from pages.ui.controls import choose, pick, switch
 from pages.ui.interventions import state, words
-from pages.ui.language import _
+from pages.ui.language import _, listing
 
 
 def change_controls(run: Run) -> None:
@@ -98,7 +98,7 @@ def note(run: Run) -> None:
     """At the top of a page: that the model is not as it was, and the way back."""
     if not run.interventions:
         return
-    made = "; ".join(words.change(run, change) for change in run.interventions)
+    made = listing(words.change(run, change) for change in run.interventions)
     text = _(
         "Changed inside the model: {made}. Unless noted otherwise, every picture shows "
         "the changed model."

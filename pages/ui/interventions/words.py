@@ -6,7 +6,7 @@ from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.ui import tokens
 from pages.ui.interventions import measured, state
-from pages.ui.language import _, literal, ngettext
+from pages.ui.language import _, listing, literal, ngettext, sentences
 from pages.ui.terms import STACKS
 
 PARTS = {
@@ -45,7 +45,7 @@ def change(run: Run, made: Intervention) -> str:
     if made.token is None:
         return said
     token = literal(run.input.labels[made.token])
-    return said + " " + _("at token {n}, {token}").format(n=made.token + 1, token=token)
+    return _("{change} at token {n}, {token}").format(change=said, n=made.token + 1, token=token)
 
 
 def _named(made: Intervention) -> str:
@@ -76,7 +76,7 @@ def sentence(run: Run, token: int) -> str:
     """What the changes did to the output, in this run."""
     moved = measured.moved(run)
     if max(moved) < NOTHING:
-        return " ".join((_("The output did not change."), _why_not(run))).strip()
+        return sentences(_("The output did not change."), _why_not(run))
     most = max(range(len(moved)), key=moved.__getitem__)
     text = _(
         "{changed} of {n} tokens have another output; the largest change is at {token}: "
@@ -87,7 +87,7 @@ def sentence(run: Run, token: int) -> str:
     said = text.format(
         n=len(moved), changed=changed, token=label, value=moved[most], unit=unit(run)
     )
-    return f"{said} {_at_pinned(run, token)}".strip()
+    return sentences(said, _at_pinned(run, token))
 
 
 def _why_not(run: Run) -> str:
@@ -134,7 +134,7 @@ def effect_sentence(run: Run, token: int, found: tuple[tuple[float, ...], ...]) 
     if len(found) < len(heads_of(run.config)):
         text = _("So far {n} of {all} parts have been tried.")
         said.insert(0, text.format(n=len(found), all=len(heads_of(run.config))))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _most_of_heads(run: Run, worth: list[float]) -> str:
@@ -174,7 +174,7 @@ def moved_alt(run: Run, token: int) -> str:
 
 def candidates_alt(run: Run, token: int) -> str:
     """Write the alt text of the candidates."""
-    rows = "; ".join(
+    rows = listing(
         f"{row.label} {row.p_before:.1%} → {row.p_after:.1%}"
         for row in measured.candidates(run, token).itertuples()
     )

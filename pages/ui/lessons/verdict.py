@@ -4,7 +4,7 @@ from blocks.lessons.answers import Answer, Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
-from pages.ui.language import _, closed_up, enumeration, literal
+from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.numbers import readable
 
 
@@ -30,7 +30,7 @@ def said(found: Guessed) -> str:
 
 
 def _joined(guessed: str, measured: str) -> str:
-    return closed_up(f"{guessed} {measured}")
+    return sentences(guessed, measured)
 
 
 def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
