@@ -50,11 +50,13 @@ OF_T5 = {
 class ConfigFile(NamedTuple):
     """What a config.json says.
 
-    `counted_as`: the class of `transformers` that has as many parameters; `named`: the classes
-    that the file itself names; `assumed`: options that it leaves out, with the family's default.
+    `name`: what the model is called; where the file does not say, its family. `counted_as`: the
+    class of `transformers` that has as many parameters; `named`: the classes that the file itself
+    names; `assumed`: options that it leaves out, with the family's default.
     """
 
     config: ModelConfig
+    name: str
     family: str
     counted_as: str
     named: tuple[str, ...]
@@ -848,6 +850,7 @@ def read_config_file(text: str) -> ConfigFile:
         raise ConfigError(keys.faults.values())
     return ConfigFile(
         config=ModelConfig.from_flat(_as_brief(found)),
+        name=_called(values) or name,
         family=name,
         counted_as=FAMILIES[name].counted_as,
         named=_named(values.get("architectures")),
@@ -904,6 +907,12 @@ def parsed(text: str) -> Values:
         text_ = N_("A config.json is a single JSON object in braces, but this is {value}")
         raise _refusal(text_, value=_brief(values))
     return values
+
+
+def _called(values: Values) -> str:
+    """The last part of the name or path that `transformers` writes into the file."""
+    found = values.get("_name_or_path")
+    return found.rstrip("/").rpartition("/")[2] if type(found) is str else ""
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> Values:

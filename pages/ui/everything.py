@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from blocks.model.faults import N_
-from pages.ui import link, page_file, present, share
+from pages.ui import link, page_file, pasted, present, share
 from pages.ui.language import _
 from pages.ui.seen import Node, noted
 
@@ -85,8 +85,9 @@ def _offer(panels: Sequence[page_file.Panel]) -> None:
 
 def _head(made: datetime) -> page_file.Head:
     config = {name: value for name, value in link.config().flat().items() if value is not None}
-    set_here = {name: link.value(name) for name in ABOUT}
-    settings = [(name, str(value)) for name, value in (set_here | config | link.state()).items()]
+    found = {name: link.value(name) for name in ABOUT} | config | link.state()
+    found["preset"] = pasted.called(found["preset"])
+    settings = [(name, str(value)) for name, value in found.items()]
     text = link.value("text") if link.value("input_kind") != "random" else ""
     title = _(st.session_state.get("page", ""))
     return page_file.Head(title, share.whole_link(), made, text, settings)

@@ -1,8 +1,7 @@
 """Every value that a link can carry: how it is read, and what it is where the link is silent."""
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Any, get_args
+from typing import Any
 
 import streamlit as st
 
@@ -35,7 +34,7 @@ from pages.ui.readers import (
     choice,
     flag,
     identifier,
-    number,
+    of_type,
     sentence,
     temperature,
     whole,
@@ -51,16 +50,6 @@ INPUT_KINDS = ("sentence", "random")
 WEIGHTS = ("trained", "random")
 LARGEST_SEED = 2**31 - 1
 PADDING_SHOWN, N_NUMBERS = 3, 12
-
-
-def _config_reader(kind: Any) -> Callable[[str], Any]:
-    """Of the right type only: what fits what, the configuration itself decides."""
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return choice(kind)
-    if kind is bool or bool in get_args(kind):
-        return flag
-    is_whole = kind is int or int in get_args(kind)
-    return whole(-(10**9), 10**9) if is_whole else number
 
 
 def default_preset() -> str:
@@ -132,7 +121,7 @@ def _padding(values: Mapping[str, Any]) -> int:
 
 # The architecture is the page's to say.
 CONFIG = {
-    name: Field(_config_reader(kind), _preset_value(name))
+    name: Field(of_type(kind), _preset_value(name))
     for name, kind in CONFIG_FIELDS.items()
     if name != "architecture"
 }

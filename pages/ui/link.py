@@ -20,14 +20,15 @@ from blocks.model.faults import N_
 from pages.ui import brought, moves, starts
 from pages.ui.fields import CHANGES, CONFIG, FIELDS
 from pages.ui.language import _, browser_language, literal
+from pages.ui.link_fields.compare import FOLLOWERS as OF_A_TRADE_OFF
 from pages.ui.link_fields.cost import OF_SEVERAL_SECTIONS
 from pages.ui.link_fields.seq2seq import FOLLOWERS as OF_A_TARGET
 from pages.ui.link_fields.training import FOLLOWERS as OF_A_TRAINING
-from pages.ui.readers import UnreadableError
+from pages.ui.readers import UnreadableError, as_text
 from pages.ui.settings import MAX_CHARACTERS
 
 TEXTS, A_MOMENT = ("text", "other_text"), 0.5
-FOLLOWERS = OF_A_TRAINING | OF_A_TARGET
+FOLLOWERS = OF_A_TRAINING | OF_A_TARGET | OF_A_TRADE_OFF
 # What says nothing without the model that it changes: each page begins with another one.
 OF_ONE_MODEL = {*CONFIG, *CHANGES, "weights", "at_step", "kept"}
 CHANGED = N_("{name}={value} in the link cannot be used here: {used} is used instead")
@@ -177,7 +178,7 @@ def _as_long_as_may_be(name: str, found: Any) -> Any:
 def _is_legal(name: str, found: Any) -> bool:
     """A select box whose options are gone hands over its label instead of a value."""
     try:
-        return type(FIELDS[name].read(_as_text(found))) is type(found)
+        return type(FIELDS[name].read(as_text(found))) is type(found)
     except UnreadableError as error:
         return name in TEXTS and error.nearest is not None
 
@@ -236,7 +237,7 @@ def write() -> None:
 
 def as_query() -> dict[str, str]:
     """What differs from the defaults, as plain text; of what model, where another page needs it."""
-    query = {name: _as_text(value) for name, value in state().items()}
+    query = {name: as_text(value) for name, value in state().items()}
     if OF_ONE_MODEL.isdisjoint(query):
         return query
     return {"preset": value("preset"), **query}
@@ -329,10 +330,6 @@ def state() -> dict[str, Any]:
 def _default(name: str, values: Mapping[str, Any]) -> Any:
     default = FIELDS[name].default
     return default(values) if callable(default) else default
-
-
-def _as_text(found: Any) -> str:
-    return str(found).lower() if isinstance(found, bool) else str(found)
 
 
 def _shown(text: str, most: int = 40) -> str:

@@ -4,7 +4,8 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from enum import StrEnum
+from typing import Any, NamedTuple, get_args
 
 from blocks.text.sampling import LEAST_TEMPERATURE
 from pages.ui.settings import MAX_CHARACTERS
@@ -118,3 +119,18 @@ def sentence(text: str) -> str:
     if len(text) > MAX_CHARACTERS:
         raise UnreadableError(text[:MAX_CHARACTERS])
     return text
+
+
+def of_type(kind: Any) -> Callable[[str], Any]:
+    """Read a field of a configuration: of the right type only, what fits what it decides itself."""
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return choice(kind)
+    if kind is bool or bool in get_args(kind):
+        return flag
+    is_whole = kind is int or int in get_args(kind)
+    return whole(-(10**9), 10**9) if is_whole else number
+
+
+def as_text(found: Any) -> str:
+    """A value as a link carries it."""
+    return str(found).lower() if isinstance(found, bool) else str(found)

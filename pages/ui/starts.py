@@ -27,7 +27,7 @@ from blocks.training.tasks import Task, TaskConfig, build_task
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import Card, ModelFile
 from blocks.weights.pocket import pocket, pocket_names
-from pages.ui import brought, runs
+from pages.ui import brought, pasted, runs
 from pages.ui.brought import Learned
 from pages.ui.settings import memory_budget
 
@@ -89,13 +89,17 @@ def _is_of_two(config: ModelConfig) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether one can start from this name; of a run, whether it is still kept."""
+    if pasted.is_name(name):
+        return pasted.read(name) is not None
     if _is_made_smaller(name):
         return _is_variant(name)
     return name in names_to_count() or _run(name) is not None or brought.is_sound(name)
 
 
 def _is_made_smaller(name: str) -> bool:
-    """Whether it ends in a recipe; a folder that was brought may have such a name itself."""
+    """Whether it ends in a recipe; what was brought or pasted may have such a name itself."""
+    if pasted.is_name(name):
+        return False
     _base, tilde, recipe = name.rpartition(RECIPE)
     return bool(tilde) and (not brought.is_name(name) or _is_recipe(recipe))
 
@@ -140,6 +144,9 @@ def start(name: str, step: int | None = None) -> Start:
         return Start(POCKET_TITLES.get(name, name), config, _mask(config), source, name)
     if brought.is_name(name):
         return _start_of_brought(name)
+    if found := pasted.read(name) if pasted.is_name(name) else None:
+        title = f"{found.name} · config.json"
+        return Start(title, found.config, _mask(found.config), N_("pasted by a reader"))
     run = _run(name)
     if run is None:
         raise KeyError(name)

@@ -22,11 +22,11 @@ from streamlit.testing.v1 import AppTest
 from blocks.cost.breakdown import by_kind
 from blocks.cost.parameters import total_parameters
 from blocks.cost.variations import variations
-from blocks.model.config import FIELDS
 from blocks.model.presets import ENCODER_DECODER_TABLE, PRESET_TABLE, PUBLISHED_TABLE
 from blocks.weights.pocket import pocket
-from pages.panels.parameters.config_file import as_changes
-from pages.ui import starts
+from pages.ui import pasted, starts
+from pages.ui.fields import known_preset
+from pages.ui.readers import UnreadableError
 
 PAGE = "pages/parameters.py"
 TABLE = PRESET_TABLE | ENCODER_DECODER_TABLE | PUBLISHED_TABLE
@@ -152,6 +152,16 @@ def test_a_config_json_is_counted_and_taken_over(at: AppTest):
     assert "## 494,032,768" in said(at)
 
 
+def test_a_pasted_model_is_called_by_its_own_name(at: AppTest):
+    visit(at, panel="config-json")
+    paste(at, json.dumps(QWEN | {"_name_or_path": "someone/small-qwen"}))
+    press(at, "use_config_file")
+    assert control(at, "preset").format_func(at.query_params["preset"]).startswith("small-qwen")
+    assert "Yours differs" not in said(at)
+    move(at, "n_layers", 12)
+    assert "Yours differs from it in n_layers" in said(at)
+
+
 HALVES = [
     '{"model_type": "\\ud800"}',
     '"\\ud800"',
@@ -194,13 +204,18 @@ def test_what_cannot_be_counted_gets_a_sentence(at: AppTest, text: str, says: st
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_every_model_can_be_said_from_another_preset(name: str):
-    config = TABLE[name].config
-    base, changes = as_changes(config)
-    assert None not in changes.values()
-    changed = starts.start(base).config.replace(**changes)
-    assert total_parameters(changed) == total_parameters(config)
-    assert changes.keys() <= FIELDS.keys()
+def test_every_pasted_model_is_a_preset_of_its_own(name: str):
+    preset = pasted.preset_of("a~b & <b>c</b>", TABLE[name].config)
+    assert known_preset(preset) == preset
+    start = starts.start(preset)
+    assert start.config == TABLE[name].config
+    assert start.title == "a~b & <b>c</b> · config.json"
+
+
+@pytest.mark.parametrize("text", ["", "name=x&d_model=a", "name=x&of=none", "name=x&n_heads=0"])
+def test_a_pasted_model_that_cannot_be_is_none(text: str):
+    with pytest.raises(UnreadableError):
+        known_preset(pasted.PREFIX + text)
 
 
 def test_large_models_are_built_when_asked(at: AppTest):

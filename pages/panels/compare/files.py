@@ -25,7 +25,7 @@ from pages.ui.link_fields.compare import (
     Kept,
     text_of,
 )
-from pages.ui.readers import UnreadableError
+from pages.ui.readers import UnreadableError, as_text
 
 LARGEST_FILE = 200_000  # bytes
 
@@ -137,7 +137,7 @@ def _entry(name: str, table: Any) -> Kept:
     differing = {key: value for key, value in changes.items() if value != same[key]}
     used = {key: values[key] for key in BESIDE if key in values}
     query = {**differing, **used, "preset": preset}
-    return Kept(name, tuple((key, _as_text(value)) for key, value in query.items()))
+    return Kept(name, tuple((key, as_text(value)) for key, value in query.items()))
 
 
 def _is_control(character: str) -> bool:
@@ -153,7 +153,7 @@ def _value(name: str, key: str, value: Any) -> Any:
             raise wrong
         return value
     try:
-        read = FIELDS[key].read(_as_text(value))
+        read = FIELDS[key].read(as_text(value))
     except UnreadableError:
         raise wrong from None
     is_number = type(read) is float and type(value) is int
@@ -171,7 +171,3 @@ def _start(name: str, values: dict[str, Any]) -> str:
         text = N_("{name}: unknown preset and architecture")
         raise UnreadableFileError(text, name=name)
     return START_OF[Architecture(wanted)]
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,22 +1,18 @@
 """A reader's own config.json: read, counted, and taken over as the model of all pages."""
 
-from typing import Any
-
 import streamlit as st
 
-from blocks import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.observe.run import Run
 from blocks.weights import config_json
 from blocks.weights.config_json import FAMILIES, ConfigFile, read_config_file
 from pages.panels.parameters import shared
-from pages.ui import link, starts
+from pages.ui import link, pasted
 from pages.ui.cached import count_facts
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, say_fault
+from pages.ui.language import _, enumeration, literal, say_fault, sentences
 from pages.ui.tables import show_table
-from pages.ui.weights import FREE_TO_CHANGE
 
 NO_TEXT = Fault(N_("The file is not text: a config.json is UTF-8"))
 
@@ -48,46 +44,9 @@ def found() -> ConfigFile | None:
 
 
 def take_over(file: ConfigFile) -> None:
-    """Make it the configuration of all pages: the nearest preset, and what differs from it."""
-    name, changes = as_changes(file.config)
-    link.change("preset", name)
-    for field, value in changes.items():
-        link.change(field, value)
+    """Make it what the configuration of all pages starts from."""
+    link.change("preset", pasted.preset_of(file.name, file.config))
     link.redraw_everything()
-
-
-def as_changes(config: ModelConfig) -> tuple[str, dict[str, Any]]:
-    """The preset of the same architecture that differs least, and how the file differs from it."""
-    options = {
-        name: _differences(starts.start(name).config, config)
-        for name in starts.names_to_count()
-        if starts.start(name).config.architecture is config.architecture
-        and not starts.start(name).weights
-    }
-    name = min(options, key=lambda name: len(options[name]))
-    return name, options[name]
-
-
-def _differences(base: ModelConfig, config: ModelConfig) -> dict[str, Any]:
-    """Fields by name; what follows from others is said, since a link has no word for nothing."""
-    have, want = base.flat(), {**config.flat()}
-    follows = {
-        "n_kv_heads": config.n_kv_heads,
-        "d_head": config.d_head,
-        "d_ff": config.d_ff,
-        "d_expert": config.d_expert,
-        "d_rotary": config.d_rotary,
-        "d_value": config.d_value,
-        "n_decoder_layers": config.n_decoder_layers,
-        "out_bias": config.has_out_bias,
-        "scale_embeddings": config.scales_embeddings,
-    }
-    found = {}
-    for name, value in want.items():
-        if name in FREE_TO_CHANGE or have[name] == value:
-            continue
-        found[name] = follows[name] if value is None else value
-    return found
 
 
 def says_file(file: ConfigFile, n_parameters: int) -> str:
@@ -98,7 +57,7 @@ def says_file(file: ConfigFile, n_parameters: int) -> str:
     if others:
         text = _("The file says {names}: its task head is not counted.")
         said.append(text.format(names=enumeration(map(literal, others[:3]))))
-    return " ".join(said)
+    return sentences(*said)
 
 
 def says_assumed(file: ConfigFile) -> str:
@@ -114,7 +73,7 @@ def says_assumed(file: ConfigFile) -> str:
             "ignored here: Cost counts the cache and the scores without a window."
         )
     )
-    return " ".join(said)
+    return sentences(*said)
 
 
 def _said(fault: Fault) -> str:

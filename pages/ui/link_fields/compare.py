@@ -1,6 +1,7 @@
 """What a link says of comparisons: configurations that are kept, and which of them is A."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from pages.ui.readers import Field, UnreadableError, choice, flag, whole
@@ -18,8 +19,11 @@ COUNTED = (
     "memory",
     "training_flops",
 )
-MEASURES = (*COUNTED, "d_model", "n_layers")
+SIZES = ("d_model", "n_layers")  # what a model has; the others are what it costs
+MEASURES = (*COUNTED, *SIZES)
 DIRECTIONS = ("less", "more")
+# Another number has a better end of its own.
+FOLLOWERS = {"tradeoff_x": ("tradeoff_x_better",), "tradeoff_y": ("tradeoff_y_better",)}
 
 
 class Kept(NamedTuple):
@@ -59,6 +63,16 @@ def place(text: str) -> int:
         raise UnreadableError from None
 
 
+def better(axis: str, measure: str) -> Field:
+    """Where on an axis is better: what a model has may be more, what it costs should be less."""
+
+    def usual(values: Mapping[str, Any]) -> str:
+        return "more" if values.get(axis, measure) in SIZES else "less"
+
+    return Field(choice(DIRECTIONS), usual)
+
+
+AXES = {"tradeoff_x": "cache_bytes", "tradeoff_y": "d_model"}
 FIELDS = {
     "kept": Field(kept_text, ""),
     "compared_with": Field(place, 0),
@@ -66,9 +80,7 @@ FIELDS = {
     "compared_stage": Field(choice(COMPARED_STAGES), "resid_post"),
     "compared_moment": Field(choice(COMPARED_MOMENTS), "rms"),
     "measure_pair": Field(whole(0, 10**6), 0),
-    "tradeoff_x": Field(choice(MEASURES), "cache_bytes"),
-    "tradeoff_x_better": Field(choice(DIRECTIONS), "less"),
-    "tradeoff_y": Field(choice(MEASURES), "parameters"),
-    "tradeoff_y_better": Field(choice(DIRECTIONS), "more"),
+    **{axis: Field(choice(MEASURES), measure) for axis, measure in AXES.items()},
+    **{f"{axis}_better": better(axis, measure) for axis, measure in AXES.items()},
     "with_presets": Field(flag, True),
 }
