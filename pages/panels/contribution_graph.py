@@ -17,10 +17,10 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
-from pages.ui.tables import show_whole
+from pages.ui.tables import show_both
 from pages.ui.views import pin_token
 
 MOST_ROWS = 8
@@ -80,7 +80,7 @@ def says_sources(facts: GraphFacts) -> str:
             "{second_share} from {second}."
         )
     most = _("It takes most in layer {layer}.").format(layer=from_one(facts.busiest_layer))
-    return f"{text.format(**values)} {most}"
+    return sentences(text.format(**values), most)
 
 
 def says_how_to_read(facts: GraphFacts) -> str:
@@ -98,7 +98,7 @@ def says_drawn(facts: GraphFacts) -> str:
     said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
     if facts.run.training:
         said.append(_("Measured with training mode off."))
-    return " ".join(filter(None, said))
+    return sentences(*said)
 
 
 def says_window(facts: GraphFacts) -> str:
@@ -136,7 +136,7 @@ def way_through_all_layers(run: Run) -> None:
     picture, numbers = st.columns([7, 3], gap="medium")
     with numbers:
         slider("least_share", _("Thinnest wire (%)"), link.value("least_share"), most=20)
-        show_whole(table(facts))
+        show_both(table, *values, facts=graph_facts)
     with picture:
         show(pictures.graph, *values, facts=graph_facts, key="graph", on_click=pin_token)
         st.caption(says_how_to_read(facts))

@@ -1,9 +1,14 @@
 """Exact numbers, under the pictures that show them."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+
+from pages.ui.chart import CANNOT_BE_DRAWN
+from pages.ui.compare import beside
+from pages.ui.language import _
 
 
 def show_table(table: pd.DataFrame, *, key: str, counts: Collection[str] = ()) -> None:
@@ -16,3 +21,26 @@ def show_table(table: pd.DataFrame, *, key: str, counts: Collection[str] = ()) -
 def show_whole(table: pd.DataFrame) -> None:
     """A small table with every column, on a phone too: words wrap where columns are narrow."""
     st.table(table, border="horizontal", hide_index=True)
+
+
+def show_both(
+    make: Callable[[Any], pd.DataFrame], *values: Hashable, facts: Callable[..., Any]
+) -> None:
+    """Show `make(facts(*values))` whole; where A is kept, A's table first, each under its name."""
+    table, other = make(facts(*values)), beside.with_a(values)
+    of_a = None if other is None else _made(make, facts, other)
+    if of_a is not None and not of_a.equals(table):
+        st.caption(_("A · {name}, as it was kept").format(name=beside.name_of_a()))
+        show_whole(of_a)
+        st.caption(_("B · current setting"))
+    show_whole(table)
+
+
+def _made(
+    make: Callable[[Any], pd.DataFrame], facts: Callable[..., Any], values: tuple[Hashable, ...]
+) -> pd.DataFrame | None:
+    """The table of A; None where A has none."""
+    try:
+        return make(facts(*values))
+    except CANNOT_BE_DRAWN:
+        return None

@@ -19,9 +19,9 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
-from pages.ui.tables import show_table, show_whole
+from pages.ui.tables import show_both, show_table
 
 fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 
@@ -30,7 +30,7 @@ def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
     text = _("Usable: up to {usable:.0%} of each device's memory.")
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
-    return f"{verdict} {text.format(usable=facts.usable)}"
+    return sentences(verdict, text.format(usable=facts.usable))
 
 
 def _alone(facts: FitFacts) -> str:
@@ -49,7 +49,7 @@ def _alone(facts: FitFacts) -> str:
     if not facts.enough or here is None:
         return said
     verdict = _("It fits here.") if here.is_enough else _("It does not fit here.")
-    return f"{said} {verdict}"
+    return sentences(said, verdict)
 
 
 def _shared(facts: FitFacts) -> str:
@@ -75,7 +75,7 @@ def _shared(facts: FitFacts) -> str:
     if facts.smallest.batch == LARGEST_BATCH:
         text = _("Largest batch there: at least {each} per device, {all} in total.")
     batch = text.format(each=f"{facts.smallest.batch:,}", all=f"{facts.whole_batch:,}")
-    return f"{said} {batch}"
+    return sentences(said, batch)
 
 
 def says_parts(facts: FitFacts) -> str:
@@ -123,11 +123,11 @@ def says_search(facts: FitFacts) -> str:
         "bisection on the estimate. Memory as in the data sheet, 1 GB = 10⁹ bytes."
     ).format(n=facts.shape.n, batch=facts.shape.batch)
     if facts.n_devices > 1:
-        said = f"{_sharding(facts)} {said}"
+        said = sentences(_sharding(facts), said)
     if not facts.most_positions:
         return said
     more = _("The learned position table ends at {most:,} tokens, whatever the memory.")
-    return f"{said} {more.format(most=facts.most_positions)}"
+    return sentences(said, more.format(most=facts.most_positions))
 
 
 def _sharding(facts: FitFacts) -> str:
@@ -220,14 +220,18 @@ def what_fits(run: Run) -> None:
     with explained(("devices",), (fit.largest,), key="fits"):
         say(says_fits, *shown, facts=fit_facts)
     show(draw_growth, *shown, facts=fit_facts, key="memory_growth")
-    note(says_growth(facts) if facts.is_training else f"{says_parts(facts)} {says_growth(facts)}")
+    note(
+        says_growth(facts)
+        if facts.is_training
+        else sentences(says_parts(facts), says_growth(facts))
+    )
     left, right = st.columns(2)
     with left:
         shared.device_count("fits", facts.n_devices)
     with right:
         label = _("Share of the memory that may be used")
         slider("usable_memory", label, link.value("usable_memory"), step=0.05)
-    show_whole(fit_rows(facts))
-    note(f"{says_speed()} {says_search(facts)}" if facts.are_writing else says_search(facts))
+    show_both(fit_rows, *shown, facts=fit_facts)
+    note(sentences(says_speed(), says_search(facts)) if facts.are_writing else says_search(facts))
     with st.expander(_("Vendor specifications"), icon=":material/memory:"):
         hardware_table()

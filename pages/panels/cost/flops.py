@@ -19,11 +19,11 @@ from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language
+from pages.ui.language import _, current_language, listing, sentences
 from pages.ui.mixers import attend, no_pairs
 from pages.ui.numbers import percent
 from pages.ui.said import say
-from pages.ui.tables import show_table, show_whole
+from pages.ui.tables import show_both, show_table
 
 step_facts = lru_cache(maxsize=64)(step.step_facts)
 crossover_facts = lru_cache(maxsize=64)(crossover.crossover_facts)
@@ -69,7 +69,7 @@ def says_flops(facts: StepFacts) -> str:
         rule=_rule(facts),
         pairs=percent(facts.pairs_share),
     )
-    return f"{said} {_again(facts)}".strip()
+    return sentences(said, _again(facts))
 
 
 def _rule(facts: StepFacts) -> str:
@@ -91,7 +91,7 @@ def _again(facts: StepFacts) -> str:
             _("with activation checkpointing each layer runs forward twice"),
         ),
     )
-    why = _("; ").join(reason for is_so, reason in reasons if is_so)
+    why = listing(reason for is_so, reason in reasons if is_so)
     return text.format(again=units.flops(facts.recomputed), why=why)
 
 
@@ -128,7 +128,7 @@ def says_counted(facts: StepFacts) -> str:
             "by token, as its recurrence is written. Not counted: norms, activation functions, "
             "additions, the optimizer."
         )
-    return f"{said} {shared.capacity_note(facts.config)}".strip()
+    return sentences(said, shared.capacity_note(facts.config))
 
 
 def says_crossover(facts: CrossoverFacts) -> str:
@@ -145,7 +145,7 @@ def says_crossover(facts: CrossoverFacts) -> str:
         "Masked pairs are computed too; a kernel that skips them halves that line and moves the "
         "crossing to {twice:,.0f}."
     )
-    return f"{said} {more.format(twice=facts.at_unmasked)}"
+    return sentences(said, more.format(twice=facts.at_unmasked))
 
 
 def draw_operations(facts: StepFacts, *, _: Translate) -> Picture:
@@ -179,7 +179,7 @@ def operations_table(facts: StepFacts) -> None:
     show_table(pd.DataFrame(table), key="operation_table")
 
 
-def passes_table(facts: StepFacts) -> None:
+def pass_rows(facts: StepFacts) -> pd.DataFrame:
     """Each kind of step: what it takes in all, and for each token."""
     rows = {
         _("computation"): [pass_name(each.kind) for each in facts.passes],
@@ -187,7 +187,7 @@ def passes_table(facts: StepFacts) -> None:
         _("per token"): [_unbroken(units.flops(each.per_token)) for each in facts.passes],
         _("tokens computed"): [f"{each.n_tokens:,}" for each in facts.passes],
     }
-    show_whole(pd.DataFrame(rows))
+    return pd.DataFrame(rows)
 
 
 def _unbroken(said: str) -> str:
@@ -221,7 +221,7 @@ def how_much_is_computed(config: ModelConfig) -> None:
     with left:
         show(draw_operations, *shown, facts=step_facts, key="operation_bars")
     with right:
-        passes_table(facts)
+        show_both(pass_rows, *shown, facts=step_facts)
         if facts.decoding:
             note(says_decoding(facts.decoding))
     with st.expander(_("Every matrix product with its formula"), icon=":material/functions:"):
