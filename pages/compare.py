@@ -60,28 +60,38 @@ def main() -> None:
 def of_all(run: Run) -> tuple[Panel, ...]:
     """About all that are kept."""
     return (
-        Panel("trade-off", N_("Is it worth it?"), lambda _pair: trade_off.what_one_pays(run)),
-        Panel("kept", N_("What is kept?"), lambda _pair: kept_list.what_is_kept()),
+        Panel(
+            "trade-off",
+            N_("Is it worth it?"),
+            lambda _pair: trade_off.what_one_pays(run),
+            counted_with,
+        ),
+        Panel("kept", N_("What is kept?"), lambda _pair: kept_list.what_is_kept(), counted_with),
     )
 
 
 def of_two(pair: Pair) -> tuple[Panel, ...]:
     """About A and B: counted always, run where both can."""
     counted = (
-        Panel("differences", N_("What differs?"), what_differs),
-        Panel("where", N_("Where do they differ?"), where.where_it_goes),
+        Panel("differences", N_("What differs?"), what_differs, counted_with),
+        Panel("where", N_("Where do they differ?"), where.where_it_goes, counted_with),
     )
     if shared.faults(pair):
         return counted
-    expected = Panel("prediction", N_("What do they expect?"), of_runs(prediction.what_they_expect))
+    expected = of_runs("prediction", N_("What do they expect?"), prediction.what_they_expect)
     return (
         *counted,
-        Panel("time", N_("Which is faster?"), of_runs(speed.how_fast_here)),
-        Panel("flow", N_("What passes?"), of_runs(flow.what_passes)),
-        Panel("heads", N_("All heads"), of_runs(of_patterns(heads.who_reads_whom))),
-        Panel("head", N_("One head: B − A"), of_runs(of_patterns(head.one_head_of_each))),
+        of_runs("time", N_("Which is faster?"), speed.how_fast_here),
+        of_runs("flow", N_("What passes?"), flow.what_passes),
+        of_runs("heads", N_("All heads"), of_patterns(heads.who_reads_whom)),
+        of_runs("head", N_("One head: B − A"), of_patterns(head.one_head_of_each)),
         *((expected,) if prediction.predicts_alike(pair) else ()),
     )
+
+
+def counted_with(pair: Pair | None) -> None:
+    """What counts are made for: nothing runs, so that no text is read."""
+    counting_controls([run.weights for run in pair.both] if pair else ())
 
 
 def what_differs(pair: Pair) -> None:
@@ -90,14 +100,14 @@ def what_differs(pair: Pair) -> None:
     runs.both_ran(pair)
 
 
-def of_runs(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
-    """A panel that needs a run of both."""
+def of_runs(name: str, title: str, draw: Callable[[Pair], None]) -> Panel:
+    """A panel that needs a run of both, and what both read."""
 
     def drawn(pair: Pair) -> None:
         if runs.both_ran(pair):
             section(draw)(pair)
 
-    return drawn
+    return Panel(name, title, drawn, what_both_read)
 
 
 def of_patterns(draw: Callable[[Pair], None]) -> Callable[[Pair], None]:
@@ -129,15 +139,13 @@ def how_to_begin() -> None:
     st.info(text, icon=":material/bookmark_add:")
     st.markdown(_("Or begin with a pair: A and B are set at once; then change B in the sidebar."))
     pairs.ready_pairs()
-    counting_controls()
 
 
 def two_of_them(pair: Pair) -> None:
-    """A beside B, and what both read."""
+    """Who A and B are."""
     st.markdown(shared.says_who_is_who(pair))
     with st.expander(_("Other pairs to begin with"), icon=":material/compare_arrows:"):
         pairs.ready_pairs()
-    what_both_read(pair)
 
 
 def what_to_take(pair: Pair) -> None:

@@ -116,6 +116,20 @@ def test_what_is_too_large_to_run_is_counted_all_the_same():
     assert "46,702,792,704" in said(at)
 
 
+def test_a_text_is_asked_for_where_it_is_read():
+    large = {"preset": "llama-3-8b", "kept": kept_text({"preset": "mixtral-8x7b"})}
+    small = SMALL | {"kept": kept_text(SMALL | {"n_layers": "4"})}
+    for query, is_read in (
+        (large, False),
+        (small | {"panel": "differences"}, False),
+        (small | {"panel": "flow"}, True),
+    ):
+        at = opened(PAGE, **query)
+        assert_works(at)
+        assert bool(at.text_area) == is_read
+        assert any(each.key.startswith("context_len") for each in at.select_slider) != is_read
+
+
 @pytest.mark.parametrize(("weight_format", "each"), [("bfloat16", "131 kB"), ("float32", "262 kB")])
 def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str):
     llama = {"preset": "llama-3-8b", "weight_format": weight_format}
@@ -124,7 +138,8 @@ def test_bytes_are_counted_as_on_the_page_of_costs(weight_format: str, each: str
     assert f"Each token takes {each} of KV cache in both ({weight_format})" in said(at)
     label = f"KV cache, bytes per token, {weight_format}"
     assert set(at.table[1].value.set_index("quantity").loc[label][1:2]) == {each}
-    assert figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"] == label
+    title = figure(at, "trade_off_dots")["layout"]["xaxis"]["title"]["text"]
+    assert title == f"{label} · less is better"
     move(at, "weight_format", "int4")
     assert "KV cache, bytes per token, 16 bits" in words_in_pictures(at)
 
@@ -190,16 +205,25 @@ def test_every_control_moves():
     move(at, "compared_moment", "outlier_share")
     visit(at, **settings(at) | {"panel": "trade-off"})
     move(at, "tradeoff_x", "active_parameters")
-    move(at, "tradeoff_y_better", "less")
+    move(at, "tradeoff_y", "parameters")
     move(at, "with_presets", False)
     move(at, "context_len", 16)
     assert settings(at)["context_len"] in ("16", ["16"])
     layout = figure(at, "trade_off_dots")["layout"]
     titles = [layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
-    assert titles == ["active parameters", "parameters"]
+    assert titles == ["active parameters · less is better", "parameters · less is better"]
     for x, y in zip(MEASURES[::2], MEASURES[1::2], strict=True):
         visit(at, **SMALL, panel="trade-off", kept=kept_text(SMALL), tradeoff_x=x, tradeoff_y=y)
         assert_works(at)
+
+
+def test_each_number_has_a_better_end_of_its_own():
+    at = opened(PAGE, **SMALL, panel="trade-off", kept=kept_text(SMALL), tradeoff_x="n_layers")
+    assert [control(at, f"tradeoff_{axis}_better").value for axis in "xy"] == ["more", "more"]
+    move(at, "tradeoff_x_better", "less")
+    move(at, "tradeoff_x", "parameters")
+    move(at, "tradeoff_x", "d_model")
+    assert control(at, "tradeoff_x_better").value == "more"
 
 
 def test_axes_on_which_nothing_stands():

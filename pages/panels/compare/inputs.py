@@ -14,7 +14,7 @@ from pages.ui.language import _
 
 
 def what_both_read(pair: Pair) -> None:
-    """The text, B's mask, the pinned token; and what is counted with."""
+    """The text, B's mask, the pinned token."""
     reads_tokens = any(run.config.architecture.reads_tokens for run in pair.both)
     left, right = st.columns([5, 4])
     with left:
@@ -24,7 +24,6 @@ def what_both_read(pair: Pair) -> None:
         if pair.a.mask != pair.b.mask:
             st.caption(_("This is the mask of B; A keeps its own."))
         _token_choice(pair)
-    counting_controls([run.weights for run in pair.both])
 
 
 def counting_controls(weights: Sequence[str] = ()) -> None:

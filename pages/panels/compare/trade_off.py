@@ -21,7 +21,7 @@ from pages.ui.compare import beside, kept
 from pages.ui.controls import choose, pick, switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
 
 DIRECTIONS = {"less": N_("less is better"), "more": N_("more is better")}
@@ -107,7 +107,7 @@ def says_front(facts: FrontFacts) -> str:
     if n := facts.n_left_out:
         text = _("{n} are not drawn: the number does not apply to them (an encoder has no cache).")
         said.append(text.format(n=n))
-    return " ".join(said)
+    return sentences(*said)
 
 
 @section
@@ -161,10 +161,19 @@ def draw_front(found: tuple[Candidate, ...], axes: Axes) -> Picture:
     title = partial(measures.title, n=axes.n, weight_format=axes.weight_format)
     return trade_off_picture.scatter(
         facts.points.assign(said=said),
-        titles=(title(axes.x), title(axes.y)),
+        titles=(
+            _better(title(axes.x), more=axes.x_more),
+            _better(title(axes.y), more=axes.y_more),
+        ),
         more_is_better=facts.more_is_better,
         _=_,
     )
+
+
+def _better(what: str, *, more: bool) -> str:
+    """What stands on an axis, and which of its ends is better."""
+    better = DIRECTIONS["more" if more else "less"]
+    return _("{what} · {better}").format(what=what, better=_(better))
 
 
 def _hover(row: Row, axes: Axes) -> str:

@@ -49,7 +49,7 @@ def scatter(
         [
             _front(points[points["on_front"]], more_is_better, _),
             *(_dots(points[points["kind"] == kind], kind, names[kind]) for kind in kinds),
-            _labels(points, more_is_better),
+            _labels(points, more_is_better, _),
         ],
         title=_("One point for each model"),
         height=HEIGHT,
@@ -121,7 +121,9 @@ def _dots(points: pd.DataFrame, kind: str, name: str) -> dict[str, Any]:
     }
 
 
-def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str, Any]:
+def _labels(
+    points: pd.DataFrame, more_is_better: tuple[bool, bool], _: Translate
+) -> dict[str, Any]:
     """Names of the dots that matter, each where it covers no other name even on a phone.
 
     Those of the front stand on its better side, where nothing is, if there is room.
@@ -136,7 +138,7 @@ def _labels(points: pd.DataFrame, more_is_better: tuple[bool, bool]) -> dict[str
     )
     dots = [
         Name(
-            _in_one_line(rows["name"]),
+            _in_one_line(rows["name"], _),
             WIDTH * (math.log10(x) - across[0]) / (across[1] - across[0]),
             HIGH * (math.log10(y) - up[0]) / (up[1] - up[0]),
             _sides(more_is_better, is_outside=bool(rows["on_front"].any())),
@@ -169,5 +171,5 @@ def _sides(more_is_better: tuple[bool, bool], *, is_outside: bool) -> tuple[str,
     return (*(f"{y} {x}" for y, x in pairs), f"middle {back}")
 
 
-def _in_one_line(names: pd.Series) -> str:
-    return ", ".join(token_label(name, most=24) for name in names)
+def _in_one_line(names: pd.Series, _: Translate) -> str:
+    return _(", ").join(token_label(name, most=24) for name in names)
