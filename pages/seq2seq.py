@@ -52,7 +52,7 @@ def source(run: Run) -> None:
         return
     left, right = fold.columns([6, 4])
     with left:
-        inputs.source_controls()
+        inputs.source_controls(run)
     with right:
         inputs.target_mask_controls()
         inputs.link_to_training()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from blocks.inspection.next_token import NextFacts
 from blocks.model.kinds import Architecture
-from blocks.observe.run import Run
+from blocks.observe.run import PaddingSide, Run
 from blocks.text.next_word import next_word
 from blocks.text.sampling import SamplingConfig
 from pages.panels import contribution_graph as graph
@@ -19,8 +19,8 @@ from pages.ui import cached, labelled, link, tokens
 from pages.ui.chart import show
 from pages.ui.explain import explained_at
 from pages.ui.frame import PAGE_OF_PART, must_fit, ran
-from pages.ui.inputs import current_run, length_note
-from pages.ui.language import _
+from pages.ui.inputs import current_run, length_note, sample_buttons, written
+from pages.ui.language import _, literal, sentences
 from pages.ui.mixers import attend, no_attention
 from pages.ui.views import pin_token
 
@@ -54,7 +54,7 @@ def one_line(run: Run) -> None:
             label_visibility="collapsed",
             placeholder=_("Type a sentence, in any language"),
             live=PAUSE,
-            **link.live_view("text", link.value("text")),
+            **written(run, link.live_view("text", link.value("text"))),
         )
     with button:
         st.button(
@@ -93,7 +93,7 @@ def its_way(run: Run, token: int) -> None:
     way, draw = (run, token, graph.least_share()), contribution_graph_picture.graph
     show(draw, *way, facts=graph.graph_facts, key="graph", on_click=pin)
     facts = graph.graph_facts(*way)
-    st.caption(f"{graph.says_how_to_read(facts)} {graph.says_window(facts)}")
+    st.caption(sentences(graph.says_how_to_read(facts), graph.says_window(facts)))
 
 
 def pin(customdata: list[Any]) -> None:
@@ -105,16 +105,18 @@ def pin(customdata: list[Any]) -> None:
 
 def what_follows(run: Run) -> None:
     """The likeliest next words, how open the choice is, and where the picture is explained."""
-    values, append = (run, labelled.last_token(run), AS_IT_IS), partial(_append_clicked, run)
-    draw = next_token_picture.few
-    show(draw, *values, facts=next_facts, key="following", on_click=append)
-    st.caption(says_openness(next_facts(*values)))
+    token = labelled.pinned_token(run)
+    values, is_last = (run, token, AS_IT_IS), token == labelled.last_token(run)
+    draw, write = next_token_picture.few, partial(write_after, run)
+    show(draw, *values, facts=next_facts, key="following", on_click=write)
+    st.caption(says_openness(next_facts(*values), is_last=is_last))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
             "Words that this small model knows in pieces only: {n}. It learned short stories; "
             "other texts are unfamiliar to it."
         )
         st.caption(text.format(n=n))
+        sample_buttons(run)
     if attend(run.config) and graph.fits(run):
         facts = graph.graph_facts(run, labelled.pinned_token(run))
         st.markdown(graph.says_sources(facts))
@@ -137,14 +139,27 @@ def n_words_in_pieces() -> int:
     return sum(any(start < i < end for i in starts) for start, end in spans)
 
 
-def _append_clicked(run: Run, customdata: list[Any]) -> None:
-    append_word(run, int(customdata[0]))
+def write_after(run: Run, customdata: list[Any]) -> None:
+    """A word was clicked: it follows the pinned token, in place of all that did."""
+    link.change("text", _until(run, labelled.pinned_token(run)))
+    append_word(current_run(Architecture.GPT), int(customdata[0]))
 
 
-def says_openness(facts: NextFacts) -> str:
-    """How open the choice is, and that a click writes."""
-    text = _(
-        "As uncertain as among {n} equally likely tokens. Click a word to write it; "
-        "“Write on” takes the first."
-    )
-    return text.format(n=f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}")
+def _until(run: Run, token: int) -> str:
+    """The text up to the end of a token; all of it up to the last."""
+    if token == labelled.last_token(run):
+        return str(link.value("text"))
+    is_left = run.input.padding_side is PaddingSide.LEFT
+    place = token - (run.input.n_padding if is_left else 0)
+    pieces = tokens.reading().pieces
+    return str(link.value("text"))[: pieces[place].end if 0 <= place < len(pieces) else None]
+
+
+def says_openness(facts: NextFacts, *, is_last: bool) -> str:
+    """How open the choice is, and what a click writes."""
+    text = _("As uncertain as among {n} equally likely tokens.")
+    n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
+    click = _("Click a word to write it in the place of all that follows {token}.")
+    if is_last:
+        click = _("Click a word to write it; “Write on” takes the first.")
+    return sentences(text.format(n=n), click.format(token=literal(facts.after)))

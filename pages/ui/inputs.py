@@ -1,5 +1,6 @@
 """What goes into the model, and who may see whom."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -115,20 +116,44 @@ def vector_controls(run: Run) -> None:
 
 def input_controls(run: Run) -> None:
     """A sentence, and a sample of one in each language."""
-    text_field()
+    text_field(run)
     _tokens_note(run)
-    sample_buttons()
+    sample_buttons(run)
 
 
-def text_field() -> None:
+def text_field(run: Run) -> None:
     """Where the reader writes."""
     st.text_area(
         _("Sentence"),
         height=80,
         label_visibility="collapsed",
         placeholder=_("Type a sentence, in any language"),
-        **link.view("text", link.value("text")),
+        **written(run, link.view("text", link.value("text"))),
     )
+
+
+def written(run: Run, view: dict[str, Any]) -> dict[str, Any]:
+    """A view of the text that lets the pinned token go where another comes to stand there."""
+    return view | {"on_change": _in_another_text, "args": (run, view["on_change"], *view["args"])}
+
+
+def read_instead(run: Run, text: str) -> None:
+    """Another text; a pinned token stays pinned where it stands there too."""
+    _in_another_text(run, link.change, "text", text)
+
+
+def _in_another_text(run: Run, change: Callable[..., None], *args: Any) -> None:
+    before = _labels(run)
+    change(*args)
+    place, now = link.value("token"), _labels(run)
+    if place is not None and before[place : place + 1] != now[place : place + 1]:
+        link.restore("token")
+
+
+def _labels(run: Run) -> tuple[str, ...]:
+    """What stands where in the text, whether it is hidden from the model or not."""
+    with link.as_if({**link.state(), "hide_token": False}):
+        return _input(run.config.architecture, link.value("text")).labels
 
 
 def _tokens_note(run: Run) -> None:
@@ -161,7 +186,7 @@ def length_note(run: Run) -> tuple[str, ...]:
     return left_out
 
 
-def sample_buttons() -> None:
+def sample_buttons(run: Run) -> None:
     """A text to begin with, in each language."""
     found = samples(link.value("preset"))
     shown = {sample: language for language, sample in reversed(list(found.items()))}
@@ -170,8 +195,8 @@ def sample_buttons() -> None:
             st.button(
                 _("Sample: {text}").format(text=sample.strip()[:SAMPLE_SHOWN] + "…"),
                 key=f"sample_{language}",
-                on_click=link.change,
-                args=("text", sample),
+                on_click=read_instead,
+                args=(run, sample),
             )
 
 

@@ -52,13 +52,30 @@ def test_any_text_can_be_typed(text: str):
 
 
 def test_write_on_appends_the_likeliest_word_and_follows_the_end():
-    at = home(token=2)
-    first = figure(at, "following")["layout"]["yaxis"]["ticktext"][0]
-    press(at, "write_on")
+    first = figure(home(), "following")["layout"]["yaxis"]["ticktext"][0]
+    at = press(home(token=2), "write_on")
     assert_works(at)
     assert at.text_input(key=LINE).value.endswith(f" {first}")
     assert "token" not in at.query_params
     assert first in names(at)[-1]
+
+
+def test_what_follows_is_that_of_the_pinned_token():
+    at = home(text=" Once there was a red ball", token=3)
+    assert figure(at, "following")["layout"]["title"]["text"] == "Next after a"
+    assert "in the place of all that follows" in said(at)
+
+
+@pytest.mark.parametrize(("text", "stays"), [(" Once there was a cat", True), (" a b c d", False)])
+def test_a_pin_stays_where_the_same_token_stands(text: str, stays: bool):
+    at = typed(home(text=" Once there was a red ball", token=2), text)
+    assert ("token" in at.query_params) == stays
+
+
+def test_words_that_are_not_known_are_answered_with_samples():
+    samples = {"sample_en", "sample_zh"}
+    for text, is_offered in ((" a ball", False), (" Xylophones", True)):
+        assert (samples <= {button.key for button in home(text=text).button}) == is_offered
 
 
 def test_write_on_ends_where_the_model_can_read_no_more():

@@ -1,6 +1,7 @@
 """What the panels of a GPT say: facts filled in by hand, each case read."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -54,8 +55,10 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
-    said = in_english(monkeypatch, home.says_openness, following())
-    assert "among 2.0 equally likely tokens" in said
+    for is_last, click in ((True, "“Write on” takes the first"), (False, "all that follows `")):
+        says = partial(home.says_openness, is_last=is_last)
+        said = in_english(monkeypatch, says, following())
+        assert "among 2.0 equally likely tokens" in said and click in said
 
 
 def new_token(context_start: int = 0, run: Run = RUN) -> NewTokens:

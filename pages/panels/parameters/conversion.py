@@ -25,7 +25,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import FIRST_SHOWN, must_fit, section
 from pages.ui.inputs import sample_buttons, text_field
-from pages.ui.language import _, literal
+from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
 
@@ -132,12 +132,12 @@ def says_fault(facts: FaultFacts) -> str:
         )
         left = found.undone[named]
         said.append(text.format(fault=_(NAMES[named]), share=left))
-    return " ".join([*said, *_suspected(facts)])
+    return sentences(*said, *_suspected(facts))
 
 
 def _without(facts: FaultFacts) -> str:
     said = _suspected(facts)
-    return " ".join(said) or _("Nothing is planted: the logits are those of the sound model.")
+    return sentences(*said) or _("Nothing is planted: the logits are those of the sound model.")
 
 
 def _suspected(facts: FaultFacts) -> list[str]:
@@ -217,8 +217,8 @@ def what_a_fault_does(run: Run) -> None:
     fault = wanted if wanted in (NO_FAULT, *faults) else str(faults[0])
     case = Case(run.weights, ids, fault)
     _choice(case, faults)
-    text_field()
-    sample_buttons()
+    text_field(run)
+    sample_buttons(run)
     with st.spinner(_("Each fault is undone in turn …"), show_time=True):
         facts = case_facts(case)
     with place:

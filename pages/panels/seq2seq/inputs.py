@@ -14,10 +14,10 @@ from blocks.training.tasks import TaskKind
 from pages.panels.seq2seq import shared
 from pages.ui import link, tokens
 from pages.ui.controls import choose, slider
-from pages.ui.inputs import sample_buttons, text_field
+from pages.ui.inputs import read_instead, sample_buttons, text_field
 from pages.ui.labelled import pinned_target
 from pages.ui.labelled import pinned_token as pinned_source
-from pages.ui.language import _, current_language, literal
+from pages.ui.language import _, current_language, enumeration, literal
 
 TASKS = {
     TaskKind.TRANSLATION: N_("Translate between English and Chinese"),
@@ -31,17 +31,17 @@ MOST_NAMED = 12
 UNSEEN = {"Cf", "Mn", "Zl", "Zp", "Zs"}
 
 
-def source_controls() -> None:
+def source_controls(run: Run) -> None:
     """The text that is read, and samples of it."""
     st.caption(_("Source · what the encoder reads"))
-    text_field()
+    text_field(run)
     for note in source_notes():
         st.info(note)
-    sample_buttons()
-    what_it_can_read()
+    sample_buttons(run)
+    what_it_can_read(run)
 
 
-def what_it_can_read() -> None:
+def what_it_can_read(run: Run) -> None:
     """Sentences of the grammar that no translator learned from, and all words; or nothing."""
     reader = tokens.tokenizer()
     if not isinstance(reader, SentenceTokenizer):
@@ -54,7 +54,7 @@ def what_it_can_read() -> None:
             )
         )
         for i, text in enumerate(shared.sentences(tokens.vocabulary(), current_language())):
-            st.button(text, key=f"known_{i}", on_click=link.change, args=("text", text))
+            st.button(text, key=f"known_{i}", on_click=read_instead, args=(run, text))
         st.caption(_("Other translations may be right too, but the grammar cannot confirm them."))
         st.markdown(" · ".join(sorted(reader.english, key=str.lower)))
         st.markdown(" · ".join(sorted(reader.chinese)))
@@ -77,7 +77,7 @@ def source_notes() -> list[str]:
 
 def _unknown(left_out: tuple[str, ...]) -> str:
     """Names the words that have no token."""
-    words = ", ".join(literal(seen(word)) for word in left_out[:MOST_NAMED])
+    words = enumeration(literal(seen(word)) for word in left_out[:MOST_NAMED])
     if len(left_out) > MOST_NAMED:
         words += " …"
     reader = tokens.tokenizer()
