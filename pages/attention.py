@@ -89,7 +89,7 @@ PANELS = (
         N_("What does a head do?"),
         steps.steps_of_a_head,
         layer_and_head,
-        fields=("d_model", "n_heads", "d_head", "position_kind"),
+        fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
         of_attention=True,
     ),
     Panel(
@@ -120,7 +120,7 @@ PANELS = (
         N_("Who reads whom?"),
         pattern.lines_and_map,
         layer_and_head,
-        fields=("n_heads", "position_kind"),
+        fields=("n_heads", "n_kv_heads", "position_kind"),
         of_attention=True,
     ),
     Panel(
@@ -128,7 +128,7 @@ PANELS = (
         N_("All heads"),
         all_heads.all_heads,
         layer_and_head,
-        fields=("n_layers", "n_heads", "position_kind"),
+        fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
         of_attention=True,
     ),
     Panel(

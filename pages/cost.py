@@ -100,7 +100,7 @@ PANELS = (
         "crossover",
         N_("When does n² win?"),
         of_the_config(where_attention_overtakes),
-        fields=("n_layers", "d_model", "d_ff"),
+        fields=("n_layers", "d_model", "n_kv_heads", "d_ff"),
     ),
     Panel(
         "memory",
@@ -120,19 +120,19 @@ PANELS = (
         "roofline",
         N_("How fast here?"),
         how_fast_here,
-        fields=("d_model", "n_heads", "d_ff", "device", "dtype"),
+        fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "device", "dtype"),
     ),
     Panel(
         "sweeps",
         N_("How does it grow?"),
         how_it_grows,
-        fields=("d_model", "n_heads", "d_ff", "device", "dtype"),
+        fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "device", "dtype"),
     ),
     Panel(
         "formats",
         N_("Which format?"),
         which_format_pays,
-        fields=("d_model", "n_heads", "d_ff", "device"),
+        fields=("d_model", "n_heads", "n_kv_heads", "d_ff", "device"),
     ),
     Panel(
         "attention-growth",
@@ -144,7 +144,7 @@ PANELS = (
         "training",
         N_("Cost of training"),
         of_the_config(what_training_takes),
-        fields=("n_layers", "d_model", "d_ff", "tie_embeddings"),
+        fields=("n_layers", "d_model", "n_kv_heads", "d_ff", "tie_embeddings"),
     ),
 )
 

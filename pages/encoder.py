@@ -70,7 +70,7 @@ PANELS = (
         N_("What do its heads read?"),
         heads_of_all_layers,
         layer_choice,
-        fields=("n_layers", "n_heads", "position_kind"),
+        fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
     ),
     ablation("n_layers", "n_heads", "residual"),
     Panel(

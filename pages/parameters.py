@@ -97,7 +97,7 @@ PANELS = (
         "growth",
         N_("What grows fastest?"),
         where_it_goes,
-        fields=("n_layers", "d_model", "d_ff", "tie_embeddings"),
+        fields=("n_layers", "d_model", "n_kv_heads", "d_ff", "tie_embeddings"),
     ),
     Panel(
         "ideas",
@@ -109,7 +109,7 @@ PANELS = (
         "published",
         N_("How large are others?"),
         what_others_have,
-        fields=("n_layers", "d_model", "d_ff"),
+        fields=("n_layers", "d_model", "n_kv_heads", "d_ff"),
     ),
     Panel(
         "config-json",

@@ -104,7 +104,7 @@ PANELS = (
         N_("Three attentions"),
         of_a_run(who_reads_whom),
         two_tokens,
-        fields=("n_layers", "n_decoder_layers", "n_heads", "position_kind"),
+        fields=("n_layers", "n_decoder_layers", "n_heads", "n_kv_heads", "position_kind"),
     ),
     Panel(
         "alignment",
@@ -134,6 +134,7 @@ PANELS = (
             "n_layers",
             "n_decoder_layers",
             "d_model",
+            "n_kv_heads",
             "d_ff",
             "share_embeddings",
             "tie_embeddings",
@@ -143,7 +144,7 @@ PANELS = (
         "architectures",
         N_("Which architecture?"),
         of_a_run(three_architectures),
-        fields=("n_layers", "d_model", "n_heads", "d_ff"),
+        fields=("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"),
     ),
     Panel(
         "pretraining",

@@ -49,6 +49,13 @@ def test_every_panel_names_fields_that_the_first_model_of_its_page_has(page: str
         assert {*panel.fields} <= {name for each in shown for name in drawable(each)}, panel.name
 
 
+def test_what_is_counted_of_a_width_is_counted_of_shared_keys_too():
+    panels = [panel for page in COUNTING[:2] for panel in panels_of(page)]
+    counted = [each.fields for each in panels if "d_model" in each.fields]
+    without = [each for each in counted if "n_kv_heads" not in each]
+    assert without == [("d_model", "n_heads", "d_head", "device")]  # times one head for each key
+
+
 COUNTING = ("pages/parameters.py", "pages/cost.py", "pages/compare.py")
 PAGE_OF = {
     Architecture.BLOCK: "block",

@@ -146,7 +146,7 @@ def _says_how(*, is_recorded: bool) -> str:
         "matrix's rows share its blame as they share the error of its product; the worst "
         "for each weight are kept. Bytes are the file's."
     )
-    return f"{shared.says_recorded()} {text}" if is_recorded else text
+    return sentences(shared.says_recorded(), text) if is_recorded else text
 
 
 def _traced(weights: str, how: Compression, kept: Compression) -> bool:

@@ -124,7 +124,7 @@ def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, st
 
 def _says_how(before: Recorded | None) -> str:
     text = _("Nothing is trained again after it. Random: seed 0. A click shows a model everywhere.")
-    return f"{shared.measured_on(before.processor)} {text}" if before else text
+    return sentences(shared.measured_on(before.processor), text) if before else text
 
 
 def _question() -> str:
