@@ -52,6 +52,17 @@ class TextsFacts:
     least_error: float
 
 
+class PinnedLinks(NamedTuple):
+    """What one target word is linked to (None: nothing), and what it stands for, if that is known.
+
+    All of them are places of tokens.
+    """
+
+    target: int
+    found: int | None
+    true: tuple[int, ...] | None
+
+
 @dataclass(frozen=True, eq=False)
 class LinksFacts:
     """What one head links, or (head −1) the mean of a layer.
@@ -80,6 +91,15 @@ class LinksFacts:
         words = around(self.pins.target - 1, len(self.target) - 1, N_DRAWN)
         columns = around(self.pins.source, len(self.source), N_DRAWN)
         return Part(slice(words.start + 1, words.stop + 1), columns)
+
+    @property
+    def pinned(self) -> PinnedLinks | None:
+        """The row that is outlined; None for the start token, which no row predicts."""
+        if not (place := self.pins.target):
+            return None
+        found = [a for a, b in self.found if b == place]
+        true = None if self.true is None else tuple(sorted(a for a, b in self.true if b == place))
+        return PinnedLinks(place, found[0] if found else None, true)
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:

@@ -13,5 +13,5 @@ def test_start_and_end_are_called_what_the_vocabulary_calls_them():
     at = opened("pages/seq2seq.py", preset=f"run:{run_id}", text="abc", forced_ids=stop)
     assert_works(at)
     assert "It is complete: `=` was written." in said(at)
-    assert control(at, "target_token").options[0] == "1 · ="
+    assert control(at, "target_token").options[0] == "="
     assert "[BEGIN]" not in said(at) and "[END]" not in said(at)

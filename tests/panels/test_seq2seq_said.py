@@ -195,6 +195,18 @@ CASES = [
     (alignment.says_links, UNKNOWN, "mean of heads: `我` ← `I`, `喜欢` ← `like`."),
     (alignment.says_links, replace(UNKNOWN, found=frozenset()), "heads predicts no link."),
     (alignment.says_links, replace(LINKS, seed=3), "(seed 3), so this is chance."),
+    (alignment.says_links, LINKS, "Outlined: `我` is linked to `I`, a true link."),
+    (
+        alignment.says_links,
+        replace(LINKS, pins=Pins(0, 2)),
+        "Outlined: `喜欢` is linked to `like`; it has no true link.",
+    ),
+    (
+        alignment.says_links,
+        replace(LINKS, pins=Pins(0, 2), true=frozenset({(0, 1), (0, 2)})),
+        "Outlined: `喜欢` is linked to `like`; its true link is to `I`.",
+    ),
+    (alignment.says_links, UNKNOWN, "Outlined: `我` is linked to `I`."),
     (
         alignment.says_heads,
         HEADS,

@@ -22,7 +22,7 @@ from blocks.inspection.three_attentions import Pins
 from blocks.inspection.two_texts import AttentionKind
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.figures.counting import from_one
+from pages.figures.counting import from_one, told_apart
 from pages.panels.seq2seq import alignment_picture, shared
 from pages.panels.seq2seq.alignment_picture import (
     COLUMNS,
@@ -123,10 +123,30 @@ def says_links(facts: LinksFacts) -> str:
         if facts.score is None
         else sentences(_agreement(facts), _bound(facts))
     )
-    if facts.seed is None:
-        return said
     text = _("The weights are random (seed {seed}), so this is chance.")
-    return sentences(said, text.format(seed=facts.seed))
+    chance = "" if facts.seed is None else text.format(seed=facts.seed)
+    return sentences(said, _pinned(facts), chance)
+
+
+def _pinned(facts: LinksFacts) -> str:
+    """Whether the link of the row that is outlined is a true one."""
+    pinned = facts.pinned
+    if pinned is None or pinned.found is None:
+        return ""
+    source, target = told_apart(facts.source), told_apart(facts.target)
+    text = _("Outlined: {word} is linked to {found}.")
+    others = [literal(source[place]) for place in pinned.true or () if place != pinned.found]
+    if pinned.true is not None:
+        text = _("Outlined: {word} is linked to {found}; it has no true link.")
+        if pinned.found in pinned.true:
+            text = _("Outlined: {word} is linked to {found}, a true link.")
+        elif others:
+            text = _("Outlined: {word} is linked to {found}; its true link is to {others}.")
+    return text.format(
+        word=literal(target[pinned.target]),
+        found=literal(source[pinned.found]),
+        others=enumeration(others),
+    )
 
 
 def _agreement(facts: LinksFacts) -> str:

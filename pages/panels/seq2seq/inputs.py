@@ -1,6 +1,7 @@
 """The source: its text, its padding, and who may see whom among the target."""
 
 import unicodedata
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -122,17 +123,21 @@ def token_choices(run: Run) -> None:
     """The token of each text that is outlined in every picture."""
     left, right = st.columns(2)
     with left:
-        _pin("token", _("Pinned source token"), run.input.labels, pinned_source(run))
+        labels, shown = run.input.labels, pinned_source(run)
+        _pin("token", _("Pinned source token"), labels, shown, range(1, len(labels) + 1))
     with right:
-        labels = run.target_or_start.labels
-        _pin("target_token", _("Pinned target token"), labels, pinned_target(run))
+        labels, shown = run.target_or_start.labels, pinned_target(run)
+        _pin("target_token", _("Pinned target token"), labels, shown, range(len(labels)))
 
 
-def _pin(name: str, label: str, labels: tuple[str, ...], shown: int) -> None:
+def _pin(
+    name: str, label: str, labels: tuple[str, ...], shown: int, numbers: Sequence[int]
+) -> None:
+    """The tokens with their numbers; the start, which no step writes, has none."""
     with st.container(key=name):
         st.selectbox(
             label,
             range(len(labels)),
-            format_func=lambda i: f"{i + 1} · {labels[i]}",
+            format_func=lambda i: f"{numbers[i]} · {labels[i]}" if numbers[i] else labels[i],
             **link.view(name, shown, labels),
         )
