@@ -137,7 +137,7 @@ def what_is_to_blame(run: Run) -> None:
 
 def _not_recorded() -> str:
     question = _("Which matrix loses most of the score, and what if its worst rows stay fine?")
-    return f"{question} {_('These were not measured beforehand.')}"
+    return sentences(question, _("These were not measured beforehand."))
 
 
 def _says_how(*, is_recorded: bool) -> str:
