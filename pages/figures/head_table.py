@@ -1,5 +1,6 @@
 """All heads as a table of colours: a row a head, a column a measure."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from pages.figures.token_axis import text_width
 from pages.figures.weights import codes, weight_map
 
 ROW, TOP, BOTTOM = 20, 84, 10
+FEW_SIGNS = re.compile("（[^）]*）|[^（]{1,4}")
 
 
 def measures(
@@ -56,11 +58,10 @@ def measures(
     )
 
 
-def _in_lines(name: str, most: int = 4) -> str:
-    """A word a line; Chinese, which has no spaces, a few signs a line."""
-    if name.isascii():
-        return name.replace(" ", "<br>")
-    return "<br>".join(name[i : i + most] for i in range(0, len(name), most))
+def _in_lines(name: str) -> str:
+    """A word a line; Chinese, which has no spaces, a few signs a line, brackets on their own."""
+    words = name.split(" ") if name.isascii() else FEW_SIGNS.findall(name)
+    return "<br>".join(words)
 
 
 BARE = {"showgrid": False, "zeroline": False, "ticks": ""}

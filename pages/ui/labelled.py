@@ -85,7 +85,7 @@ def _heads(run: Run, layer: int, language: str) -> pd.DataFrame:
 
 def _head_title(row: Row) -> str:
     share = f"{getattr(row, row.name):.2f}".removeprefix("0") if row.name else ""
-    name = f" {terms.head_name(row.name)} {share}" if row.name else ""
+    name = f" {terms.short_head_name(row.name)} {share}" if row.name else ""
     return f"<b>{from_one(row.head)}</b>{name}"
 
 

@@ -1,7 +1,7 @@
 """Exact numbers, under the pictures that show them."""
 
 from collections.abc import Callable, Collection, Hashable
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -10,17 +10,38 @@ from pages.ui.chart import CANNOT_BE_DRAWN
 from pages.ui.compare import beside
 from pages.ui.language import _
 
+MOST_WRAPPED = 5  # columns, on a phone
 
-def show_table(table: pd.DataFrame, *, key: str, counts: Collection[str] = ()) -> None:
-    """A table as high as its rows; in the columns `counts` thousands are told apart."""
+
+def show_table(
+    table: pd.DataFrame,
+    *,
+    key: str | None = None,
+    counts: Collection[str] = (),
+    n_names: int = 1,
+    height: int | Literal["content"] = "content",
+) -> None:
+    """A table as high as its rows, whose first `n_names` columns stay in sight on a phone.
+
+    In the columns `counts` thousands are told apart.
+    """
     whole = [name for name in counts if table[name].dtype.kind in "iu"]
-    widths = dict.fromkeys(whole, st.column_config.NumberColumn(format="localized"))
-    st.dataframe(table, hide_index=True, key=key, column_config=widths, height="content")
+    columns: dict[str, Any] = {
+        **dict.fromkeys(table.columns[:n_names], st.column_config.Column(pinned=True)),
+        **dict.fromkeys(whole, st.column_config.NumberColumn(format="localized")),
+    }
+    st.dataframe(table, hide_index=True, key=key, column_config=columns, height=height)
 
 
 def show_whole(table: pd.DataFrame) -> None:
-    """A small table with every column, on a phone too: words wrap where columns are narrow."""
-    st.table(table, border="horizontal", hide_index=True)
+    """A small table with every column, on a phone too: words wrap where columns are narrow.
+
+    Where the columns are too many for that, one goes through them sideways.
+    """
+    if len(table.columns) > MOST_WRAPPED:
+        show_table(table)
+    else:
+        st.table(table, border="horizontal", hide_index=True)
 
 
 def show_both(

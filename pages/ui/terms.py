@@ -178,6 +178,12 @@ HEAD_NAMES = {
     "previous_token": N_("previous token"),
     "induction": N_("induction"),
 }
+SHORT_HEAD_NAMES = {
+    "first_token": N_("first"),
+    "same_token": N_("itself"),
+    "previous_token": N_("prev."),
+    "induction": N_("ind."),
+}
 
 
 def option(value: str) -> str:
@@ -204,6 +210,11 @@ def part(name: str) -> str:
 def head_name(name: str) -> str:
     """What a head is called where its measure passes the threshold."""
     return _(HEAD_NAMES[name]) if name else ""
+
+
+def short_head_name(name: str) -> str:
+    """The same where there is little room."""
+    return _(SHORT_HEAD_NAMES[name]) if name else ""
 
 
 def stage(name: str, config: ModelConfig, layer: int = 0) -> str:

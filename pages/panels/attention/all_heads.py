@@ -21,6 +21,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration, sentences
 from pages.ui.link_fields.attention import SORTS
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 MOST_HEADS = 32
 LABELS = {
@@ -32,6 +33,7 @@ LABELS = {
     "previous_token": N_("previous token"),
     "induction": N_("token after an earlier copy (induction)"),
 }
+COLUMNS = {**LABELS, "induction": N_("induction")}
 MEASURES = [name for name in SORTS if name != "layer"]
 
 
@@ -114,7 +116,7 @@ def all_heads(run: Run) -> None:
         sort_choice(sort_by)
         show(draw_colors, *values, sort_by, key="head_measures", on_click=shared.open_head)
         note(says_colors(all_heads_facts(*values)))
-    st.dataframe(table(run).round(3), hide_index=True, key="all_heads_table", height=318)
+    show_table(table(run).round(3), key="all_heads_table", n_names=2, height=318)
 
 
 def sort_choice(shown: str) -> None:
@@ -141,7 +143,7 @@ def draw_colors(run: Run, layer: int, head: int, sort_by: str) -> Picture:
         shown[MEASURES].to_numpy(float),
         facts.shares(shown, MEASURES),
         heads=names,
-        columns=[_(LABELS[name]) for name in MEASURES],
+        columns=[_(COLUMNS[name]) for name in MEASURES],
         returns=places,
         selected=places.index(facts.selected) if facts.selected in places else None,
         _=_,

@@ -11,6 +11,7 @@ from blocks.inspection import other_attention
 from blocks.inspection.other_attention import KindsFacts
 from blocks.model import attention_kinds, devices
 from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import heads
 from pages.figures.counting import from_one
@@ -30,6 +31,7 @@ from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
 from pages.ui.tables import show_table
 
+ABOVE_A_TILE = {**NAMES, AttentionKind.FULL: N_("full")}  # as wide as one on a phone
 IN_THEORY = {
     AttentionKind.FULL: ("n²", "n²"),
     AttentionKind.FUSED: ("n²", "n"),
@@ -173,7 +175,7 @@ def draw_maps(run: Run, layer: int, head: int, reach: Reach, token: int) -> Pict
     rows = list(zip(AttentionKind, each_row(facts.errors), strict=True))
     tiles = {
         "head": range(len(rows)),
-        "label": [f"<b>{_(NAMES[kind])}</b>" for kind, _row in rows],
+        "label": [f"<b>{_(ABOVE_A_TILE[kind])}</b>" for kind, _row in rows],
         "hover": [
             text.format(kind=_(NAMES[kind]), error=row.error, pairs=row.pairs) for kind, row in rows
         ],

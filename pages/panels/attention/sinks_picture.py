@@ -25,7 +25,7 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
         height=360,
         margin=(46, 48),
         xaxis={
-            "title": {"text": _("‖v·W_O‖ of the first token, relative to the mean of the others")},
+            "title": {"text": _("‖v·W_O‖ of the first token ÷ mean of others")},
             "range": [0, most],
             "automargin": False,
         },

@@ -107,7 +107,8 @@ def draw_tiles(pair: Pair, side: int, layer: int, head: int, token: int) -> Pict
     """All heads of a layer of one side."""
     run, n = pair.both[side], pair.both[side].config.n_heads
     found = measures(run, layer)
-    labels = [f"<b>{from_one(row.head)}</b> {terms.head_name(row.name)}" for row in each_row(found)]
+    names = [terms.short_head_name(row.name) for row in each_row(found)]
+    labels = [f"<b>{from_one(i)}</b> {name}" for i, name in zip(found["head"], names, strict=True)]
     hovers = [_hover(pair, row, layer) for row in each_row(found)]
     codes = tiles.shrink(tiles.encode(runs.pattern(run, layer), runs.mask(run, layer)))
     title = _("{letter}: all heads of layer {layer}").format(

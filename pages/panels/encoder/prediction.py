@@ -1,7 +1,6 @@
 """What an encoder expects at each token, and its candidates for the pinned one."""
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import predictions
 from blocks.inspection.flow_facts import PredictionFacts
@@ -16,6 +15,7 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 SCORES = (N_("words found"),)  # what the trained model that ships calls its score
 
@@ -88,4 +88,4 @@ def what_it_expects(run: Run) -> None:
     with left:
         show(prediction_picture.bars, run, token, facts=prediction_facts, key="candidates")
     with right:
-        st.dataframe(table(run), hide_index=True, key="guess_table", height=380)
+        show_table(table(run), key="guess_table", height=380)

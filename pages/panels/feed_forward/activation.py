@@ -2,8 +2,6 @@
 
 from functools import lru_cache
 
-import streamlit as st
-
 from blocks.inspection import activations, source, units
 from blocks.inspection.activations import ActivationFacts
 from blocks.inspection.units import GateFacts
@@ -18,6 +16,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 from pages.ui.views import pin_token
 from pages.ui.ways import way
 
@@ -91,7 +90,7 @@ def gate_table(facts: GateFacts) -> None:
     table = facts.strongest if facts.is_gated else facts.strongest.drop(columns=["gate", "up"])
     table = table.assign(unit=table["unit"].map(from_one))
     shown = table.rename(columns=names).round(4)
-    st.dataframe(shown, hide_index=True, key="strongest_table", height=190)
+    show_table(shown, key="strongest_table", height=190)
 
 
 @section

@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import pandas as pd
-import streamlit as st
 
 from blocks.inspection import predictions
 from blocks.inspection.predictions import SurpriseFacts
@@ -17,6 +16,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
+from pages.ui.tables import show_table
 from pages.ui.views import pin_token
 
 
@@ -91,4 +91,4 @@ def what_surprises(run: Run) -> None:
         draw = surprise_picture.bars
         show(draw, *values, facts=surprise_facts, key="surprise_bars", on_click=pin_token)
     with right:
-        st.dataframe(table(facts), hide_index=True, key="surprise_table", height=330)
+        show_table(table(facts), key="surprise_table", height=330)

@@ -28,6 +28,7 @@ from pages.ui.inputs import sample_buttons, text_field
 from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.parameters import NO_FAULT
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 FAULTS = {
     ConversionFault.ROTARY_LAYOUT: N_("rotary layout: pairs (2i, 2i + 1) for (i, i + width/2)"),
@@ -230,6 +231,6 @@ def what_a_fault_does(run: Run) -> None:
     with right:
         show(draw_undone, case, facts=case_facts, key="fault_undone")
     shown = table(facts)
-    st.dataframe(shown, hide_index=True, key="fault_table")
+    show_table(shown, key="fault_table")
     download("conversion_faults.csv", lambda: shown.to_csv(index=False), "text/csv")
     note(_("Greedy, computed on the CPU; the text is cut to {n} tokens.").format(n=MOST_READ))

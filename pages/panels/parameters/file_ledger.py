@@ -21,6 +21,7 @@ from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, enumeration, literal, sentences
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 STATES = {
     State.USED: N_("used"),
@@ -132,5 +133,5 @@ def where_tensors_went(run: Run) -> None:
         show(draw, run.config, facts=planned_facts, key="ledger")
         table = frame(planned_facts(run.config).ledger)
         note(_("Bring your own weights in the sidebar to see where each of your tensors went."))
-    st.dataframe(table, hide_index=True, key="ledger_table", height=320)
+    show_table(table, key="ledger_table", height=320)
     download("ledger.csv", lambda: table.to_csv(index=False), "text/csv")

@@ -38,6 +38,7 @@ from pages.ui.frame import section
 from pages.ui.language import _, current_language, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import ALIGNED
 from pages.ui.steps import in_steps
+from pages.ui.tables import show_table
 
 MOST_PAIRS = 6
 ALIGNED_LABELS = {
@@ -253,7 +254,7 @@ def heads_table(facts: HeadsFacts) -> None:
             **{_(COLUMNS[name]): table[name] for name in facts.measures},
         }
     )
-    st.dataframe(shown.round(3), hide_index=True, key="alignment_table", height=250)
+    show_table(shown.round(3), key="alignment_table", n_names=2, height=250)
 
 
 @section

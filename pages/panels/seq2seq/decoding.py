@@ -27,6 +27,7 @@ from pages.ui.explain import explained, note
 from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.seq2seq import written_ids
 from pages.ui.numbers import percent
+from pages.ui.tables import show_table
 from pages.ui.ways import way
 
 
@@ -216,7 +217,7 @@ def results_table(facts: SearchFacts) -> None:
             _("beam score"): [nats(each.score) for each in facts.results],
         }
     )
-    st.dataframe(found, hide_index=True, key="beam_results")
+    show_table(found, key="beam_results")
 
 
 def how_it_is_written(here: Standing) -> None:

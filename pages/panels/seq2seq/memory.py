@@ -16,6 +16,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, literal, sentences
 from pages.ui.said import say
+from pages.ui.tables import show_table
 
 NO_CHANGE, NO_GAIN = 0.02, 0.05
 
@@ -120,7 +121,7 @@ def tokens_table(facts: SourceFacts) -> None:
             _("cosine with before"): found["cosine"],
         }
     )
-    st.dataframe(shown.round(3), hide_index=True, key="memory_table", height=250)
+    show_table(shown.round(3), key="memory_table", height=250)
 
 
 @section
