@@ -76,22 +76,13 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
     slanted = n * WORD + sum(map(label_width, tokens)) > ROOM
     bottom = label_room(tokens) if slanted else 26
     height = max(LEAST_HEIGHT, min(MOST_HEIGHT, ROW * n_layers))
-    lit = np.where(shares.routed >= least, shares.routed, 0)
-    unlit = np.where((shares.wires >= least) & (lit == 0), shares.wires, 0)
-    lit_own = shares.routes[1:] * shares.own
-    lit_own = np.where(lit_own >= least, lit_own, 0)
-    ticks = token_ticks(tokens, LABELS)
-    ticks["ticktext"] = [
-        _marked(text) if place == pinned else text
-        for place, text in zip(ticks["tickvals"], ticks["ticktext"], strict=True)
-    ]
     return figure(
         [_nodes(facts, shares, _), _targets(shares, tokens, pinned, first, _)],
         title=_("What each token takes from which, layer by layer"),
         height=height + TITLE + bottom,
         margin=(TITLE, bottom),
         xaxis={
-            **ticks,
+            **_token_ticks(tokens, pinned),
             "range": [-0.6, n - 0.4],
             "ticks": "",
             "tickfont": {"size": 12 if n <= CROWDED else 11},
@@ -103,13 +94,28 @@ def graph(facts: GraphFacts, *, _: Translate) -> Picture:
             "side": "right",
             "range": [-0.18, n_layers + 0.16],
         },
-        shapes=[
-            *_stems(shares.own, faint(RESIDUAL, 0.4)),
-            *_paths(unlit, ATTENTION, OPACITIES),
-            *_stems(lit_own, PINNED),
-            *_paths(lit, PINNED),
-        ],
+        shapes=_wires(shares, least),
     )
+
+
+def _token_ticks(tokens: Sequence[str], pinned: int) -> dict[str, Any]:
+    """The tokens along x, the pinned one marked."""
+    ticks = token_ticks(tokens, LABELS)
+    pairs = zip(ticks["tickvals"], ticks["ticktext"], strict=True)
+    return ticks | {"ticktext": [_marked(text) if at == pinned else text for at, text in pairs]}
+
+
+def _wires(shares: Shares, least: float) -> list[dict[str, Any]]:
+    """All wires and stems from `least` on; those that lead to the pinned token lie on top, lit."""
+    lit = np.where(shares.routed >= least, shares.routed, 0)
+    unlit = np.where((shares.wires >= least) & (lit == 0), shares.wires, 0)
+    own = shares.routes[1:] * shares.own
+    return [
+        *_stems(shares.own, faint(RESIDUAL, 0.4)),
+        *_paths(unlit, ATTENTION, OPACITIES),
+        *_stems(np.where(own >= least, own, 0), PINNED),
+        *_paths(lit, PINNED),
+    ]
 
 
 def _angle(tokens: Sequence[str], slanted: bool) -> dict[str, Any]:

@@ -117,44 +117,74 @@ def _followed(
     is_asked: bool,
 ) -> Done[T]:
     """Take one value after the other; a place instead of a value says that it is still awaited."""
-    place, begun = st.empty(), time.monotonic()
+    shown = _Progress(n_all, what, key)
     found: list[T] = []
     n_steps = _n_until_stopped(what, key, n_all)
-    bar = None
     may_go_on = is_asked or st.session_state.get(f"{key}_goes_on", (None, 0))[0] == what
-    awaited = Place(0, None)
     while len(found) < n_steps:
-        if (found or awaited.position) and _is_touched():
-            place.empty()
+        if (found or shown.awaited.position) and _is_touched():
+            shown.place.empty()
             return Done(found, is_stopped=True)
-        elapsed = time.monotonic() - begun
-        if elapsed > A_WHILE and not may_go_on:
+        if shown.elapsed > A_WHILE and not may_go_on:
             n_steps = len(found)
-            st.session_state[f"{key}_stopped"] = (what, n_steps)
-            st.session_state[f"{key}_paused"] = what
+            _pause(n_steps, what, key)
             break
-        if bar is None and elapsed > A_MOMENT:
-            bar = _progress(place, what, key)
-        if bar is not None:
-            said = says_place(awaited) if awaited.position else _left(len(found), n_all, elapsed)
-            bar.progress(len(found) / n_all, said)
+        shown.note(len(found))
         try:
             value = next_of(found)
         except ConfigError as error:
-            with place.container():
-                st.error(sentences(*map(say_fault, error.faults)), icon=":material/block:")
-                _go_on_button(_("Try again"), ":material/refresh:", what, key)
+            shown.refuse(error)
             return Done(found, is_stopped=True)
         if isinstance(value, Place):
-            awaited = value
+            shown.awaited = value
         else:
             found.append(value)
             st.session_state[f"{key}_done"] = (what, len(found))
-    place.empty()
-    if n_steps < n_all:
-        with place.container(horizontal=True, vertical_alignment="center"):
-            _offer_the_rest(n_steps, n_all, what, key)
+    shown.end(n_steps)
     return Done(found, n_steps < n_all)
+
+
+class _Progress:
+    """How far a work is, shown once it has taken a moment."""
+
+    def __init__(self, n_all: int, what: Hashable, key: str):
+        self.place, self.begun = st.empty(), time.monotonic()
+        self.n_all, self.what, self.key = n_all, what, key
+        self.bar: DeltaGenerator | None = None
+        self.awaited = Place(0, None)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.begun
+
+    def note(self, n_done: int) -> None:
+        """So many steps are done."""
+        elapsed = self.elapsed
+        if self.bar is None and elapsed > A_MOMENT:
+            self.bar = _bar(self.place, self.what, self.key)
+        if self.bar is not None:
+            left = _left(n_done, self.n_all, elapsed)
+            said = says_place(self.awaited) if self.awaited.position else left
+            self.bar.progress(n_done / self.n_all, said)
+
+    def refuse(self, error: ConfigError) -> None:
+        """A step cannot be: say why, and offer to try again."""
+        with self.place.container():
+            st.error(sentences(*map(say_fault, error.faults)), icon=":material/block:")
+            _go_on_button(_("Try again"), ":material/refresh:", self.what, self.key)
+
+    def end(self, n_steps: int) -> None:
+        """All is done, or the rest is offered."""
+        self.place.empty()
+        if n_steps < self.n_all:
+            with self.place.container(horizontal=True, vertical_alignment="center"):
+                _offer_the_rest(n_steps, self.n_all, self.what, self.key)
+
+
+def _pause(n_done: int, what: Hashable, key: str) -> None:
+    st.session_state[f"{key}_stopped"] = (what, n_done)
+    st.session_state[f"{key}_paused"] = what
 
 
 def says_place(place: Place) -> str:
@@ -180,7 +210,7 @@ def _n_until_stopped(what: Hashable, key: str, n_steps: int) -> int:
     return n_done if stopped == what else n_steps
 
 
-def _progress(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
+def _bar(place: DeltaGenerator, what: Hashable, key: str) -> DeltaGenerator:
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, " ")
         st.button(

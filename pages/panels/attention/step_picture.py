@@ -190,13 +190,6 @@ def product(
         Place(3, (split + GAP / 2, 1), (0, floor - 0.07)),
     )
     column = chosen.key if result.name in SQUARES else chosen.feature
-    shapes = [
-        outlined(places[0], 0, chosen.query, left.values.shape[1], 1),
-        outlined(places[2], 0, chosen.query, result.values.shape[1], 1),
-    ]
-    if column is not None:
-        shapes.append(outlined(places[1], column, 0, 1, right.values.shape[0]))
-        shapes.append(outlined(places[2], column, chosen.query, 1, 1, thick=True))
     top = 40 + label_room(right.columns) if result.name in SQUARES else 40
     matrices = (left, right, result)
     operands = [
@@ -212,7 +205,7 @@ def product(
         title=title,
         height=_height(len(left.rows)) + 170 + top,
         margin=(top + 26, 8),
-        shapes=shapes,
+        shapes=_meeting(matrices, places, chosen.query, column),
         annotations=[
             *_product_titles(matrices, places, top),
             *_corner(left, result, chosen.query, column, (split / 2, (1 + floor) / 2)),
@@ -221,6 +214,21 @@ def product(
         **axes(right, places[1], x=_key_names(result)),
         **axes(result, places[2]),
     )
+
+
+def _meeting(
+    matrices: Sequence[Matrix], places: Sequence[Place], row: int, column: int | None
+) -> list[dict[str, Any]]:
+    """The row and the column that meet, and the cell in which they do, where one is chosen."""
+    left, right, result = matrices
+    shapes = [
+        outlined(places[0], 0, row, left.values.shape[1], 1),
+        outlined(places[2], 0, row, result.values.shape[1], 1),
+    ]
+    if column is not None:
+        shapes.append(outlined(places[1], column, 0, 1, right.values.shape[0]))
+        shapes.append(outlined(places[2], column, row, 1, 1, thick=True))
+    return shapes
 
 
 def _corner(

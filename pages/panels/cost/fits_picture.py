@@ -33,25 +33,11 @@ def growth(
     """A line for the total and for each part against n, on logarithmic axes; devices across."""
     table, n = facts.growth, facts.shape.n
     lines, n_names = _apart(devices), len(names) + 2
-    own = table[table["n"] == n].iloc[0]
     ticks = [tick for tick in table["n"].tolist() if tick & (tick - 1) == 0][::4]
     traces = [
         *(_line(table, part, name) for part, name in names.items()),
         {**_line(table, "total", _("together")), "line": {"color": PINNED, "width": 3}},
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": _("your n = {n:,}").format(n=n),
-            "x": [n],
-            "y": [float(own["total"])],
-            "marker": {
-                "symbol": "circle-open",
-                "size": 12,
-                "color": PINNED,
-                "line": {"width": 3, "color": PINNED},
-            },
-            "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
-        },
+        _own(n, float(table[table["n"] == n].iloc[0]["total"]), _),
     ]
     return figure(
         traces,
@@ -69,6 +55,24 @@ def growth(
             "dtick": 1,
         },
     )
+
+
+def _own(n: int, total: float, _: Translate) -> dict[str, Any]:
+    """The reader's own length."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": _("your n = {n:,}").format(n=n),
+        "x": [n],
+        "y": [total],
+        "marker": {
+            "symbol": "circle-open",
+            "size": 12,
+            "color": PINNED,
+            "line": {"width": 3, "color": PINNED},
+        },
+        "hovertemplate": "n = %{x:,}: %{y:.4~s}B<extra></extra>",
+    }
 
 
 def _apart(lines: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

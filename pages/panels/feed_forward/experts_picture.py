@@ -47,28 +47,13 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
     """
     n_tokens, n_experts = facts.probs.shape
     room, chosen = label_room(facts.labels), facts.choices.assign(hover=_hovers(facts, _))
-    cells = {
-        "type": "heatmap",
-        "z": small(facts.probs.T),
-        "customdata": _numbers(n_experts, n_tokens),
-        "zmin": 0,
-        "zmax": 1,
-        "colorscale": [list(stop) for stop in PROBABILITY],
-        "hovertemplate": _("expert {expert}: probability {share}").format(
-            expert="%{customdata}", share="%{z:.3f}"
-        )
-        + "<extra></extra>",
-        "xgap": 1 if n_tokens <= ROOMY else 0,
-        "ygap": 1,
-        "showscale": False,
-    }
     marks = [outline(facts.token - 0.5, -0.5, 1, n_experts)]
     if facts.expert is not None:
         marks.append(outline(-0.5, facts.expert - 0.5, n_tokens, 1))
     kept, dropped = chosen[chosen["is_kept"]], chosen[~chosen["is_kept"]]
     return figure(
         [
-            cells,
+            _probabilities(facts, _),
             _chosen(kept, n_tokens, _("chosen: larger = more weight")),
             *_dropped(dropped, _),
         ],
@@ -85,6 +70,23 @@ def routes(facts: RoutingFacts, *, _: Translate) -> Picture:
         yaxis=_expert_axis(n_experts, _),
         shapes=marks,
     )
+
+
+def _probabilities(facts: RoutingFacts, _: Translate) -> dict[str, Any]:
+    n_tokens, n_experts = facts.probs.shape
+    said = _("expert {expert}: probability {share}")
+    return {
+        "type": "heatmap",
+        "z": small(facts.probs.T),
+        "customdata": _numbers(n_experts, n_tokens),
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [list(stop) for stop in PROBABILITY],
+        "hovertemplate": said.format(expert="%{customdata}", share="%{z:.3f}") + "<extra></extra>",
+        "xgap": 1 if n_tokens <= ROOMY else 0,
+        "ygap": 1,
+        "showscale": False,
+    }
 
 
 def _hovers(facts: RoutingFacts, _: Translate) -> list[str]:
@@ -176,42 +178,12 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
     """How many choices fell on each expert: taken, and dropped for want of room."""
     table, even, room = facts.load, facts.even_share, facts.room
     n = len(table)
-    numbers = [[int(expert), from_one(expert)] for expert in table["expert"]]
-    under = {"expert": "%{customdata[1]}", "n": "%{x:,}"}
-    whole = {"marker": {"opacity": 1}}
-    kept = {
-        "type": "bar",
-        "orientation": "h",
-        "x": table["kept"].tolist(),
-        "y": list(range(n)),
-        "name": _("processed"),
-        "marker": {"color": [color_of(expert) for expert in table["expert"]]},
-        "showlegend": False,
-        "customdata": numbers,
-        "hovertemplate": _("expert {expert} takes {n}").format(**under) + "<extra></extra>",
-        "selected": whole,
-        "unselected": whole,
-    }
-    dropped = {
-        "type": "bar",
-        "orientation": "h",
-        "x": [count or None for count in table["dropped"]],
-        "y": list(range(n)),
-        "name": _("dropped: over capacity"),
-        "marker": {
-            "color": faint(PINNED, 0.25),
-            "line": {"color": PINNED, "width": 1.5},
-        },
-        "showlegend": bool(table["dropped"].any()),
-        "customdata": numbers,
-        "hovertemplate": _("expert {expert} drops {n}").format(**under) + "<extra></extra>",
-    }
     lines = [_level(even, BEFORE, _("even share: {n:.1f}").format(n=even), "dot")]
     if room:
         lines.append(_level(room, PINNED, _("capacity: {n}").format(n=room), "solid"))
     most = max(table[["kept", "dropped"]].sum(axis=1).max(), even, room, 1)
     return figure(
-        [kept, dropped, *lines],
+        [*_choices(table, _), *lines],
         title=_("Load of each expert"),
         height=TOP + BOTTOM + max(150, ROW * n),
         margin=(TOP, BOTTOM),
@@ -223,6 +195,37 @@ def load(facts: RoutingFacts, *, _: Translate) -> Picture:
         },
         yaxis=_expert_axis(n, _),
     )
+
+
+def _choices(table: pd.DataFrame, _: Translate) -> list[dict[str, Any]]:
+    """Bars of what each expert takes, and after them of what it drops."""
+    under = {"expert": "%{customdata[1]}", "n": "%{x:,}"}
+    whole = {"marker": {"opacity": 1}}
+    lying = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(table))),
+        "customdata": [[int(expert), from_one(expert)] for expert in table["expert"]],
+    }
+    kept = {
+        **lying,
+        "x": table["kept"].tolist(),
+        "name": _("processed"),
+        "marker": {"color": [color_of(expert) for expert in table["expert"]]},
+        "showlegend": False,
+        "hovertemplate": _("expert {expert} takes {n}").format(**under) + "<extra></extra>",
+        "selected": whole,
+        "unselected": whole,
+    }
+    dropped = {
+        **lying,
+        "x": [count or None for count in table["dropped"]],
+        "name": _("dropped: over capacity"),
+        "marker": {"color": faint(PINNED, 0.25), "line": {"color": PINNED, "width": 1.5}},
+        "showlegend": bool(table["dropped"].any()),
+        "hovertemplate": _("expert {expert} drops {n}").format(**under) + "<extra></extra>",
+    }
+    return [kept, dropped]
 
 
 def _level(x: float, color: str, name: str, dash: str) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Units of a feed-forward layer: how many are dead, how often each is active, what excites it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from blocks.inspection.units import LayersFacts, UnitFacts, UnitTokens
+from blocks.inspection.units import LayersFacts, LayerUnits, UnitFacts, UnitTokens
 from pages.figures.counting import from_one
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
@@ -48,33 +49,14 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
         ("saturated", _("saturated"), BEFORE),
         ("active", _("active"), FEED_FORWARD),
     )
-    places = [from_one(each.layer) for each in layers]
-    bars = [
-        {
-            "type": "bar",
-            "x": places,
-            "y": (shares := [getattr(each, column) for each in layers]),
-            "name": name,
-            "marker": {"color": color},
-            "customdata": [[each.layer] for each in layers],
-            "text": [_short(share) for share in shares] if len(layers) <= 8 else None,
-            "textposition": "outside",
-            "cliponaxis": False,
-            "selected": WHOLE,
-            "unselected": WHOLE,
-            "hovertemplate": _("layer {layer}: {share}").format(layer="%{x}", share="%{y:.2%}")
-            + f"<extra>{name}</extra>",
-        }
-        for column, name, color in kinds
-    ]
     return figure(
-        bars,
+        [_share_bars(layers, *kind, _) for kind in kinds],
         title=_("Units of each layer, over this input"),
         height=TITLE_AND_LEGEND + BARS + BOTTOM,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         barmode="group",
         **legend(),
-        xaxis={"title": {"text": _("layer")}, "tickvals": places},
+        xaxis={"title": {"text": _("layer")}, "tickvals": _numbers(layers)},
         yaxis={
             "title": {"text": _("share")},
             "tickformat": ".0%",
@@ -83,6 +65,32 @@ def per_layer(facts: LayersFacts, *, _: Translate) -> Picture:
         },
         shapes=[outline(facts.selected + 0.5, 0, 1, 1.1)] if len(layers) > 1 else [],
     )
+
+
+def _numbers(layers: Sequence[LayerUnits]) -> list[int]:
+    return [from_one(each.layer) for each in layers]
+
+
+def _share_bars(
+    layers: Sequence[LayerUnits], column: str, name: str, color: str, _: Translate
+) -> dict[str, Any]:
+    """One of the shares at each layer."""
+    shares = [getattr(each, column) for each in layers]
+    said = _("layer {layer}: {share}").format(layer="%{x}", share="%{y:.2%}")
+    return {
+        "type": "bar",
+        "x": _numbers(layers),
+        "y": shares,
+        "name": name,
+        "marker": {"color": color},
+        "customdata": [[each.layer] for each in layers],
+        "text": [_short(share) for share in shares] if len(layers) <= 8 else None,
+        "textposition": "outside",
+        "cliponaxis": False,
+        "selected": WHOLE,
+        "unselected": WHOLE,
+        "hovertemplate": f"{said}<extra>{name}</extra>",
+    }
 
 
 def _short(share: float) -> str:

@@ -1,6 +1,6 @@
 """What the model would say after each layer, as a grid."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,30 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
     labels = [[facts.label(int(cell)) for cell in row] for row in facts.cells(lens.token_id)]
     n_rows, n_columns = probability.shape
     tokens = told_apart(facts.run.input.labels)[drawn.rows]
-    cells = {
+    hovers = list(_hovers(facts, labels, probability, rank, _))
+    pinned = facts.pinned - drawn.first
+    of_pinned = slice(pinned * n_columns, (pinned + 1) * n_columns)
+    targets = _targets(hovers, range(drawn.first, drawn.end), n_columns)
+    return figure(
+        [_cells(probability, labels, rank, _), {**targets, "meta": {SAID: hovers[of_pinned]}}],
+        title=_("Predictions read off after each layer"),
+        height=TITLE + TOP + BOTTOM + ROW * n_rows,
+        margin=(TITLE + TOP, BOTTOM),
+        xaxis={
+            **_names([layer_name(layer, _) for layer in facts.layers]),
+            "side": "top",
+            "range": [-0.5, n_columns - 0.5],
+        },
+        yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
+        shapes=[_row_outline(pinned, n_columns)],
+    )
+
+
+def _cells(
+    probability: np.ndarray, labels: Sequence[Sequence[str]], rank: np.ndarray, _: Translate
+) -> dict[str, Any]:
+    """Colours, and written in them the token and the rank of the final answer."""
+    return {
         "type": "heatmap",
         "z": small(probability),
         "zmin": 0,
@@ -50,23 +73,6 @@ def grid(facts: LensFacts, *, _: Translate) -> Picture:
         "hoverinfo": "skip",
         "colorbar": _colorbar(_),
     }
-    hovers = list(_hovers(facts, labels, probability, rank, _))
-    pinned = facts.pinned - drawn.first
-    of_pinned = slice(pinned * n_columns, (pinned + 1) * n_columns)
-    targets = _targets(hovers, range(drawn.first, drawn.end), n_columns)
-    return figure(
-        [cells, {**targets, "meta": {SAID: hovers[of_pinned]}}],
-        title=_("Predictions read off after each layer"),
-        height=TITLE + TOP + BOTTOM + ROW * n_rows,
-        margin=(TITLE + TOP, BOTTOM),
-        xaxis={
-            **_names([layer_name(layer, _) for layer in facts.layers]),
-            "side": "top",
-            "range": [-0.5, n_columns - 0.5],
-        },
-        yaxis={**_names([token_label(token) for token in tokens]), "range": [n_rows - 0.5, -0.5]},
-        shapes=[_row_outline(pinned, n_columns)],
-    )
 
 
 def _hovers(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from blocks.inspection.conversion import FaultFacts
 from blocks.weights.conversion_faults import ConversionFault
+from pages.figures import marks
 from pages.figures.theme import (
     ATTENTION,
-    BEFORE,
     PINNED,
     RESIDUAL,
     TITLE_AND_LEGEND,
@@ -79,32 +79,23 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
     ranked, found = facts.found.ranked, facts.found
     shares = [found.undone[fault] for fault in ranked]
     labels = [names[fault] for fault in ranked]
-    now = _place(found.as_it_is)
+    now, dotted = _place(found.as_it_is), marks.dashed(dash="dot", width=2)
+    ends = [now, now], [-0.5, len(ranked) - 0.5]
+    dots = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [_place(share) for share in shares],
+        "y": list(range(len(ranked))),
+        "marker": {
+            "size": 11,
+            "color": [PINNED if fault is found.names else RESIDUAL for fault in ranked],
+        },
+        "customdata": [[label, f"{share:.2g}"] for label, share in _pairs(labels, shares)],
+        "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
+        "name": _("undone"),
+    }
     return figure(
-        [
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [_place(share) for share in shares],
-                "y": list(range(len(ranked))),
-                "marker": {
-                    "size": 11,
-                    "color": [PINNED if fault is found.names else RESIDUAL for fault in ranked],
-                },
-                "customdata": [[label, f"{share:.2g}"] for label, share in _pairs(labels, shares)],
-                "hovertemplate": "%{customdata[0]}: %{customdata[1]}<extra></extra>",
-                "name": _("undone"),
-            },
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": [now, now],
-                "y": [-0.5, len(ranked) - 0.5],
-                "line": {"color": BEFORE, "dash": "dot", "width": 2},
-                "name": _("as it is"),
-                "hoverinfo": "skip",
-            },
-        ],
+        [dots, marks.line(*ends, name=_("as it is"), line=dotted, hoverinfo="skip")],
         title=_("Each fault undone"),
         height=TITLE_AND_LEGEND + BOTTOM + ROW * len(ranked),
         margin=(TITLE_AND_LEGEND, BOTTOM),

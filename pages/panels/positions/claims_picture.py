@@ -80,37 +80,10 @@ def verdicts(
     """
     claims, kinds = list(Claim), list(names)
     cells = [[_cell(facts, kind, claim, names[kind], _) for kind in kinds] for claim in claims]
-    grid = {
-        "type": "heatmap",
-        "z": [[cell.code for cell in row] for row in cells],
-        "zmin": 0,
-        "zmax": 2,
-        "colorscale": [list(stop) for stop in GRID],
-        "showscale": False,
-        "xgap": 3,
-        "ygap": 3,
-        "text": [[cell.text for cell in row] for row in cells],
-        "texttemplate": "%{text}",
-        "textfont": {"size": 11},
-        "hoverinfo": "skip",
-    }
-    n, width = len(claims), len(kinds)
-    unseen = {"marker": {"opacity": 0}}
-    clickable = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(range(width)) * n,
-        "y": [row for row in range(n) for _kind in kinds],
-        "customdata": [[kind] for _row in range(n) for kind in range(width)],
-        "hovertext": [cell.hover for row in cells for cell in row],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "marker": {"symbol": "square", "size": 40, "opacity": 0},
-        "selected": unseen,
-        "unselected": unseen,
-    }
+    n = len(claims)
     told = [_in_two_lines(claim_name(claim, _)) for claim in claims]
     return figure(
-        [grid, clickable],
+        [_grid(cells), _clickable(cells)],
         title=_("Claims, measured"),
         height=TITLE + 30 + ROW * n,
         margin=(TITLE + 30, EDGE),
@@ -141,6 +114,41 @@ def _cell(facts: ClaimsFacts, kind: PositionKind, claim: Claim, name: str, _: Tr
     hover = f"{begin}<br>{told}<br>{needed}".replace("| <", "| &lt;")
     text = f"{SIGNS[verdict.holds]} {number(verdict.measured)}"
     return Cell(VERDICT_CODES[verdict.holds], text, hover)
+
+
+def _grid(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:
+    return {
+        "type": "heatmap",
+        "z": [[cell.code for cell in row] for row in cells],
+        "zmin": 0,
+        "zmax": 2,
+        "colorscale": [list(stop) for stop in GRID],
+        "showscale": False,
+        "xgap": 3,
+        "ygap": 3,
+        "text": [[cell.text for cell in row] for row in cells],
+        "texttemplate": "%{text}",
+        "textfont": {"size": 11},
+        "hoverinfo": "skip",
+    }
+
+
+def _clickable(cells: Sequence[Sequence[Cell]]) -> dict[str, Any]:
+    """Unseen marks on the cells, which return the number of the kind."""
+    places = [(row, kind) for row, each in enumerate(cells) for kind in range(len(each))]
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [kind for _row, kind in places],
+        "y": [row for row, _kind in places],
+        "customdata": [[kind] for _row, kind in places],
+        "hovertext": [cell.hover for row in cells for cell in row],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "marker": {"symbol": "square", "size": 40, "opacity": 0},
+        "selected": unseen,
+        "unselected": unseen,
+    }
 
 
 def _names(names: Sequence[str]) -> dict[str, Any]:
