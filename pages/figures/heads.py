@@ -12,7 +12,7 @@ from pages.figures.theme import HIDDEN_AXIS, PINNED, TITLE, Picture, Translate, 
 from pages.figures.weights import outline, weight_map
 
 TITLES_UP_TO = 64
-OVERVIEW_WIDTH, LEAST_TITLED = 500, 40
+OVERVIEW_WIDTH, LEAST_TITLED = 430, 40  # between a phone and half a desk
 
 
 def overview(
@@ -40,9 +40,7 @@ def overview(
         (i % columns * (side + 1) - 0.5, i // columns * (side + gap) + gap - 0.5)
         for i in range(len(heads))
     ]
-    titles = [
-        _tile_title(x, y, label) for (x, y), label in zip(corner, heads["label"], strict=True)
-    ]
+    titles = _titles(corner, heads) if _has_room(len(heads), width / columns) else []
     return figure(
         [weight_map(codes, _, showscale=False), _tiles(corner, side, heads)],
         title=title or _("All heads on one scale"),
@@ -59,7 +57,7 @@ def overview(
             *_pinned_marks(corner, side, pinned, pinned_key),
             *([] if selected is None else [outline(*corner[selected], side, side)]),
         ],
-        annotations=titles if _has_room(len(heads), width / columns) else [],
+        annotations=titles,
     )
 
 
@@ -87,9 +85,11 @@ def _pinned_marks(
     return [{"type": "path", "path": " ".join(marks), "line": line}] if marks else []
 
 
-def _tile_title(x: float, y: float, label: str) -> dict[str, Any]:
-    place = {"x": x, "y": y, "xanchor": "left", "yanchor": "bottom"}
-    return {**place, "text": label, "font": {"size": 12}}
+def _titles(corner: Sequence[tuple[float, float]], heads: pd.DataFrame) -> list[dict[str, Any]]:
+    """What each tile is called, above it."""
+    look = {"xanchor": "left", "yanchor": "bottom", "font": {"size": 12}}
+    named = zip(corner, heads["label"], strict=True)
+    return [{**look, "x": x, "y": y, "text": label} for (x, y), label in named]
 
 
 def _tiles(corner: Sequence[tuple[float, float]], side: int, heads: pd.DataFrame) -> dict[str, Any]:

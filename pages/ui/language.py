@@ -44,6 +44,11 @@ def listing(parts: Iterable[str]) -> str:
     return _("; ").join(parts)
 
 
+def bracketed(what: object, more: object) -> str:
+    """A thing and in brackets what is to be said of it, as the reader's language sets them."""
+    return _("{what} ({more})").format(what=what, more=more)
+
+
 def sentences(*said: str) -> str:
     """Sentences one after the other, those that are empty left out."""
     return closed_up(" ".join(filter(None, said)))

@@ -17,7 +17,7 @@ from pages.ui.chart import show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, current_language, enumeration, sentences
+from pages.ui.language import _, bracketed, current_language, enumeration, sentences
 from pages.ui.lessons import progress
 from pages.ui.numbers import percent
 from pages.ui.said import say
@@ -47,9 +47,8 @@ def says_reads(facts: HeadFacts) -> str:
     if facts.is_blind:
         text = _("In {head}, {token} cannot attend to any key: its row is all zeros.")
         return text.format(head=head, token=token)
-    each = _("{token} ({share})")
     read = enumeration(
-        each.format(token=shared.token(facts.run, key), share=percent(weight))
+        bracketed(shared.token(facts.run, key), percent(weight))
         for key, weight in facts.most_read()
     )
     text = _("In {head}, {token} (position {position}) attends mostly to {read}. {source}")

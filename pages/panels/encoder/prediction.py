@@ -88,4 +88,4 @@ def what_it_expects(run: Run) -> None:
     with left:
         show(prediction_picture.bars, run, token, facts=prediction_facts, key="candidates")
     with right:
-        show_table(table(run), key="guess_table", height=380)
+        show_table(table(run), key="guess_table", n_names=2, height=380)

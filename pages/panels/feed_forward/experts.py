@@ -23,7 +23,7 @@ from pages.ui import link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, ngettext, sentences
+from pages.ui.language import _, bracketed, enumeration, literal, ngettext, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.settings import memory_budget
@@ -57,7 +57,7 @@ def says_routes(facts: RoutingFacts) -> str:
     """Where the pinned token goes, how even the load is, and what was dropped."""
     no_room = _("over capacity")
     listed = enumeration(
-        f"{from_one(row.expert)} ({f'{row.weight:.0%}' if row.is_kept else no_room})"
+        bracketed(from_one(row.expert), f"{row.weight:.0%}" if row.is_kept else no_room)
         for row in each_row(facts.of_token)
     )
     text = _(

@@ -67,11 +67,35 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
 def few(facts: NextFacts, *, _: Translate) -> Picture:
     """A bar for each of the likeliest tokens, with its probability; a click returns its id."""
     tokens = facts.likeliest[:N_FEW]
-    shares, unseen = tokens["model_probability"].tolist(), {"marker": {"opacity": 0}}
-    whole_row = 1.25 * max(shares)
-    lying = {"type": "bar", "orientation": "h", "y": list(range(len(tokens)))}
-    seen = {
-        **lying,
+    whole_row = 1.25 * float(tokens["model_probability"].max())
+    return figure(
+        [_seen(tokens), _row_targets(tokens, whole_row)],
+        title=_("Next after {token}").format(token=word_label(facts.after)),
+        height=TITLE + 30 * len(tokens),
+        margin=(TITLE, 0),
+        barmode="overlay",
+        bargap=0.25,
+        xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
+        yaxis={
+            "tickvals": list(range(len(tokens))),
+            "ticktext": [word_label(label) for label in tokens["label"]],
+            "tickfont": {"size": 14},
+            "ticks": "",
+            "range": [len(tokens) - 0.5, -0.5],
+            "showgrid": False,
+            "zeroline": False,
+        },
+    )
+
+
+def _lying(n: int) -> dict[str, Any]:
+    return {"type": "bar", "orientation": "h", "y": list(range(n))}
+
+
+def _seen(tokens: pd.DataFrame) -> dict[str, Any]:
+    shares = tokens["model_probability"].tolist()
+    return {
+        **_lying(len(tokens)),
         "x": shares,
         "text": [f"{share:.1%}" if share >= LEAST else f"< {LEAST:.1%}" for share in shares],
         "textposition": "outside",
@@ -79,8 +103,13 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
         "marker": {"color": EMBEDDING},
         "hoverinfo": "skip",
     }
-    targets = {
-        **lying,
+
+
+def _row_targets(tokens: pd.DataFrame, whole_row: float) -> dict[str, Any]:
+    """Unseen bars as long as the picture is wide."""
+    unseen = {"marker": {"opacity": 0}}
+    return {
+        **_lying(len(tokens)),
         "x": [whole_row] * len(tokens),
         "customdata": [[token_id] for token_id in tokens["token_id"].tolist()],
         "hovertext": [token_label(label, most=40) for label in tokens["label"]],
@@ -89,25 +118,6 @@ def few(facts: NextFacts, *, _: Translate) -> Picture:
         "selected": unseen,
         "unselected": unseen,
     }
-    names = {
-        "tickvals": list(range(len(tokens))),
-        "ticktext": [word_label(label) for label in tokens["label"]],
-        "tickfont": {"size": 14},
-        "ticks": "",
-        "range": [len(tokens) - 0.5, -0.5],
-        "showgrid": False,
-        "zeroline": False,
-    }
-    return figure(
-        [seen, targets],
-        title=_("Next after {token}").format(token=word_label(facts.after)),
-        height=TITLE + 30 * len(tokens),
-        margin=(TITLE, 0),
-        barmode="overlay",
-        bargap=0.25,
-        xaxis={**HIDDEN_AXIS, "range": [0, whole_row], "tickformat": ".1%"},
-        yaxis=names,
-    )
 
 
 def _digits(largest: float) -> int:

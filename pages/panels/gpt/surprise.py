@@ -91,4 +91,4 @@ def what_surprises(run: Run) -> None:
         draw = surprise_picture.bars
         show(draw, *values, facts=surprise_facts, key="surprise_bars", on_click=pin_token)
     with right:
-        show_table(table(facts), key="surprise_table", height=330)
+        show_table(table(facts), key="surprise_table", n_names=2, height=330)

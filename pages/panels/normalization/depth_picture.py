@@ -1,6 +1,6 @@
 """All that depth does, layer by layer: panels above each other on one axis of layers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -50,30 +50,17 @@ def panels(
     """
     known = set(curves.table.dropna(subset="median")["measure"])
     shown = {measure: text for measure, text in titles(_).items() if measure in known}
-    levels = {
-        "entropy_bits": (curves.even_bits, _("uniform weights")),
-        "similarity": (1.0, _("uniform over tokens")),
-    }
-    n = len(shown)
-    traces, shapes, annotations = [], [], []
-    axes: dict[str, Any] = {}
+    n, room = len(shown), legend_room(names)
+    traces: list[dict[str, Any]] = []
+    annotations, axes = [], dict[str, Any]()
     for i, (measure, text) in enumerate(shown.items()):
         found = _of(curves, measure)
-        is_log = _is_log(found)
+        ghost = None if before is None else _of(before, measure)
         place = {"yaxis": _axis("y", i), "meta": {HEADING: text}, "showlegend": i == 0}
-        if before is not None:
-            traces.append(_ghost(_drawable(_of(before, measure), is_log), place, _))
-        for placement, curve in found.groupby("placement", sort=False):
-            name = names[str(placement)]
-            traces += _curve(_drawable(curve, is_log), str(placement), name, place, _)
-        axes[_axis("yaxis", i)] = _value_axis(i, n, is_log, found)
+        traces += _curves(found, ghost, names, place, _)
+        axes[_axis("yaxis", i)] = _value_axis(i, n, _is_log(found), found)
         annotations.append(_title(_domain(i, n)[1], text))
-        if measure in levels:
-            value, name = levels[measure]
-            shapes.append(_level(value, curves.n_layers, _axis("y", i)))
-            at = float(np.log10(value)) if is_log else value
-            annotations.append(_level_name(at, name, curves.n_layers, _axis("y", i)))
-    room = legend_room(names)
+    levels = list(_levels(curves, list(shown), _))
     return figure(
         traces,
         title=title,
@@ -82,9 +69,39 @@ def panels(
         **legend(),
         xaxis=_layer_axis(curves.n_layers, _axis("y", n - 1), _),
         **axes,
-        shapes=shapes,
-        annotations=annotations,
+        shapes=[shape for shape, _name in levels],
+        annotations=[*annotations, *(name for _shape, name in levels)],
     )
+
+
+def _curves(
+    found: pd.DataFrame,
+    ghost: pd.DataFrame | None,
+    names: Mapping[str, str],
+    place: dict[str, Any],
+    _: Translate,
+) -> Iterator[dict[str, Any]]:
+    """One measure of each placement, before them that of the setting before."""
+    is_log = _is_log(found)
+    if ghost is not None:
+        yield _ghost(_drawable(ghost, is_log), place, _)
+    for placement, curve in found.groupby("placement", sort=False):
+        name = names[str(placement)]
+        yield from _curve(_drawable(curve, is_log), str(placement), name, place, _)
+
+
+def _levels(
+    curves: LayerCurves, shown: list[str], _: Translate
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """What some measures are compared with: a line across, and what it is."""
+    levels = {
+        "entropy_bits": (curves.even_bits, _("uniform weights")),
+        "similarity": (1.0, _("uniform over tokens")),
+    }
+    for measure in (each for each in shown if each in levels):
+        (value, name), yref = levels[measure], _axis("y", shown.index(measure))
+        at = float(np.log10(value)) if _is_log(_of(curves, measure)) else value
+        yield _level(value, curves.n_layers, yref), _level_name(at, name, curves.n_layers, yref)
 
 
 def _axis(name: str, panel: int) -> str:

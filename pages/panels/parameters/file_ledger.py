@@ -19,7 +19,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, sentences
+from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -53,7 +53,7 @@ def planned_facts(config: ModelConfig) -> LedgerFacts:
 def says_ledger(facts: LedgerFacts) -> str:
     """How many tensors there are, and what was done to them."""
     n, family = len(facts.ledger.rows), facts.ledger.family
-    done = enumeration(f"{_(name)} ({n})" for name, n in facts.n_by_operation.items())
+    done = enumeration(bracketed(_(name), n) for name, n in facts.n_by_operation.items())
     if not facts.name:
         text = _("As a file of the family {family} this model has {n} tensors: {done}.")
         return text.format(family=family, n=n, done=done)
@@ -79,7 +79,7 @@ def _others(facts: LedgerFacts) -> list[str]:
     rest = {state: n for state, n in facts.n_in.items() if state is not State.USED}
     if not rest:
         return [_("Nothing is missing, nothing is left over.")]
-    named = enumeration(f"{_(STATES[state])} ({n})" for state, n in rest.items())
+    named = enumeration(bracketed(_(STATES[state]), n) for state, n in rest.items())
     if facts.n_odd:
         text = _("Not used: {rest}. No model is made of it: nothing is guessed.")
         return [text.format(rest=named)]

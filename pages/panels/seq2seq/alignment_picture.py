@@ -54,13 +54,12 @@ def links(facts: LinksFacts, *, _: Translate) -> Picture:
         facts.target[rows],
         facts.source[columns],
     )
-    pinned, key = facts.pins.target - rows.start, facts.pins.source - columns.start
+    pinned = facts.pins.target - rows.start
     return token_matrix(
         colors(weights, _),
         [*cells(weights, first, _), _dots(weights, _drawn(facts.found, rows, columns), _)],
         names,
         pinned=pinned if pinned >= 0 else None,
-        pinned_column=key if key >= 0 else None,
         shapes=[_frame(*each) for each in _drawn(facts.true or (), rows, columns)],
     )
 

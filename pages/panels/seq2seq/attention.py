@@ -31,7 +31,7 @@ from pages.ui.chart import columns, show
 from pages.ui.controls import slider
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration, literal, sentences
+from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import TEXTS
 from pages.ui.numbers import percent, readable
 from pages.ui.said import say
@@ -110,10 +110,7 @@ def says_head(facts: HeadFacts) -> str:
 
 def most_read(found: Iterable[tuple[str, float]]) -> str:
     """Tokens with their weights."""
-    text = _("{token} ({share})")
-    return enumeration(
-        text.format(token=literal(token), share=percent(weight)) for token, weight in found
-    )
+    return enumeration(bracketed(literal(token), percent(weight)) for token, weight in found)
 
 
 def says_sharpness(facts: HeadFacts) -> str:

@@ -33,7 +33,7 @@ from pages.ui.controls import switch
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.interventions import state as changes
-from pages.ui.language import _, enumeration, literal, sentences
+from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_table
@@ -124,7 +124,7 @@ def says_hidden(facts: HiddenFacts) -> str:
             "Hiding any one source token changes no next-token prediction by more than 1 bit (KL)."
         )
     pairs = (
-        f"{literal(target)} ← {literal(source)} ({bits:.1f})"
+        bracketed(f"{literal(target)} ← {literal(source)}", f"{bits:.1f}")
         for target, source, bits in facts.strong
     )
     text = _("Largest effects on the prediction (bits): {pairs}.")

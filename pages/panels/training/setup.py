@@ -33,7 +33,7 @@ from pages.ui import chips, everything, link, runs, terms
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, slider
 from pages.ui.explain import explained, note
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, bracketed, say_fault
 from pages.ui.link_fields.training import CORPORA
 from pages.ui.ways import use_mend
 
@@ -322,7 +322,7 @@ def how_it_is_learned() -> Callable[[], None]:
     known = RECIPE_TABLE[link.value("recipe")]
     with explained(("optimizers", "schedule"), code, key="recipe_set"):
         choose("recipe", _("Start from recipe"), RECIPES)
-    note(f"{_(known.title)} ({known.source}).")
+    note(_("{said}.").format(said=bracketed(_(known.title), known.source)))
     left, right = st.columns(2, gap="large")
     with left:
         if not everything.is_all():

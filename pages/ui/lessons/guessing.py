@@ -15,7 +15,7 @@ from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
 from pages.figures.guess_cell import Table, cell_so_far
 from pages.ui.chart import show_now
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, bracketed, say_fault
 from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
 
@@ -61,7 +61,7 @@ def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
 
 
 def _number(ask: Ask, _run: Run, key: str) -> Values | None:
-    label = f"{ask.question} ({ask.unit})" if ask.unit else ask.question
+    label = bracketed(ask.question, ask.unit) if ask.unit else ask.question
     found = st.number_input(label, value=None, placeholder=_("a number"), format="%.6g", key=key)
     return None if found is None else (float(found),)
 
