@@ -106,7 +106,7 @@ def draw_blind(facts: BlindFacts, *, _: Translate) -> Picture:
     names = {
         Treatment.ZEROS: _("zeros (here)"),
         Treatment.MINUS_1E9: _("−10⁹ added"),
-        Treatment.LEAST: _("filled with the smallest number"),
+        Treatment.LEAST: _("smallest number"),
         Treatment.MINUS_INFINITY: _("−∞ added"),
     }
     label = token_label(facts.labels[facts.query], LONGEST_LABEL)

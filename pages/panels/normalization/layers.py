@@ -79,7 +79,7 @@ def says_task(run: Run) -> str:
 def draw_layers(facts: OwnFacts, *, _: Translate) -> Picture:
     """The trained layers, and the same with random weights."""
     names = shared.names(facts.curves.placements)
-    return depth_picture.panels(facts.curves, names, title=_("Loss after each layer"), _=_)
+    return depth_picture.panels(facts.curves, names, title=_("Each layer, trained and random"), _=_)
 
 
 @section
