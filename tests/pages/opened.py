@@ -22,7 +22,9 @@ START = {"preset": "course", "panel": "all"}
 CHINESE, WORD = re.compile(r"[\u4e00-\u9fff]"), re.compile("[a-z]{3}")
 SAME_IN_CHINESE = ("Dropout", "config.json", "English")
 # Sentences joined as in English, and its narrow marks between Chinese words.
-LOOSE = re.compile(r"[\w”）*]{2}[。！？；：，] +[^ \n·]|[\u4e00-\u9fff）”][,;] ?[\u4e00-\u9fff（“]")
+LOOSE = re.compile(
+    r"[\w”）*]{2}[。！？；：，] +[^ \n·]|[\u4e00-\u9fff）”]([,;] ?[\u4e00-\u9fff（“]|\.(\W|$))"
+)
 QUOTED = re.compile("`[^`\n]*`")
 NO_NUMBER = re.compile(r"(?<![A-Za-z])(nan|inf|Infinity|None|null|undefined)(?![A-Za-z])")
 

@@ -243,7 +243,8 @@ def claims_tested(run: Run) -> None:
     show(draw_verdicts, *shown, kind, key="claim_grid", on_click=choose_kind)
     for verdict in facts.verdicts.get(kind, ()):
         said = says_verdict(facts, kind, verdict)
-        st.markdown(f"{_badge(verdict.holds)} **{claim_name(verdict.claim, _)}.**", help=said)
+        claim = _("{said}.").format(said=claim_name(verdict.claim, _))
+        st.markdown(f"{_badge(verdict.holds)} **{claim}**", help=said)
     left, right = columns(2)
     with left:
         if facts.permuted.empty:
