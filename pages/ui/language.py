@@ -16,10 +16,11 @@ from blocks import Fault
 LOCALE = Path("assets/locale")
 TEXT = Path("assets/text")
 WIDE = str.maketrans(",;:", "，；：")
-# What a reader wrote stays as it is; then a space after a Chinese stop, and half-width marks.
+# What a reader wrote stays as it is; then a space after a Chinese stop, half-width marks, and a
+# space between Chinese signs, where a word stands in for a name.
 JOINTS = re.compile(
     r"`[^`]*`|(?<=[。！？；：，]) (?=[^\s·])|(?<=[。！？；：，][”’）*]) (?=[^\s·])"
-    r"|(?<=[一-鿿）”])[,;:] ?(?=[一-鿿（“])"
+    r"|(?<=[一-鿿）”])[,;:] ?(?=[一-鿿（“])|(?<=[一-鿿]) (?=[一-鿿])"
 )
 LANGUAGES = {"en": "English", "zh": "中文"}
 

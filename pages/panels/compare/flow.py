@@ -179,7 +179,8 @@ def open_layer(pair: Pair) -> Callable[[list[Any]], None]:
 def draw_flow(pair: Pair, stage: str, moment: str, layer: int) -> Picture:
     """One number of one stage over the layers."""
     facts, unit = flow_facts(pair, stage, moment), _(MOMENTS[moment])
-    title, names = f"{_capital(_(STAGES[stage]))}: {unit}", shared.names(pair)
+    title = _("{name}: {said}").format(name=_capital(_(STAGES[stage])), said=unit)
+    names = shared.names(pair)
     return pictures.over_layers(
         facts.a, facts.b, names, selected=from_one(layer), title=title, unit=unit, _=_
     )
