@@ -170,9 +170,9 @@ def test_the_crossing_is_named_where_there_is_room():
 
 
 def test_names_of_devices_do_not_stand_on_each_other():
-    lines = [("given", size * 10**9) for size in (24, 16, 17, 80, 32)]
+    lines = [("given", size * 10**9) for size in (24, 16, 17, 100, 40)]
     picture = growth(grown(), NAMES, lines, title="", _=same)
-    assert [shape.y0 for shape in picture.layout.shapes] == [16e9, 32e9, 80e9]
+    assert [shape.y0 for shape in picture.layout.shapes] == [16e9, 40e9, 100e9]
 
 
 def test_each_change_is_said_beside_its_bar():
