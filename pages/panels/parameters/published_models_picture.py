@@ -53,7 +53,7 @@ def dots(facts: PublishedFacts, names: Mapping[Architecture, str], *, _: Transla
         xaxis={
             "title": {"text": _("parameters (logarithmic)")},
             "type": "log",
-            "range": [_power(least) - 0.25, _power(max(most, facts.own)) + 0.35],
+            "range": [_power(least) - 0.25, _power(max(most, facts.own)) + 0.85],
             "exponentformat": "B",
             "dtick": 1,
             "tickangle": 0,
