@@ -138,7 +138,7 @@ def _cache(facts: MemoryFacts) -> str:
 def says_estimate(facts: MemoryFacts) -> str:
     """What the estimate covers, and what it leaves out."""
     if not facts.is_training:
-        return f"{_says_stored(facts)} {_says_use()}".strip()
+        return sentences(_says_stored(facts), _says_use())
     said = _(
         "Estimated term by term for the modules that run here, whose norms are not "
         "fused; in the tests within 15% of a real step, measured tensor by tensor. Not "
