@@ -58,6 +58,13 @@ def test_all_pieces_add_up_in_the_whole_space(values: dict[str, Any]):
             assert len({child.name for child in node.children}) == len(inside)
 
 
+def test_it_is_the_first_layer_that_lacks_its_norm():
+    config = ModelConfig(architecture="encoder", n_layers=3, d_model=8, n_heads=2, first_norm=False)
+    layers = next(node for node in by_layer(config).children if node.name == "layers")
+    first, *others = (layer.count for layer in layers.children)
+    assert [count - first for count in others] == [16, 16]
+
+
 @settings(max_examples=60)
 @given(ANYWHERE)
 def test_every_change_is_counted_as_it_is_built(values: dict[str, Any]):

@@ -100,6 +100,11 @@ def test_side_by_side_all_that_reads_a_fixed_input_is_spared(shape: dict):
     assert counted(config) == by_formula(config)
 
 
+def test_a_first_layer_without_a_norm_reads_what_needs_no_gradient():
+    config = toy(n_layers=2, first_norm=False)
+    assert counted(config) == by_formula(config) != by_formula(config.replace(first_norm=True))
+
+
 @pytest.mark.parametrize("shape", [{}, {"n_kv_heads": 1, "activation": "swiglu"}])
 def test_a_prompt_and_a_token_after_it(shape: dict):
     config = toy(architecture="gpt", n_layers=2, vocab_size=VOCABULARY, **shape)
