@@ -228,10 +228,13 @@ def model_of(name: str) -> nn.Module:
     cls = getattr(transformers, kind)
     model = cls._from_config(cls.config_class(**sizes), attn_implementation="eager")
     random = torch.Generator().manual_seed(0)
+    is_bart = cls.config_class.model_type in ("bart", "marian")
+    std = 0.1 if is_bart else 0.3  # norms after three writes a layer leave little of what came
     with torch.no_grad():
-        for each in model.parameters():
+        for name, each in model.named_parameters():
             if each.requires_grad:  # all but fixed waves
-                each.normal_(0, 0.3, generator=random)
+                is_scale = each.dim() == 1 and name.endswith("weight")  # of a norm: about 1
+                each.normal_(float(is_scale), std, generator=random)
         if (bias := getattr(model, "final_logits_bias", None)) is not None:
             bias.normal_(0, 0.3, generator=random)
     return model.eval()

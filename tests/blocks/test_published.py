@@ -72,6 +72,7 @@ def test_the_output_is_that_of_transformers(folder: Folder, is_padded: bool):
     ours = ours_of(found.build(), IS_TOKEN if is_padded else None)
     theirs = theirs_of(folder.theirs, IS_TOKEN if is_padded else None)
     assert_near(ours[is_token], theirs[is_token])
+    assert theirs.std(dim=1).mean() > 0.1 * theirs.std()  # each token matters
 
 
 def bits(path: Path) -> dict[str, bytes]:
