@@ -13,7 +13,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
-from pages.ui.language import _
+from pages.ui.language import _, sentences
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -29,9 +29,10 @@ def says_growth(facts: FlowFacts) -> str:
         "RMS {start:.2f} after the embedding, {first:.2f} after layer 1, {last:.2f} at the end."
     )
     said = text.format(start=facts.start, first=facts.first, last=facts.end)
+    more = _("Every layer adds to the residual stream; see whether one adds most.")
     if facts.run.config.norm.norm_placement == "post":
-        return f"{said} " + _("Post-norm brings every layer back to the same scale.")
-    return f"{said} " + _("Every layer adds to the residual stream; see whether one adds most.")
+        more = _("Post-norm brings every layer back to the same scale.")
+    return sentences(said, more)
 
 
 def table(stream: pd.DataFrame) -> pd.DataFrame:

@@ -138,12 +138,10 @@ def _distance(kind: PositionKind, verdict: Verdict, token: str) -> str:
     )
     x, y = number(verdict.measured or 0.0), number(verdict.extra or 0.0)
     said = text.format(token=literal(token), x=x, y=y)
-    if kind is PositionKind.NONE:
-        return f"{said} " + _("They do not depend on distance either: all are equal.")
-    if verdict.holds:
-        return said
     more = _("An added position vector mixes with the token vector in every dot product.")
-    return sentences(said, more)
+    if kind is PositionKind.NONE:
+        more = _("They do not depend on distance either: all are equal.")
+    return sentences(said, "" if verdict.holds and kind is not PositionKind.NONE else more)
 
 
 def _permutation(verdict: Verdict) -> str:

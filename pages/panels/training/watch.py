@@ -23,7 +23,7 @@ from pages.ui import chips, link, runs, starts
 from pages.ui.chart import show_now
 from pages.ui.explain import explained, note
 from pages.ui.frame import live_section
-from pages.ui.language import _, enumeration, say_fault
+from pages.ui.language import _, enumeration, say_fault, sentences
 from pages.ui.steps import says_place
 from pages.ui.ways import mend_text
 
@@ -139,14 +139,15 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         score_name=name,
         score=f"{facts.score:.1%}" if facts.is_share else f"{facts.score:.2f}",
     )
+    more = ""
     if facts.is_overfitting:
-        return f"{said} " + _(
+        more = _(
             "The validation loss is rising again: overfitting, the model begins to memorize "
             "its training examples."
         )
-    if facts.is_guessing:
-        return f"{said} " + _("So far that is hardly better than random guessing.")
-    return said
+    elif facts.is_guessing:
+        more = _("So far that is hardly better than random guessing.")
+    return sentences(said, more)
 
 
 def score_name(view: RunView) -> str:
