@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,8 +14,6 @@ from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
 from pages.ui.mixers import attend, no_attention
-
-STYLE = Path("assets/tabs.css")
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,6 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
 
 
 def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:
-    st.html(STYLE)
     names = {_(panel.title): panel.name for panel in panels}
     st.session_state["panel"] = _(opened(panels).title)
     return st.tabs(list(names), key="panel", on_change=_tab_clicked, args=(names,))

@@ -47,14 +47,6 @@ def assert_fits(page: Page) -> None:
     assert labels_cut_off(page) == []
 
 
-@pytest.mark.parametrize("panel", ["flow", "parameters"])
-def test_the_tab_of_the_open_panel_is_in_sight(reader: Reader, panel: str):
-    reader.page.set_viewport_size(SMALL)
-    page = reader.open(f"/block?lang=en&preset=course&panel={panel}")
-    box = page.get_by_role("tab", selected=True).bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= SMALL["width"]
-
-
 def test_markup_in_a_link_stays_text(reader: Reader):
     markup = quote(MARKUP)
     page = reader.open(f"/block?preset=course&{markup}=1&d_model={markup}&text={markup}&panel=all")
