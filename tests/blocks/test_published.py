@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from toy import assert_near
 
 from blocks.model.masks import causal, padding
-from blocks.model.models import Encoder, EncoderDecoder, Model
+from blocks.model.models import GPT, Encoder, EncoderDecoder, Model
 from blocks.model.source_target import SourceTarget, source_target_mask
+from blocks.observe import record
 from blocks.text.beam import BeamConfig, BeamSearch, greedy
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
@@ -23,6 +24,13 @@ from blocks.weights.config_json import FAMILIES
 from blocks.weights.published import open_published, save_published
 
 N = 7
+ATTENTIONS = {
+    "attentions": "layers.{}.pattern",
+    "encoder_attentions": "encoder.layers.{}.pattern",
+    "decoder_attentions": "decoder.layers.{}.pattern",
+    "cross_attentions": "decoder.layers.{}.cross_pattern",
+}
+"""What `transformers` calls the patterns, and their names here."""
 IS_TOKEN = torch.tensor([[True] * N, [True] * 4 + [False] * 3])
 SOURCE_IS_TOKEN = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
 
@@ -37,11 +45,16 @@ def ids(n: int = N, seed: int = 0) -> Tensor:
     return torch.randint(3, 37, (2, n), generator=torch.Generator().manual_seed(seed))
 
 
+def texts_of(model: nn.Module) -> Tensor | SourceTarget:
+    """Two texts, and what they are written from where there is a source."""
+    return SourceTarget(ids(5, seed=1), ids()) if isinstance(model, EncoderDecoder) else ids()
+
+
 def ours_of(model: Model, is_token: Tensor | None) -> Tensor:
     """What our model makes of two texts; without a head, the stream that leaves it."""
     if isinstance(model, EncoderDecoder):
         mask = None if is_token is None else source_target_mask(SOURCE_IS_TOKEN, is_token)
-        return model(SourceTarget(ids(5, seed=1), ids()), mask)
+        return model(texts_of(model), mask)
     if type(model) is not Encoder:
         return model(ids(), None if is_token is None else padding(is_token) & causal(N))
     run = model.encode if model.pooler is not None else model
@@ -73,6 +86,22 @@ def test_the_output_is_that_of_transformers(folder: Folder, is_padded: bool):
     theirs = theirs_of(folder.theirs, IS_TOKEN if is_padded else None)
     assert_near(ours[is_token], theirs[is_token])
     assert theirs.std(dim=1).mean() > 0.1 * theirs.std()  # each token matters
+
+
+@torch.no_grad()
+def test_every_pattern_is_that_of_transformers(folder: Folder):
+    model = open_published(folder.path).build()
+    mask = causal(N) if isinstance(model, GPT) else None
+    ours = record(model, texts_of(model), mask=mask, keep={"pattern", "cross_pattern"}).tensors
+    names = {"input_ids": ids()}
+    if isinstance(model, EncoderDecoder):
+        names = {"input_ids": ids(5, seed=1), "decoder_input_ids": ids()}
+    theirs = folder.theirs(**names, output_attentions=True)
+    found = {name: theirs[name] for name in ATTENTIONS if theirs.get(name) is not None}
+    assert sum(map(len, found.values())) == len(ours)
+    for name, patterns in found.items():
+        for i, pattern in enumerate(patterns):
+            assert_near(ours[ATTENTIONS[name].format(i)], pattern)
 
 
 def bits(path: Path) -> dict[str, bytes]:
