@@ -33,6 +33,7 @@ PAIRS: Product = ("batch", "n_heads", "n", "n", "bytes")
 LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
 EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
 TABLE: Product = ("vocab_size", "d_model", "bytes")
+STACKS = {"n_decoder_layers": "decoder.", "n_dense_layers": "dense.", "n_mtp_modules": "mtp."}
 Sizes = dict[str, int]
 Moment = tuple[tuple[int, Product], ...]  # allocated terms, and (times -1) freed ones
 # Tensors of the hidden width saved for backward, where they are fewer than what a function reads
@@ -149,6 +150,8 @@ def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
         yield "n_layers", config, False
     if config.architecture is Architecture.ENCODER_DECODER:
         yield "n_decoder_layers", config, True
+    if config.n_mtp_modules:
+        yield "n_mtp_modules", config.like_last(), False
 
 
 ATTENTION_NORMS = "attention_norms"  # which the first layer may lack
@@ -156,7 +159,7 @@ NORMED = {"n_layers": "n_normed_layers", "n_dense_layers": "n_normed_dense_layer
 
 
 def _stack(count: str) -> str:
-    return {"n_decoder_layers": "decoder.", "n_dense_layers": "dense."}.get(count, "")
+    return STACKS.get(count, "")
 
 
 def _repeated(count: str, parts: list[Part]) -> Iterator[Part]:
@@ -360,6 +363,23 @@ def _ends(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
     if config.vocabulary.logit_softcap:
         yield Part("logit_soft_cap", "embedding", (LOGITS,))
     yield Part("log_probs", "embedding", (EXACT_LOGITS,))
+    yield from _of_modules(config, is_narrow=is_narrow)
+
+
+def _of_modules(config: ModelConfig, *, is_narrow: bool) -> Iterator[Part]:
+    """What stands around the layer of each module that predicts further ahead.
+
+    Its first norm reads what a head has kept, its second the embeddings, which all modules share.
+    """
+    if not config.n_mtp_modules:
+        return
+    has_last = config.norm.norm_placement is not NormPlacement.POST
+    norms = _of_norms(config, 2 + has_last, int(has_last), is_narrow=is_narrow)
+    kept = [*(each for each in norms if 0 not in each), (3, *ROW), EXACT_LOGITS]
+    if config.vocabulary.logit_softcap:
+        kept.append(LOGITS)
+    products = tuple(("n_mtp_modules", *each) for each in kept)
+    yield Part("mtp.ends", "mtp", (*products, *((ROW,) if norms else ())))
 
 
 def _product_terms(*products: Product) -> Moment:

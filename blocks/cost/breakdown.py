@@ -33,6 +33,7 @@ class Kind(StrEnum):
     ROUTER = "router"
     NORM = "norm"
     POOLER = "pooler"
+    MTP = "mtp"
     OUTPUT = "output"
 
 
@@ -143,6 +144,8 @@ def _tied_otherwise(config: ModelConfig) -> int:
 
 def kind_of(part: Part) -> Kind:
     """What a part of `blocks.cost.parameters` is there for."""
+    if part.group == Kind.MTP:
+        return Kind.MTP
     return OF_NAMES.get(part.name.rpartition(".")[2]) or Kind(part.group)
 
 

@@ -58,6 +58,29 @@ def products(config: ModelConfig, tokens: Pass) -> list[Part]:
     return [*_stack(config, "n_layers", is_continued=is_continued), *_unembed(config, tokens)]
 
 
+def ahead_products(config: ModelConfig) -> list[Part]:
+    """Matrix products of modules that predict further ahead: what training adds to `products`.
+
+    Module k reads n − k tokens of a text of n: `n_ahead` are those of all modules, `n_ahead_pairs`
+    the pairs that they make.
+    """
+    if not config.n_mtp_modules:
+        return []
+    join = _product("join_proj", "n_new", 2, "d_model", "d_model")
+    unembed = _product("unembed", "n_new", "d_model", "vocab_size")
+    parts = [join, *_layer(config.like_last()), unembed]
+    return [
+        Part(f"mtp.{part.name}", "mtp", tuple(map(_of_all_modules, part.products)))
+        for part in parts
+    ]
+
+
+def _of_all_modules(product: Product) -> Product:
+    is_of_pairs = "n_keys" in product
+    tokens = "n_ahead_pairs" if is_of_pairs else "n_ahead"
+    return tuple(tokens if each == "n_new" else each for each in product if each != "n_keys")
+
+
 def encoder_products(config: ModelConfig) -> list[Part]:
     """Matrix products of the encoder, and of cross-attention's keys and values."""
     memory = [_product(f"cross_{name}", "n_new", "d_model", *KEYS) for name in ("k_proj", "v_proj")]
@@ -83,11 +106,14 @@ def decoder_products(config: ModelConfig, tokens: Pass) -> list[Part]:
 def pass_sizes(config: ModelConfig, tokens: Pass, *, n_source: int = 0) -> dict[str, int]:
     """Every size that the formula of a product may name."""
     window = config.local_window
+    ahead = [max(tokens.n_new - k, 0) for k in range(1, config.n_mtp_modules + 1)]
     return {
         **config_sizes(config),
         "n_local_keys": min(tokens.n_keys, window - 1 + tokens.n_new),
         "n_active_experts": config.n_active_experts,
         "n_new": tokens.n_new,
+        "n_ahead": sum(ahead),
+        "n_ahead_pairs": sum(n**2 for n in ahead),
         "n_keys": tokens.n_keys,
         "n_logits": tokens.n_logits,
         "n_source": n_source,

@@ -35,6 +35,7 @@ SHARE_OF: Mapping[Kind, Share] = {
     Kind.ROUTER: Share.FEED_FORWARD,
     Kind.NORM: Share.REST,
     Kind.POOLER: Share.REST,
+    Kind.MTP: Share.REST,
 }
 
 

@@ -68,7 +68,7 @@ def parts(config: ModelConfig) -> list[Part]:
     """All that a model is made of, in the order in which a token meets it."""
     if config.architecture is Architecture.ENCODER_DECODER:
         return [*_encoder_decoder(config)]
-    return [*_embedding(config), *_layers(config, _layer(config)), *_head(config)]
+    return [*_embedding(config), *_layers(config, _layer(config)), *_head(config), *_mtp(config)]
 
 
 def total_parameters(config: ModelConfig) -> int:
@@ -80,12 +80,25 @@ def total_parameters(config: ModelConfig) -> int:
 def active_parameters(config: ModelConfig) -> int:
     """How many parameters one token meets: all of them, but only its own experts.
 
-    Equal to `total_parameters` where the feed-forward layers are dense.
+    Modules that predict further ahead are left out: they have no say in the next token. Equal to
+    `total_parameters` where there are none and the feed-forward layers are dense.
     """
+    sizes = config_sizes(config)
+    ahead = sum(part.count(sizes) for part in _mtp(config))
+    return total_parameters(config) - ahead - config.n_expert_layers * _idle_in_a_layer(config)
+
+
+def idle_parameters(config: ModelConfig) -> int:
+    """How many one token does not meet in training: those of all experts but its own."""
+    n_layers = config.n_expert_layers
+    n_ahead = config.n_mtp_modules if n_layers else 0
+    return (n_layers + n_ahead) * _idle_in_a_layer(config)
+
+
+def _idle_in_a_layer(config: ModelConfig) -> int:
     n_idle = config.n_experts - config.n_active_experts
     expert = _dense(config, (expert_width(config),))
-    one_expert = sum(part.count(config_sizes(config)) for part in expert)
-    return total_parameters(config) - config.n_expert_layers * n_idle * one_expert
+    return n_idle * sum(part.count(config_sizes(config)) for part in expert)
 
 
 def config_sizes(config: ModelConfig) -> dict[str, int]:
@@ -93,6 +106,7 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
     return {
         "n_layers": config.n_layers,
         "n_decoder_layers": config.n_decoder_layers,
+        "n_mtp_modules": config.n_mtp_modules,
         "vocab_size": config.vocab_size,
         "d_model": config.d_model,
         "n_heads": config.n_heads,
@@ -200,6 +214,18 @@ def _head(config: ModelConfig) -> Iterator[Part]:
         if vectors := _vectors_per_norm(config):
             yield Part("prediction_norm", "norm", ((vectors, "d_model"),))
     yield from _unembed(config)
+
+
+def _mtp(config: ModelConfig) -> Iterator[Part]:
+    """Modules that predict further ahead; embedding and unembedding are the model's."""
+    if not config.n_mtp_modules:
+        return
+    parts = [Part("join_proj", "mtp", ((2, "d_model", "d_model"),))]
+    if vectors := _vectors_per_norm(config):
+        parts.insert(0, Part("join_norms", "mtp", ((2, vectors, "d_model"),)))
+    parts += [*_layer(config.like_last()), *_final_norm(config)]
+    for part in _repeated(parts, "n_mtp_modules", ("n_mtp_modules",)):
+        yield replace(part, name=f"mtp.{part.name}", group="mtp")
 
 
 def _unembed(config: ModelConfig) -> Iterator[Part]:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from blocks.cost.activations import can_be_fused
 from blocks.cost.flops import (
     Pass,
+    ahead_products,
     decoder_products,
     encoder_products,
     pass_sizes,
@@ -71,9 +72,10 @@ def operations(
     """Every product of `batch` texts of `n` tokens; both texts of an encoder–decoder have n.
 
     Prefill scores the vocabulary after the last token only; decode computes one token that meets
-    n, itself among them. Back through Y = X·W are two products of the same size, ∂X = ∂Y·Wᵀ and
-    ∂W = Xᵀ·∂Y. With `checkpointing` each layer goes forward a second time, and with `fused` the
-    scores (Dao et al. 2022, algorithm 4). Nothing is built, nothing allocated.
+    n, itself among them. Training alone passes what predicts further ahead. Back through Y = X·W
+    are two products of the same size, ∂X = ∂Y·Wᵀ and ∂W = Xᵀ·∂Y. With `checkpointing` each layer
+    goes forward a second time, and with `fused` the scores (Dao et al. 2022, algorithm 4). Nothing
+    is built, nothing allocated.
     """
     found = []
     for part, sizes in _parts(config, kind, n, batch):
@@ -100,7 +102,9 @@ def _parts(
     tokens = Pass(1 if is_decode else n, n, n_logits)
     if config.architecture is not Architecture.ENCODER_DECODER:
         sizes = {**pass_sizes(config, tokens), "batch": batch}
-        return [(_of_batch(part, batch), sizes) for part in products(config, tokens)]
+        ahead = ahead_products(config) if kind is PassKind.TRAINING else []
+        parts = (*products(config, tokens), *ahead)
+        return [(_of_batch(part, batch), sizes) for part in parts]
     found = []
     if not is_decode:
         sizes = {**pass_sizes(config, Pass(n, n)), "batch": batch}
@@ -129,7 +133,7 @@ def _and_back(
     forward, backward = operation.forward, 2 * operation.forward
     if n_layers := _readers_of_fixed(config).get(operation.name):
         backward -= forward // n_layers
-    is_in_layer = operation.name != "unembed"
+    is_in_layer = not operation.name.endswith("unembed")
     recomputed = forward * (checkpointing and is_in_layer)
     if fused and operation.name.endswith("scores"):
         is_cross = operation.name.endswith("cross_scores")

@@ -4,7 +4,7 @@ import math
 from typing import NamedTuple
 
 from blocks.cost.fit import n_parameters
-from blocks.cost.parameters import active_parameters, count_parameters
+from blocks.cost.parameters import active_parameters, count_parameters, idle_parameters
 from blocks.cost.passes import Operation, PassKind, operations, total_flops
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import Architecture
@@ -89,7 +89,7 @@ def _unused(config: ModelConfig) -> dict[str, int]:
     tables = int(table["count"][is_table].sum())
     if config.architecture.reads_tokens and config.vocabulary.tie_embeddings:
         tables -= config.vocab_size * config.d_model  # read by rows, and multiplied at the end
-    idle = n_parameters(config) - active_parameters(config)
+    idle = idle_parameters(config)
     vectors = int(table["count"][~is_matrix & ~is_table].sum())
     return {"tables": tables, "vectors": vectors - _idle_biases(config, idle), "idle": idle}
 
@@ -99,7 +99,8 @@ def _idle_biases(config: ModelConfig, idle: int) -> int:
     if not idle or not config.feed_forward.feed_forward_bias:
         return 0
     n_wide = 2 if config.feed_forward.activation.is_gated else 1
-    n_idle = config.n_expert_layers * (config.n_experts - config.n_active_experts)
+    n_layers = config.n_expert_layers + config.n_mtp_modules
+    n_idle = n_layers * (config.n_experts - config.n_active_experts)
     return n_idle * (n_wide * config.d_expert + config.d_model)
 
 

@@ -55,6 +55,7 @@ class TrainingFacts:
     cost: TrainingCost
     devices: tuple[OnDevice, ...]
     is_block: bool
+    has_modules: bool = False
 
     @property
     def of_rule(self) -> float:
@@ -94,6 +95,7 @@ def training_facts(config: ModelConfig, plan: Plan, n: int, setup: Setup) -> Tra
         cost=cost,
         devices=tuple(_on_devices(config, plan, setup, cost.done)),
         is_block=config.architecture is Architecture.BLOCK,
+        has_modules=config.n_mtp_modules > 0,
     )
 
 

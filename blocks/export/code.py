@@ -55,7 +55,10 @@ Written by Blockscope for this one configuration; it needs torch alone. Names of
 of Blockscope, so a state dict fits both. Without one, weights begin as torch draws them.
 """
 '''
-ENTRIES = {"pooled": "pooler"}  # what else a whole model answers, and the part that it takes
+ENTRIES = {  # what else a whole model answers, and the part that it takes
+    "pooled": "pooler",
+    "logits_ahead": "mtp",
+}
 
 
 def as_code(config: ModelConfig) -> str:
@@ -315,7 +318,7 @@ class _File:
     def counted(self, n: int, parent: nn.Module, name: str) -> str:
         """What a count is called in the configuration, where it has a name."""
         half = type(parent).__name__.removesuffix("Stack").lower()
-        for each in (f"n_{half}_{name}", f"n_{name}"):
+        for each in (f"n_{half}_{name}", f"n_{name}", f"n_{name}_modules"):
             if self.counts.get(each, self.numbers.get(each)) == n:
                 return each
         return str(n)

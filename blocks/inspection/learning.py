@@ -16,7 +16,8 @@ RISING, HARDLY = 0.1, 0.9  # nats above the best; share of the loss of guessing
 class LearningFacts:
     """The newest evaluation, at `step` (None before the first). Losses are in nats.
 
-    `is_share`: whether the score is a share; of a text it is bits per character.
+    `is_share`: whether the score is a share; of a text it is bits per character. `ahead`: losses of
+    modules that predict further ahead, the nearest first.
     """
 
     step: int | None
@@ -25,6 +26,7 @@ class LearningFacts:
     score: float
     is_share: bool
     vocab_size: int
+    ahead: tuple[float, ...] = ()
 
     @property
     def guess(self) -> float:
@@ -66,6 +68,7 @@ def learning_facts(view: RunView) -> LearningFacts:
         score=float(newest["score"]),
         is_share=is_share,
         vocab_size=vocab_size,
+        ahead=tuple(view.ahead[view.ahead["step"] == newest["step"]]["loss"]),
     )
 
 

@@ -182,7 +182,9 @@ class VocabularyConfig:
     `scale_embeddings`: rows are multiplied by √d_model when read; None follows the architecture,
     where a GPT does not. `scale_output`: the stream is divided by √d_model before it meets the
     table again, as in T5. `unembed_bias`: each token has a logit of its own to begin with.
-    `logit_softcap`: logits are bent to stay below it, 0 for no cap (Gemma 2).
+    `logit_softcap`: logits are bent to stay below it, 0 for no cap (Gemma 2). `n_mtp_modules`: how
+    many tokens after the next one a GPT learns to predict too, each by a layer of its own
+    (Gloeckle et al. 2024; DeepSeek-V3, section 2.2).
     """
 
     vocab_size: int = 1024
@@ -191,6 +193,7 @@ class VocabularyConfig:
     scale_output: bool = False
     unembed_bias: bool = False
     logit_softcap: float = 0.0
+    n_mtp_modules: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,6 +286,10 @@ class ModelConfig:
     def one_block(self) -> "ModelConfig":
         """One block of this model, on vectors: as most of its layers are."""
         return self.replace(architecture=Architecture.BLOCK, n_layers=1, first_norm=True)
+
+    def like_last(self) -> "ModelConfig":
+        """The same model with all of its layers made as the last one is."""
+        return self.replace(n_dense_layers=0)
 
     @property
     def n_decoder_layers(self) -> int:
@@ -438,6 +445,12 @@ class ModelConfig:
     def has_prediction_head(self) -> bool:
         """Whether an encoder has a layer and a norm between its last layer and the logits."""
         return self.architecture is Architecture.ENCODER and self.encoder.prediction_head
+
+    @property
+    def n_mtp_modules(self) -> int:
+        """Layers that predict tokens after the next one; only a GPT has any."""
+        is_gpt = self.architecture is Architecture.GPT
+        return self.vocabulary.n_mtp_modules if is_gpt else 0
 
     @property
     def query_scale(self) -> float:

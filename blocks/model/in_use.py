@@ -42,6 +42,8 @@ def _idle(config: ModelConfig) -> Iterator[str]:
         yield from ("vocab_size", "tie_embeddings", "embedding_norm", "scale_embeddings")
         yield from ("scale_output", "unembed_bias", "logit_softcap")
         yield from ("embedding_multiplier", "logits_scaling")
+    if config.architecture is not Architecture.GPT:
+        yield "n_mtp_modules"
     if config.architecture is not Architecture.ENCODER:
         yield from ("n_segments", "pooler", "prediction_head")
     if config.architecture is not Architecture.ENCODER_DECODER:

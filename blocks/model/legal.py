@@ -10,10 +10,10 @@ from blocks.model.kinds import Architecture, NormPlacement, PositionKind, TokenM
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
-MOST_PARALLEL_NORMS = 2
+MOST_PARALLEL_NORMS, MOST_MTP_MODULES = 2, 8
 MAY_BE_NONE = (
     *("n_segments", "position_offset", "local_window", "global_every", "nope_every"),
-    *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent"),
+    *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent", "n_mtp_modules"),
 )
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
 CAPS = (
@@ -36,6 +36,7 @@ PAIRS = (
     "parallel_norms",
     "attention_only",
     "token_mixer",
+    "n_mtp_modules",
     "n_experts",
     "n_active_experts",
     "n_shared_experts",
@@ -178,6 +179,7 @@ def _pair_faults(
     parallel_norms: int,
     attention_only: bool,
     token_mixer: TokenMixer,
+    n_mtp_modules: int,
     n_experts: int,
     n_active_experts: int,
     n_shared_experts: int,
@@ -190,6 +192,7 @@ def _pair_faults(
     if is_latent:
         yield from _latent_faults(architecture, d_rotary)
     yield from _mixer_faults(architecture, token_mixer)
+    yield from _mtp_faults(architecture, n_mtp_modules)
     if attention_only and norm_placement is NormPlacement.PARALLEL:
         text = N_("parallel joins attention and feed-forward, and attention_only has one: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
@@ -229,6 +232,19 @@ def _mixer_faults(architecture: Architecture, token_mixer: TokenMixer) -> Iterat
         mend = TokenMixer.ATTENTION
         said = {"value": str(token_mixer), "kind": str(architecture), "mend": str(mend)}
         yield Fault(text, said, {"token_mixer": mend})
+
+
+def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Fault]:
+    """Of what comes after the next token learns who predicts the next one."""
+    reads_both_ways = architecture in (Architecture.ENCODER, Architecture.ENCODER_DECODER)
+    if n_mtp_modules and reads_both_ways:
+        text = N_("n_mtp_modules ({value}) are for a GPT, not for a model of kind {kind}: use 0")
+        said = {"value": n_mtp_modules, "kind": str(architecture)}
+        yield Fault(text, said, {"n_mtp_modules": 0})
+    elif n_mtp_modules > MOST_MTP_MODULES:
+        text = N_("{name} ({value}) is more than are built here: use {mend}")
+        said = {"name": "n_mtp_modules", "value": n_mtp_modules, "mend": MOST_MTP_MODULES}
+        yield Fault(text, said, {"n_mtp_modules": MOST_MTP_MODULES})
 
 
 def _latent_faults(architecture: Architecture, d_rotary: int | None) -> Iterator[Fault]:

@@ -10,12 +10,13 @@ from blocks.model.attention import Attention, CrossAttention, soft_cap
 from blocks.model.config import ModelConfig
 from blocks.model.feed_forward import ACTIVATIONS
 from blocks.model.initialize import initialize
-from blocks.model.kinds import Architecture, NormKind, NormPlacement
+from blocks.model.kinds import Architecture
 from blocks.model.kv_cache import KVCache
 from blocks.model.layers import DecoderLayer, encoder_layer
 from blocks.model.masks import causal
+from blocks.model.mtp import MTPModule
 from blocks.model.multiplier import times
-from blocks.model.normalization import build_norm
+from blocks.model.normalization import build_final_norm, build_norm
 from blocks.model.positions import RelativeBias, added_position
 from blocks.model.probe import Probe, Stage, name_probes
 from blocks.model.source_target import SourceTarget, SourceTargetMask
@@ -61,7 +62,7 @@ class Encoder(nn.Module):
         self.segment_embed = _table(n_segments, d_model) if n_segments else None
         self.embedding_norm = _embedding_norm(config)
         self.layers = nn.ModuleList(encoder_layer(config, i) for i in range(config.n_layers))
-        self.final_norm = _final_norm(config)
+        self.final_norm = build_final_norm(config)
         self.pooler = nn.Linear(d_model, d_model) if config.has_pooler else None
         self.prediction_head = PredictionHead(config) if config.has_prediction_head else None
         self.unembed, self.unembed_bias = _unembed(config), UnembedBias.of(config)
@@ -143,6 +144,11 @@ class GPT(Encoder):
     Token ids (batch, seq) to logits (batch, seq, vocab_size). Radford et al. 2019.
     """
 
+    def __init__(self, config: ModelConfig):
+        super().__init__(config)
+        modules = [MTPModule(config) for _ in range(config.n_mtp_modules)]
+        self.mtp = nn.ModuleList(modules) if modules else None
+
     def forward(
         self, token_ids: Tensor, mask: Tensor | None = None, cache: KVCache | None = None
     ) -> Tensor:
@@ -160,6 +166,22 @@ class GPT(Encoder):
             x = layer(x, past.mask(x.shape[1], x.device), past)
         return self.unembed_logits(self.final_norm(x))
 
+    def logits_ahead(self, token_ids: Tensor, mask: Tensor | None = None) -> tuple[Tensor, ...]:
+        """Logits of the next token, and of as many after it as there are modules.
+
+        The first are (batch, seq, vocab_size); those of module k (batch, seq − k, vocab_size): at
+        token i, which knows the k tokens after it, of what follows them. DeepSeek-V3, section 2.2.
+        """
+        if mask is None:
+            mask = causal(token_ids.shape[-1], token_ids.device)
+        hidden = self.encode(token_ids, mask)
+        logits = [self.unembed_logits(hidden)]
+        embedded = self.embed_scale * self.embed(token_ids)
+        for k, module in enumerate(self.mtp or (), start=1):
+            hidden = module(hidden[:, :-1], embedded[:, k:], mask[..., :-k, :-k])
+            logits.append(self.unembed_logits(hidden))
+        return tuple(logits)
+
 
 class Stack(nn.Module):
     """One of the two halves of an encoder–decoder: position, layers, and a final norm.
@@ -173,7 +195,7 @@ class Stack(nn.Module):
         self.position = added_position(config)
         self.embedding_norm = _embedding_norm(config)
         self.layers = nn.ModuleList(layers)
-        self.final_norm = _final_norm(config)
+        self.final_norm = build_final_norm(config)
         if config.encoder_decoder.relative_bias:
             self.relative_bias = RelativeBias(config.n_heads, is_causal=is_causal)
             for module in self.modules():
@@ -306,13 +328,6 @@ def _table(n: int, d_model: int) -> nn.Embedding:
 def _embedding_norm(config: ModelConfig) -> nn.Module:
     has_norm = config.norm.embedding_norm
     return build_norm(config, Stage("embedding_norm")) if has_norm else nn.Identity()
-
-
-def _final_norm(config: ModelConfig) -> nn.Module:
-    """The stream of every placement but post leaves the last layer without a norm."""
-    has_norm = config.norm.norm_kind is not NormKind.NONE
-    is_post = config.norm.norm_placement is NormPlacement.POST
-    return build_norm(config, Stage("final_norm")) if has_norm and not is_post else nn.Identity()
 
 
 def _unembed(config: ModelConfig) -> nn.Linear | None:

@@ -5,8 +5,8 @@ from torch import Tensor, nn
 
 from blocks.model.config import ModelConfig
 from blocks.model.dropout import in_training_mode, updates_statistics
-from blocks.model.kinds import NormKind
-from blocks.model.probe import Probe
+from blocks.model.kinds import NormKind, NormPlacement
+from blocks.model.probe import Probe, Stage
 
 
 def build_norm(config: ModelConfig, out: Probe) -> nn.Module:
@@ -22,6 +22,13 @@ def build_norm(config: ModelConfig, out: Probe) -> nn.Module:
             return BatchNorm(d_model, eps, out, affine=affine, offset=offset, bias=bias)
         case NormKind.NONE:
             return nn.Identity()
+
+
+def build_final_norm(config: ModelConfig) -> nn.Module:
+    """The stream of every placement but post leaves the last layer without a norm."""
+    has_norm = config.norm.norm_kind is not NormKind.NONE
+    is_post = config.norm.norm_placement is NormPlacement.POST
+    return build_norm(config, Stage("final_norm")) if has_norm and not is_post else nn.Identity()
 
 
 def at_least_float32(x: Tensor) -> Tensor:

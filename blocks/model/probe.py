@@ -13,7 +13,7 @@ from typing import Protocol
 from torch import Tensor, nn
 
 Replacement = Callable[[Tensor], Tensor]
-PLACE = re.compile(r"((encoder|decoder)\.)?(layers\.\d+\.)?")  # may be empty
+PLACE = re.compile(r"((encoder|decoder)\.)?((layers|mtp)\.\d+\.)?")  # may be empty
 
 
 class Listener(Protocol):
@@ -65,7 +65,8 @@ class Stage(Probe):
 def name_probes(model: nn.Module) -> None:
     """Give every probe inside `model.layers` its layer: `pattern` becomes `layers.0.pattern`.
 
-    In an encoder–decoder it becomes `encoder.layers.0.pattern` or `decoder.layers.0.pattern`.
+    In an encoder–decoder it becomes `encoder.layers.0.pattern` or `decoder.layers.0.pattern`; in a
+    module that predicts further ahead `mtp.0.pattern`.
     """
     for path, module in model.named_modules():
         place = PLACE.match(path)

@@ -1,12 +1,13 @@
 """How good a model is on what it has never seen, and what it writes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from blocks.model.randomness import generator
+from blocks.training.ahead import all_logits
 from blocks.training.events import Sample
 from blocks.training.loss import cross_entropy
 from blocks.training.next_token import NextTokenTask
@@ -34,14 +35,19 @@ class Examiner:
 
         Over the first `n_batches`, or all.
         """
-        batches = self.batches[:n_batches]
         with torch.no_grad():
-            sums = [
-                cross_entropy(model(*batch.read), batch.targets, reduction="sum")
-                for batch in batches
+            found = [_asked(model(*each.read), each.targets) for each in self.batches[:n_batches]]
+        return _mean(found)
+
+    def held_out_losses(self, model: nn.Module) -> tuple[float, ...]:
+        """The `held_out_loss`, and the same of each module that predicts further ahead."""
+        with torch.no_grad():
+            found = [
+                [_asked(logits, batch.targets[:, k:]) for k, logits in enumerate(of_all)]
+                for batch in self.batches
+                for of_all in [all_logits(model, batch)]
             ]
-            asked = [(batch.targets != IGNORED).sum() for batch in batches]
-        return float(torch.stack(sums).sum() / torch.stack(asked).sum())
+        return tuple(map(_mean, zip(*found, strict=True)))
 
     def score(self, model: nn.Module) -> float:
         """What the task measures, see its `score_name`."""
@@ -76,3 +82,13 @@ class Examiner:
                 return model(*(to_device(each, self.spec.device) for each in read)).float().cpu()
 
         return logits_of
+
+
+def _asked(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Cross entropy of all tokens asked for, in nats, and how many they are."""
+    return cross_entropy(logits, targets, reduction="sum"), (targets != IGNORED).sum()
+
+
+def _mean(found: Sequence[tuple[Tensor, Tensor]]) -> float:
+    sums, asked = zip(*found, strict=True)
+    return float(torch.stack(sums).sum() / torch.stack(asked).sum())

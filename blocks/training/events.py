@@ -37,7 +37,8 @@ class Evaluation:
     """How good the model is on what it has never seen, after `step` updates.
 
     `held_out_loss` in nats, without label smoothing; `layer_gradient_norms` one a layer, from the
-    latest update and before clipping (none at step 0).
+    latest update and before clipping (none at step 0). `ahead_losses`: of modules that predict
+    further ahead, the nearest first.
     """
 
     step: int
@@ -45,6 +46,7 @@ class Evaluation:
     score: float
     seconds: float
     layer_gradient_norms: tuple[float, ...]
+    ahead_losses: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,17 @@ class Log:
 
     def scores(self) -> pd.DataFrame:
         """One row an evaluation: the fields of `Evaluation` that are one number."""
-        return _frame(self.evaluations.items(), Evaluation).drop(columns="layer_gradient_norms")
+        several = ["layer_gradient_norms", "ahead_losses"]
+        return _frame(self.evaluations.items(), Evaluation).drop(columns=several)
+
+    def ahead(self) -> pd.DataFrame:
+        """One row an evaluation and module that predicts further ahead: step, module, loss."""
+        rows = [
+            (evaluation.step, module, loss)
+            for evaluation in self.evaluations.items()
+            for module, loss in enumerate(evaluation.ahead_losses)
+        ]
+        return pd.DataFrame(rows, columns=["step", "module", "loss"])
 
     def layer_gradients(self) -> pd.DataFrame:
         """One row an evaluation and layer: step, layer, gradient_norm."""

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from blocks.model.dropout import training_mode
 from blocks.model.faults import ConfigError
 from blocks.model.models import build
 from blocks.model.randomness import generator
+from blocks.training.ahead import ahead_loss, all_logits
 from blocks.training.checkpoint import Checkpoint
 from blocks.training.distillation import Guidance
 from blocks.training.evaluation import Examiner
@@ -177,19 +178,24 @@ class Training:
         batch = batch.to(self.spec.device)
         listens = nullcontext() if self.guidance is None else self.guidance.listens()
         with training_mode(self._random("dropout"), updates_statistics=True), listens:
-            logits = self.model(*batch.read)
+            logits, *ahead = all_logits(self.model, batch)
         loss = self.loss(logits, batch)
-        loss.backward()
+        (loss + self._beside(ahead, batch) if ahead else loss).backward()
         reading = Reading(loss, self._clipped_norm())
         self._step_optimizers()
         return _Update(self.step, batch.n_tokens, reading)
 
     def loss(self, logits: Tensor, batch: Batch) -> Tensor:
-        """What an update makes smaller, in nats: labels alone, or a teacher's guidance too."""
+        """What the next tokens cost, in nats: labels alone, or a teacher's guidance too."""
         smoothing = self.recipe.label_smoothing
         if self.guidance is not None:
             return self.guidance.loss(logits, batch, label_smoothing=smoothing)
         return cross_entropy(logits, batch.targets, label_smoothing=smoothing)
+
+    def _beside(self, ahead: Sequence[Tensor], batch: Batch) -> Tensor:
+        """What is made smaller too: the loss of modules that predict further ahead."""
+        weight, smoothing = self.recipe.mtp_weight, self.recipe.label_smoothing
+        return ahead_loss(ahead, batch.targets, weight, label_smoothing=smoothing)
 
     def _step_optimizers(self) -> None:
         factor = rate_factor(self.recipe, self.step, self.spec.config.d_model)
@@ -250,12 +256,12 @@ class Training:
         return self.snapshots is not None and self.snapshots.take(self.step, self.model)
 
     def _evaluations(self) -> Iterator[Event]:
-        loss = self.examiner.held_out_loss(self.model)
+        loss, *ahead = self.examiner.held_out_losses(self.model)
         self._check(loss, self.step)
         self.last_good = self.checkpoint()
         score = self.examiner.score(self.model)
         norms = tuple(float(norm) for norm in self._layer_norms)
-        yield Evaluation(self.step, loss, score, self.seconds, norms)
+        yield Evaluation(self.step, loss, score, self.seconds, norms, tuple(ahead))
         sample = self.examiner.sample(self.model, self.step)
         if sample is not None:
             yield sample

@@ -64,13 +64,15 @@ def _activations(config: ModelConfig, batch_size: int, seq_len: int, dtype: torc
     """Activations saved for backward, or held for scoring, whichever is more.
 
     An encoder–decoder reads two rows, one in each half. The logits are there four times in
-    float32: as such, as log-probabilities, and both gradients; twice where they are only scored.
+    float32: as such, as log-probabilities, and both gradients; twice where they are only scored. A
+    module that predicts further ahead has a layer, what it joins, and logits of its own.
     Without gradients at most half of one layer is alive.
     """
     itemsize = max(dtype.itemsize, torch.float32.itemsize)
     layer = _numbers_a_token(config, seq_len)
     decoder_layer = layer + _numbers_across(config, seq_len)
     layers = config.n_layers * layer + config.n_decoder_layers * decoder_layer
+    layers += config.n_mtp_modules * (layer + 8 * config.d_model + 4 * config.vocab_size)
     widest = decoder_layer if config.n_decoder_layers else layer
     training = batch_size * (layers + 4 * config.vocab_size)
     scoring = SCORED_ROWS * (widest // 2 + 2 * config.vocab_size)

@@ -64,7 +64,7 @@ def matrix_paths(model: nn.Module) -> list[str]:
 
 
 def _is_inner(path: str) -> bool:
-    return path.startswith(("layers.", "encoder.layers.", "decoder.layers."))
+    return path.startswith(("layers.", "encoder.layers.", "decoder.layers.", "mtp."))
 
 
 def _groups(parameters: Named, matrices: Named, recipe: Recipe) -> list[dict[str, object]]:

@@ -44,6 +44,8 @@ class Recipe:
     the layers with `muon_learning_rate` and `momentum`, and leaves the rest to AdamW.
     `final_share` is the rate at the end over the peak, `decay_share` the part of the steps in
     which a trapezoid falls. A `clip_norm` of 0 clips nothing; an `eval_every` of 0 is automatic.
+    `mtp_weight`: λ of the loss of modules that predict further ahead, where the model has any
+    (DeepSeek-V3, section 4.2: 0.3, late in the training 0.1).
     Plain strings stand for enums. Raises `ConfigError`, which lists every fault with its mend.
     """
 
@@ -62,6 +64,7 @@ class Recipe:
     decay_share: float = 0.5
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
+    mtp_weight: float = 0.3
     dtype: WeightDtype = WeightDtype.FLOAT32
     n_eval_batches: int = 20
     eval_every: int = 0
@@ -132,6 +135,7 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "decay_share":        (0, 1),
     "label_smoothing":    (0, BELOW_ONE),
     "clip_norm":          (0, LARGEST_RATE),
+    "mtp_weight":         (0, 10),
     "n_eval_batches":     (1, 1000),
     "eval_every":         (0, MOST_STEPS),
 }

@@ -100,8 +100,8 @@ class Status:
 class RunView:
     """A run as it was at one moment; nothing in it changes any more.
 
-    `curves`, `evaluations` and `layer_gradients`: see `blocks.training.log`. `seconds` on the
-    device so far, `seconds_left` (None before the first step) at the pace so far.
+    `curves`, `evaluations`, `layer_gradients` and `ahead`: see `blocks.training.log`. `seconds` on
+    the device so far, `seconds_left` (None before the first step) at the pace so far.
     `is_leaving_off`: asked to pause or stop, it makes its last step.
     """
 
@@ -116,6 +116,7 @@ class RunView:
     curves: pd.DataFrame
     evaluations: pd.DataFrame
     layer_gradients: pd.DataFrame
+    ahead: pd.DataFrame
     samples: tuple[Sample, ...]
     snapshot_steps: tuple[int, ...]
     is_leaving_off: bool = False
@@ -207,6 +208,7 @@ class TrainingRun:
             curves=self.log.curves(),
             evaluations=self.log.scores(),
             layer_gradients=self.log.layer_gradients(),
+            ahead=self.log.ahead(),
             samples=self.log.samples,
             snapshot_steps=self.snapshots.steps,
             is_leaving_off=self.is_pausing or self.is_stopping,

@@ -31,13 +31,15 @@ class Told(NamedTuple):
     """One run: `name` is in the legend where there are two.
 
     `curves`: step, loss, smoothed, gradient_norm, tokens_per_second; `evaluations`: step,
-    held_out_loss, score; `layer_gradients`: step, layer, gradient_norm.
+    held_out_loss, score; `layer_gradients`: step, layer, gradient_norm; `ahead`: step, module, loss
+    of what predicts further ahead.
     """
 
     name: str
     curves: pd.DataFrame
     evaluations: pd.DataFrame
     layer_gradients: pd.DataFrame
+    ahead: pd.DataFrame
 
 
 class Steps(NamedTuple):
@@ -148,6 +150,24 @@ def _losses(run: Told, index: int, n_runs: int, _: Translate) -> list[dict[str, 
             marked=True,
             _=_,
         ),
+        *_ahead(run, n_runs, _),
+    ]
+
+
+def _ahead(run: Told, n_runs: int, _: Translate) -> list[dict[str, Any]]:
+    """Held out, of each module that predicts further ahead: the farther, the fainter."""
+    text = _("validation, {n} tokens ahead")
+    return [
+        _line(
+            table,
+            "loss",
+            _named(text.format(n=module + 2), run, n_runs),
+            color=faint(HELD_OUT, 0.75**module),
+            dash="dash",
+            marked=True,
+            _=_,
+        )
+        for module, (_number, table) in enumerate(run.ahead.groupby("module"))
     ]
 
 
@@ -188,7 +208,7 @@ def _top(runs: Sequence[Told], guess: float) -> float:
     columns = [
         column
         for run in runs
-        for column in (run.curves["smoothed"], run.evaluations["held_out_loss"])
+        for column in (run.curves["smoothed"], run.evaluations["held_out_loss"], run.ahead["loss"])
     ]
     found = np.concatenate([column.to_numpy(float) for column in columns])
     found = found[np.isfinite(found)]

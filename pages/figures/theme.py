@@ -23,6 +23,7 @@ NORM = "#009E73"
 EMBEDDING = "#CC79A7"
 PINNED = "#D55E00"
 CROSS_ATTENTION = "#56B4E9"
+MTP = "#7b61c9"
 MASKED = "rgba(128, 138, 150, 0.22)"
 BEFORE = "#8b95a3"
 LEARNED = "#3a9bd9"  # measured on what is learned from
@@ -39,6 +40,7 @@ PART_COLORS = {
     "feed_forward": FEED_FORWARD,
     "residual": RESIDUAL,
     "pooler": RESIDUAL,
+    "mtp": MTP,
 }
 KIND_COLORS = {
     **{kind: PART_COLORS.get(kind, RESIDUAL) for kind in Kind},

@@ -46,6 +46,7 @@ EMBEDDING_MULTIPLIERS, LOGIT_SCALES = (0.5, 1.0, 2.0, 6.0, 12.0, 24.0), (1.0, 2.
 GATE_LIMITS = (0.0, 0.5, 1.0, 2.0, 4.0, 7.0)
 SOFTCAPS = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0)
 LOCAL_WINDOWS = (0, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+MTP_MODULES = (0, 1, 2, 3, 4)
 EVERY = (0, 1, 2, 3, 4, 5, 6, 8)
 # What stands first where no panel says what it answers to.
 FIRST = ("n_layers", "d_model", "n_heads", "d_ff", "norm_placement", "norm_kind")
@@ -449,6 +450,11 @@ def _nope_every(shown: Shown) -> None:
     slide("nope_every", label, EVERY, shown.config.position.nope_every, label_of=_or_none)
 
 
+def _n_mtp_modules(shown: Shown) -> None:
+    label = _("n_mtp_modules · tokens predicted beyond the next (MTP)")
+    slide("n_mtp_modules", label, MTP_MODULES, shown.config.n_mtp_modules)
+
+
 def _d_kv_latent(shown: Shown) -> None:
     widths = (0, *(width for width in LATENT_WIDTHS if width <= shown.config.d_model))
     label = _("d_kv_latent · what latent attention (MLA) caches, 0: none")
@@ -672,6 +678,7 @@ CONTROLS = {
         ),
         _attends,
     ),
+    "n_mtp_modules": Control(_n_mtp_modules, lambda shown: shown.kind is Architecture.GPT),
     "embedding_multiplier": Control(
         _factor(
             "embedding_multiplier",

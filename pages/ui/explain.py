@@ -54,6 +54,7 @@ TITLES = {
     "ideas": N_("From GPT-2 to a model of today"),
     "latent_attention": N_("Latent attention (MLA)"),
     "token_mixers": N_("A state instead of attention"),
+    "mtp": N_("Multi-token prediction"),
     "scaling": N_("Why divide by √d_head"),
     "contribution": N_("Weight and contribution"),
     "contribution_graph": N_("Contribution graph"),

@@ -145,6 +145,8 @@ PARTS = {
     "prediction_head": N_("prediction head"),
     "prediction_norm": N_("norm of the prediction head"),
     "unembed_bias": N_("biases of the logits"),
+    "join_norms": N_("norms of both inputs"),
+    "join_proj": "join_proj",
     "qk_norm": N_("norms of queries and keys"),
     "cross_qk_norm": N_("norms of queries and keys, cross-attention"),
     "relative_bias": N_("relative position bias"),
@@ -154,6 +156,7 @@ STACKS = {
     "encoder": N_("encoder: {part}"),
     "decoder": N_("decoder: {part}"),
     "dense": N_("dense layers: {part}"),
+    "mtp": N_("MTP: {part}"),
 }
 STAGES = {
     "input": N_("embedding"),

@@ -63,6 +63,7 @@ RIGHT = {
     "token_mixer": st.sampled_from(TokenMixer),
     "attention_sink": st.booleans(),
     "attention_gate": st.sampled_from(AttentionGate),
+    "n_mtp_modules": st.integers(0, 8),
     "logit_softcap": st.floats(0, 1e6),
     "attention_multiplier": st.floats(0, 1e6),
     **dict.fromkeys(

@@ -21,7 +21,9 @@ from blocks.model.presets import PRESET_TABLE, PUBLISHED_TABLE
 from blocks.model.probe import listening
 from blocks.model.source_target import SourceTarget
 from blocks.observe.recording import Recorder
+from blocks.training.ahead import ahead_loss, all_logits
 from blocks.training.loss import cross_entropy
+from blocks.training.task import Batch
 
 BATCH, N = 3, 96
 KEPT, PEAK = 0.02, 0.15  # how far the estimate may be off
@@ -70,8 +72,9 @@ def took(
     mode = training_mode(torch.Generator().manual_seed(0)) if is_training else nullcontext()
     with mode, seen(is_fused), torch.enable_grad(), peak_memory(torch.device(device)) as memory:
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-            logits = model(x)
+            logits, *ahead = all_logits(model, Batch(x, ids))
             loss = cross_entropy(logits, ids)
+            loss = loss + ahead_loss(ahead, ids, 0.3) if ahead else loss
         n_kept = sum(kept.values())
         kept.clear()
         loss.backward()
@@ -123,6 +126,8 @@ SHAPES = [
     {"qk_norm": True, "qk_norm_scale": True, "qk_norm_whole": True, "n_kv_heads": 2},
     {"token_mixer": "gru"},
     {"token_mixer": "gated_delta"},
+    {"n_mtp_modules": 2},
+    {"n_mtp_modules": 1, "norm_placement": "post", "logit_softcap": 5.0, "n_experts": 4},
 ]
 
 

@@ -49,6 +49,7 @@ def sizes_of(config: ModelConfig) -> dict[str, int]:
     names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts"
     latent = ["d_kv_latent", "d_q_latent", "d_rotary", "d_value"]
     others = ["n_segments", "d_expert", "n_shared_experts", "n_dense_layers", "n_expert_layers"]
+    others.append("n_mtp_modules")
     return {name: getattr(config, name) for name in (*names.split(), *latent, *others)}
 
 
@@ -116,6 +117,7 @@ ANYWHERE = st.fixed_dictionaries(
         "rotary_share": st.floats(0.01, 1),
         "vocab_size": st.integers(1, 20),
         "tie_embeddings": st.booleans(),
+        "n_mtp_modules": st.integers(0, 2),
         "unembed_bias": st.booleans(),
         "n_segments": st.integers(0, 3),
         "pooler": st.booleans(),

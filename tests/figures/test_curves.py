@@ -20,7 +20,7 @@ N_STEPS, N_LAYERS = 40, 3
 LINEAR, LOGARITHMIC = (Steps(N_STEPS, is_log) for is_log in (False, True))
 
 
-def told(name: str = "given", n: int = 20) -> Told:
+def told(name: str = "given", n: int = 20, n_modules: int = 0) -> Told:
     step = np.arange(1, n + 1)
     told_curves = pd.DataFrame(
         {
@@ -39,6 +39,10 @@ def told(name: str = "given", n: int = 20) -> Told:
         told_curves,
         evaluations,
         pd.DataFrame(rows, columns=["step", "layer", "gradient_norm"]),
+        pd.DataFrame(
+            [(n, module, 1.5 + module) for module in range(n_modules)],
+            columns=["step", "module", "loss"],
+        ),
     )
 
 
@@ -92,6 +96,12 @@ def test_a_logarithmic_axis_ends_at_the_last_step():
     axis = loss(steps=LOGARITHMIC).layout.xaxis
     assert axis.type == "log"
     assert math.log10(N_STEPS) < axis.range[1] < math.log10(2 * N_STEPS)
+
+
+def test_each_module_that_predicts_further_ahead_has_a_line():
+    _raw, _smooth, _held_out, *ahead = loss(told(n_modules=2)).data
+    assert [line.name for line in ahead] == [f"validation, {n} tokens ahead" for n in (2, 3)]
+    assert [line.y[0] for line in ahead] == [1.5, 2.5]
 
 
 def test_two_runs_are_told_apart_by_their_dash_and_name():

@@ -35,6 +35,7 @@ KINDS = {
     "router": N_("router"),
     "norm": N_("norms"),
     "pooler": N_("pooler"),
+    "mtp": N_("MTP modules"),
     "output": N_("output"),
 }
 

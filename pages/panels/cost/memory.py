@@ -76,6 +76,7 @@ KEPT = {
     "prediction_norm": N_("norm of the prediction head"),
     "unembed_in": N_("input of the output matrix"),
     "log_probs": N_("log-probabilities"),
+    "ends": N_("inputs, norms and logits"),
     "working": N_("temporary, in the backward pass"),
 }
 

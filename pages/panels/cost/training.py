@@ -110,6 +110,8 @@ def term(name: str, facts: TrainingFacts) -> str:
     """What stands between the rule and the exact count."""
     if name == "rest" and facts.is_block:
         return _("gradient of the input: not needed")
+    if name == "rest" and facts.has_modules:
+        return _("MTP: output matrix used again")
     return _(TERMS[name])
 
 

@@ -35,6 +35,7 @@ STACKS = {
     "layers": N_("layers"),
     "encoder.layers": N_("layers of the encoder"),
     "decoder.layers": N_("layers of the decoder"),
+    "mtp.layers": N_("MTP modules"),
 }
 
 

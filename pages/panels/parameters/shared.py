@@ -20,6 +20,7 @@ KINDS = {
     Kind.ROUTER: N_("router"),
     Kind.NORM: N_("norms"),
     Kind.POOLER: N_("pooler"),
+    Kind.MTP: N_("MTP modules"),
     Kind.OUTPUT: N_("output"),
 }
 

@@ -47,6 +47,7 @@ LENGTHS = (4, 8, 12, 14, 16, 20, 24, 32, 48, 56, 64, 96, 128, 192, 256, 384, 512
 WARMUPS = (0, 5, 10, 20, 50, 100, 200, 400, 1000, 2000, 4000)
 DECAYS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
 CLIPS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+MTP_WEIGHTS = (0.0, 0.1, 0.3, 0.5, 1.0, 2.0)
 BETAS = (0.9, 0.95, 0.98, 0.99, 0.999)
 MOMENTA = (0.0, 0.5, 0.8, 0.85, 0.9, 0.95, 0.99)
 TASKS = {
@@ -285,6 +286,9 @@ def _more(recipe: Recipe) -> None:
     smoothing = link.value("label_smoothing")
     slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
     slide("clip_norm", _("clip_norm · 0 clips nothing"), CLIPS, link.value("clip_norm"))
+    if link.config().n_mtp_modules:
+        label = _("mtp_weight · λ of the loss of MTP modules")
+        slide("mtp_weight", label, MTP_WEIGHTS, link.value("mtp_weight"))
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")
         slider("final_share", _("final_share · final over peak rate"), share, step=0.05)

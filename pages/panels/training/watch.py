@@ -139,7 +139,10 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         score_name=name,
         score=f"{facts.score:.1%}" if facts.is_share else f"{facts.score:.2f}",
     )
-    more = ""
+    ahead = more = ""
+    if facts.ahead:
+        text = _("MTP modules, which predict the tokens after that: {losses} nats.")
+        ahead = text.format(losses=enumeration(f"{loss:.2f}" for loss in facts.ahead))
     if facts.is_overfitting:
         more = _(
             "The validation loss is rising again: overfitting, the model begins to memorize "
@@ -147,7 +150,7 @@ def says_learning(facts: LearningFacts, name: str) -> str:
         )
     elif facts.is_guessing:
         more = _("So far that is hardly better than random guessing.")
-    return sentences(said, more)
+    return sentences(said, ahead, more)
 
 
 def score_name(view: RunView) -> str:
@@ -287,7 +290,7 @@ def told(run: TrainingRun, view: RunView, other: TrainingRun | None) -> list[Tol
 
 
 def _told(view: RunView, name: str) -> Told:
-    return Told(name, with_smoothed(view), view.evaluations, view.layer_gradients)
+    return Told(name, with_smoothed(view), view.evaluations, view.layer_gradients, view.ahead)
 
 
 def _curves(pictures: list[Told], view: RunView, steps: Steps) -> None:
