@@ -7,6 +7,7 @@ from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
 from pages.figures.theme import Picture
 from pages.panels.gpt import (
+    drafts,
     growing,
     kv_cache,
     kv_cache_picture,
@@ -90,6 +91,12 @@ PANELS = (
         N_("How does it write?"),
         writing.what_is_written,
         fields=("n_layers", "d_model", "n_heads"),
+    ),
+    Panel(
+        "drafts",
+        N_("Could it write several tokens at once?"),
+        drafts.what_is_drafted,
+        fields=("n_mtp_modules", "n_layers", "d_model"),
     ),
     Panel(
         "tokens",

@@ -102,6 +102,14 @@ POCKET = {
         ),
         STORY,
     ),
+    "stories-mtp": PocketRecipe(
+        TrainingSpec(
+            config=_config(Architecture.GPT, n_mtp_modules=2),
+            task=TaskConfig(kind=TaskKind.STORIES, seq_len=128, language=Language.BOTH),
+            recipe=FAST,
+        ),
+        STORY,
+    ),
     "masked-words": PocketRecipe(
         TrainingSpec(
             config=_config(Architecture.ENCODER),

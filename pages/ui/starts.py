@@ -33,6 +33,7 @@ from pages.ui.settings import memory_budget
 
 POCKET_TITLES = {
     "stories-en-zh": N_("Stories · trained"),
+    "stories-mtp": N_("Stories, three tokens at once · trained"),
     "induction": N_("Induction · trained"),
     "sort": N_("Sorting · trained"),
     "masked-words": N_("Masked words · trained"),

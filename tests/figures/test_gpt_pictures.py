@@ -7,6 +7,7 @@ from drawn import TOKENS, checked, marked, raw, same, visible, words_that_slippe
 
 from blocks import ModelConfig
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes, cache_facts
+from blocks.inspection.drafts import DraftFacts
 from blocks.inspection.lens import Lens, LensFacts
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts
@@ -14,9 +15,11 @@ from blocks.inspection.predictions import SurpriseFacts
 from blocks.model.masks import MaskConfig
 from blocks.observe.run import Input, Run
 from blocks.text.sampling import SamplingConfig
+from blocks.text.speculation import Pass
 from blocks.text.written import Written
 from pages.figures.described import described
 from pages.panels.gpt import (
+    drafts_picture,
     kv_cache_picture,
     logit_lens_picture,
     next_token_picture,
@@ -94,6 +97,11 @@ def surprise() -> SurpriseFacts:
     return SurpriseFacts(run(NASTY), pd.DataFrame({"position": range(1, 6), **shares}), pinned=4)
 
 
+def drafts() -> DraftFacts:
+    passes = (Pass((), (0,)), Pass((1, 2), (1, 3, 4)), Pass((4, 5), (4, 5, 0)))
+    return DraftFacts(run(n_mtp_modules=2), passes, LABELS.__getitem__)
+
+
 PICTURES = {
     "next token": lambda _: next_token_picture.bars(next_facts(), _=_),
     "few": lambda _: next_token_picture.few(next_facts(), _=_),
@@ -102,6 +110,8 @@ PICTURES = {
     "growth": lambda _: kv_cache_picture.growth(cache(1), _=_),
     "times": lambda _: kv_cache_picture.times(times(), _=_),
     "lens": lambda _: logit_lens_picture.grid(lens_facts(), _=_),
+    "drafts over passes": lambda _: drafts_picture.growth(drafts(), _=_),
+    "accepted drafts": lambda _: drafts_picture.acceptance(drafts(), _=_),
     "surprise": lambda _: surprise_picture.bars(surprise(), _=_),
 }
 
@@ -166,3 +176,10 @@ def test_a_cell_of_the_lens_has_token_and_rank_and_the_pinned_row_is_said():
     assert targets["customdata"][0] == [4] and targets["customdata"][-1] == [19]
     said = described(picture, _=same)
     assert "position 13, <b>x</b>₃ · embedding" in said and "position 14" not in said
+
+
+def test_accepted_drafts_are_counted_module_by_module():
+    (bars,) = raw(drafts_picture.acceptance(drafts(), _=same))["data"]
+    assert bars["y"] == [1.0, 0.5]
+    _straight, steps = raw(drafts_picture.growth(drafts(), _=same))["data"]
+    assert steps["y"] == [0, 1, 3, 6]

@@ -10,6 +10,7 @@ from said_in import in_both
 
 from blocks import ModelConfig
 from blocks.inspection.cache_growth import CacheFacts, CacheTimes
+from blocks.inspection.drafts import DraftFacts, Token
 from blocks.inspection.lens import Lens, LensFacts
 from blocks.inspection.new_tokens import NewTokens
 from blocks.inspection.next_token import NextFacts
@@ -18,9 +19,10 @@ from blocks.model.masks import MaskConfig, MaskKind
 from blocks.observe.interventions import Intervention
 from blocks.observe.run import Input, Run
 from blocks.text.sampling import SamplingConfig
+from blocks.text.speculation import Pass
 from blocks.text.written import Written
 from pages.panels import home
-from pages.panels.gpt import kv_cache, logit_lens, next_token, surprise, writing
+from pages.panels.gpt import drafts, kv_cache, logit_lens, next_token, surprise, writing
 
 SIZES = {"architecture": "gpt", "n_layers": 2, "d_model": 8, "n_heads": 4, "vocab_size": 64}
 CONFIG = ModelConfig.from_flat({**SIZES, "n_kv_heads": 2, "max_seq_len": 8})
@@ -143,3 +145,29 @@ def test_the_surprise(monkeypatch: pytest.MonkeyPatch):
         "surprising token is `an₂` at position 3: 3.00 bits, probability 12%, rank 4."
     )
     assert "`an₂`" in said["zh"]
+
+
+def drafted(run: Run) -> DraftFacts:
+    ahead = replace(run, config=run.config.replace(n_mtp_modules=2))
+    passes = (Pass((), (0,)), Pass((1, 2), (1, 0, 2)), Pass((0, 1), (2, 1, 0)))
+    return DraftFacts(ahead, passes, LABELS.__getitem__)
+
+
+def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
+    assert said["en"] == (
+        "In 3 passes the model wrote 4 tokens: 1.33 per pass. It is the text that it writes token "
+        "by token; 1 of them a module had drafted. Acceptance rate: module 1 50% (1 of 2), module "
+        "2 0% (0 of 2)."
+    )
+    assert "1.33" in said["zh"]
+    assert "by chance" in in_english(monkeypatch, drafts.says_drafts, drafted(RUN))
+    plain = DraftFacts(TRAINED, (Pass((), (0,)), Pass((), (1,))), LABELS.__getitem__)
+    assert "Acceptance" not in in_english(monkeypatch, drafts.says_drafts, plain)
+
+
+def test_a_rejected_draft_stands_beside_what_was_written():
+    tokens = drafted(RUN).tokens
+    assert tokens[1:] == (Token(1, True, None), Token(0, False, 2), Token(2, False, 0))
+    chips = drafts.text_chips(drafted(RUN))
+    assert [chip.note for chip in chips[-2:]] == ["≠ a", "≠ the"]

@@ -1,0 +1,153 @@
+"""Could it write two tokens at once? What its modules draft, and what it would have written."""
+
+from functools import lru_cache, partial
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from blocks.inspection.drafts import N_TOKENS, DraftFacts
+from blocks.model.models import GPT
+from blocks.model.mtp import MTPModule
+from blocks.observe.interventions import replacements
+from blocks.observe.run import Run
+from blocks.text.speculation import speculate
+from pages.figures.counting import from_one
+from pages.panels.gpt import drafts_picture
+from pages.panels.gpt.growing import lasting, window_size
+from pages.ui import cached, chips, tokens
+from pages.ui.chart import columns, show
+from pages.ui.chips import Chip
+from pages.ui.compare import beside
+from pages.ui.explain import explained, note
+from pages.ui.frame import section
+from pages.ui.language import _, enumeration
+from pages.ui.numbers import percent
+from pages.ui.said import say
+from pages.ui.tables import show_table
+from pages.ui.ways import way
+
+TRAINED = "stories-mtp"
+
+
+def room(run: Run) -> int:
+    """How many tokens are written: fewer where the context ends."""
+    n_drafted = run.config.n_mtp_modules
+    return min(N_TOKENS, run.config.max_seq_len - len(run.input.token_ids) - n_drafted)
+
+
+@lru_cache(maxsize=16)
+def draft_facts(run: Run) -> DraftFacts:
+    """The text that the model writes greedily, drafts and all."""
+    with cached.turn(run.device):
+        passes = speculate(
+            cast(GPT, cached.model(run)),
+            run.input.token_ids,
+            room(run),
+            window_size=window_size(run),
+            replace=replacements(lasting(run)),
+        )
+    return DraftFacts(run, passes, partial(tokens.label, run))
+
+
+def says_drafts(facts: DraftFacts) -> str:
+    """How many tokens a pass gave, and how many drafts of each module stood."""
+    text = _(
+        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. It is the text that "
+        "it writes token by token; {accepted} of them a module had drafted."
+    )
+    said = text.format(
+        passes=len(facts.passes),
+        n=facts.n_written,
+        rate=facts.per_pass,
+        accepted=facts.n_accepted,
+    )
+    return " ".join(filter(None, (said, _of_modules(facts), _of_weights(facts.run))))
+
+
+def _of_modules(facts: DraftFacts) -> str:
+    text = _("module {number} {share} ({n} of {all})")
+    found = enumeration(
+        text.format(
+            number=from_one(k), share=percent(each.share), n=each.n_accepted, all=each.n_drafted
+        )
+        for k, each in enumerate(facts.modules)
+    )
+    return _("Acceptance rate: {modules}.").format(modules=found) if found else ""
+
+
+def _of_weights(run: Run) -> str:
+    if run.weights or not run.config.n_mtp_modules:
+        return ""
+    return _("The weights are random: drafts stand by chance, or where the text repeats itself.")
+
+
+def says_how(run: Run) -> str:
+    """What was done to measure it, and what it says nothing of."""
+    text = _(
+        "Greedy, about {n} tokens after your text. Each pass reads the text and the draft at once "
+        "and keeps what the model itself would have written. Passes are counted, not seconds: "
+        "nothing is cached here."
+    )
+    return text.format(n=room(run))
+
+
+def text_chips(facts: DraftFacts) -> list[Chip]:
+    """What was read, and each new token; beside the model's own the draft that it rejected."""
+    read = [Chip(label, "") for label in facts.run.input.tokens or ()]
+    new = [
+        Chip(
+            facts.label(each.token_id),
+            "" if each.rejected is None else f"≠ {facts.label(each.rejected)}",
+            "drafted" if each.is_drafted else "written",
+        )
+        for each in facts.tokens
+    ]
+    return [*read, *new]
+
+
+def table(facts: DraftFacts) -> pd.DataFrame:
+    """Pass by pass."""
+    names = {
+        "pass": _("pass"),
+        "drafted": _("drafted before"),
+        "written": _("written"),
+        "accepted": _("accepted"),
+        "n_tokens": _("tokens so far"),
+    }
+    return facts.table().rename(columns=names)
+
+
+@section
+def what_is_drafted(run: Run) -> None:
+    """The text with what was drafted of it, the rates, and each pass."""
+    place = explained(("mtp",), (speculate, GPT.logits_ahead, MTPModule), key="drafts")
+    if not run.config.n_mtp_modules and beside.found() is None:
+        nothing_drafted(place)
+        return
+    if room(run) < 1:
+        place.info(_("The context is full: type a shorter text."), icon=":material/lightbulb:")
+        return
+    with place:
+        say(says_drafts, run, facts=draft_facts)
+    with st.container(key="drafted_text", border=True):
+        st.markdown(chips.as_markdown(text_chips(draft_facts(run))))
+        note(chips.legend(("read", "written", "drafted")))
+    left, right = columns(2)
+    with left:
+        show(drafts_picture.growth, run, facts=draft_facts, key="drafts_growth")
+    with right:
+        show(drafts_picture.acceptance, run, facts=draft_facts, key="drafts_acceptance")
+    note(says_how(run))
+    show_table(table(draft_facts(run)), key="drafts_table")
+
+
+def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
+    """What a model without modules would need, and the way to one that has them."""
+    text = _(
+        "This model predicts the next token alone, so each pass writes one. With MTP modules "
+        "(n_mtp_modules) it would draft the tokens after it, and check the draft in its next pass."
+    )
+    place.info(text, icon=":material/lightbulb:")
+    way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)
+    way(_("Add two modules to this one"), "add_modules", n_mtp_modules=2)

@@ -1,0 +1,87 @@
+"""How fast a text grows with drafts, and how many drafts of each module stand."""
+
+from blocks.inspection.drafts import DraftFacts
+from pages.figures import marks
+from pages.figures.counting import from_one
+from pages.figures.theme import (
+    BEFORE,
+    MTP,
+    TITLE,
+    TITLE_AND_LEGEND,
+    Picture,
+    Translate,
+    figure,
+    legend,
+)
+
+HEIGHT, BOTTOM, ROOM = 320, 48, 1.08
+
+
+def growth(facts: DraftFacts, *, _: Translate) -> Picture:
+    """Tokens written over passes, against one token a pass."""
+    rows = facts.table()
+    passes, so_far = [0, *rows["pass"]], [0, *rows["n_tokens"]]
+    hover = _("pass {n}: {tokens} tokens").format(n="%{x}", tokens="%{y}") + "<extra></extra>"
+    return figure(
+        [
+            marks.line(
+                passes,
+                passes,
+                name=_("one token per pass"),
+                line=marks.dashed(),
+                hoverinfo="skip",
+            ),
+            marks.line(
+                passes,
+                so_far,
+                name=_("with drafts"),
+                mode="lines+markers",
+                line={"color": MTP, "width": 2.5, "shape": "hv"},
+                marker={"color": MTP, "size": 6},
+                hovertemplate=hover,
+            ),
+        ],
+        title=_("Tokens written over passes"),
+        height=HEIGHT,
+        margin=(TITLE_AND_LEGEND, BOTTOM),
+        **legend(),
+        xaxis={"title": {"text": _("passes of the model")}, "range": [0, ROOM * passes[-1]]},
+        yaxis={"title": {"text": _("new tokens")}, "range": [0, ROOM * so_far[-1]]},
+    )
+
+
+def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
+    """The share of its drafts that the model would have written too, a bar a module."""
+    text = _("module {number}: {n} of {all} drafts accepted")
+    modules = facts.modules
+    names = [_("module {n}").format(n=from_one(k)) for k in range(len(modules))]
+    hovers = [
+        text.format(number=from_one(k), n=each.n_accepted, all=each.n_drafted)
+        for k, each in enumerate(modules)
+    ]
+    return figure(
+        [
+            {
+                "type": "bar",
+                "x": names,
+                "y": [each.share for each in modules],
+                "text": [f"{each.share:.0%}" for each in modules],
+                "textposition": "outside",
+                "cliponaxis": False,
+                "marker": {"color": MTP},
+                **marks.told(hovers),
+            }
+        ],
+        title=_("Drafts that the model accepts"),
+        height=HEIGHT,
+        margin=(TITLE, BOTTOM),
+        showlegend=False,
+        bargap=0.5,
+        xaxis={"title": {"text": _("what drafted them")}, "type": "category"},
+        yaxis={
+            "title": {"text": _("acceptance rate")},
+            "range": [0, 1.1],
+            "tickformat": ".0%",
+        },
+        shapes=[marks.level(1, line=marks.dashed(BEFORE, dash="dot"))],
+    )
