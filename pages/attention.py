@@ -45,7 +45,7 @@ def main() -> None:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    if not run.config.attends:
+    if not run.config.has_attention:
         take_away(
             run.config,
             {"parameters": cached.parameters(run.config)},
@@ -75,7 +75,7 @@ def what_to_take(run: Run) -> None:
         drawn(draw_all_heads, run, *at),
         drawn(all_heads.draw_colors, *head, link.value("sort_heads_by")),
     ]
-    if contribution_graph.fits(run):
+    if run.config.attends and contribution_graph.fits(run):
         way = run, at.token, contribution_graph.least_share()
         tables["contribution_graph"] = contribution_graph.graph_facts(*way).table()
         draw = contribution_graph_picture.graph
@@ -91,6 +91,7 @@ PANELS = (
         layer_and_head,
         fields=("d_model", "n_heads", "n_kv_heads", "d_head", "position_kind"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "scaling",
@@ -99,6 +100,7 @@ PANELS = (
         layer_and_head,
         fields=("d_model", "n_heads", "d_head", "qk_norm"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "contribution",
@@ -107,6 +109,7 @@ PANELS = (
         layer_and_head,
         fields=("n_heads", "norm_placement", "norm_kind"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "contribution-graph",
@@ -122,6 +125,7 @@ PANELS = (
         layer_and_head,
         fields=("n_heads", "n_kv_heads", "position_kind"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "heads",
@@ -130,6 +134,7 @@ PANELS = (
         layer_and_head,
         fields=("n_layers", "n_heads", "n_kv_heads", "position_kind"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "kv-heads",
@@ -138,6 +143,7 @@ PANELS = (
         layer_and_head,
         fields=("n_heads", "n_kv_heads", "d_head", "d_kv_latent", "d_rotary", "d_value"),
         of_attention=True,
+        in_any_layer=True,
     ),
     Panel(
         "kinds",
@@ -146,6 +152,7 @@ PANELS = (
         layer_and_head,
         fields=("d_model", "n_heads", "d_head"),
         of_attention=True,
+        in_any_layer=True,
     ),
     ablation("n_layers", "n_heads", "residual"),
 )

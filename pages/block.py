@@ -20,7 +20,7 @@ from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.panel import Panel
-from pages.ui.views import layer_choice
+from pages.ui.views import attending_layer_choice, layer_choice
 
 TITLE = N_("One Transformer block")
 
@@ -37,19 +37,19 @@ def main() -> None:
 
 def what_to_take(run: Run) -> None:
     """Tables, pictures and configuration, to keep."""
-    at = labelled.selection(run)
-    stage = labelled.selected_stage(run, at.layer)
+    at, layer = labelled.selection(run), labelled.selected_layer(run)
+    stage, attends = labelled.selected_stage(run, layer), run.config.has_attention
     tables = {
-        "flow": cached.flow(run, at.layer).drop(columns="reads"),
-        **({"heads": cached.heads(run, at.layer)} if run.config.attends else {}),
+        "flow": cached.flow(run, layer).drop(columns="reads"),
+        **({"heads": cached.heads(run, at.layer)} if attends else {}),
         "parameters": cached.parameters(run.config.one_block()),
     }
     figures = [
-        drawn(draw_strip, run, at.layer, stage),
-        drawn(draw_bands, run, at.layer, run_before(run)),
-        drawn(draw_spread, run, at.layer, stage),
-        drawn(draw_token_values, run, at.layer, stage, at.token, link.value("n_dims")),
-        *([drawn(draw, run, *at) for draw in (draw_heads, draw_one_head) if run.config.attends]),
+        drawn(draw_strip, run, layer, stage),
+        drawn(draw_bands, run, layer, run_before(run)),
+        drawn(draw_spread, run, layer, stage),
+        drawn(draw_token_values, run, layer, stage, at.token, link.value("n_dims")),
+        *([drawn(draw, run, *at) for draw in (draw_heads, draw_one_head) if attends]),
         drawn(draw_parts, run, True, facts=part_facts),
     ]
     take_away(run.config, tables, figures, words.take_away_caption_of_a_block(run))
@@ -74,9 +74,10 @@ PANELS = (
         "heads",
         N_("What do its heads read?"),
         heads_of_a_layer,
-        layer_choice,
+        attending_layer_choice,
         fields=("n_heads", "n_kv_heads", "d_model", "position_kind"),
         of_attention=True,
+        in_any_layer=True,
     ),
     ablation("n_heads", "norm_placement", "residual"),
     Panel(

@@ -80,7 +80,11 @@ def what_to_take(run: Run) -> None:
     }
     figures = [
         drawn(draw_operations, *step, facts=step_facts),
-        *([drawn(crossing, config, shape.n, facts=crossover_facts)] if config.attends else []),
+        *(
+            [drawn(crossing, config, shape.n, facts=crossover_facts)]
+            if config.has_attention
+            else []
+        ),
         drawn(draw_memory, *use, facts=memory_facts),
         drawn(draw_growth, *use, facts=fit_facts),
         drawn(draw_cost, *training, facts=training_facts),

@@ -62,6 +62,7 @@ def what_to_take(run: Run) -> None:
 def pictures(text: growing.Text, position: int) -> list[Picture]:
     """All that is drawn, those of new tokens where there are any."""
     run, after = text.run, (text.run, position, text.sampling)
+    attends = run.config.has_attention
     found = [
         drawn(next_token_picture.bars, *after, facts=next_token.next_facts),
         drawn(logit_lens_picture.grid, run, position, facts=logit_lens.lens_facts),
@@ -70,7 +71,7 @@ def pictures(text: growing.Text, position: int) -> list[Picture]:
         opened = *text, writing.opened_token(text)
         found += [
             drawn(draw, *opened, facts=growing.new_tokens)
-            for draw in (writing_picture.chances, writing_picture.reads)[: 1 + run.config.attends]
+            for draw in (writing_picture.chances, writing_picture.reads)[: 1 + attends]
         ]
         found.append(drawn(kv_cache_picture.growth, *text, facts=kv_cache.cache_facts))
     if not surprise.surprise_facts(run, position).tokens.empty:
@@ -109,7 +110,8 @@ PANELS = (
         N_("KV cache"),
         kv_cache.what_is_remembered,
         fields=(
-            *("token_mixer", "n_layers", "n_kv_heads", "d_head", "local_window", "global_every"),
+            *("token_mixer", "attention_every", "n_layers", "n_kv_heads", "d_head"),
+            *("local_window", "global_every"),
             "dtype",
         ),
     ),

@@ -53,7 +53,7 @@ def attention_so_far(run_id: str) -> None:
     """Of pairs, where the decoder looks; of one text, what each head does."""
     if (run := kept(run_id)) is None:
         return
-    if not run.spec.config.attends:
+    if not run.spec.config.has_attention:
         no_attention(run.spec.config, "heads")
         return
     draw = how_links_come_to_be if shared.is_of_pairs(run) else how_heads_come_to_be

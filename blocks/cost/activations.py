@@ -33,7 +33,15 @@ PAIRS: Product = ("batch", "n_heads", "n", "n", "bytes")
 LOGITS: Product = (*TOKENS, "vocab_size", "bytes")
 EXACT_LOGITS: Product = (*TOKENS, "vocab_size", "exact_bytes")
 TABLE: Product = ("vocab_size", "d_model", "bytes")
-STACKS = {"n_decoder_layers": "decoder.", "n_dense_layers": "dense.", "n_mtp_modules": "mtp."}
+STACKS = {
+    "n_decoder_layers": "decoder.",
+    "n_dense_layers": "dense.",
+    "n_dense_attention_layers": "dense.",
+    "n_mixer_layers": "mixer.",
+    "n_expert_mixer_layers": "mixer.",
+    "n_dense_mixer_layers": "dense.mixer.",
+    "n_mtp_modules": "mtp.",
+}
 Sizes = dict[str, int]
 Moment = tuple[tuple[int, Product], ...]  # allocated terms, and (times -1) freed ones
 # Tensors of the hidden width saved for backward, where they are fewer than what a function reads
@@ -131,6 +139,7 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
         "n_normed_dense_layers": config.n_dense_layers - config.lacks_first_norm,
         "tokens_of_an_expert": batch * n * config.n_active_experts // config.n_experts,
         "rotary_width": config.rotary_width,
+        **_hybrid_sizes(config),
         "batch": batch,
         "n": n,
         "n_chunks": -(-n // CHUNK),
@@ -141,13 +150,38 @@ def _sizes(config: ModelConfig, batch: int, n: int, itemsize: int) -> Sizes:
     }
 
 
+def _hybrid_sizes(config: ModelConfig) -> Sizes:
+    """Of the dense layers and of those with experts, how many attend and how many keep a state."""
+    if not config.is_hybrid:
+        return {}
+    n_dense = config.n_dense_layers
+    n_attending = n_dense // config.attention_every
+    lacks = int(config.lacks_first_norm)  # the first layer keeps a state
+    return {
+        "n_normed_mixer_layers": config.n_mixer_layers - lacks,
+        "n_normed_dense_mixer_layers": n_dense - n_attending - lacks,
+        "n_dense_attention_layers": n_attending,
+        "n_dense_mixer_layers": n_dense - n_attending,
+        "n_expert_attention_layers": config.n_attention_layers - n_attending,
+        "n_expert_mixer_layers": config.n_mixer_layers - n_dense + n_attending,
+    }
+
+
 def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
-    """What counts the layers of each kind, such a layer, and whether it reads a second text."""
-    if config.n_dense_layers:
-        yield "n_dense_layers", config.replace(n_experts=1), False
-        yield "n_expert_layers", config, False
-    else:
-        yield "n_layers", config, False
+    """What counts the layers of each kind, such a layer, and whether it reads a second text.
+
+    The last layer is of the last kind of its stack.
+    """
+    for count, kind in _of_width(config):
+        if not config.is_hybrid:
+            yield count, kind, False
+            continue
+        width = count.removeprefix("n_").removesuffix("layers")
+        both = {"mixer": config.token_mixer, "attention": TokenMixer.ATTENTION}
+        last = config.mixer_of(config.n_layers - 1)
+        for name, mixer in sorted(both.items(), key=lambda each: each[1] is last):
+            one = kind.replace(token_mixer=mixer, attention_every=0)
+            yield f"n_{width}{name}_layers", one, False
     if config.architecture is Architecture.ENCODER_DECODER:
         yield "n_decoder_layers", config, True
     if config.n_mtp_modules:
@@ -155,7 +189,21 @@ def _stacks(config: ModelConfig) -> Iterator[tuple[str, ModelConfig, bool]]:
 
 
 ATTENTION_NORMS = "attention_norms"  # which the first layer may lack
-NORMED = {"n_layers": "n_normed_layers", "n_dense_layers": "n_normed_dense_layers"}
+NORMED = {
+    "n_layers": "n_normed_layers",
+    "n_dense_layers": "n_normed_dense_layers",
+    "n_mixer_layers": "n_normed_mixer_layers",
+    "n_dense_mixer_layers": "n_normed_dense_mixer_layers",
+}
+
+
+def _of_width(config: ModelConfig) -> Iterator[tuple[str, ModelConfig]]:
+    """The same of layers that are dense, and of those with experts."""
+    if config.n_dense_layers:
+        yield "n_dense_layers", config.replace(n_experts=1)
+        yield "n_expert_layers", config
+    else:
+        yield "n_layers", config
 
 
 def _stack(count: str) -> str:
@@ -189,7 +237,8 @@ def _layer(
         yield from _attention(config, fused=fused, is_masked=is_masked, is_narrow=is_narrow)
     else:
         yield Part("mixer_in", "mixer", (ROW,))
-        yield _gru() if config.token_mixer is TokenMixer.GRU else _gated_delta()
+        is_gru = config.token_mixer is TokenMixer.GRU
+        yield _gru() if is_gru else _gated_delta(is_narrow=is_narrow)
     if is_decoder:
         for part in _attention(config, fused=fused, is_cross=True, is_narrow=is_narrow):
             yield replace(part, name=f"cross_{part.name}", group="cross_attention")
@@ -270,16 +319,17 @@ def _gru() -> Part:
     return Part("state", "mixer", ((9, *ROW),))
 
 
-def _gated_delta() -> Part:
+def _gated_delta(*, is_narrow: bool) -> Part:
     """Before, in and behind the convolution and the gate; in float32 the rule, by chunks.
 
-    Of a chunk five squares of its tokens, and the state before it.
+    Of a chunk five squares of its tokens, and the state before it. Of narrower numbers there are
+    copies of queries and keys, whose length is taken, and of what is read, which is normed.
     """
-    exact = (*QUERIES[:-1], "exact_bytes")
+    exact, n_exact = (*QUERIES[:-1], "exact_bytes"), 10 if is_narrow else 7
     squares = ("batch", "n_heads", 5, "pairs_in_chunks", "exact_bytes")
     states = ("batch", "n_chunks", "n_heads", "d_head", "d_head", "exact_bytes")
     numbers = (9, *TOKENS, "n_heads", "exact_bytes")
-    return Part("state", "mixer", ((15, *QUERIES), (7, *exact), squares, states, numbers))
+    return Part("state", "mixer", ((15, *QUERIES), (n_exact, *exact), squares, states, numbers))
 
 
 def _latents(config: ModelConfig) -> Iterator[Part]:

@@ -11,6 +11,7 @@ from blocks.cost.parameters import (
     Part,
     active_parameters,
     config_sizes,
+    holds,
     parts,
     total_parameters,
 )
@@ -50,7 +51,10 @@ OF_NAMES = {
     "latent_norms": Kind.NORM,
     "cross_qk_norm": Kind.NORM,
 }
-OF_SOME_LAYERS = ("n_dense_layers", "n_expert_layers", "n_normed_layers")
+OF_SOME_LAYERS = (
+    *("n_dense_layers", "n_expert_layers", "n_normed_layers"),
+    *("n_attention_layers", "n_mixer_layers"),
+)
 
 
 @dataclass(frozen=True)
@@ -186,17 +190,6 @@ def _stack_of(layers: str) -> str:
     return "n_layers" if layers in OF_SOME_LAYERS else layers
 
 
-def _held_by(part: Part, sizes: dict[str, int]) -> range:
-    """The layers that have this part, from 0: those with experts come after the dense ones.
-
-    Where some attention has no norm, it is that of the first.
-    """
-    first = sizes["n_dense_layers"] if part.layers == "n_expert_layers" else 0
-    if part.layers == "n_normed_layers":
-        first = sizes["n_layers"] - sizes["n_normed_layers"]
-    return range(first, first + sizes[part.layers])
-
-
 def _stack(members: Sequence[Part], sizes: dict[str, int], layers: str) -> Node:
     """The layers of one stack; those that have a part have the same number of it."""
     n_layers = sizes[layers]
@@ -211,11 +204,10 @@ def _stack(members: Sequence[Part], sizes: dict[str, int], layers: str) -> Node:
 
 def _layer(members: Sequence[Part], sizes: dict[str, int], i: int) -> Node:
     """One layer, counted from 0."""
-    held = [(part, _held_by(part, sizes)) for part in members]
     leaves = [
-        Node(part.name, part.count(sizes) // len(layers), kind_of(part))
-        for part, layers in held
-        if i in layers
+        Node(part.name, part.count(sizes) // sizes[part.layers], kind_of(part))
+        for part in members
+        if holds(part, sizes, i)
     ]
     return _whole(str(i + 1), _kinds(leaves))
 

@@ -71,8 +71,10 @@ def _per_token(formula: str) -> str:
 def layer_parts(config: ModelConfig) -> tuple[list[Part], list[Part]]:
     """Products of one layer with its weights, and those of all pairs of tokens.
 
-    Of a mixture it is a layer with experts.
+    Of a mixture it is a layer with experts, of a hybrid one that attends.
     """
+    if config.is_hybrid:
+        config = config.like(config.attention_layers[0])
     layer = [
         Part(part.name, part.group, tuple(each[1:] for each in part.products))  # without n_layers
         for part in products(config, Pass(0, 0))

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from blocks.cost.parameters import GATE_WIDTHS, Part, Product, config_sizes, expert_width
+from blocks.cost.parameters import (
+    GATE_WIDTHS,
+    Part,
+    Product,
+    config_sizes,
+    expert_width,
+    of_hybrid,
+)
 from blocks.model.config import CONV_WIDTH, ModelConfig
 from blocks.model.kinds import Architecture, TokenMixer
 
@@ -171,7 +178,7 @@ def _stack(config: ModelConfig, layers: str, *, is_continued: bool = False) -> I
 def _local_and_global(part: Part, config: ModelConfig, layers: str) -> Part:
     n_layers = config.n_decoder_layers if layers == "n_decoder_layers" else config.n_layers
     n_local = config.n_local(n_layers)
-    counts = {"n_keys": n_layers - n_local, "n_local_keys": n_local}
+    counts = {"n_keys": n_layers - config.n_mixer_layers - n_local, "n_local_keys": n_local}
     (rest,) = (product[1:] for product in part.products)
     found = tuple(
         (n, *(keys if factor == "n_keys" else factor for factor in rest))
@@ -183,12 +190,13 @@ def _local_and_global(part: Part, config: ModelConfig, layers: str) -> Part:
 
 def _layer(config: ModelConfig, *, is_continued: bool = False) -> Iterator[Part]:
     """Self-attention and feed-forward of the new tokens; `is_continued`: others are cached."""
-    if config.token_mixer is TokenMixer.GRU:
-        yield from _gru()
-    elif config.token_mixer is TokenMixer.GATED_DELTA:
-        yield from _gated_delta()
-    else:
-        yield from _latent(config, is_continued) if config.is_latent else _attention(config)
+    is_hybrid = config.is_hybrid
+    if config.has_attention:
+        attention = _latent(config, is_continued) if config.is_latent else _attention(config)
+        yield from of_hybrid(attention, "n_attention_layers") if is_hybrid else attention
+    if config.n_mixer_layers:
+        mixer = _gru() if config.token_mixer is TokenMixer.GRU else _gated_delta()
+        yield from of_hybrid(mixer, "n_mixer_layers") if is_hybrid else mixer
     yield from _feed_forward(config)
 
 

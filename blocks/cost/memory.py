@@ -44,7 +44,7 @@ def estimate_memory(config: ModelConfig, *, batch: int, seq_len: int, dtype: tor
     n_patterns = config.n_layers + 2 * config.n_decoder_layers
     n_bent = 4 if config.attention.score_softcap or config.attention.attention_sink else 0
     patterns = (n_patterns + 7 + n_bent) * tokens * config.n_heads * seq_len
-    if not config.attends:
+    if config.n_mixer_layers:
         heads += 12 * tokens * config.d_model + 8 * batch * config.width_of_heads * config.d_head
     hidden = 5 * tokens * config.n_hidden
     if config.n_experts > 1:

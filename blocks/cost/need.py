@@ -20,6 +20,7 @@ from blocks.cost.hardware import told_apart, usable_memories
 from blocks.cost.step import Shape
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import PositionKind
+from blocks.model.kv_cache import state_bytes
 
 PARTS = {
     True: ("weights", "gradients", "master", "optimizer", "activations"),
@@ -102,6 +103,7 @@ def memory_facts(
     variants = training_variants if is_training else inference_variants
     alone = replace(setup, n_devices=1)
     kept_of_one = cache_bytes(config, setup.itemsize, batch=1, n=1)
+    state = min(kept_of_one, state_bytes(config, setup.itemsize))
     is_alibi = config.position.position_kind is PositionKind.ALIBI
     return MemoryFacts(
         is_training=is_training,
@@ -113,8 +115,8 @@ def memory_facts(
         ),
         state=need(config, alone, Shape(1, 1), is_training=is_training).state,
         n_parameters=n_parameters(config),
-        cache_per_token=kept_of_one if config.attends else 0,
-        state_per_text=0 if config.attends else kept_of_one,
+        cache_per_token=kept_of_one - state,
+        state_per_text=state,
         activations=_activations(config, setup, shape) if is_training else None,
         has_head_bias=is_alibi or config.encoder_decoder.relative_bias,
         has_dropout=config.dropout > 0,
@@ -162,6 +164,6 @@ def inference_variants(config: ModelConfig, setup: Setup) -> Changed:
     for kind in WeightFormat:
         if kind not in (setup.weight_format, WeightFormat.FLOAT16, WeightFormat.FILE):
             yield kind, config, replace(setup, weight_format=kind, stored=None)
-    has_several = config.attends and config.n_kv_heads > 1 and not config.is_latent
+    has_several = config.has_attention and config.n_kv_heads > 1 and not config.is_latent
     if has_several and cache_bytes(config, setup.itemsize, batch=1, n=1):
         yield "one_kv_head", config.replace(n_kv_heads=1), setup

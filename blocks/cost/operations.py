@@ -99,8 +99,10 @@ def operations(config: ModelConfig, phase: Phase) -> tuple[Operation, ...]:
     """The steps of one layer in the order in which they run, and of a whole model the logits.
 
     Of an encoder–decoder it is a layer of the decoder, which also reads the source; of a mixture, a
-    layer with experts.
+    layer with experts. Raises `ValueError` for a hybrid: ask for one of its layers, see `like`.
     """
+    if config.is_hybrid:
+        raise ValueError("the layers of a hybrid differ: ask for config.like(layer)")
     steps = [*_norms(config), *_attention(config, phase)]
     if config.architecture is Architecture.ENCODER_DECODER:
         steps += _attention(config, phase, prefix="cross_", keys="n_source")

@@ -1,6 +1,6 @@
 """Exact parameter counts, by formula, without building anything."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -25,7 +25,7 @@ class Part:
     """Some of a model's parameters; their number is a sum of products of sizes.
 
     `layers` names the size that says how many layers each have as much; "": outside of layers.
-    Dense layers of a mixture are its first ones; a layer without a norm is the first.
+    Dense layers of a mixture are its first ones, a layer without a norm is the first; see `holds`.
     """
 
     name: str
@@ -107,6 +107,9 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "n_layers": config.n_layers,
         "n_decoder_layers": config.n_decoder_layers,
         "n_mtp_modules": config.n_mtp_modules,
+        "n_attention_layers": config.n_attention_layers,
+        "n_mixer_layers": config.n_mixer_layers,
+        "attention_every": config.attention_every,
         "vocab_size": config.vocab_size,
         "d_model": config.d_model,
         "n_heads": config.n_heads,
@@ -130,6 +133,20 @@ def config_sizes(config: ModelConfig) -> dict[str, int]:
         "max_seq_len": config.position.max_seq_len,
         "position_offset": config.position.position_offset,
     }
+
+
+def holds(part: Part, sizes: dict[str, int], layer: int) -> bool:
+    """Whether a layer of its stack, counted from 0, has a part."""
+    match part.layers:
+        case "n_dense_layers" | "n_expert_layers":
+            return (layer < sizes["n_dense_layers"]) == (part.layers == "n_dense_layers")
+        case "n_attention_layers" | "n_mixer_layers":
+            is_attending = (layer + 1) % sizes["attention_every"] == 0
+            return is_attending == (part.layers == "n_attention_layers")
+        case "n_normed_layers":
+            return layer >= sizes["n_layers"] - sizes["n_normed_layers"]
+        case _:
+            return True
 
 
 def _size(factor: str | int, sizes: dict[str, int]) -> int:
@@ -301,16 +318,24 @@ def _biases(
 
 
 def _attention(config: ModelConfig) -> Iterator[Part]:
-    """Attention, or what stands in its place."""
-    if config.token_mixer is TokenMixer.GRU:
-        yield from _gru(config)
-        return
-    if config.token_mixer is TokenMixer.GATED_DELTA:
-        yield from _gated_delta(config)
-        return
-    if config.is_latent:
-        yield from _latent_attention(config)
-        return
+    """Attention, or what stands in its place; of a hybrid both, each with its layers."""
+    is_hybrid = config.is_hybrid
+    if config.has_attention:
+        attention = _latent_attention(config) if config.is_latent else _full_attention(config)
+        yield from of_hybrid(attention, "n_attention_layers") if is_hybrid else attention
+    if config.n_mixer_layers:
+        mixer = _gru(config) if config.token_mixer is TokenMixer.GRU else _gated_delta(config)
+        yield from of_hybrid(mixer, "n_mixer_layers") if is_hybrid else mixer
+
+
+def of_hybrid(parts: Iterable[Part], layers: str) -> Iterator[Part]:
+    """Parts that only these layers have; those of the token mixer are called after it."""
+    prefix = "mixer." if layers == "n_mixer_layers" else ""
+    for part in parts:
+        yield replace(part, name=f"{prefix}{part.name}", layers=layers)
+
+
+def _full_attention(config: ModelConfig) -> Iterator[Part]:
     queries: Product = ("n_heads", "d_head")
     keys: Product = ("n_kv_heads", "d_head")
     yield Part("q_proj", "attention", (("d_model", *queries),))

@@ -149,7 +149,7 @@ def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, o
     is_causal = writes and not is_decode
     context: dict[str, object] = {
         "mask": causal(tokens.n, draw.drawn.device) if is_causal else None,
-        "past": _past(config, tokens, draw) if is_decode else None,
+        "past": _past(config, tokens, draw, config.n_layers - 1) if is_decode else None,
     }
     if _is_of_two(config):
         context["memory"] = draw.tensor(tokens.batch, tokens.n, config.d_model)
@@ -157,9 +157,13 @@ def _context(config: ModelConfig, tokens: Tokens, draw: Operands) -> dict[str, o
     return {name: value for name, value in context.items() if value is not None}
 
 
-def _past(config: ModelConfig, tokens: Tokens, draw: Operands, window: int | None = None) -> Cache:
-    """What a layer has kept of the tokens before."""
-    return _filled(config, tokens, draw, window) if config.attends else _state(config, tokens, draw)
+def _past(
+    config: ModelConfig, tokens: Tokens, draw: Operands, layer: int, window: int | None = None
+) -> Cache:
+    """What a layer, counted from 0, has kept of the tokens before."""
+    if config.attends_in(layer):
+        return _filled(config, tokens, draw, window)
+    return _state(config, tokens, draw)
 
 
 def _state(config: ModelConfig, tokens: Tokens, draw: Operands) -> StateCache:
@@ -204,7 +208,7 @@ def _model_call(
         if not is_decode:
             return partial(model, x)
         windows = layer_windows(config)
-        pasts = [_past(config, tokens, draw, window) for window in windows]
+        pasts = [_past(config, tokens, draw, i, window) for i, window in enumerate(windows)]
         return partial(_through, tuple(model.layers), x, pasts)
     shape, drawn = (tokens.batch, tokens.n_new), generator(seed, "measured_tokens")
     ids = torch.randint(config.vocab_size, shape, generator=drawn).to(draw.drawn.device)
@@ -230,6 +234,8 @@ def _through(layers: Sequence[nn.Module], x: Tensor, pasts: Sequence[Cache]) -> 
 def _cache(config: ModelConfig, tokens: Tokens, draw: Operands) -> KVCache:
     """Full of random keys and values or states, in every layer its own."""
     cache = KVCache(config)
-    cache.layers = tuple(_past(config, tokens, draw, each.window_size) for each in cache.layers)
+    cache.layers = tuple(
+        _past(config, tokens, draw, i, each.window_size) for i, each in enumerate(cache.layers)
+    )
     cache.cross = tuple(_cross(config, tokens, draw) for _ in cache.cross)
     return cache

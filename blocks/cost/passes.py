@@ -156,6 +156,8 @@ def _readers_of_fixed(config: ModelConfig) -> dict[str, int]:
         return {}
     own = FIRST_READERS[1:] if config.d_q_latent else FIRST_READERS
     readers = dict.fromkeys(own, config.n_layers)
+    if config.is_hybrid:
+        readers = {f"mixer.{name}": config.n_mixer_layers for name in FIRST_READERS}
     if norm.norm_placement is not NormPlacement.PARALLEL:
         return readers
     if n_dense := config.n_dense_layers:

@@ -98,11 +98,11 @@ def _changes(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
 
 
 def _of_heads(config: ModelConfig) -> Iterator[tuple[str, Changes]]:
-    if config.token_mixer is TokenMixer.GRU:
+    if not config.has_attention and config.token_mixer is TokenMixer.GRU:
         return
     yield "twice_the_heads", _times_heads(config, 2, 1)
     yield "half_the_heads", _times_heads(config, 1, 2)
-    if config.attends and config.n_kv_heads > 1:
+    if config.has_attention and config.n_kv_heads > 1:
         yield "one_kv_head", {"n_kv_heads": 1}
     if config.n_kv_heads < config.n_heads:
         yield "kv_as_many", {"n_kv_heads": config.n_heads}

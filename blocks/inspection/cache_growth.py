@@ -10,7 +10,12 @@ import torch
 from blocks.model import devices
 from blocks.model.config import ModelConfig
 from blocks.model.kinds import TokenMixer
-from blocks.model.kv_cache import kv_cache_bytes, kv_cache_bytes_per_token, layer_windows
+from blocks.model.kv_cache import (
+    kv_cache_bytes,
+    kv_cache_bytes_per_token,
+    layer_windows,
+    state_bytes,
+)
 from blocks.observe.run import Run
 from blocks.text.written import Written
 
@@ -33,17 +38,23 @@ def cache_growth(
     table = pd.DataFrame({"n_read": n_read})
     starts = [token.context_start for token in tokens]
     n_there = table["n_read"] - starts
-    windows = layer_windows(config, window_size)
+    windows = _of_attention(config, layer_windows(config, window_size))
     farthest = max((math.inf if window is None else window - 1) for window in windows)
-    table["n_kept"] = n_there.clip(upper=farthest).astype(int) * config.attends
+    table["n_kept"] = n_there.clip(upper=farthest).astype(int) * config.has_attention
     table["measured"] = [token.cache_bytes for token in tokens]
     for name, of in (("formula", config), ("every_head", with_every_head(config))):
         table[name] = [kv_cache_bytes(of, itemsize, n, window_size=window_size) for n in n_there]
     return table
 
 
+def _of_attention(config: ModelConfig, windows: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """Those of layers that attend; all of them where none does."""
+    found = tuple(each for i, each in enumerate(windows) if config.attends_in(i))
+    return found or windows
+
+
 def with_every_head(config: ModelConfig) -> ModelConfig:
-    """The same model with keys and values of each query head's own."""
+    """The same model with keys and values of each query head's own, in every layer."""
     return config.replace(n_kv_heads=None, d_kv_latent=0, token_mixer=TokenMixer.ATTENTION)
 
 
@@ -67,8 +78,8 @@ class CacheFacts:
 
     @property
     def state_bytes(self) -> int:
-        """What the states of all layers take, where these do not attend."""
-        return 0 if self.run.config.attends else kv_cache_bytes(self.run.config, self.itemsize, 1)
+        """What the states of all layers take that do not attend."""
+        return state_bytes(self.run.config, self.itemsize)
 
     @property
     def exact_itemsize(self) -> int:

@@ -51,8 +51,9 @@ class NewTokens:
         if not n_keys:
             return None
         row, key = divmod(int(self.token.reads.argmax()), n_keys)
-        layer, head = divmod(row, n_heads)
-        return Sharpest(layer, head, key, float(self.token.reads[layer, head, key]))
+        nth, head = divmod(row, n_heads)
+        layer = self.run.config.attention_layers[nth]
+        return Sharpest(layer, head, key, float(self.token.reads[nth, head, key]))
 
     def table(self) -> pd.DataFrame:
         """One row a new token: label, how probable it was, where its context began."""

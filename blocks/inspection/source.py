@@ -37,13 +37,19 @@ def layer_source(config: ModelConfig) -> tuple[Source, ...]:
 def part_source(config: ModelConfig, part: str) -> tuple[Source, ...]:
     """What does the work of one kind of part (see `inspection.wiring`)."""
     found: dict[str, tuple[Source | None, ...]] = {
-        "attention": (mixer_type(config),),
+        "attention": _mixers(config),
         "feed_forward": feed_forward_source(config),
         "norm": (NORMS.get(config.norm.norm_kind),),
         "position": (POSITIONS.get(config.position.position_kind),),
         "residual": layer_source(config)[-1:],
     }
     return tuple(source for source in found.get(part, ()) if source is not None)
+
+
+def _mixers(config: ModelConfig) -> tuple[Source, ...]:
+    """How tokens meet: of a hybrid both ways, that of the first layer first."""
+    layers = (0, *config.attention_layers[:1])
+    return tuple(dict.fromkeys(mixer_type(config, layer) for layer in layers))
 
 
 def heads_source() -> tuple[Source, ...]:

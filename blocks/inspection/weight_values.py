@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from blocks.cost.breakdown import OF_NAMES, Kind
-from blocks.model.attention import Attention
+from blocks.model.mixers import MIXERS
 from blocks.observe.run import Run
 
+MIXER_TYPES = tuple(MIXERS.values())
 PIECE = 2**22  # values that are looked at at once: 16 MiB in float32
 N_BINS = 81
 REACH = 5.0  # standard deviations that bins span, at most, to either side of the mean
@@ -84,23 +85,23 @@ def value_facts(run: Run, model: nn.Module) -> ValueFacts:
 
 def weight_values(model: nn.Module) -> WeightValues:
     """Every parameter of a model by its kind; a table that is tied comes once."""
-    attends = any(isinstance(module, Attention) for module in model.modules())
+    mixers = [path for path, each in model.named_modules() if isinstance(each, MIXER_TYPES)]
     parameters = ((path, found.detach()) for path, found in model.named_parameters())
-    return values_by_kind(parameters, mixer=Kind.ATTENTION if attends else Kind.MIXER)
+    return values_by_kind(parameters, mixers=mixers)
 
 
 def values_by_kind(
-    parameters: Iterable[tuple[str, Tensor]], *, mixer: Kind = Kind.ATTENTION
+    parameters: Iterable[tuple[str, Tensor]], *, mixers: Sequence[str] = ()
 ) -> WeightValues:
     """Parameters of one of our models, by their names, on one device.
 
-    `mixer`: of which kind those are that stand in the place of attention.
+    `mixers`: the paths of modules that stand in the place of attention.
 
     Two passes over the weights: first moments, then bins from `REACH` standard deviations below
     the mean to as many above it, or to the least and largest value where these are nearer. After
     each pass small numbers cross to the host.
     """
-    groups = _by_kind(parameters, mixer)
+    groups = _by_kind(parameters, tuple(f"{path}." for path in mixers))
     moments = pd.DataFrame([_moments(tensors) for tensors in groups.values()])
     moments.insert(0, "kind", [str(kind) for kind in groups])
     edges = [_edges(row) for _i, row in moments.iterrows()]
@@ -116,16 +117,21 @@ def values_by_kind(
 def kind_of_parameter(path: str) -> Kind:
     """What a parameter is there for, told from the modules in which it stands."""
     names = path.split(".")[:-1]
+    if names[0] == "mtp":
+        return Kind.MTP
     if names[-1].endswith("norm"):
         return Kind.NORM
     return next(OF_MODULES[name] for name in reversed(names) if name in OF_MODULES)
 
 
-def _by_kind(parameters: Iterable[tuple[str, Tensor]], mixer: Kind) -> dict[Kind, list[Tensor]]:
+def _by_kind(
+    parameters: Iterable[tuple[str, Tensor]], mixers: tuple[str, ...]
+) -> dict[Kind, list[Tensor]]:
     found: dict[Kind, list[Tensor]] = {kind: [] for kind in Kind}
     for path, tensor in parameters:
         kind = kind_of_parameter(path)
-        found[mixer if kind is Kind.ATTENTION else kind].append(tensor)
+        is_of_mixer = kind is Kind.ATTENTION and path.startswith(mixers)
+        found[Kind.MIXER if is_of_mixer else kind].append(tensor)
     return {kind: tensors for kind, tensors in found.items() if tensors}
 
 

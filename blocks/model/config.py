@@ -248,6 +248,7 @@ class ModelConfig:
     `ModelConfig(architecture="gpt", n_heads=4)`. `attention_only` leaves the feed-forward layers
     out. `token_mixer`: what stands in the place of attention, which keeps a state of fixed size
     instead of keys and values: a GRU (Cho et al. 2014) or a gated delta rule (Yang et al. 2024).
+    With `attention_every` n every n-th layer attends all the same: 4 in Qwen3-Next and Kimi Linear.
     Hashable, so it is the cache key; flat (`flat()`, `replace(n_heads=4)`), so it is the link
     and the file. Raises `ConfigError`, which lists every fault with its mend.
     """
@@ -257,6 +258,7 @@ class ModelConfig:
     d_model: int = 256
     attention_only: bool = False
     token_mixer: TokenMixer = TokenMixer.ATTENTION
+    attention_every: int = 0
     dropout: float = 0.1
     initialization: Initialization = Initialization.PYTORCH
     attention: AttentionConfig = AttentionConfig()
@@ -289,7 +291,12 @@ class ModelConfig:
 
     def like_last(self) -> "ModelConfig":
         """The same model with all of its layers made as the last one is."""
-        return self.replace(n_dense_layers=0)
+        has_norm = self.norm.first_norm or self.n_layers > 1
+        return self.like(self.n_layers - 1, n_dense_layers=0, first_norm=has_norm)
+
+    def like(self, layer: int, **changes: Any) -> "ModelConfig":
+        """The same model, changed, with tokens that meet in all layers as they do in this one."""
+        return self.replace(token_mixer=self.mixer_of(layer), attention_every=0, **changes)
 
     @property
     def n_decoder_layers(self) -> int:
@@ -306,13 +313,50 @@ class ModelConfig:
     @property
     def n_kv_heads(self) -> int:
         """Key and value heads: n_heads is MHA, 1 is MQA, between them GQA."""
-        has_own = self.attends and not self.is_latent
+        has_own = self.has_attention and not self.is_latent
         return (self.attention.n_kv_heads if has_own else None) or self.attention.n_heads
 
     @property
     def attends(self) -> bool:
-        """Whether tokens meet in attention, and not through a state."""
-        return self.token_mixer is TokenMixer.ATTENTION
+        """Whether tokens meet in attention in all layers, and nowhere through a state."""
+        return self.token_mixer is TokenMixer.ATTENTION or self.attention_every == 1
+
+    @property
+    def is_hybrid(self) -> bool:
+        """Whether some layers attend and others keep a state."""
+        return self.has_attention and not self.attends
+
+    @property
+    def attention_layers(self) -> range:
+        """The layers in which tokens meet in attention, counted from 0."""
+        if self.attends:
+            return range(self.n_layers)
+        every = self.attention_every or self.n_layers + 1
+        return range(every - 1, self.n_layers, every)
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether a layer at least attends."""
+        return bool(self.attention_layers)
+
+    @property
+    def n_attention_layers(self) -> int:
+        """Layers of the first stack that attend."""
+        return len(self.attention_layers)
+
+    @property
+    def n_mixer_layers(self) -> int:
+        """Layers that keep a state instead."""
+        return self.n_layers - self.n_attention_layers
+
+    def attends_in(self, layer: int) -> bool:
+        """Whether tokens meet in attention in a layer, counted from 0."""
+        every = self.attention_every
+        return self.attends or (every > 0 and (layer + 1) % every == 0)
+
+    def mixer_of(self, layer: int) -> TokenMixer:
+        """How tokens meet in a layer, counted from 0."""
+        return TokenMixer.ATTENTION if self.attends_in(layer) else self.token_mixer
 
     @property
     def d_head(self) -> int:
@@ -333,7 +377,7 @@ class ModelConfig:
     @property
     def is_latent(self) -> bool:
         """Whether keys and values are made of one latent vector a token (MLA)."""
-        return self.attends and self.latent.d_kv_latent > 0
+        return self.has_attention and self.latent.d_kv_latent > 0
 
     @property
     def d_kv_latent(self) -> int:
@@ -383,27 +427,32 @@ class ModelConfig:
     @property
     def local_window(self) -> int:
         """How many tokens a local layer sees; 0 where no layer is local."""
-        return self.attention.local_window if self.attends else 0
+        return self.attention.local_window if self.has_attention else 0
 
     def n_local(self, n_layers: int) -> int:
-        """How many of the first so many layers see a window only."""
+        """How many of the first so many layers attend to a window only."""
+        if not self.local_window:
+            return 0
+        if self.is_hybrid:
+            attending = range(self.attention_every - 1, n_layers, self.attention_every)
+            return sum(self.window_of(layer) > 0 for layer in attending)
         every, more = self.attention.global_every, self.attention.global_first
-        n_global = (n_layers + more * (every - 1)) // every if every else 0
-        return n_layers - n_global if self.local_window else 0
+        return n_layers - ((n_layers + more * (every - 1)) // every if every else 0)
 
     def turns(self, layer: int) -> bool:
         """Whether a layer turns queries and keys by RoPE."""
         every = self.position.nope_every
-        is_rope = self.attends and self.position.position_kind is PositionKind.ROPE
+        is_rope = self.attends_in(layer) and self.position.position_kind is PositionKind.ROPE
         return is_rope and not (every > 0 and (layer + 1) % every == 0)
 
     @property
     def has_equal_layers(self) -> bool:
         """Whether all layers of a stack are made alike."""
-        nope_every = self.position.nope_every if self.attends else 0
+        nope_every = self.position.nope_every if self.has_attention else 0
         n_layers = max(self.n_layers, self.n_decoder_layers)
         is_mixed = 0 < self.n_local(n_layers) < n_layers or 1 < nope_every <= n_layers
-        return not (is_mixed or self.n_dense_layers or 0 < self.n_normed_layers < n_layers)
+        is_partly_normed = 0 < self.n_normed_layers < n_layers
+        return not (is_mixed or self.is_hybrid or self.n_dense_layers or is_partly_normed)
 
     def norms_attention(self, layer: int) -> bool:
         """Whether attention reads through a norm of its own, where such norms are."""

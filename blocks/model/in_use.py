@@ -37,18 +37,10 @@ def settings_in_use(config: ModelConfig) -> dict[str, Any]:
 
 def _idle(config: ModelConfig) -> Iterator[str]:
     """Fields that change nothing in this configuration."""
-    reads_tokens = config.architecture.reads_tokens
-    if not reads_tokens:
-        yield from ("vocab_size", "tie_embeddings", "embedding_norm", "scale_embeddings")
-        yield from ("scale_output", "unembed_bias", "logit_softcap")
-        yield from ("embedding_multiplier", "logits_scaling")
-    if config.architecture is not Architecture.GPT:
-        yield "n_mtp_modules"
-    if config.architecture is not Architecture.ENCODER:
-        yield from ("n_segments", "pooler", "prediction_head")
-    if config.architecture is not Architecture.ENCODER_DECODER:
-        yield from ("n_decoder_layers", "share_embeddings", "relative_bias")
-    if not config.attends:
+    yield from _idle_in_architecture(config.architecture)
+    if config.token_mixer is TokenMixer.ATTENTION or not config.has_attention:
+        yield "attention_every"
+    if not config.has_attention:
         yield from _idle_without_attention(config)
     if config.is_latent:
         yield from ("n_kv_heads", "qk_norm", "rotary_share")
@@ -65,6 +57,20 @@ def _idle(config: ModelConfig) -> Iterator[str]:
     yield from _idle_in_feed_forward(config)
 
 
+def _idle_in_architecture(architecture: Architecture) -> Iterator[str]:
+    """What only others have."""
+    if not architecture.reads_tokens:
+        yield from ("vocab_size", "tie_embeddings", "embedding_norm", "scale_embeddings")
+        yield from ("scale_output", "unembed_bias", "logit_softcap")
+        yield from ("embedding_multiplier", "logits_scaling")
+    if architecture is not Architecture.GPT:
+        yield "n_mtp_modules"
+    if architecture is not Architecture.ENCODER:
+        yield from ("n_segments", "pooler", "prediction_head")
+    if architecture is not Architecture.ENCODER_DECODER:
+        yield from ("n_decoder_layers", "share_embeddings", "relative_bias")
+
+
 def _idle_without_attention(config: ModelConfig) -> Iterator[str]:
     """A state has no scores; that of a GRU has no heads either."""
     idle = {*vars(config.attention)} - {"n_heads", "d_head", "attention_bias", "out_bias"}
@@ -76,7 +82,7 @@ def _idle_without_attention(config: ModelConfig) -> Iterator[str]:
 
 
 def _idle_in_position(config: ModelConfig) -> Iterator[str]:
-    is_rope = config.attends and config.position.position_kind is PositionKind.ROPE
+    is_rope = config.has_attention and config.position.position_kind is PositionKind.ROPE
     if not is_rope:
         yield from ("rope_base", "rotary_share", "local_rope_base")
     if not config.position.nope_every or not is_rope:

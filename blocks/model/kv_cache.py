@@ -158,7 +158,8 @@ class KVCache:
         n_decoder_layers = config.n_decoder_layers
         windows = layer_windows(config, window_size)
         self.layers: tuple[Cache, ...] = tuple(
-            LayerCache(window) if config.attends else StateCache() for window in windows
+            LayerCache(window) if config.attends_in(layer) else StateCache()
+            for layer, window in enumerate(windows)
         )
         self.cross = tuple(CrossCache() for _ in range(n_decoder_layers))
 
@@ -204,13 +205,13 @@ def kv_cache_bytes(
     A local layer keeps at most its window less one: the next token brings its own. A layer without
     attention keeps its state, as many numbers after one token as after all.
     """
-    if not config.attends:
-        return config.n_layers * _bytes_of_a_state(config, itemsize) if n else 0
     n_layers = config.n_decoder_layers or config.n_layers
+    n_attending = n_layers - config.n_mixer_layers
     n_local, window = config.n_local(n_layers), config.local_window
     in_global, in_local = _n_kept(n, window_size), _n_kept(n, window_size, window)
-    n_kept = (n_layers - n_local) * in_global + n_local * in_local
-    return n_kept * _bytes_of_a_layer(config, itemsize)
+    n_kept = (n_attending - n_local) * in_global + n_local * in_local
+    states = state_bytes(config, itemsize) if n else 0
+    return states + n_kept * _bytes_of_a_layer(config, itemsize)
 
 
 def _n_kept(n: int, *windows: int | None) -> int:
@@ -223,18 +224,22 @@ def kv_cache_bytes_per_token(config: ModelConfig, itemsize: int) -> int:
 
     Of an encoder–decoder it is the layers of the decoder that keep them. In latent attention
     n_layers · (d_kv_latent + d_rotary) · bytes (DeepSeek-V2, table 1). What a local layer lets go
-    of later is in `kv_cache_bytes`; where there is no attention, a token takes nothing.
+    of later is in `kv_cache_bytes`; in a layer without attention a token takes nothing.
     """
-    if not config.attends:
-        return 0
     n_layers = config.n_decoder_layers or config.n_layers
-    return n_layers * _bytes_of_a_layer(config, itemsize)
+    return (n_layers - config.n_mixer_layers) * _bytes_of_a_layer(config, itemsize)
 
 
-def _bytes_of_a_state(config: ModelConfig, itemsize: int) -> int:
-    """The matrices of a gated delta rule are float32 at least."""
+def state_bytes(config: ModelConfig, itemsize: int) -> int:
+    """What the layers without attention keep of one text, however long it is.
+
+    The matrices of a gated delta rule are float32 at least.
+    """
+    if not config.n_mixer_layers:
+        return 0
     vectors, *matrices = map(math.prod, state_shapes(config))
-    return vectors * itemsize + sum(matrices) * max(itemsize, torch.float32.itemsize)
+    of_one = vectors * itemsize + sum(matrices) * max(itemsize, torch.float32.itemsize)
+    return config.n_mixer_layers * of_one
 
 
 def state_shapes(config: ModelConfig) -> tuple[tuple[int, ...], ...]:

@@ -14,6 +14,7 @@ MOST_PARALLEL_NORMS, MOST_MTP_MODULES = 2, 8
 MAY_BE_NONE = (
     *("n_segments", "position_offset", "local_window", "global_every", "nope_every"),
     *("n_shared_experts", "n_dense_layers", "d_kv_latent", "d_q_latent", "n_mtp_modules"),
+    "attention_every",
 )
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
 CAPS = (

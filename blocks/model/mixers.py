@@ -17,10 +17,10 @@ MIXERS: dict[TokenMixer, type[nn.Module]] = {
 
 def build_mixer(config: ModelConfig, layer: int) -> nn.Module:
     """Build what the layer has in the place of attention, or its self-attention."""
-    return mixer_type(config)(config, layer)
+    return mixer_type(config, layer)(config, layer)
 
 
-def mixer_type(config: ModelConfig) -> type[nn.Module]:
+def mixer_type(config: ModelConfig, layer: int) -> type[nn.Module]:
     """Class of it."""
     attention = LatentAttention if config.is_latent else Attention
-    return MIXERS.get(config.token_mixer, attention)
+    return MIXERS.get(config.mixer_of(layer), attention)

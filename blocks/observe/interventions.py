@@ -189,11 +189,11 @@ def n_layers(config: ModelConfig, stack: str) -> int:
 
 
 def part_choices(config: ModelConfig, stack: str = "") -> tuple[Part, ...]:
-    """The parts that a layer of this configuration has."""
+    """The parts that all layers of this configuration have."""
     absent = {part for part in Part if part.is_cross and stack != "decoder"}
     if config.attention_only:
         absent.add(Part.FEED_FORWARD)
-    if config.token_mixer is TokenMixer.GRU:
+    if config.token_mixer is TokenMixer.GRU and not config.attends:
         absent.add(Part.HEAD)
     return tuple(part for part in Part if part not in absent)
 

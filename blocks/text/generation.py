@@ -23,8 +23,9 @@ from blocks.text.sampling import SamplingConfig, choose
 class NewToken:
     """A token at the moment it was made.
 
-    `logits`: (vocab_size,); `pattern`: what each head read then, (n_layers, n_heads, key), 0 for
-    what a local layer cannot see, or None where nobody looked; keys count from `context_start`.
+    `logits`: (vocab_size,); `pattern`: what each head read then, (n_layers, n_heads, key), of the
+    layers that attend, 0 for what a local layer cannot see, or None where nobody looked; keys count
+    from `context_start`.
     `cache_bytes`: measured.
     """
 
@@ -99,15 +100,16 @@ class Generation:
         )
 
     def _read(self, unread: Sequence[int]) -> tuple[Tensor, Tensor | None]:
-        """Logits (vocab_size,) after the last token, and what it read (n_layers, n_heads, key)."""
+        """Logits (vocab_size,) after the last token, and what it read (layer, n_heads, key)."""
         ids = torch.tensor([unread], device=self.device)
         if not self.is_observed and not self.replace:
             with torch.inference_mode():
                 return self._forward(ids)[0, -1], None
         seen = record(self._forward, ids, keep={"pattern"}, replace=self.replace)
-        if not self.config.attends:
+        attending = self.config.attention_layers
+        if not attending:
             return seen.output[0, -1], ids.new_empty(self.config.n_layers, self.config.n_heads, 0)
-        patterns = [seen.pattern(layer)[0, :, -1] for layer in range(self.config.n_layers)]
+        patterns = [seen.pattern(layer)[0, :, -1] for layer in attending]
         n_keys = max(pattern.shape[-1] for pattern in patterns)
         whole = [F.pad(pattern, (n_keys - pattern.shape[-1], 0)) for pattern in patterns]
         return seen.output[0, -1], torch.stack(whole)

@@ -154,8 +154,8 @@ def open_head(customdata: list[Any]) -> None:
 
 def open_tile(customdata: list[Any]) -> None:
     """A tile of the overview of all layers was clicked: heads are counted through them."""
-    layer, head = divmod(int(customdata[0]), link.config().n_heads)
-    link.change("layer", layer)
+    row, head = divmod(int(customdata[0]), link.config().n_heads)
+    link.change("layer", link.config().attention_layers[row])
     link.change("head", head)
     link.redraw_everything()
 
@@ -199,7 +199,7 @@ def draw_all_heads(run: Run, layer: int, head: int, token: int) -> Picture:
         layers.head_tiles(run),
         layers.labelled_tiles(run),
         columns=run.config.n_heads,
-        selected=layer * run.config.n_heads + head,
+        selected=layers.tile(run, layer, head),
         pinned=labelled.row_share(run, token),
         _=_,
     )

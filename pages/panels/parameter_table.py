@@ -55,12 +55,12 @@ def says_heads(run: Run) -> str:
             "{n} heads of width {d_head} share d_model = {d_model}. n_kv_heads does: "
             "the fewer, the smaller keys and values."
         )
-    if config.token_mixer is TokenMixer.GRU:
+    if config.token_mixer is TokenMixer.GRU and not config.has_attention:
         text = _(
             "A GRU has no heads: its state is one vector of d_model = {d_model} numbers, and its "
             "gates take six matrices of d_model × d_model."
         )
-    if config.token_mixer is TokenMixer.GATED_DELTA:
+    if config.token_mixer is TokenMixer.GATED_DELTA and not config.has_attention:
         text = _(
             "{n} heads of width {d_head} each keep a matrix of {d_head} × {d_head} numbers. More, "
             "narrower heads leave the projections as they are and make the state smaller."

@@ -279,7 +279,8 @@ def _turns(config: ModelConfig, n_heads: int) -> bool:
 def _position_kind(shown: Shown) -> None:
     """What turns queries or adds to scores is nothing to a model without them."""
     own = shown.config.position.position_kind
-    kinds = [kind for kind in PositionKind if shown.config.attends or _is_of_a_state(kind, own)]
+    attends = shown.config.has_attention
+    kinds = [kind for kind in PositionKind if attends or _is_of_a_state(kind, own)]
     choose("position_kind", _("Positional encoding"), kinds)
 
 
@@ -385,15 +386,15 @@ def _has_local_layers(shown: Shown) -> bool:
 
 def _has_rope(shown: Shown) -> bool:
     is_rope = shown.config.position.position_kind is PositionKind.ROPE
-    return is_rope and shown.config.attends
+    return is_rope and shown.config.has_attention
 
 
 def _attends(shown: Shown) -> bool:
-    return shown.config.attends
+    return shown.config.has_attention
 
 
 def _has_heads(shown: Shown) -> bool:
-    return shown.config.token_mixer is not TokenMixer.GRU
+    return shown.config.has_attention or shown.config.token_mixer is not TokenMixer.GRU
 
 
 def _may_keep_a_state(shown: Shown) -> bool:
@@ -401,9 +402,19 @@ def _may_keep_a_state(shown: Shown) -> bool:
     return shown.config.architecture in (Architecture.BLOCK, Architecture.GPT)
 
 
+def _attention_every(shown: Shown) -> None:
+    label = _("attention_every · every n-th layer attends")
+    slide("attention_every", label, EVERY, shown.config.attention_every, label_of=_or_none)
+
+
+def _has_several_with_a_state(shown: Shown) -> bool:
+    has_state = shown.config.token_mixer is not TokenMixer.ATTENTION
+    return has_state and shown.config.n_layers > 1
+
+
 def _is_of_heads(shown: Shown) -> bool:
     """Whether keys and values are made for heads, not of latents."""
-    return shown.config.attends and not shown.config.is_latent
+    return shown.config.has_attention and not shown.config.is_latent
 
 
 def _turns_heads(shown: Shown) -> bool:
@@ -616,6 +627,7 @@ CONTROLS = {
     "token_mixer": Control(
         _chosen("token_mixer", N_("Token mixer"), TokenMixer), _may_keep_a_state
     ),
+    "attention_every": Control(_attention_every, _has_several_with_a_state),
     "d_head": Control(_d_head, _has_heads),
     "d_kv_latent": Control(_d_kv_latent, lambda shown: _attends(shown) and not shown.has_target),
     "d_rotary": Control(_d_rotary, lambda shown: shown.config.is_latent),

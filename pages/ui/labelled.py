@@ -43,9 +43,9 @@ def _detail(part: str, run: Run, layer: int) -> str:
             return terms.option(config.position.position_kind)
         case "norm":
             return terms.option(config.norm.norm_kind)
-        case "attention" if config.token_mixer is TokenMixer.GRU:
+        case "attention" if config.mixer_of(layer) is TokenMixer.GRU:
             return f"d_model {config.d_model}"
-        case "attention" if not config.attends:
+        case "attention" if not config.attends_in(layer):
             return f"{config.n_heads} · {config.d_head} × {config.d_head}"
         case "attention":
             inside = () if config.position.position_kind.is_added else (_inside(config),)
@@ -127,13 +127,21 @@ def selected_layer(run: Run) -> int:
     return min(link.value("layer"), run.config.n_layers - 1)
 
 
+def attending_layer(run: Run) -> int:
+    """The same where attention is looked at: the next one that attends, or the last of them."""
+    chosen, attending = selected_layer(run), run.config.attention_layers
+    if chosen in attending or not attending:
+        return chosen
+    return next((layer for layer in attending if layer > chosen), attending[-1])
+
+
 def selected_head(run: Run) -> int:
     """The head that is shown large."""
     return min(link.value("head"), run.config.n_heads - 1)
 
 
 class Selection(NamedTuple):
-    """What is looked at: layer, head, token; all from 0."""
+    """What is looked at of attention: layer, head, token; all from 0."""
 
     layer: int
     head: int
@@ -142,7 +150,7 @@ class Selection(NamedTuple):
 
 def selection(run: Run) -> Selection:
     """The reader's choice; read at the top of each section, since a section reruns alone."""
-    return Selection(selected_layer(run), selected_head(run), pinned_token(run))
+    return Selection(attending_layer(run), selected_head(run), pinned_token(run))
 
 
 def selected_stage(run: Run, layer: int) -> str:

@@ -57,15 +57,15 @@ def ghost(before: Run | None, run: Run) -> pd.DataFrame | None:
 
 @lru_cache(maxsize=32)
 def heads(run: Run) -> pd.DataFrame:
-    """One row a head, over all layers: its measures."""
+    """One row a head, over all layers that attend: its measures."""
     return pd.concat(
-        [cached.heads(run, layer) for layer in range(run.config.n_layers)], ignore_index=True
+        [cached.heads(run, layer) for layer in run.config.attention_layers], ignore_index=True
     )
 
 
 def labelled_tiles(run: Run) -> pd.DataFrame:
     """One row a tile of the overview: `head` counts through all layers."""
-    found = [labelled.heads(run, layer) for layer in range(run.config.n_layers)]
+    found = [labelled.heads(run, layer) for layer in run.config.attention_layers]
     table = pd.concat(found, ignore_index=True)
     layer = table["layer"].map(from_one).astype(str)
     hovers = [
@@ -77,9 +77,9 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
 
 @lru_cache(maxsize=16)
 def head_tiles(run: Run) -> NDArray[np.uint8]:
-    """All heads of all layers, a row of tiles for each layer, one byte a cell."""
+    """All heads of all layers that attend, a row of tiles for each, one byte a cell."""
     seen = cached.recording(run)
-    layers = range(run.config.n_layers)
+    layers = run.config.attention_layers
     masks = [run.build_mask(layer) for layer in layers]
     codes = tiles.encode_layers([seen.pattern(layer) for layer in layers], masks)
     return tiles.tile(tiles.shrink(codes), run.config.n_heads)
@@ -87,7 +87,7 @@ def head_tiles(run: Run) -> NDArray[np.uint8]:
 
 def tile(run: Run, layer: int, head: int) -> int:
     """Where a head stands among the tiles."""
-    return layer * run.config.n_heads + head
+    return run.config.attention_layers.index(layer) * run.config.n_heads + head
 
 
 @lru_cache(maxsize=32)

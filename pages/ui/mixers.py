@@ -18,11 +18,20 @@ def attend(config: ModelConfig) -> bool:
     return config.attends and (pair is None or pair.a.config.attends)
 
 
+def attend_somewhere(config: ModelConfig) -> bool:
+    """The same of a layer at least."""
+    pair = beside.found()
+    return config.has_attention and (pair is None or pair.a.config.has_attention)
+
+
 def no_attention(config: ModelConfig, place: str) -> None:
     """Why a panel about attention is empty, and the way to a model that has some."""
     pair = beside.found()
     if config.attends and pair:
         only_a(pair, place)
+        return
+    if config.is_hybrid:
+        only_some(config, place)
         return
     text = _(
         "No attention pattern: tokens are mixed by a {mixer}. It keeps a state of fixed size and "
@@ -32,6 +41,25 @@ def no_attention(config: ModelConfig, place: str) -> None:
     code = source.part_source(config, "attention")
     said = explained(("token_mixers",), code, key=f"no_attention_{place}")
     said.info(text.format(mixer=terms.option(config.token_mixer)), icon=":material/visibility_off:")
+    to_attention(place)
+
+
+def only_some(config: ModelConfig, place: str) -> None:
+    """A panel that follows attention through the whole stack, of which only some layers attend."""
+    text = _(
+        "Layers that attend: {attending} of {n}. The others keep a state ({mixer}), through which "
+        "no weights can be followed. This panel needs attention in every layer."
+    )
+    code = source.part_source(config, "attention")
+    said = explained(("token_mixers",), code, key=f"some_{place}")
+    said.info(
+        text.format(
+            n=config.n_layers,
+            attending=config.n_attention_layers,
+            mixer=terms.option(config.token_mixer),
+        ),
+        icon=":material/visibility_off:",
+    )
     to_attention(place)
 
 
@@ -49,13 +77,13 @@ def only_a(pair: beside.Beside, place: str) -> None:
 def no_pairs(config: ModelConfig) -> None:
     """Why nothing grows with n² where no token meets another."""
     pair = beside.found()
-    found = pair.a.config if config.attends and pair else config
+    found = pair.a.config if config.has_attention and pair else config
     text = _(
         "There is no n² here: a {mixer} takes the same work for each token, whatever came "
         "before. Choose attention to see where pairs of tokens overtake the weights."
     )
     st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
-    if config.attends:
+    if config.has_attention:
         way(_("Show B alone"), "b_alone_crossover", beside=False)
     else:
         to_attention("crossover")
@@ -71,6 +99,11 @@ def says_mask(config: ModelConfig) -> str:
     if config.attends:
         return ""
     text = _("A {mixer} reads from left to right, padding too: the mask changes nothing in it.")
+    if config.is_hybrid:
+        text = _(
+            "Layers with a state ({mixer}) read from left to right, padding too: the mask changes "
+            "nothing in them."
+        )
     return text.format(mixer=terms.option(config.token_mixer))
 
 

@@ -13,7 +13,7 @@ from pages.ui.everything import ALL, is_all
 from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
-from pages.ui.mixers import attend, no_attention
+from pages.ui.mixers import attend, attend_somewhere, no_attention
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Panel:
     chooses for this panel, and perhaps for others: a layer, a head, a token. `fields`: the
     settings of the sidebar that it answers to, which stand first there. `of_attention`: it shows
     what attention does; where another token mixer stands in its place, it says that instead.
+    `in_any_layer`: it looks at layers that attend alone, so not all of them have to.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Panel:
     choices: Callable[..., None] | None = None
     fields: tuple[str, ...] = ()
     of_attention: bool = False
+    in_any_layer: bool = False
 
     def draw_itself(self, values: Sequence[Any]) -> Callable[[], None] | None:
         """Draw it, or say why there is nothing to see."""
@@ -44,7 +46,9 @@ class Panel:
     def lacks_attention(self, values: Sequence[Any]) -> bool:
         """Whether it is about attention, and the model has none."""
         run = values[0] if values else None
-        return self.of_attention and isinstance(run, Run) and not attend(run.config)
+        if not self.of_attention or not isinstance(run, Run):
+            return False
+        return not (attend_somewhere if self.in_any_layer else attend)(run.config)
 
 
 def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:

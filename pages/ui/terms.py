@@ -157,6 +157,8 @@ STACKS = {
     "decoder": N_("decoder: {part}"),
     "dense": N_("dense layers: {part}"),
     "mtp": N_("MTP: {part}"),
+    "mixer": N_("layers with a state: {part}"),
+    "dense.mixer": N_("dense layers with a state: {part}"),
 }
 STAGES = {
     "input": N_("embedding"),
@@ -222,7 +224,7 @@ def short_head_name(name: str) -> str:
 
 def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
     """What a stage is called; the stream's name depends on what happens to it there."""
-    if not config.attends and name in OF_MIXERS:
+    if not config.attends_in(layer) and name in OF_MIXERS:
         return _(OF_MIXERS[name]).format(mixer=option(config.token_mixer))
     if name in STAGES:
         return _(STAGES[name])
@@ -240,7 +242,7 @@ def stage(name: str, config: ModelConfig, layer: int = 0) -> str:
             return _("norm 1")
         case "resid_mid":
             label = "+ " + option(config.token_mixer)
-            return _stream(_("+ attention") if config.attends else label, config)
+            return _stream(_("+ attention") if config.attends_in(layer) else label, config)
         case _:
             return _("norm = output") if is_post else _stream(_("output"), config)
 
@@ -251,8 +253,11 @@ def _stream(label: str, config: ModelConfig) -> str:
 
 def attention_kind(config: ModelConfig) -> str:
     """MHA, GQA or MQA, which follow from the number of key and value heads; or MLA, or none."""
-    if not config.attends:
+    if not config.has_attention:
         return option(config.token_mixer)
+    if config.is_hybrid:
+        whole = config.like(config.attention_layers[0])
+        return f"{attention_kind(whole)} + {option(config.token_mixer)}"
     if config.is_latent:
         return "MLA"
     if config.n_kv_heads == config.n_heads:

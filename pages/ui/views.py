@@ -1,14 +1,16 @@
 """What the reader looks at: which stage, which head, which token, how much of it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from blocks import ModelConfig
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.ui import labelled, link
-from pages.ui.controls import slider
-from pages.ui.language import _
+from pages.ui import labelled, link, terms
+from pages.ui.controls import slide, slider
+from pages.ui.language import _, enumeration
 
 PILLS_UP_TO = 32
 
@@ -22,22 +24,42 @@ def pin_token(customdata: list[Any]) -> None:
 def layer_choice(run: Run) -> None:
     """Which layer of a whole model is looked at."""
     if run.config.n_layers > 1:
-        one_of_layers(run.config.n_layers, labelled.selected_layer(run))
+        one_of_layers(range(run.config.n_layers), labelled.selected_layer(run))
 
 
-def one_of_layers(n_layers: int, shown: int) -> None:
+def attending_layer_choice(run: Run) -> None:
+    """Which layer is looked at where attention is: one that attends."""
+    if run.config.n_layers > 1 and run.config.has_attention:
+        one_of_layers(run.config.attention_layers, labelled.attending_layer(run))
+        if said := says_hybrid(run.config):
+            st.caption(said)
+
+
+def says_hybrid(config: ModelConfig) -> str:
+    """Which layers attend; empty where all do, or none."""
+    if not config.is_hybrid:
+        return ""
+    text = _("Layers that attend: {layers}. Layers that keep a state ({mixer}): {n}.")
+    return text.format(
+        layers=enumeration(str(from_one(layer)) for layer in config.attention_layers),
+        n=config.n_mixer_layers,
+        mixer=terms.option(config.token_mixer),
+    )
+
+
+def one_of_layers(layers: Sequence[int], shown: int) -> None:
     """One of several layers: side by side, or on a slider where they are many."""
-    if n_layers > PILLS_UP_TO:
-        slider("layer", _("Layer"), shown, least=0, most=n_layers - 1, first=1)
+    if len(layers) > PILLS_UP_TO:
+        slide("layer", _("Layer"), layers, shown, label_of=lambda layer: str(from_one(layer)))
         return
     with st.container(key="layer"):
         st.pills(
             _("Layer"),
-            list(range(n_layers)),
+            list(layers),
             format_func=lambda layer: str(from_one(layer)),
             required=True,
             wrap=True,
-            **link.view("layer", shown, n_layers),
+            **link.view("layer", shown, tuple(layers)),
         )
 
 

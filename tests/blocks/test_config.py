@@ -61,6 +61,7 @@ RIGHT = {
     "qk_norm_whole": st.booleans(),
     "score_softcap": st.floats(0, 1e6) | st.integers(0, 100),
     "token_mixer": st.sampled_from(TokenMixer),
+    "attention_every": st.just(0) | SIZES,
     "attention_sink": st.booleans(),
     "attention_gate": st.sampled_from(AttentionGate),
     "n_mtp_modules": st.integers(0, 8),

@@ -126,6 +126,8 @@ SHAPES = [
     {"qk_norm": True, "qk_norm_scale": True, "qk_norm_whole": True, "n_kv_heads": 2},
     {"token_mixer": "gru"},
     {"token_mixer": "gated_delta"},
+    {"token_mixer": "gated_delta", "attention_every": 3},
+    {"token_mixer": "gru", "attention_every": 2, "n_experts": 4, "n_dense_layers": 1},
     {"n_mtp_modules": 2},
     {"n_mtp_modules": 1, "norm_placement": "post", "logit_softcap": 5.0, "n_experts": 4},
 ]
@@ -157,7 +159,17 @@ def test_a_step_keeps_what_is_said_with_attention_in_steps(shape: dict):
     assert said.peak == pytest.approx(real.peak, rel=PEAK)
 
 
-@pytest.mark.parametrize("shape", [{}, {"norm_kind": "rmsnorm", "qk_norm": True}], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {},
+        {"norm_kind": "rmsnorm", "qk_norm": True},
+        {"token_mixer": "gru"},
+        {"token_mixer": "gated_delta"},
+        {"token_mixer": "gated_delta", "attention_every": 3, "norm_kind": "rmsnorm"},
+    ],
+    ids=str,
+)
 def test_of_narrow_numbers_norms_keep_exact_copies(shape: dict):
     config = model_of(**shape)
     real = took(config, is_fused=False, dtype=torch.bfloat16)

@@ -49,7 +49,7 @@ def sizes_of(config: ModelConfig) -> dict[str, int]:
     names = "n_layers vocab_size max_seq_len d_model n_heads n_kv_heads d_head d_ff n_experts"
     latent = ["d_kv_latent", "d_q_latent", "d_rotary", "d_value"]
     others = ["n_segments", "d_expert", "n_shared_experts", "n_dense_layers", "n_expert_layers"]
-    others.append("n_mtp_modules")
+    others += ["n_mtp_modules", "n_attention_layers", "n_mixer_layers"]
     return {name: getattr(config, name) for name in (*names.split(), *latent, *others)}
 
 
@@ -89,6 +89,7 @@ ANYWHERE = st.fixed_dictionaries(
         "qk_norm_scale": st.booleans(),
         "qk_norm_whole": st.booleans(),
         "token_mixer": st.sampled_from(TokenMixer),
+        "attention_every": st.integers(0, 3),
         "attention_sink": st.booleans(),
         "attention_gate": st.sampled_from(AttentionGate),
         "local_window": st.integers(0, 3),

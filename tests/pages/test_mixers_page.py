@@ -44,3 +44,17 @@ def test_a_state_stands_beside_attention(page: str):
         press(at, "b_alone_pattern")
         assert_works(at, warnings=None)
         assert "A has no attention pattern" not in said(at)
+
+
+HYBRID = {**SMALL, "n_layers": 3, "token_mixer": "gated_delta", "attention_every": 2}
+
+
+@pytest.mark.parametrize("page", ["pages/attention.py", "pages/gpt.py"])
+def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
+    at = opened(page, **HYBRID, n_new_tokens=2, layer=0)
+    assert_works(at, warnings=None)
+    if "attention" in page:
+        assert "Layers that attend: 2. Layers that keep a state" in said(at)
+        assert "This panel needs attention in every layer" in said(at)
+    else:
+        assert "1 of 3 layers hold keys and values of" in said(at)

@@ -41,7 +41,7 @@ def first_token(run: Run, layer: int) -> pd.DataFrame:
 @lru_cache(maxsize=16)
 def sink_facts(run: Run, layer: int, head: int) -> SinkFacts:
     """The same of all layers."""
-    found = [first_token(run, i) for i in range(run.config.n_layers)]
+    found = [first_token(run, i) for i in run.config.attention_layers]
     return SinkFacts(pd.concat(found, ignore_index=True), (layer, head))
 
 
@@ -164,7 +164,7 @@ def weight_and_contribution(run: Run) -> None:
 
 def rests_on_the_first(run: Run, *head: int) -> None:
     """Every head of the model: its weight on the first token, and what that would move."""
-    layers = [partial(first_token, run, layer) for layer in range(run.config.n_layers)]
+    layers = [partial(first_token, run, layer) for layer in run.config.attention_layers]
     if in_steps(layers, what=run, key="first_token").is_stopped:
         return
     draw = sinks_picture.sinks

@@ -20,7 +20,8 @@ from pages.ui.said import say
 @lru_cache(maxsize=16)
 def random_sharpness(run: Run) -> pd.DataFrame:
     """Sharpness of random queries and keys of every width, under the run's mask."""
-    return scaling.random_sharpness(shared.attention(run, 0).mask, run.seed)
+    first = run.config.attention_layers[0]
+    return scaling.random_sharpness(shared.attention(run, first).mask, run.seed)
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ from pages.figures.counting import from_one, told_apart
 from pages.ui import cached, labelled, link
 from pages.ui.language import _, literal
 from pages.ui.numbers import percent
-from pages.ui.views import head_choice, layer_choice
+from pages.ui.views import attending_layer_choice, head_choice
 
 
 @lru_cache(maxsize=2)
@@ -41,8 +41,9 @@ def head_facts(run: Run, layer: int, head: int, query: int, *cell: Any) -> HeadF
 @lru_cache(maxsize=64)
 def sharpest(run: Run, query: int) -> Sharpest:
     """Where the pinned token reads most from one other token."""
-    seen = cached.recording(run)
-    return heads.sharpest([seen.pattern(i) for i in range(run.config.n_layers)], query)
+    seen, layers = cached.recording(run), run.config.attention_layers
+    found = heads.sharpest([seen.pattern(layer) for layer in layers], query)
+    return found._replace(layer=layers[found.layer])
 
 
 def token(run: Run, i: int) -> str:
@@ -79,7 +80,7 @@ def layer_and_head(run: Run) -> None:
     at = labelled.selection(run)
     left, middle, right = st.columns([3, 3, 5], vertical_alignment="bottom")
     with left:
-        layer_choice(run)
+        attending_layer_choice(run)
     with middle:
         head_choice(run, at.head)
     there = sharpest(run, at.token)

@@ -42,7 +42,7 @@ def read_with(run: Run, n_kv_heads: int, layer: int) -> tuple["Tensor", float]:
     """
     model, untouched = cached.model(run), run.untouched
     before = cached.recording(untouched).output[0]  # takes a turn of its own
-    places = [f"layers.{i}.{name}" for i in range(run.config.n_layers) for name in "kv"]
+    places = [f"layers.{i}.{name}" for i in run.config.attention_layers for name in "kv"]
     with cached.turn(run.device):
         seen = record(
             model,

@@ -33,7 +33,7 @@ def what_a_stage_does(run: Run) -> None:
     layer = labelled.selected_layer(run)
     name = labelled.selected_stage(run, layer)
     part = one_stage(run, layer, name)["part"]
-    is_mixer = part == "attention" and not run.config.attends
+    is_mixer = part == "attention" and not run.config.attends_in(layer)
     concepts = ("token_mixers", "dropout") if is_mixer else CONCEPTS[part]
     with (
         explained(concepts, source.part_source(run.config, part), key="stage"),

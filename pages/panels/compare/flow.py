@@ -63,7 +63,7 @@ def run_numbers(run: Run) -> RunNumbers:
     first, last = flow["value"].iloc[[0, -1]]
     heads = (
         head_measures.frame(runs.pattern(run, i)[None], runs.mask(run, i))
-        for i in range(run.config.n_layers if run.config.attends else 0)
+        for i in run.config.attention_layers
     )
     means = [table["entropy_bits"].mean() for table in heads]
     bits = float(np.mean(means)) if means else np.nan
@@ -139,7 +139,7 @@ def what_passes(pair: Pair) -> None:
     show(draw_flow, *shown, layer, key="pair_flow_lines", on_click=open_layer(pair))
     show_whole(shared.table(rows(pair)))
     if pair.n_layers > 1:
-        one_of_layers(pair.n_layers, layer)
+        one_of_layers(range(pair.n_layers), layer)
     if any(run.has_target for run in pair.both):
         note(_("Of an encoder–decoder, the encoder is compared: it reads the text."))
         return

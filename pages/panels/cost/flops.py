@@ -20,7 +20,7 @@ from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, current_language, listing, sentences
-from pages.ui.mixers import attend, no_pairs
+from pages.ui.mixers import attend_somewhere, no_pairs
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.tables import show_both, show_table
@@ -234,7 +234,7 @@ def where_attention_overtakes(config: ModelConfig) -> None:
     """O(n²·d) against O(n·d²)."""
     code = (crossover.crossover, crossover.layer_flops)
     shown = config, shared.shape().n
-    if not attend(config):
+    if not attend_somewhere(config):
         no_pairs(config)
         return
     with explained(("crossover",), code, key="crossover"):

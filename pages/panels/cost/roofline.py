@@ -273,7 +273,8 @@ def chosen_case(run: Run) -> Case:
     chosen = Phase(link.value("phase"))
     known = chosen if chosen in phases(run.config) else Phase.PREFILL
     tokens = Tokens(known, *shared.shape())
-    return Case(run.config, tokens, shared.place(run, "measure_device"), run.seed)
+    config = shared.of_one_kind(run.config)
+    return Case(config, tokens, shared.place(run, "measure_device"), run.seed)
 
 
 @section

@@ -89,6 +89,11 @@ def device_count(place: str, shown: int) -> None:
     slide("n_training_devices", label, DEVICES, shown, place=f"_{place}", label_of="{:,}".format)
 
 
+def of_one_kind(config: ModelConfig) -> ModelConfig:
+    """What is measured layer by layer: of a hybrid, as if all layers were like the last one."""
+    return config.like_last() if config.is_hybrid else config
+
+
 def capacity_note(config: ModelConfig) -> str:
     """What a limit to what an expert takes means for FLOPs; empty without one."""
     if config.n_experts == 1 or not config.experts.expert_capacity:

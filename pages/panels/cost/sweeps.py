@@ -168,7 +168,7 @@ def sweep_controls() -> None:
 def chosen_sweep(run: Run) -> Sweep:
     """The line that the reader has set."""
     return Sweep(
-        config=run.config,
+        config=shared.of_one_kind(run.config),
         tokens=Tokens(Phase.PREFILL, link.value("sweep_len")),
         what=Swept(link.value("swept")),
         is_backward=link.value("sweep_direction") != DIRECTIONS[0],
@@ -181,8 +181,9 @@ def format_sweeps(run: Run) -> tuple[Sweep, ...]:
     """A line for each number format that the device has."""
     tokens = Tokens(Phase.PREFILL, link.value("sweep_len"))
     place, here = shared.place(run, "measure_dtypes"), available_dtypes(run.device)
+    config = shared.of_one_kind(run.config)
     return tuple(
-        Sweep(run.config, tokens, Swept.TOKENS, False, place._replace(dtype=dtype), run.seed)
+        Sweep(config, tokens, Swept.TOKENS, False, place._replace(dtype=dtype), run.seed)
         for dtype in DTYPES
         if dtype in here
     )

@@ -58,15 +58,24 @@ def cache_times(run: Run, sampling: SamplingConfig, seed: int, attempt: int) -> 
 
 def says_formula(facts: CacheFacts) -> str:
     """Bytes of a token, in letters and in numbers."""
+    config = facts.run.config
+    if config.is_hybrid:
+        return f"{says_keys(facts)}\n\n{says_state(facts)}"
+    return says_keys(facts) if config.attends else says_state(facts)
+
+
+def says_keys(facts: CacheFacts) -> str:
+    """The same of keys and values, in the layers that attend."""
     config, dtype = facts.run.config, facts.run.dtype
-    if not config.attends:
-        return says_state(facts)
-    factors = f"2 · {config.n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
+    n_layers = config.n_attention_layers
+    factors = f"2 · {n_layers} · {config.n_kv_heads} · {config.d_head} · {facts.itemsize}"
     letters = _("2 · n_layers · n_kv_heads · d_head · bytes per number")
     if config.is_latent:
         cached = f"({config.d_kv_latent} + {config.d_rotary})"
-        factors = f"{config.n_layers} · {cached} · {facts.itemsize}"
+        factors = f"{n_layers} · {cached} · {facts.itemsize}"
         letters = _("n_layers · (d_kv_latent + d_rotary) · bytes per number")
+    if config.is_hybrid:
+        letters = letters.replace("n_layers", "n_attention_layers")
     text = _("**Bytes per token:** {letters} = {factors} = **{total:,}** ({dtype})")
     total = facts.bytes_per_token
     return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
@@ -75,7 +84,7 @@ def says_formula(facts: CacheFacts) -> str:
 def says_state(facts: CacheFacts) -> str:
     """Bytes of the states of all layers, in letters and in numbers."""
     config, dtype, itemsize = facts.run.config, facts.run.dtype, facts.itemsize
-    n, width = config.n_layers, config.width_of_heads
+    n, width = config.n_mixer_layers, config.width_of_heads
     letters = _("n_layers · d_model · bytes per number")
     factors = f"{n} · {config.d_model} · {itemsize}"
     if config.token_mixer is TokenMixer.GATED_DELTA:
@@ -84,6 +93,8 @@ def says_state(facts: CacheFacts) -> str:
             "n_layers · (n_heads · d_head² · {exact} + 3 · 3 · n_heads · d_head · bytes per number)"
         ).format(exact=exact)
         factors = f"{n} · ({width} · {config.d_head} · {exact} + 9 · {width} · {itemsize})"
+    if config.is_hybrid:
+        letters = letters.replace("n_layers", "n_mixer_layers")
     text = _("**Bytes at any length:** {letters} = {factors} = **{total:,}** ({dtype})")
     total = facts.state_bytes
     return text.format(letters=letters, factors=factors, total=total, dtype=dtype)
@@ -91,6 +102,8 @@ def says_state(facts: CacheFacts) -> str:
 
 def says_kept(facts: CacheFacts) -> str:
     """That a state does not grow, and what attention would keep by now."""
+    if facts.run.config.is_hybrid:
+        return says_both(facts)
     text = _(
         "After {n:,} tokens the states of all layers hold {bytes:,} bytes (measured), as many as "
         "after the first. Attention with keys and values for each of {heads} heads would keep "
@@ -101,6 +114,26 @@ def says_kept(facts: CacheFacts) -> str:
         n=last["n_read"],
         bytes=last["measured"],
         heads=facts.run.config.n_heads,
+        other=last["every_head"],
+    )
+
+
+def says_both(facts: CacheFacts) -> str:
+    """What grows in a hybrid and what does not, and what attention in each layer would keep."""
+    config, last = facts.run.config, facts.last
+    text = _(
+        "After {n:,} tokens {attending} of {all} layers hold keys and values of {kept:,}; with the "
+        "states of the others, which do not grow, that is {bytes:,} bytes (measured). Attention in "
+        "every layer with keys and values for each of {heads} heads would keep {other:,} bytes by "
+        "now."
+    )
+    return text.format(
+        n=last["n_read"],
+        attending=config.n_attention_layers,
+        all=config.n_layers,
+        kept=last["n_kept"],
+        bytes=last["measured"],
+        heads=config.n_heads,
         other=last["every_head"],
     )
 
@@ -160,7 +193,7 @@ def what_is_remembered(run: Run) -> None:
     text = text_so_far(run, shared.current_sampling())
     facts = cache_facts(*text)
     attends = run.config.attends
-    code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache)
+    code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache, KVCache)
     texts = ("kv_cache", "local_attention") if attends else ("token_mixers", "kv_cache")
     explained(texts, code, key="cache").markdown(says_formula(facts))
     left, right = columns(2)

@@ -28,7 +28,7 @@ from pages.ui.controls import enter
 from pages.ui.explain import explained, note
 from pages.ui.frame import refuse
 from pages.ui.language import _, current_language, literal, sentences
-from pages.ui.mixers import attend
+from pages.ui.mixers import attend_somewhere
 from pages.ui.numbers import percent
 from pages.ui.settings import MAX_NEW_TOKENS
 
@@ -203,7 +203,7 @@ def one_token(text: Text, facts: NewTokens) -> None:
     left, right = columns(2)
     with left:
         show(draw, *values, facts=new_tokens, key="chances", on_click=open_token)
-    if attend(text.run.config):
+    if attend_somewhere(text.run.config):
         with right:
             show(writing_picture.reads, *values, facts=new_tokens, key="reads")
     new_token_choice(facts.labels)

@@ -1,5 +1,6 @@
 """Tokens that were written: how probable each was, and what the heads read to make one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture:
     """What every head of every layer read: a row a head, a column a token."""
     weights, keys = facts.token.reads, told_apart(facts.keys)
     n_layers, n_heads, n_keys = weights.shape
+    layers = facts.run.config.attention_layers
     n_rows, room = n_layers * n_heads, label_room(keys)
     flat = weights.reshape(n_rows, n_keys).astype(np.float32)
     cells = weight_map(
@@ -106,9 +108,9 @@ def reads(facts: NewTokens, *, _: Translate) -> Picture:
             "range": x_range,
             "automargin": False,
         },
-        yaxis={**_layer_ticks(n_layers, n_heads, _), "range": y_range},
+        yaxis={**_layer_ticks(layers, n_heads, _), "range": y_range},
         xaxis2={**hover_names(keys), "overlaying": "x", "range": x_range},
-        yaxis2={**_head_names(n_layers, n_heads, _), "overlaying": "y", "range": y_range},
+        yaxis2={**_head_names(layers, n_heads, _), "overlaying": "y", "range": y_range},
         shapes=[_between(layer * n_heads - 0.5, n_keys) for layer in range(1, n_layers)],
     )
 
@@ -128,21 +130,21 @@ def _nothing() -> dict[str, Any]:
     return {"type": "scatter", "x": [None], "y": [None], "hoverinfo": "skip"}
 
 
-def _layer_ticks(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
+def _layer_ticks(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str, Any]:
     """The middle of each layer's rows; not every one where there are many."""
-    shown = range(0, n_layers, -(-n_layers // LAYERS))
+    shown = range(0, len(layers), -(-len(layers) // LAYERS))
     return {
-        "tickvals": [(layer + 0.5) * n_heads - 0.5 for layer in shown],
-        "ticktext": [_("layer {layer}").format(layer=from_one(layer)) for layer in shown],
+        "tickvals": [(row + 0.5) * n_heads - 0.5 for row in shown],
+        "ticktext": [_("layer {layer}").format(layer=from_one(layers[row])) for row in shown],
         "ticks": "",
         "showgrid": False,
         "zeroline": False,
     }
 
 
-def _head_names(n_layers: int, n_heads: int, _: Translate) -> dict[str, Any]:
+def _head_names(layers: Sequence[int], n_heads: int, _: Translate) -> dict[str, Any]:
     """Every row has its name under the cursor."""
-    names = [head_called(layer, head, _) for layer in range(n_layers) for head in range(n_heads)]
+    names = [head_called(layer, head, _) for layer in layers for head in range(n_heads)]
     rows = {"tickvals": list(range(len(names))), "ticktext": names, "showticklabels": False}
     return {**rows, "ticks": "", "showgrid": False, "zeroline": False}
 

@@ -294,7 +294,7 @@ def _which_head(run: Run, which: Head) -> None:
         if n_layers == 1:
             st.caption(_("Layer") + " 1")
         else:
-            one_of_layers(n_layers, which.layer)
+            one_of_layers(range(n_layers), which.layer)
     with right:
         head_choice(run, which.head)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from blocks import ModelConfig
 from blocks.inspection import tiles
 from blocks.inspection.learning import BirthFacts
 from blocks.observe import heads as head_measures
@@ -78,8 +79,8 @@ def read_tokens(task: TaskConfig) -> tuple[int, ...]:
 def head_tiles(run: Run) -> NDArray[np.uint8]:
     """All heads of all layers, several layers in a row of tiles where heads are few."""
     seen = cached.recording(run)
-    patterns = [seen.pattern(layer) for layer in range(run.config.n_layers)]
-    masks = [run.build_mask(layer) for layer in range(run.config.n_layers)]
+    patterns = [seen.pattern(layer) for layer in run.config.attention_layers]
+    masks = [run.build_mask(layer) for layer in run.config.attention_layers]
     codes = tiles.encode_layers(patterns, masks)
     return tiles.tile(tiles.shrink(codes), tile_columns(run))
 
@@ -97,7 +98,7 @@ def labelled_tiles(run: Run) -> pd.DataFrame:
 
 def tile_columns(run: Run) -> int:
     """Whole layers beside each other, so that the picture is not taller than wide."""
-    n_heads, n_layers = run.config.n_heads, run.config.n_layers
+    n_heads, n_layers = run.config.n_heads, run.config.n_attention_layers
     return n_heads * math.ceil(math.sqrt(n_layers / n_heads))
 
 
@@ -137,7 +138,7 @@ def how_heads_come_to_be(run: TrainingRun) -> None:
         _input_choice()
     step = step_choice(run)
     seen = looked_at(run, step)
-    layer, head = labelled.selected_layer(seen), labelled.selected_head(seen)
+    layer, head = labelled.attending_layer(seen), labelled.selected_head(seen)
     st.info(habits_sentence(seen), icon=":material/lightbulb:")
     _all_and_one(seen, layer, head, labelled.pinned_token(seen))
     choose("head_measure", _("Where its weight goes"), HEAD_MEASURES)
@@ -178,7 +179,7 @@ def _all_and_one(seen: Run, layer: int, head: int, token: int) -> None:
     left, right = st.columns(2)
     shown = seen, layer, head, token
     with left:
-        open_head = functools.partial(_open_head, seen.config.n_heads)
+        open_head = functools.partial(_open_head, seen.config)
         show(draw_tiles, *shown, key="trained_tiles", alt=tiles_alt, on_click=open_head)
     with right:
         one_head(*shown)
@@ -196,10 +197,10 @@ def draw_tiles(run: Run, layer: int, head: int, token: int) -> Picture:
     )
 
 
-def _open_head(n_heads: int, customdata: list[Any]) -> None:
+def _open_head(config: ModelConfig, customdata: list[Any]) -> None:
     """A tile was clicked."""
-    layer, head = divmod(int(customdata[0]), n_heads)
-    link.change("layer", layer)
+    row, head = divmod(int(customdata[0]), config.n_heads)
+    link.change("layer", config.attention_layers[row])
     link.change("head", head)
 
 
