@@ -15,12 +15,15 @@ from toy import scramble
 
 from blocks import PRESETS, ConfigError, ModelConfig, as_code, build, record
 from blocks.model.config import FIELDS
+from blocks.model.kinds import Architecture, TokenMixer
 from blocks.model.source_target import SourceTarget
 from blocks.weights import read_weights
 
 N_RANDOM = 10
 SIZES: dict[str, list[Any]] = {
-    "n_layers": [1, 2],
+    "n_layers": [1, 2, 3],
+    "attention_every": [0, 2],
+    "n_mtp_modules": [0, 2],
     "d_model": [16],
     "n_heads": [2, 4],
     "n_kv_heads": [None, 1, 2],
@@ -63,13 +66,14 @@ def near(ours, theirs):
 for path in sorted(Path(sys.argv[1]).glob("*.py")):
     written = {"__name__": path.stem}
     exec(compile(path.read_text(encoding="utf-8"), path.name, "exec"), written)
-    name, *texts = (each for each in load_file(path.with_suffix(".io")) if each != "output")
     io = load_file(path.with_suffix(".io"))
     x = io["x"] if "x" in io else written["SourceTarget"](io["source"], io["target"])
     model = written[path.stem.split("-")[0]]().eval().double()
     model.load_state_dict(load_file(path.with_suffix(".weights")))
     with torch.no_grad():
         print(path.stem, near(model(x), io["output"]))
+        for i, logits in enumerate(model.logits_ahead(x) if "ahead_0" in io else ()):
+            print(path.stem + f"-ahead-{i}", near(logits, io[f"ahead_{i}"]))
 assert not [name for name in sys.modules if name.startswith("blocks")]
 """
 
@@ -85,6 +89,8 @@ def random_config(seed: int) -> ModelConfig:
             values[name] = choice([True, False])
         elif name in SIZES:
             values[name] = choice(SIZES[name])
+    if values["token_mixer"] is not TokenMixer.ATTENTION:  # only these two may have a state
+        values["architecture"] = choice([Architecture.BLOCK, Architecture.GPT])
     return ModelConfig(d_model=16, vocab_size=11).nearest(**values)[0]
 
 
@@ -106,7 +112,10 @@ def put(folder: Path, config: ModelConfig, seed: int) -> None:
     path = folder / f"{type(model).__name__}-{seed}"
     path.with_suffix(".py").write_text(as_code(config), encoding="utf-8")
     save_file(read_weights(model), path.with_suffix(".weights"))
-    save_file({**given, "output": output}, path.with_suffix(".io"))
+    with torch.no_grad():
+        found = model.logits_ahead(x) if config.n_mtp_modules else ()
+    ahead = {f"ahead_{i}": logits for i, logits in enumerate(found)}
+    save_file({**given, **ahead, "output": output}, path.with_suffix(".io"))
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +136,17 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
 
 
 def test_a_file_says_what_its_model_says_in_a_bare_interpreter(answers: dict[str, float]):
-    assert len(answers) == N_RANDOM + len(FAMILIES)
+    of_outputs = [name for name in answers if "ahead" not in name]
+    assert len(of_outputs) == N_RANDOM + len(FAMILIES) < len(answers)
     assert {name: far for name, far in answers.items() if not far <= 1e-9} == {}
     assert len({name.split("-")[0] for name in answers}) >= 3
+
+
+def test_the_random_draws_have_every_way_in_which_tokens_meet():
+    drawn = [random_config(seed) for seed in range(N_RANDOM)]
+    assert {config.mixer_of(0) for config in drawn} == {*TokenMixer}
+    assert any(config.is_hybrid for config in drawn)
+    assert any(config.n_mtp_modules for config in drawn)
 
 
 def test_a_file_holds_only_what_its_model_uses():
