@@ -164,8 +164,8 @@ class Calling(Expressions):
                     self.whole.note(target, {name: each})
         kept = set().union(*(self.whole.kept.get(target, set()) for target, _, _ in calls))
         for target, _args, _keywords in calls:  # what one of them reads is given to all
-            names = {a.arg for a in parameters_of(target)} if target else set()
-            self.whole.keep(target, names & kept & keywords.keys())
+            known = {a.arg for a in parameters_of(target)}
+            self.whole.keep(target, known & kept & keywords.keys())
         words = [ast.keyword(name, each.node) for name, each in keywords.items() if name in kept]
         if not words and not others:
             return Found(value, first.node)

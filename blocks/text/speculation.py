@@ -54,7 +54,8 @@ def speculate(
     `replace` changes what passes at some probes, as `record` does.
     """
     device = next(model.parameters()).device
-    text, draft, found = list(prompt), (), list[Pass]()
+    text, found = list(prompt), list[Pass]()
+    draft: tuple[int, ...] = ()
     while len(text) < len(prompt) + n_tokens:
         ids = torch.tensor([[*text, *draft]], device=device)
         hidden = _encoded(model, ids, window_size, replace or {})

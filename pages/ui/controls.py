@@ -489,6 +489,19 @@ def _rotary_share(shown: Shown) -> None:
     slider("rotary_share", label, share, least=0.05, most=1.0, step=0.05)
 
 
+def _attention_only(shown: Shown) -> None:
+    """In a layer with a state that alone is left."""
+    attends = shown.config.attends
+    label = _("Attention only, no feed-forward") if attends else _("No feed-forward layers")
+    switch("attention_only", label)
+
+
+def _attention_bias(shown: Shown) -> None:
+    """A GRU has gates instead of queries, keys and values."""
+    label = _("Biases of queries, keys and values")
+    switch("attention_bias", label if _has_heads(shown) else _("Biases of the gates (r, z, n)"))
+
+
 def _out_bias(shown: Shown) -> None:
     switch("out_bias", _("Bias of the output projection"), shown=shown.config.has_out_bias)
 
@@ -605,10 +618,7 @@ CONTROLS = {
         lambda shown: shown.config.architecture is Architecture.ENCODER,
     ),
     "parallel_norms": Control(_parallel_norms, _is_parallel),
-    "attention_only": Control(
-        _switched("attention_only", N_("Attention only, no feed-forward")),
-        lambda shown: not _is_parallel(shown),
-    ),
+    "attention_only": Control(_attention_only, lambda shown: not _is_parallel(shown)),
     "n_experts": Control(_n_experts, lambda shown: shown.has_wide_layers),
     "n_active_experts": Control(_n_active_experts, _has_experts),
     "d_expert": Control(_d_expert, _has_experts),
@@ -714,9 +724,7 @@ CONTROLS = {
     "attention_gate": Control(
         _chosen("attention_gate", N_("Gate on the attention output"), AttentionGate), _is_of_heads
     ),
-    "attention_bias": Control(
-        _switched("attention_bias", N_("Biases of queries, keys and values"))
-    ),
+    "attention_bias": Control(_attention_bias),
     "out_bias": Control(_out_bias),
     "norm_affine": Control(_switched("norm_affine", N_("Norms have learned scales"))),
     "norm_bias": Control(

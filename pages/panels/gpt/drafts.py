@@ -24,7 +24,6 @@ from pages.ui.frame import section
 from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 from pages.ui.said import say
-from pages.ui.tables import show_table
 from pages.ui.ways import way
 
 TRAINED = "stories-mtp"
@@ -139,7 +138,7 @@ def what_is_drafted(run: Run) -> None:
     with right:
         show(drafts_picture.acceptance, run, facts=draft_facts, key="drafts_acceptance")
     note(says_how(run))
-    show_table(table(draft_facts(run)), key="drafts_table")
+    st.dataframe(table(draft_facts(run)), hide_index=True, key="drafts_table", height=318)
 
 
 def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
