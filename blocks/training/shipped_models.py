@@ -104,9 +104,9 @@ POCKET = {
     ),
     "stories-mtp": PocketRecipe(
         TrainingSpec(
-            config=_config(Architecture.GPT, n_mtp_modules=2),
-            task=TaskConfig(kind=TaskKind.STORIES, seq_len=128, language=Language.BOTH),
-            recipe=FAST,
+            config=_config(Architecture.GPT, n_mtp_modules=2, max_seq_len=64),
+            task=TaskConfig(kind=TaskKind.STORIES, seq_len=64, language=Language.BOTH),
+            recipe=FAST.replace(n_steps=500),
         ),
         STORY,
     ),

@@ -14,6 +14,7 @@ from blocks.weights.pocket import FOLDER, pocket, pocket_names
 
 AT_LEAST = {
     "stories-en-zh": 0.95,
+    "stories-mtp": 0.9,
     "masked-words": 0.8,
     "induction": 0.9,
     "sort": 0.95,

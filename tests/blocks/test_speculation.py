@@ -8,6 +8,8 @@ from blocks.model.models import GPT
 from blocks.text.generation import Generation
 from blocks.text.sampling import SamplingConfig
 from blocks.text.speculation import Pass, speculate
+from blocks.weights import trained
+from blocks.weights.pocket import pocket
 
 PROMPT, N_TOKENS, N_MODULES = (3, 1, 4), 9, 2
 CONFIG = toy(
@@ -71,3 +73,13 @@ def test_what_is_switched_off_stays_off_in_each_pass():
     off = {"layers.0.attention_out": torch.zeros_like, "layers.1.attention_out": torch.zeros_like}
     passes = speculate(model, PROMPT, N_TOKENS, replace=off)
     assert text_of(passes) != text_of(speculate(model, PROMPT, N_TOKENS))
+
+
+def test_the_model_that_ships_accepts_most_of_its_drafts():
+    file = pocket("stories-mtp")
+    model = trained(file.config, file.tensors)
+    assert isinstance(model, GPT)
+    passes = speculate(model, file.tokenizer.encode(file.card.samples["en"]), 30)
+    drafted = [each for each in passes if each.drafted]
+    of_first, of_second = (sum(each.n_accepted > k for each in drafted) for k in (0, 1))
+    assert len(drafted) * 0.7 < of_first >= of_second > 0.5 * len(drafted)

@@ -4,7 +4,6 @@ from blocks.inspection.drafts import DraftFacts
 from pages.figures import marks
 from pages.figures.counting import from_one
 from pages.figures.theme import (
-    BEFORE,
     MTP,
     TITLE,
     TITLE_AND_LEGEND,
@@ -66,7 +65,8 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
                 "x": names,
                 "y": [each.share for each in modules],
                 "text": [f"{each.share:.0%}" for each in modules],
-                "textposition": "outside",
+                "textposition": "auto",
+                "insidetextfont": {"color": "white"},
                 "cliponaxis": False,
                 "marker": {"color": MTP},
                 **marks.told(hovers),
@@ -80,8 +80,7 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
         xaxis={"title": {"text": _("what drafted them")}, "type": "category"},
         yaxis={
             "title": {"text": _("acceptance rate")},
-            "range": [0, 1.1],
+            "range": [0, 1.04],
             "tickformat": ".0%",
         },
-        shapes=[marks.level(1, line=marks.dashed(BEFORE, dash="dot"))],
     )
