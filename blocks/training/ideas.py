@@ -6,7 +6,14 @@ from typing import Any
 
 from blocks.corpora.stories import Language
 from blocks.model.config import ModelConfig
-from blocks.model.kinds import Activation, Initialization, NormKind, PositionKind, RouterKind
+from blocks.model.kinds import (
+    Activation,
+    Initialization,
+    NormKind,
+    PositionKind,
+    RouterKind,
+    TokenMixer,
+)
 from blocks.model.presets import PRESETS
 from blocks.model.shipped import rows_in, shipped
 from blocks.training.events import Ended, Evaluation
@@ -19,7 +26,7 @@ FILE = shipped("runs", "ideas.json")
 DIGITS = 4
 SEEDS = (0, 1, 2)
 SEQ_LEN, N_UPDATES = 64, 150
-START = "gpt2-small"
+START, HYBRID_EVERY = "gpt2-small", 4
 SMALL = {"n_layers": 2, "d_model": 72, "n_heads": 6, "max_seq_len": SEQ_LEN, "dropout": 0.0}
 RECIPE = Recipe(
     n_steps=N_UPDATES,
@@ -37,7 +44,8 @@ def ideas(base: ModelConfig) -> dict[str, ModelConfig]:
     Sizes follow those of the base: two thirds of d_ff for the gate (Shazeer 2020); a third of the
     heads with keys of their own; experts a quarter as wide, of which a token passes four, one of
     them shared, so that it meets as many units as in the dense layer; latents of 4 · d_head
-    (DeepSeek-V2).
+    (DeepSeek-V2); a gated delta rule in three layers of four, or in one of two (Kimi Linear, whose
+    fourth attends to latents); one MTP module (DeepSeek-V3).
     """
     gated = 2 * base.d_ff // 3
     steps: dict[str, dict[str, Any]] = {
@@ -57,6 +65,11 @@ def ideas(base: ModelConfig) -> dict[str, ModelConfig]:
             "router_kind": RouterKind.SIGMOID,
         },
         "mla": {"d_kv_latent": 4 * base.d_head},
+        "hybrid": {
+            "token_mixer": TokenMixer.GATED_DELTA,
+            "attention_every": min(HYBRID_EVERY, base.n_layers),
+        },
+        "mtp": {"n_mtp_modules": 1},
     }
     found, config = {}, base
     for name, changes in steps.items():

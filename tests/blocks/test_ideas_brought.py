@@ -45,6 +45,8 @@ def test_counts_of_gpt2_small_with_each_idea():
     assert found["gpt2"].kv_bytes == 2 * 12 * 768 * 2
     assert found["gqa"].kv_bytes * 3 == found["swiglu"].kv_bytes
     assert found["mla"].kv_bytes == 12 * (256 + 32) * 2
+    assert found["hybrid"].kv_bytes * 4 == found["mla"].kv_bytes
+    assert found["mtp"].parameters > found["mtp"].active == found["hybrid"].active
     before, after = PUBLISHED["no_bias"], PUBLISHED["swiglu"]
     assert total_parameters(before) == total_parameters(after)
     dense, fine = PUBLISHED["qk_norm"], PUBLISHED["experts"]
@@ -62,7 +64,7 @@ def test_every_run_that_the_panel_shows_ships_with_its_seed():
     assert sum(facts.gains.values()) == pytest.approx(facts.ideas[0].loss - facts.ideas[-1].loss)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "mla"])
+@pytest.mark.parametrize("name", ["gpt2", "mla", "mtp"])
 def test_a_step_trains_as_it_is_written_down(name: str):
     recipe = RECIPE.replace(n_steps=2, warmup_steps=1, eval_every=2, n_eval_batches=1)
     spec = replace(spec_of(SMALL[name], seed=0), recipe=recipe)

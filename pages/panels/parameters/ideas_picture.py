@@ -31,6 +31,8 @@ NAMES = {
     "qk_norm": "QK norm",
     "experts": N_("experts"),
     "mla": "MLA",
+    "hybrid": N_("hybrid"),
+    "mtp": "MTP",
 }
 MEASURES = {
     "parameters": (N_("parameters"), FEED_FORWARD, "circle"),
