@@ -20,7 +20,7 @@ from pages.figures.theme import (
 )
 
 HEIGHT, BOTTOM = 340, 64
-TICKS = (0.1, 0.2, 0.5, 1, 2, 5)
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 NAMES = {
     "gpt2": "GPT-2",
     "rope": "RoPE",
