@@ -21,7 +21,7 @@ from pages.ui.chips import Chip
 from pages.ui.compare import beside
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
-from pages.ui.language import _, enumeration
+from pages.ui.language import _, enumeration, sentences
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.ways import way
@@ -61,7 +61,7 @@ def says_drafts(facts: DraftFacts) -> str:
         rate=facts.per_pass,
         accepted=facts.n_accepted,
     )
-    return " ".join(filter(None, (said, _of_modules(facts), _of_weights(facts.run))))
+    return sentences(said, _of_modules(facts), _of_weights(facts.run))
 
 
 def _of_modules(facts: DraftFacts) -> str:
