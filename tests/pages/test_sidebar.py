@@ -29,7 +29,8 @@ def every_kind(config: ModelConfig) -> list[Shown]:
     """The model in variants that between them have every setting."""
     stretched = config.replace(position_kind="rope", rope_scaling="yarn", local_window=4)
     latent, _ = config.nearest(d_kv_latent=8, n_kv_heads=None)
-    kinds = [config, config.replace(n_experts=4), stretched, latent]
+    with_state, _ = config.nearest(token_mixer="gated_delta")
+    kinds = [config, config.replace(n_experts=4), stretched, latent, with_state]
     return [Shown(kind, kind.architecture) for kind in kinds]
 
 
