@@ -176,6 +176,7 @@ def test_recorded_students_are_those_of_now(name: str):
     for each in filter(taught.get, HOWS):
         facts = distillation_facts(teacher, teacher, HALF, each, taught[each])
         assert facts.seeds == (0, 1, 2, 3, 4)
+        assert all(facts.helps(way) is (facts.n_better(way) >= 4) for way in Way)
         n_updates = facts.n_updates(Way.TAUGHT)
         teaching = Teaching(teacher=shipped_teacher(name), how=each)
         assert facts.n_updates(Way.ALONE_LONGER) == longer(teacher, HALF, teaching, n_updates)
