@@ -139,8 +139,11 @@ def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> Mode
 
 
 def _paths(tensors: Tensors, ending: str) -> Iterator[tuple[str, str]]:
-    """The matrices that write to the stream, each with the path of its sub-layer."""
-    return ((name, name.removesuffix(ending)) for name in tensors if name.endswith(ending))
+    """The matrices that write to the stream, each with the path of its sub-layer.
+
+    In order of their names: a file has none, and what is drawn is drawn for one after the other.
+    """
+    return ((name, name.removesuffix(ending)) for name in sorted(tensors) if name.endswith(ending))
 
 
 def _kept(scores: Tensor, n_removed: int) -> Tensor:

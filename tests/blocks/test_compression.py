@@ -286,3 +286,11 @@ def test_a_file_that_lies_about_what_is_packed_is_refused(calibrated):
     header = json.loads(raw[8 : 8 + length])["__metadata__"]
     with pytest.raises(ConfigError):
         read_model_file(save(some, metadata=header))
+
+
+def test_what_is_drawn_does_not_depend_on_the_order_of_a_file(calibrated):
+    file, how = calibrated.file, Compression(removed_units=0.5, criterion=Criterion.RANDOM)
+    turned = dict(reversed(list(file.tensors.items())))
+    other = Calibrated(replace(file, tensors=turned))
+    first, second = (compress(each, how).tensors for each in (calibrated, other))
+    assert all(first[name].equal(second[name]) for name in first)
