@@ -16,8 +16,8 @@ NAME = "induction"
 
 
 def assert_alike(before: Variant, now: Variant) -> None:
-    assert (before.name, before.n_bytes) == (now.name, now.n_bytes)
-    assert before.n_parameters == now.n_parameters
+    assert (before.name, before.n_parameters) == (now.name, now.n_parameters)
+    assert before.n_bytes == pytest.approx(now.n_bytes, rel=0.01)  # cards grow with what is set
     assert before.held_out_loss == pytest.approx(now.held_out_loss, **OTHER_PROCESSOR)
     assert before.scores == pytest.approx(now.scores, **OTHER_PROCESSOR)
 
