@@ -19,8 +19,9 @@ from blocks.efficiency.distillation import (
     teacher_faults,
 )
 from blocks.efficiency.distillation_facts import distillation_facts
-from blocks.efficiency.recorded_students import HOWS, recorded_students
+from blocks.efficiency.recorded_students import FILE, HOWS, recorded_students
 from blocks.model.randomness import generator
+from blocks.model.shipped import rows_in
 from blocks.training.distillation import distillation_loss
 from blocks.training.loop import Training
 from blocks.training.loss import cross_entropy
@@ -168,7 +169,7 @@ def test_facts_count_whole_seeds_only():
     assert facts.n_parameters < facts.n_teacher_parameters and facts.teacher_score > 0.99
 
 
-@pytest.mark.parametrize("name", pocket_names())
+@pytest.mark.parametrize("name", rows_in(FILE))
 def test_recorded_students_are_those_of_now(name: str):
     teacher, how = calibrated_teacher(shipped_teacher(name)), Distillation()
     taught = {each: recorded_students(name, HALF, each) for each in HOWS}
