@@ -10,7 +10,7 @@ from opened import assert_works, opened
 from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency.distillation import Students
-from blocks.efficiency.recorded import recorded
+from blocks.efficiency.frontier import ready
 from blocks.efficiency.retraining import Retraining
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
@@ -251,7 +251,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
 
 @pytest.mark.parametrize("name", pocket_names())
 def test_every_variant_of_the_frontier_is_a_preset(name: str):
-    recipes = [each.name for each in recorded(name).ready if each.name]
+    recipes = [recipe for recipe in ready(starts.start(name).config) if recipe]
     assert len(recipes) > 15
     for recipe in (*recipes, "int3-keep3"):
         preset = starts.variant_of(name, recipe)
