@@ -58,3 +58,9 @@ def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
         assert "This panel needs attention in every layer" in said(at)
     else:
         assert "1 of 3 layers hold keys and values of" in said(at)
+
+
+def test_of_a_hybrid_it_is_said_which_layer_is_measured():
+    at = opened("pages/cost.py", **HYBRID)
+    assert_works(at, warnings=None)
+    assert said(at).count("measured are layers like the last one") == 3

@@ -282,6 +282,7 @@ def how_fast_here(run: Run) -> None:
     """The device first, then each operation of a layer, then the layer, then the model."""
     with explained(("roofline",), CODE, key="roofline"):
         phase_control(run)
+    shared.say_one_kind(run.config)
     case = chosen_case(run)
     label = _("Measure this device")
     if not shared.measure_button("measure_device", label, again=_("Measure again")):

@@ -19,6 +19,7 @@ from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.ui import link, starts, terms
 from pages.ui.controls import slide
+from pages.ui.explain import note
 from pages.ui.language import _
 from pages.ui.link_fields.cost import AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
 
@@ -92,6 +93,12 @@ def device_count(place: str, shown: int) -> None:
 def of_one_kind(config: ModelConfig) -> ModelConfig:
     """What is measured layer by layer: of a hybrid, as if all layers were like the last one."""
     return config.like_last() if config.is_hybrid else config
+
+
+def say_one_kind(config: ModelConfig) -> None:
+    """Of a hybrid: which of its layers is measured."""
+    if config.is_hybrid:
+        note(_("The layers of this model differ; measured are layers like the last one."))
 
 
 def capacity_note(config: ModelConfig) -> str:

@@ -194,6 +194,7 @@ def how_it_grows(run: Run) -> None:
     """One size doubles, and one layer is measured at each."""
     with explained(("roofline",), CODE, key="sweeps"):
         sweep_controls()
+    shared.say_one_kind(run.config)
     text = _("Measure one layer")
     line = chosen_sweep(run)
     if not shared.measure_button("measure_sweep", text, again=_("Measure again")):
@@ -215,6 +216,7 @@ def which_format_pays(run: Run) -> None:
     text = _("Measure float32, bfloat16 and float16")
     with explained(("roofline",), CODE[1:2], key="formats"):
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
+    shared.say_one_kind(run.config)
     if not is_asked:
         note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
         return
