@@ -368,7 +368,8 @@ def blamed(rounded: float, kept: float, whole: float) -> BlameFacts:
 def test_what_is_to_blame_and_what_gives_it_back_is_said():
     said = blame.says_blame(blamed(0.5, 0.9, 0.75))
     assert "layers.1.attention.q_proj: rounded alone" in said and "0.5000 nats" in said
-    assert "50% rounded, **90%** with" in said and "250 B to 260 B" in said
+    assert "Of 100% exact answers, 50% are left" in said and "**90%** with" in said
+    assert "250 B to 260 B" in said
     assert "80% of what was lost; layer 2 left as it was gives back 50%" in said
     assert "take fewer bits" in blame.says_blame(blamed(0.995, 1.0, 1.0))
     picture = rounding_picture.blame(blamed(0.5, 0.9, 0.75), _=str)

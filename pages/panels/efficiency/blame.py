@@ -68,22 +68,32 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
 
 def says_blame(facts: BlameFacts) -> str:
     """Where most is lost, and what gives it back."""
-    text = _(
-        "Most to blame is {matrix}: rounded alone, it raises the loss by {nats:.4f} nats. "
-        "{score}: {rounded} rounded, **{kept}** with the worst rows at 8 bits, {before} before; "
-        "the file grows from {small} to {larger}."
+    text = _("Most to blame is {matrix}: rounded alone, it raises the loss by {nats:.4f} nats.")
+    matrix, nats = facts.worst["matrix"].removesuffix(".weight"), facts.worst["blame"]
+    return sentences(
+        text.format(matrix=matrix, nats=nats), _says_quality(facts), _says_given_back(facts)
     )
-    said = text.format(
-        matrix=facts.worst["matrix"].removesuffix(".weight"),
-        nats=facts.worst["blame"],
-        score=_(facts.score_name) if facts.is_share else _("nats of held-out loss"),
+
+
+def _says_quality(facts: BlameFacts) -> str:
+    """The score, or the loss, of all three files."""
+    text = _(
+        "The held-out loss of {before} nats becomes {rounded} when all is rounded, **{kept}** with "
+        "the worst rows at 8 bits; the file grows from {small} to {larger}."
+    )
+    if facts.is_share:
+        text = _(
+            "Of {before} {score}, {rounded} are left when all is rounded, **{kept}** with the "
+            "worst rows at 8 bits; the file grows from {small} to {larger}."
+        )
+    return text.format(
+        score=_(facts.score_name),
         rounded=_said(facts.rounded, facts),
         kept=_said(facts.kept, facts),
         before=_said(facts.original, facts),
         small=bytes_text(facts.rounded.n_bytes),
         larger=bytes_text(facts.kept.n_bytes),
     )
-    return sentences(said, _says_given_back(facts))
 
 
 def _said(variant: Variant, facts: BlameFacts) -> str:

@@ -146,8 +146,10 @@ def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
             "tickvals": list(range(len(parts))),
             "ticktext": [_part_name(part) for part in parts],
             "tickangle": -45,
+            "showgrid": False,
         },
         "yaxis": {
+            "showgrid": False,
             "tickvals": list(range(len(places))),
             "ticktext": places,
             "title": {"text": _("layer")},
