@@ -21,11 +21,24 @@ LEADERS = {
 }
 
 
+USUAL = ModelConfig().flat()
+
+
 def differing(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:
-    """What differs: the value in `a` and in `b`, None where it does nothing there."""
+    """What differs: the value in `a` and in `b`, None where it does nothing there.
+
+    A switch as it usually stands is no difference to one that does nothing.
+    """
     ours, theirs = settings_in_use(a), settings_in_use(b)
-    names = [name for name in a.flat() if ours.get(name) != theirs.get(name)]
-    return {name: (ours.get(name), theirs.get(name)) for name in names}
+    pairs = {name: (ours.get(name), theirs.get(name)) for name in a.flat()}
+    return {
+        name: pair for name, pair in pairs.items() if pair[0] != pair[1] and not _idle(name, pair)
+    }
+
+
+def _idle(name: str, pair: tuple[Any, Any]) -> bool:
+    """Whether a switch does nothing on one side and stands as usual on the other."""
+    return None in pair and any(each is USUAL[name] for each in pair if isinstance(each, bool))
 
 
 def moved_along(a: ModelConfig, b: ModelConfig) -> dict[str, tuple[Any, Any]]:

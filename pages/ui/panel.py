@@ -14,6 +14,7 @@ from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
 from pages.ui.mixers import attend, attend_somewhere, no_attention
+from pages.ui.views import attending_layer_choice, layer_choice
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,10 @@ def _show_all(
 ) -> None:
     _way(_("One panel at a time"), "", icon=":material/unfold_less:", type="tertiary")
     there = [panel for panel in panels if not panel.lacks_attention(values)]
-    for choices in dict.fromkeys(panel.choices for panel in there if panel.choices):
+    wanted = dict.fromkeys(panel.choices for panel in there if panel.choices)
+    if layer_choice in wanted:  # among all layers are those that attend
+        wanted.pop(attending_layer_choice, None)
+    for choices in wanted:
         choices(*values)
     goes_on = everything.in_turn(
         [(_(panel.title), panel.name, partial(panel.draw_itself, values)) for panel in panels]

@@ -15,7 +15,8 @@ def view(losses: list[float], kind: TaskKind = TaskKind.SORT) -> SimpleNamespace
     """What is read of a view of a run."""
     rows = {"step": range(len(losses)), "held_out_loss": losses, "score": 0.5}
     spec = SimpleNamespace(config=toy(vocab_size=8), task=SimpleNamespace(kind=kind))
-    return SimpleNamespace(spec=spec, evaluations=pd.DataFrame(rows))
+    ahead = pd.DataFrame(columns=["step", "loss"])
+    return SimpleNamespace(spec=spec, evaluations=pd.DataFrame(rows), ahead=ahead)
 
 
 def test_the_newest_evaluation_is_told():

@@ -254,6 +254,10 @@ def how_it_is_written(here: Standing) -> None:
 
 def _tree(here: Standing, facts: SearchFacts) -> None:
     """What was looked at, and the best of it."""
+    if facts.nodes["log_prob"].isna().any():
+        text = _("The numbers overflow with these settings: no hypothesis has a probability.")
+        st.info(text, icon=":material/error:")
+        return
     show(
         decoding_picture.tree,
         here,
