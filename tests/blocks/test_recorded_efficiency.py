@@ -7,9 +7,10 @@ from blocks.efficiency.compression import Calibrated
 from blocks.efficiency.frontier import Variant, measure_variant, ready
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning_facts import Pruned, in_order
-from blocks.efficiency.recorded import recorded
+from blocks.efficiency.recorded import FILE, recorded
 from blocks.efficiency.recorded_blame import USUAL, VARIANTS, recorded_blame
-from blocks.weights.pocket import pocket, pocket_names
+from blocks.model.shipped import rows_in
+from blocks.weights.pocket import pocket
 
 OTHER_PROCESSOR = {"rel": 0.02}
 NAME = "induction"
@@ -22,7 +23,7 @@ def assert_alike(before: Variant, now: Variant) -> None:
     assert before.scores == pytest.approx(now.scores, **OTHER_PROCESSOR)
 
 
-@pytest.mark.parametrize("name", pocket_names())
+@pytest.mark.parametrize("name", rows_in(FILE))
 def test_all_that_the_panels_ask_for_is_recorded(name: str):
     config, found = pocket(name).config, recorded(name)
     assert found is not None
