@@ -18,7 +18,7 @@ from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, say_fault
+from pages.ui.language import _, say_fault, sentences
 from pages.ui.numbers import percent, readable
 from pages.ui.said import say
 from pages.ui.steps import in_series
@@ -36,8 +36,7 @@ def int8_facts(found: tuple[ProductTimes, ...]) -> Int8Facts:
 def says_int8(facts: Int8Facts) -> str:
     """For each number of tokens at once, which is faster and by how much."""
     text = _("All {n} matrices of the model, once for n tokens:")
-    verdicts = " ".join(_verdict(facts, n) for n in facts.tokens)
-    return f"{text.format(n=facts.n_matrices)} {verdicts}"
+    return sentences(text.format(n=facts.n_matrices), *(_verdict(facts, n) for n in facts.tokens))
 
 
 def _verdict(facts: Int8Facts, n_tokens: int) -> str:
@@ -66,7 +65,7 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)
     how = {"share": share, "seed": series.seed, "repeats": int8_times.REPEATS}
-    return f"{text.format(where=where(place), **how)} {busy(facts.load)}".strip()
+    return sentences(text.format(where=where(place), **how), busy(facts.load))
 
 
 def int8_table(facts: Int8Facts) -> pd.DataFrame:

@@ -90,13 +90,13 @@ def what_can_go(run: Run) -> None:
         place.info(_("This model has too few of them to spare any."), icon=":material/lightbulb:")
         return
     switch("measure_pruning", _("Measure {n} smaller models here").format(n=len(order)))
-    is_recorded = not link.value("measure_pruning")
-    before = recorded(weights) if is_recorded else None
-    if is_recorded and before is None:
+    is_asked = link.value("measure_pruning")
+    before = None if is_asked else recorded(weights)
+    if not is_asked and before is None:
         place.info(_question(), icon=":material/lightbulb:")
         return
-    n_measured = 0 if is_recorded else _measured_here(weights, pruned, order)
-    if not is_recorded and n_measured < len(Criterion):
+    n_measured = _measured_here(weights, pruned, order) if is_asked else 0
+    if is_asked and n_measured < len(Criterion):
         return
     at = run, pruned, n_measured
     with place:
