@@ -39,7 +39,7 @@ def cross_map(at: Place, *, layer: int = 0, head: int = 0, key: int = -1) -> Map
     """All weights of target tokens on source tokens; with a `key`, those on it, beside zeros."""
     pattern = at.seen.tensor("cross_pattern", layer, stack="decoder")[0, head]
     if key >= 0:
-        pattern = pattern * torch.nn.functional.one_hot(torch.tensor(key), pattern.shape[1])
+        pattern = pattern * (torch.arange(pattern.shape[1], device=pattern.device) == key)
     return _rows(pattern)
 
 
