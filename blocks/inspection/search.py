@@ -216,7 +216,8 @@ def best_at(nodes: pd.DataFrame, n: int, step: int) -> int | None:
         return int(results.index[0])
     alive = nodes[(nodes["step"] == step) & (nodes["fate"] != str(Fate.DROPPED))]
     if len(alive):
-        return int(alive.index[int(alive["log_prob"].argmax())])
+        scores = alive["log_prob"].fillna(-math.inf)  # those that have overflowed are no better
+        return int(alive.index[int(scores.argmax())])
     return best_at(nodes, n, step - 1) if step > 1 else None
 
 

@@ -40,6 +40,13 @@ def facts(how: BeamConfig = HOW, forced: tuple[int, ...] = (), place: int | None
     ), done
 
 
+def test_where_all_have_overflowed_one_is_still_the_best():
+    nodes = facts()[0].nodes.assign(log_prob=float("nan"), rank=float("nan"))
+    nodes["fate"] = "kept"
+    n = int(nodes["step"].max())
+    assert nodes["step"][facts_of.best_at(nodes, n, n)] == n
+
+
 def test_the_result_is_that_of_the_search():
     found, done = facts()
     best = done.results()[0]
