@@ -3,6 +3,7 @@
 import gc
 import os
 import platform
+import warnings
 from functools import cache
 from pathlib import Path
 
@@ -63,7 +64,11 @@ def free_memory() -> None:
 
 
 def prepare_process() -> None:
-    """Once, before the first model: as many threads as a pass may have, unless told otherwise."""
+    """Once, before the first model: as many threads as a pass may have, unless told otherwise.
+
+    Each reader has a thread, and that cuBLAS takes the device's context in it is no news.
+    """
+    warnings.filterwarnings("ignore", "Attempting to run cuBLAS", UserWarning)
     if not os.environ.get("OMP_NUM_THREADS"):
         torch.set_num_threads(threads_of_a_pass())
 
