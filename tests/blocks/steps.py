@@ -15,6 +15,7 @@ def steps(work: Callable[[], object]) -> int:
         n_steps += event == "opcode"
         return count
 
+    sys._getframe().f_trace_opcodes = True  # without it Python 3.12 counts none the first time
     sys.settrace(count)
     try:
         work()

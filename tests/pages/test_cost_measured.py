@@ -14,6 +14,7 @@ from blocks.cost import (
     timing,
 )
 from blocks.cost.timing import Place
+from blocks.model.devices import available_devices
 from pages.panels.cost import device, roofline, sweeps
 from pages.ui.steps import works
 
@@ -191,7 +192,7 @@ def test_number_formats_are_compared(at, monkeypatch):
 
 def test_stopped_measurements_are_kept_as_far_as_they_are(at):
     visit(at, **{**SMALL, "measure_device": 9})
-    series = device_speed.SpeedSeries(Place("cpu", "float32", 9))
+    series = device_speed.SpeedSeries(Place(available_devices()[0], "float32", 9))
     at.session_state["device_steps_stopped"] = ((series, series.n_steps), 2)
     at.run()
     assert_works(at)

@@ -7,6 +7,7 @@ from opened import assert_works, figure, move, opened, press, said, settings
 
 from blocks import ConfigError
 from blocks.inspection.stack import StackSeries
+from blocks.model.devices import available_devices
 from blocks.observe.run import out_of_memory_fault
 from blocks.training.racer import Race
 from blocks.work.queue import Lane, Place, Queue
@@ -39,14 +40,12 @@ def test_the_first_view_has_the_trained_model_and_its_layers():
     at = opened(PAGE, preset=None, depth=2, n_depth_seeds=1)
     assert_works(at)
     text = said(at)
-    assert "the change is 0" in text and "Xiong et al. 2020" in text
+    assert "LayerNorm and RMSNorm: other tokens" in text and "Xiong et al. 2020" in text
     assert "The trained weights fit one norm placement only" in text
     assert "nats trained" in text
     assert curve_names(at, "own_panels") == {"trained", "random weights"}
-    assert (
-        column(at, "as part of a batch")[:2] == ["0", "0"]
-        and column(at, "as part of a batch")[2] != "0"
-    )
+    layer, rms, batch = map(float, column(at, "as part of a batch")[:3])
+    assert max(layer, rms) < 1e-3 * batch  # 0 on a CPU; elsewhere the order of sums may differ
 
 
 def test_every_placement_has_its_row_its_curve_and_its_tile():
@@ -181,7 +180,7 @@ def test_depth_that_takes_long_pauses_and_its_rest_is_long_work(monkeypatch):
 def test_a_full_queue_is_said(monkeypatch, tmp_path):
     full = Queue()
     for owner in map(str, range(21)):
-        full.enter(Lane("series", "cpu"), owner=owner)
+        full.enter(Lane("series", available_devices()[0]), owner=owner)
     registry = Works(full, turn=lambda _: nullcontext(), folder=tmp_path)  # no process is started
     monkeypatch.setattr(steps, "works", lambda: registry)
     at = opened(PAGE, pressed=["race"], **BLOCK, race=True, panel="race")

@@ -67,9 +67,16 @@ def taken(page: str, monkeypatch: pytest.MonkeyPatch, **query: object) -> Taken:
     return Taken(at, files, run, seen)
 
 
+def numbers(found: object) -> np.ndarray:
+    """As an array on the CPU, whatever device tensors are on."""
+    if isinstance(found, list | torch.Tensor):
+        found = torch.as_tensor(found, dtype=torch.float64).cpu()
+    return np.asarray(found, float)
+
+
 def near(found: object, wanted: object) -> None:
     """Equal up to the rounding of sums, against the largest of what is compared."""
-    found, wanted = np.asarray(found, float), np.asarray(wanted, float)
+    found, wanted = numbers(found), numbers(wanted)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
 
 
