@@ -137,7 +137,7 @@ def next_tokens(it: Taken, name: str) -> None:
 def written(it: Taken, name: str) -> None:
     table, model = it.table(name), it.run.build()
     ids = [*it.run.input.token_ids, *table["token_id"]]
-    with torch.no_grad():
+    with torch.no_grad(), torch.device(it.run.device):
         chances = model(torch.tensor([ids]), torch.ones(len(ids), len(ids)).tril().bool())[0]
     n = len(it.run.input.token_ids)
     after = chances.softmax(-1)[range(n - 1, len(ids) - 1), ids[n:]]
