@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from typing import NamedTuple
@@ -91,6 +91,16 @@ def measure_times(
             break
         seconds.append(_sample(work, place, n_calls))
     return Times(tuple(seconds))
+
+
+def measure_in_rounds(
+    works: Sequence[Callable[[], object]], device: torch.device | str, *, rounds: int = REPEATS
+) -> tuple[Times, ...]:
+    """A sample of each, round after round: what slows the machine for a while slows all alike."""
+    samples = [
+        [measure_times(work, device, repeats=1).seconds[0] for work in works] for _ in range(rounds)
+    ]
+    return tuple(map(Times, zip(*samples, strict=True)))
 
 
 def _sample(work: Callable[[], object], device: torch.device, n_calls: int) -> float:

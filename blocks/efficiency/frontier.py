@@ -1,18 +1,20 @@
 """Smaller variants of one model: bytes in a file against what it still can do."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from blocks.cost.pareto import pareto_front
-from blocks.cost.timing import measure_times
+from blocks.cost.timing import Times, measure_times
 from blocks.efficiency.compression import Calibrated, Compression, compress, compressed_config
 from blocks.efficiency.names import compression_of, name_of
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
 from blocks.model.randomness import generator
+from blocks.weights.model_file import ModelFile
 
 N_HELD_OUT, N_SCORES = 4, 2
 READY = (
@@ -87,12 +89,20 @@ def measure_variant(model: Calibrated, name: str) -> Variant:
 def measure_compression(model: Calibrated, how: Compression) -> Variant:
     """The same of a recipe that may have no name."""
     file = compress(model, how)
-    built = file.build()
-    examiner = model.examiner
+    return examined(model, how, file, measure_times(one_batch(model, file), "cpu"))
+
+
+def one_batch(model: Calibrated, file: ModelFile) -> Callable[[], object]:
+    """What is timed: a batch of held-out questions read by what lies in a file."""
+    logits_of = model.examiner.logits_of(file.build())
+    return lambda: logits_of(*model.examiner.batches[0].read)
+
+
+def examined(model: Calibrated, how: Compression, file: ModelFile, times: Times) -> Variant:
+    """Ask what a recipe has made of a model."""
+    examiner, built = model.examiner, file.build()
     logits_of = examiner.logits_of(built)
     draws = [generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES)]
-    batch = examiner.batches[0]
-    times = measure_times(lambda: logits_of(*batch.read), "cpu")
     return Variant(
         name=name_of(how),
         method=method(how),
@@ -101,7 +111,7 @@ def measure_compression(model: Calibrated, how: Compression) -> Variant:
         held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
         scores=tuple(examiner.task.score(logits_of, draw) for draw in draws),
         seconds=times.fast,
-        n_tokens=batch.n_tokens,
+        n_tokens=examiner.batches[0].n_tokens,
     )
 
 

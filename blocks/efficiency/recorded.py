@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 from rich.progress import track
 
-from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import READY, Method, Variant, measure_variant, ready
+from blocks.cost.timing import measure_in_rounds
+from blocks.efficiency.compression import Calibrated, compress
+from blocks.efficiency.frontier import READY, Method, Variant, examined, one_batch, ready
+from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning_facts import Pruned, in_order
 from blocks.efficiency.recording import record_models
 from blocks.model.config import ModelConfig
@@ -74,10 +76,15 @@ def _shown(config: ModelConfig) -> list[str]:
 
 
 def measured(name: str) -> dict[str, Any]:
-    """What the panels show of a model."""
+    """What the panels show of a model; times are those of batches in turn."""
     model = Calibrated(pocket(name))
-    recipes = track(_shown(model.file.config), description=name)
-    variants = [plain(measure_variant(model, recipe)) for recipe in recipes]
+    hows = [compression_of(recipe) for recipe in _shown(model.file.config)]
+    files = [compress(model, how) for how in track(hows, description=name)]
+    times = measure_in_rounds([one_batch(model, file) for file in files], "cpu")
+    variants = [
+        plain(examined(model, how, file, taken))
+        for how, file, taken in zip(hows, files, times, strict=True)
+    ]
     return {"processor": device_name("cpu"), "variants": variants}
 
 

@@ -9,7 +9,8 @@ from torch import Tensor
 
 MOMENTS = ("mean", "std", "min", "max", "rms", "outlier_share")
 OUTLIER_STDS = 3
-SUMMED_TOGETHER = 2**16  # values: 256 KiB, which a cache holds
+SUMMED_ON_CPU = 2**16  # values: 256 KiB, which a cache holds
+SUMMED_TOGETHER = 2**23  # elsewhere, where each call is dear: 32 MiB
 PATH = re.compile(r"(?:(encoder|decoder)\.)?(?:layers\.(\d+)\.)?(.+)")
 
 
@@ -23,39 +24,44 @@ def moments(x: Tensor) -> Tensor:
 
 
 class StageMoments:
-    """The moments of stages as they pass: small ones together, one that passes twice once."""
+    """The moments of stages as they pass: those of a size together, one that passes twice once."""
 
     def __init__(self) -> None:
-        self._waiting: list[Tensor] = []
+        self._waiting: dict[int, list[tuple[int, Tensor]]] = {}
+        self._n_waiting = 0
         self._last: Tensor | None = None
         self._batches: list[Tensor] = []
+        self._summed: list[int] = []
         self._rows: list[int] = []
 
     def add(self, x: Tensor) -> None:
         """Note the next stage; what waits to be summed up together stays small."""
-        is_new = x is not self._last
-        if is_new and self._waiting and x.shape != self._waiting[0].shape:
-            self._sum_up()
-        self._rows.append(self._rows[-1] + is_new if self._rows else 0)
-        if is_new:
-            self._waiting.append(x)
-            self._last = x
-        if sum(each.numel() for each in self._waiting) >= SUMMED_TOGETHER:
+        if x is self._last:
+            self._rows.append(self._rows[-1])
+            return
+        self._last, size = x, x.numel()
+        self._rows.append(self._rows[-1] + 1 if self._rows else 0)
+        self._waiting.setdefault(size, []).append((self._rows[-1], x))
+        self._n_waiting += size
+        if self._n_waiting >= (SUMMED_ON_CPU if x.is_cpu else SUMMED_TOGETHER):
             self._sum_up()
 
     def rows(self) -> Tensor:
         """One row a stage: (n_stages, len(MOMENTS))."""
-        if self._waiting:
-            self._sum_up()
-        return torch.cat(self._batches)[self._rows]
+        self._sum_up()
+        place = {row: i for i, row in enumerate(self._summed)}
+        return torch.cat(self._batches)[[place[row] for row in self._rows]]
 
     def _sum_up(self) -> None:
-        self._batches.append(_of_each(self._waiting))
-        self._waiting = []
+        for waiting in self._waiting.values():
+            rows, stages = zip(*waiting, strict=True)
+            self._summed += rows
+            self._batches.append(_of_each(stages))
+        self._waiting, self._n_waiting = {}, 0
 
 
 def _of_each(stages: Sequence[Tensor]) -> Tensor:
-    """Moments of stages of one shape: (n_stages, len(MOMENTS))."""
+    """Moments of stages of one size: (n_stages, len(MOMENTS))."""
     flat = [stage.detach().flatten() for stage in stages]
     x = (torch.stack(flat) if len(flat) > 1 else flat[0][None]).float()
     n = x.shape[1]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ from blocks.cost.roofline import (
     roofline,
     total_seconds,
 )
-from blocks.cost.timing import Times, measure_times
+from blocks.cost.timing import Times, measure_in_rounds, measure_times
 from blocks.model.kinds import Architecture
 
 N = 6
@@ -208,6 +209,14 @@ def test_short_work_is_called_often_and_long_work_seldom():
     assert len(found.seconds) == 4 and len(calls) > 100
     slow = measure_times(lambda: torch.randn(300_000).sort(), "cpu", longest=0)
     assert len(slow.seconds) == 1
+
+
+def test_in_rounds_each_has_its_turn_before_any_has_its_second():
+    calls = list[str]()
+    works = [lambda name=name: calls.append(name) for name in "ab"]
+    found = measure_in_rounds(works, "cpu", rounds=3)
+    assert [len(times.seconds) for times in found] == [3, 3]
+    assert "".join(name for name, _ in groupby(calls)) == "ababab"
 
 
 def test_the_peak_is_that_of_the_best_product_and_of_memory_alone():
