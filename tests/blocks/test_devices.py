@@ -32,7 +32,8 @@ def test_waiting_for_the_cpu_is_no_wait():
     devices.synchronize(torch.device("cpu"))
 
 
-def test_preparing_takes_the_threads_of_a_pass():
+def test_preparing_takes_the_threads_of_a_pass(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = torch.get_num_threads()
     try:
         devices.prepare_process()

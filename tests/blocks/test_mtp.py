@@ -163,10 +163,10 @@ def spec_of(**changes: Any):
 def test_without_weight_the_model_learns_as_without_modules():
     plain, silent = Training(spec_of()), Training(spec_of(n_mtp_modules=2, mtp_weight=0.0))
     told = [[*training.events()] for training in (plain, silent)]
-    assert losses(told[0]) == pytest.approx(losses(told[1]))
+    assert losses(told[0]) == pytest.approx(losses(told[1]), rel=1e-4)
     weights = read_weights(silent.model)
     for name, weight in read_weights(plain.model).items():
-        assert_near(weight, weights[name])  # how products are summed may differ by their place
+        assert_near(weight, weights[name], tolerance=1e-3)  # where bytes lie, sums may differ
 
 
 def test_what_is_predicted_ahead_is_learned_and_told():
