@@ -29,6 +29,7 @@ from blocks.text.sampling import SamplingConfig
 from blocks.text.tokenizer import Tokenizer
 from blocks.training import command as training
 from blocks.weights.config_json import read_config_file
+from blocks.weights.ledger import Ledger
 from blocks.weights.model_file import read_model_file, trained
 from blocks.weights.pocket import pocket, pocket_names
 from blocks.weights.published import open_published
@@ -58,18 +59,28 @@ exit codes:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What MODEL names; without `tensors` weights are drawn from a seed."""
+    """What MODEL names; without `tensors` weights are drawn from a seed.
+
+    `came`: where the tensors of the files went that it was opened from.
+    """
 
     config: ModelConfig
     tensors: Weights | None = None
     tokenizer: Tokenizer | None = None
     inputs: Mapping[str, RoundedInput] = field(default_factory=dict)
+    came: Ledger | None = None
 
     def build(self, options: argparse.Namespace) -> Model:
         """The model on the device that was asked for."""
         if self.tensors is None:
             return build(self.config, seed=options.seed, device=options.device)
         return round_inputs(self._exact(self.tensors, options.device), self.inputs)
+
+    def as_it_came(self, options: argparse.Namespace) -> Model:
+        """The model in the number format of its files, where it came from some."""
+        if self.tensors is None or self.came is None:
+            return self.build(options)
+        return assemble(self.config, self.tensors)
 
     def _exact(self, tensors: Weights, device: str) -> Model:
         if device == "cpu":
@@ -161,7 +172,9 @@ def _found(name: str) -> Opened:
     path = Path(name)
     if path.is_dir():
         published = open_published(path)
-        return Opened(published.config, published.tensors, published.tokenizer)
+        return Opened(
+            published.config, published.tensors, published.tokenizer, came=published.ledger
+        )
     try:
         raw = path.read_bytes()
     except OSError:
@@ -271,7 +284,7 @@ def export(options: argparse.Namespace, model: Opened) -> None:
     if out.suffix == ".py":
         content = as_code(model.config).encode()
     elif out.suffix == ".zip":
-        content = packed(model.config, model.build(options), model.tokenizer)
+        content = packed(model.config, model.as_it_came(options), model.tokenizer, model.came)
     else:
         raise ConfigError([Fault(N_("Write model.py for code, or model.zip for weights"))])
     out.write_bytes(content)

@@ -10,7 +10,7 @@ from blocks.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class CodeFacts:
-    """A model as code; `family`: the published one that has such models, or empty."""
+    """A model as code; `family`: the published one whose names its weights have, or empty."""
 
     text: str
     n_lines: int
@@ -27,12 +27,12 @@ class CodeChange:
     n_new: int
 
 
-def code_facts(config: ModelConfig) -> CodeFacts:
-    """The file of a model, counted."""
+def code_facts(config: ModelConfig, came_as: str = "") -> CodeFacts:
+    """The file of a model, counted; `came_as`: the family of the files it came from."""
     text = as_code(config)
     lines = text.splitlines()
     n_classes = sum(line.startswith("class ") for line in lines)
-    return CodeFacts(text, len(lines), n_classes, family(config))
+    return CodeFacts(text, len(lines), n_classes, family(config, came_as))
 
 
 def code_change(a: str, b: str) -> CodeChange:

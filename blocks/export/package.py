@@ -15,25 +15,35 @@ from blocks.model.faults import ConfigError
 from blocks.observe.recording import Recording
 from blocks.text.tokenizer import Tokenizer
 from blocks.weights.config_write import family_of
+from blocks.weights.ledger import Ledger
 from blocks.weights.published import save_published
 from blocks.weights.tensors import Weights, copied, read_weights
 
 
-def family(config: ModelConfig) -> str:
-    """The published family that has such models; empty where none has."""
+def family(config: ModelConfig, came_as: str = "") -> str:
+    """The published family under whose names such a model leaves; empty where none has such.
+
+    `came_as`: that of the files it came from.
+    """
     try:
-        return family_of(config)
+        return family_of(config, came_as)
     except ConfigError:
         return ""
 
 
-def packed(config: ModelConfig, model: nn.Module, tokenizer: Tokenizer | None = None) -> bytes:
+def packed(
+    config: ModelConfig,
+    model: nn.Module,
+    tokenizer: Tokenizer | None = None,
+    came: Ledger | None = None,
+) -> bytes:
     """A zip of what it takes to run the model elsewhere.
 
     config.json and model.safetensors as its family has them, where it has one (`open_published`
     reads them again bit for bit); else under our names, beside the model as code, which has these.
+    What `came` from files has the names that it had there.
     """
-    if not family(config):
+    if not family(config, came.family if came else ""):
         files = {
             "model.py": as_code(config).encode(),
             "config.json": json.dumps(config.flat(), indent=2).encode(),
@@ -42,7 +52,7 @@ def packed(config: ModelConfig, model: nn.Module, tokenizer: Tokenizer | None = 
         return _zipped(files)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "model"
-        save_published(folder, config, model, tokenizer=tokenizer)
+        save_published(folder, config, model, came=came, tokenizer=tokenizer)
         return _zipped({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
 
 

@@ -402,12 +402,13 @@ WRITERS = {
 }
 
 
-def family_of(config: ModelConfig) -> str:
+def family_of(config: ModelConfig, came_as: str = "") -> str:
     """The first family whose config.json can say all that does something in this configuration.
 
-    Raises `ConfigError` where there is none.
+    That which the model came in as, where it still can. Raises `ConfigError` where there is none.
     """
-    for family in WRITERS:
+    known = [came_as] if came_as in WRITERS else []
+    for family in (*known, *WRITERS):
         if written(family, config) is not None:
             return family
     text = N_("No known family has a model like this; families that can be saved: {known}")

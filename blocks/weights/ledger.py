@@ -80,6 +80,11 @@ class Ledger:
             said.append(Fault(N_("and {n} tensors more"), {"n": len(found) - MOST_FAULTS}))
         return tuple(said)
 
+    @property
+    def names(self) -> dict[tuple[str, ...], str]:
+        """What the files call the tensor that becomes these parameters here."""
+        return {row.ours: row.key for row in self.rows if row.state is State.USED}
+
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""
         return pd.DataFrame(self.rows, columns=list(Entry._fields))

@@ -84,19 +84,23 @@ def save_published(
     model: nn.Module,
     *,
     family: str | None = None,
+    came: Ledger | None = None,
     tokenizer: Tokenizer | None = None,
     most_bytes: int | None = None,
 ) -> str:
     """Save a model under the names of a family; returns which. Raises `ConfigError`.
 
-    The first family that has such models, unless one is given. What `open_published` read is
-    written again bit for bit. A `tokenizer` that came from a folder is put beside it. `most_bytes`:
-    of the weights in one file; with more there are several, and an index.
+    The first family that has such models, unless one is given; what `came` from files leaves under
+    the names that they had. What `open_published` read is written again bit for bit, but not what
+    stood there twice or was not needed. A `tokenizer` that came from a folder is put beside it.
+    `most_bytes`: of the weights in one file; with more there are several, and an index.
     """
-    family = family or family_of(config)
+    family = family or family_of(config, came.family if came else "")
     text, target = config_json(family, config), Path(folder)
     named = dict(stored_by_name(model))
     plan = plan_of(family, config)
+    known = came.names if came and came.family == family else {}
+    names = {key: known.get(place.ours, key) for key, place in plan.places.items()}
     check_shapes(plan.shapes, named)
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
@@ -108,10 +112,14 @@ def save_published(
         for key in keys:
             place = plan.places[key]
             parts = [named[name].detach() for name in place.ours]
-            tensors[key] = place.operation.give(parts, config).cpu().contiguous()
+            tensors[names[key]] = place.operation.give(parts, config).cpu().contiguous()
         save_file(tensors, target / _shard_name(number, len(shards)), metadata={"format": "pt"})
     if len(shards) > 1:
-        _write_index(target, shards, sum(tensor.nbytes for tensor in named.values()))
+        _write_index(
+            target,
+            [[names[key] for key in keys] for keys in shards],
+            sum(tensor.nbytes for tensor in named.values()),
+        )
     (target / files.CONFIG).write_text(text + "\n", encoding="utf-8")
     if isinstance(tokenizer, PublishedTokenizer):
         (target / files.TOKENIZER).write_text(tokenizer.text, encoding="utf-8")

@@ -121,6 +121,12 @@ def find(preset: str) -> Brought | None:
     return None if folder is None else _of_folder(folder)
 
 
+def ledger_of(weights: str) -> Ledger | None:
+    """Where the tensors of a published model that was brought went; None for any other."""
+    found = find(weights.partition("@")[0])
+    return found.ledger if found else None
+
+
 def title(weights: str) -> str:
     """What is shown of a name, or of the weights that it names."""
     return weights.partition("@")[0].partition(":")[2]

@@ -1,11 +1,13 @@
 """The front door at the command line: what it answers is what the package says."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from published_folders import saved
+from safetensors.torch import load, load_file, save_file
 from toy import toy
 
 from blocks import PRESETS, as_code, build
@@ -91,6 +93,25 @@ def test_a_folder_that_was_exported_is_a_model_again(
     answer(capsys, "export", str(config), "--seed", "3", "--out", str(whole))
     assert whole.read_bytes() == packed(toy(vocab_size=10), build(toy(vocab_size=10), seed=3))
     assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("name", ["phi3", "mt5", "bert-base"])
+def test_a_published_model_leaves_as_it_came(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Family, names and number format, though others could have such a model."""
+    folder, zipped = saved(name, tmp_path / "came").path, tmp_path / "left.zip"
+    whole = folder / "model.safetensors"
+    came = {key: each.bfloat16() for key, each in load_file(whole).items()}
+    save_file(came, whole)
+    answer(capsys, "export", str(folder), "--out", str(zipped))
+    with zipfile.ZipFile(zipped) as archive:
+        left = load(archive.read("model.safetensors"))
+        values = json.loads(archive.read("config.json"))
+    assert values["model_type"] == json.loads((folder / "config.json").read_text())["model_type"]
+    assert left.keys() == came.keys()
+    assert all(left[key].dtype is torch.bfloat16 for key in came)
+    assert all(left[key].equal(each) for key, each in came.items())
 
 
 @pytest.mark.parametrize(

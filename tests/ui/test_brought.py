@@ -63,6 +63,7 @@ def test_what_is_uploaded_is_opened_under_a_name_that_holds_its_hash(sound: list
     found = brought.find(preset)
     assert found is not None and found.learned is not None and found.ledger is not None
     assert preset == f"upload:gpt2-{found.short_digest}"
+    assert brought.ledger_of(f"{preset}@{found.short_digest}") is found.ledger
     assert brought.take_in(sound[::-1]) == preset
     assert brought.find(preset) is found
     start = starts.start(preset)

@@ -6,9 +6,10 @@ import streamlit as st
 
 from blocks import ConfigError, ModelConfig
 from blocks.export import CodeChange, CodeFacts, code_change, code_facts, packed
+from blocks.model.models import assemble
 from blocks.observe.run import Run
 from pages.panels.parameters.weight_values import is_shown
-from pages.ui import cached, link
+from pages.ui import brought, cached, link, starts
 from pages.ui.compare import beside
 from pages.ui.export import download
 from pages.ui.frame import refuse, section
@@ -22,10 +23,10 @@ TALLEST = 640  # pixels
 def the_code(run: Run) -> None:
     """The difference where A stands beside B, the file, and what runs with it."""
     try:
-        facts = of_config(run.config)
+        facts = of_config(run.config, _came_as(run))
     except ConfigError as error:
         refuse(error.faults)
-    say(says_code, run.config, facts=of_config)
+    say(says_code, run.config, _came_as(run), facts=of_config)
     if (pair := beside.found()) and (change := _changed(pair.a.config, facts)):
         st.markdown(says_change(change))
         if change.text:
@@ -33,16 +34,29 @@ def the_code(run: Run) -> None:
     with st.container(horizontal=True, key="code_files"):
         download("model.py", lambda: facts.text, "text/x-python")
         if is_shown(run, link.value("spread_of_weights")):
-            pack = partial(packed, run.config, cached.model(run))
-            download(f"{facts.family or 'model'}.zip", pack, "application/zip")
+            download(f"{facts.family or 'model'}.zip", partial(_zip_of, run), "application/zip")
     st.caption(says_weights(facts))
     st.code(facts.text, language="python", height=TALLEST)
 
 
 @lru_cache(maxsize=16)
-def of_config(config: ModelConfig) -> CodeFacts:
+def of_config(config: ModelConfig, came_as: str = "") -> CodeFacts:
     """The file of a configuration, written once."""
-    return code_facts(config)
+    return code_facts(config, came_as)
+
+
+def _zip_of(run: Run) -> bytes:
+    """The model; what was brought in its files' number format, names and tokenizer."""
+    if (came := brought.ledger_of(run.weights)) is None:
+        return packed(run.config, cached.model(run))
+    found = starts.model(run.weights)
+    return packed(run.config, assemble(run.config, found.tensors), found.tokenizer, came)
+
+
+def _came_as(run: Run) -> str:
+    """The family of the files that were brought; empty where there were none."""
+    ledger = brought.ledger_of(run.weights)
+    return ledger.family if ledger else ""
 
 
 def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:

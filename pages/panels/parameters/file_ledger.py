@@ -114,9 +114,8 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 def where_tensors_went(run: Run) -> None:
     """Of the model that was brought, or of the files that were refused; else what would be."""
     refused, weights = bringing.refused_ledger(), run.weights
-    found = None if not brought.is_name(weights) else brought.find(weights.partition("@")[0])
     name = _("the refused files") if refused else literal(brought.title(weights))
-    ledger = refused or (found.ledger if found else None)
+    ledger = refused or brought.ledger_of(weights)
     with explained(("file_ledger",), (ledgers.ledger,), key="ledger_story"):
         if ledger is None and (text := _says_why_none(run.config)):
             st.info(text, icon=":material/block:")
