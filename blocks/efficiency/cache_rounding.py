@@ -129,9 +129,17 @@ class RoundedCache(KVCache):
         super().__init__(config, window_size=window_size)
         windows = layer_windows(config, window_size)
         self.how = how
-        rounded = tuple(RoundedLayer(how, each) for each in windows)
-        self.layers, self.cross = rounded, tuple(RoundedCross(how) for _ in self.cross)
-        self.rounded: tuple[LayerCache | CrossCache, ...] = (*rounded, *self.cross)
+        self.layers = self.own = tuple(RoundedLayer(how, each) for each in windows)
+        self.cross = tuple(RoundedCross(how) for _ in self.cross)
+
+    def empty(self) -> "RoundedCache":
+        """One of the same kind that has read nothing."""
+        return RoundedCache(self.config, self.how, window_size=self.window_size)
+
+    @property
+    def rounded(self) -> tuple[LayerCache | CrossCache, ...]:
+        """All that is kept rounded."""
+        return (*self.own, *self.cross)
 
     def nbytes(self) -> int:
         """Bytes by the formula: codes, grids in half precision, and what is not rounded yet."""

@@ -34,7 +34,9 @@ class CachedReader:
         if not self._goes_on(source, target):
             self._begin(source, target, mask)
         for i in range(len(self._logits), target.shape[1]):
-            self._logits.append(self._after(target[:, i : i + 1], mask).float().cpu())
+            self.cache = self.cache.ready_for(i + 1)
+            unread = target[:, self.cache.seen : i + 1]
+            self._logits.append(self._after(unread, mask)[:, -1:].float().cpu())
         self._read = target.clone()
         return torch.cat(self._logits, dim=1)
 
@@ -50,11 +52,11 @@ class CachedReader:
         if source is not None and isinstance(self.model, EncoderDecoder):
             self._memory = self.model.encode(source, None if mask is None else mask.source)
 
-    def _after(self, token: Tensor, mask: SourceTargetMask | None) -> Tensor:
+    def _after(self, tokens: Tensor, mask: SourceTargetMask | None) -> Tensor:
         if isinstance(self.model, GPT):
-            return self.model(token, cache=self.cache)
+            return self.model(tokens, cache=self.cache)
         cross = None if mask is None or mask.cross is None else mask.cross[:, :, :1]
-        return self.model.decode(token, self._memory, memory_mask=cross, cache=self.cache)
+        return self.model.decode(tokens, self._memory, memory_mask=cross, cache=self.cache)
 
 
 def written_on(reader: CachedReader, ids: Ids, mask: Any, n_new: int) -> Tensor:

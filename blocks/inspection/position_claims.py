@@ -185,13 +185,13 @@ def bounded(config: ModelConfig, kind: PositionKind, n: int, learned: Tensor) ->
     return Verdict(Claim.BOUNDED, most, MOST_VALUE)
 
 
-def shift_matrix(waves: Rope, shift: int) -> Tensor:
-    """M with PE(position + shift) = M · PE(position): (width, width), float64.
+def shift_matrix(waves: Rope, shift: int, n: int = 0) -> Tensor:
+    """M with PE(position + shift) = M · PE(position), in a text of n: (width, width), float64.
 
     A turn by shift · speed in each pair (sin, cos) of features. Of an odd width the last sine has
     no cosine beside it, so no M is exact. Vaswani et al. 2017, section 3.5.
     """
-    angles, width = waves.speeds(dtype=torch.float64) * shift, waves.width
+    angles, width = waves.speeds(n, dtype=torch.float64) * shift, waves.width
     turns = torch.stack((angles.cos(), angles.sin(), -angles.sin(), angles.cos()), dim=1)
     return torch.block_diag(*turns.view(-1, 2, 2))[:width, :width]
 
@@ -230,7 +230,7 @@ def linear_shift(config: ModelConfig, kind: PositionKind, told: Tensor, shift: i
         return Verdict(Claim.SHIFT, None, SHIFT_ERROR)
     rows = told.double()
     if waves:
-        error = rows[:-shift] @ shift_matrix(waves, shift).T - rows[shift:]
+        error = rows[:-shift] @ shift_matrix(waves, shift, len(rows)).T - rows[shift:]
     else:
         _matrix, error = fitted_shift(rows, shift)
     rms = rows.square().mean().sqrt().clamp(min=torch.finfo(torch.float64).tiny)

@@ -122,7 +122,7 @@ def kind_facts(run: Run, kind: PositionKind, n: int, learned: Tensor) -> KindFac
             lengths = position_tables.half_distances(config).rename(columns=names)
         case PositionKind.SINUSOIDAL | PositionKind.ROPE:
             names = {"pair": "number", "wavelength": "length"}
-            lengths = position_tables.wavelengths(config, kind).rename(columns=names)
+            lengths = position_tables.wavelengths(config, kind, n).rename(columns=names)
     return KindFacts(config, kind, n, run.seed, bool(run.weights), lengths, waves, rms)
 
 
@@ -264,7 +264,7 @@ def pair_facts(
     else:
         rows = position_tables.place_codes(config, kind, n, learned)[:, 2 * pair : 2 * pair + 2]
     if kind in (PositionKind.SINUSOIDAL, PositionKind.ROPE):
-        length = float(position_tables.wavelengths(config, kind)["wavelength"].iloc[pair])
+        length = float(position_tables.wavelengths(config, kind, n)["wavelength"].iloc[pair])
     named = zip(("first", "second"), rows.T.numpy(), strict=False)
     curves = pd.DataFrame({"position": range(len(rows)), **dict(named)})
     return PairFacts(kind, pair, position, curves, length, slope)

@@ -87,13 +87,13 @@ def sine_rows(angles: Tensor, width: int) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :width]
 
 
-def wavelengths(config: ModelConfig, kind: PositionKind) -> pd.DataFrame:
-    """Positions until a pair has turned once, 2π / speed: pair, wavelength.
+def wavelengths(config: ModelConfig, kind: PositionKind, n: int) -> pd.DataFrame:
+    """Positions until a pair has turned once, 2π / speed, in a text of n: pair, wavelength.
 
     Vaswani et al. 2017, section 3.5 (width d_model); Su et al. 2021, section 3.2.2 (rotary_width).
     """
     rope = rope_of(config) if kind is PositionKind.ROPE else Rope(config.d_model)
-    speeds = rope.speeds(dtype=torch.float64).numpy()
+    speeds = rope.speeds(n, dtype=torch.float64).numpy()
     return pd.DataFrame({"pair": range(len(speeds)), "wavelength": 2 * math.pi / speeds})
 
 

@@ -227,7 +227,7 @@ class WholeNorm(HeadNorm):
 
 
 def _rotation(config: ModelConfig, layer: int) -> nn.Module:
-    return Rotary(rope_of(config, layer)) if config.turns(layer) else NoPosition()
+    return Rotary.of(rope_of(config, layer)) if config.turns(layer) else NoPosition()
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:

@@ -157,6 +157,10 @@ class PositionConfig:
     RoPE turns `rotary_share` of each head and leaves the rest as it is (GPT-NeoX: a quarter). It is
     stretched by `rope_scaling` from `rope_trained_len` tokens to `rope_factor` times as many; the
     ramp of YaRN begins and ends at whole pairs, or (gpt-oss) without `yarn_whole_pairs` between.
+    LongRoPE (Phi-3) divides the speed of each pair by a number of its own: of `rope_short_factors`
+    in texts of up to `rope_trained_len` tokens, of `rope_long_factors` in longer ones; as text,
+    with commas between ("": none in short texts, those of NTK in long ones). YaRN and LongRoPE
+    multiply queries and keys by `rope_attention_factor`, 0: by what their formula says.
     `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
     all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
     """
@@ -171,6 +175,9 @@ class PositionConfig:
     rope_factor: float = 1.0
     rope_trained_len: int = 2048
     yarn_whole_pairs: bool = True
+    rope_short_factors: str = ""
+    rope_long_factors: str = ""
+    rope_attention_factor: float = 0.0
     local_rope_base: float = 0.0
     nope_every: int = 0
 
@@ -413,10 +420,8 @@ class ModelConfig:
     @property
     def rotary_width(self) -> int:
         """How many numbers of a head RoPE turns: pairs, so an even number."""
-        if self.is_latent:
-            return self.d_rotary
-        pairs = self.position.rotary_share * self.d_head / 2
-        return max(2, 2 * int(round(pairs, 9)))  # a share may be a width divided by d_head
+        own = 2 * legal.turned_pairs(self.position.rotary_share, self.d_head)
+        return self.d_rotary if self.is_latent else own
 
     def window_of(self, layer: int) -> int:
         """How many tokens a layer sees, itself included; 0 where it sees all."""

@@ -87,18 +87,26 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
         yield from ("rope_base", "rotary_share", "local_rope_base")
     if not config.position.nope_every or not is_rope:
         yield "nope_every"
-    if config.position.rope_scaling is RopeScaling.NONE or not is_rope:
-        yield from ("rope_scaling", "rope_factor", "rope_trained_len")
-    elif config.position.rope_scaling in (RopeScaling.LINEAR, RopeScaling.NTK):
-        yield "rope_trained_len"
-    if config.position.rope_scaling is not RopeScaling.YARN or not is_rope:
-        yield "yarn_whole_pairs"
+    yield from _idle_in_stretching(config.position.rope_scaling if is_rope else RopeScaling.NONE)
     if not config.local_window:
         yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:
         yield "position_offset"
     if config.position.position_kind is not PositionKind.SINUSOIDAL:
         yield "sines_first"
+
+
+def _idle_in_stretching(scaling: RopeScaling) -> Iterator[str]:
+    if scaling is RopeScaling.NONE:
+        yield from ("rope_scaling", "rope_factor", "rope_trained_len")
+    elif scaling in (RopeScaling.LINEAR, RopeScaling.NTK):
+        yield "rope_trained_len"
+    if scaling is not RopeScaling.YARN:
+        yield "yarn_whole_pairs"
+    if scaling is not RopeScaling.LONGROPE:
+        yield from ("rope_short_factors", "rope_long_factors")
+    if scaling not in (RopeScaling.YARN, RopeScaling.LONGROPE):
+        yield "rope_attention_factor"
 
 
 def _idle_in_norm(config: ModelConfig) -> Iterator[str]:

@@ -75,6 +75,7 @@ class RopeScaling(StrEnum):
     NTK = "ntk"
     YARN = "yarn"
     LLAMA3 = "llama3"
+    LONGROPE = "longrope"
 
 
 class Activation(StrEnum):

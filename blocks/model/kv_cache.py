@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from blocks.model.config import CONV_WIDTH, ModelConfig
-from blocks.model.kinds import TokenMixer
+from blocks.model.kinds import PositionKind, RopeScaling, TokenMixer
 
 LEAST_ROOM = 64
 
@@ -155,6 +155,7 @@ class KVCache:
     """
 
     def __init__(self, config: ModelConfig, *, window_size: int | None = None):
+        self.config, self.window_size = config, window_size
         n_decoder_layers = config.n_decoder_layers
         windows = layer_windows(config, window_size)
         self.layers: tuple[Cache, ...] = tuple(
@@ -172,6 +173,25 @@ class KVCache:
     def n_kept(self) -> int:
         """Tokens whose keys and values are kept, in the layer that sees farthest."""
         return max(layer.n_kept for layer in self.layers)
+
+    def ready_for(self, n: int) -> "KVCache":
+        """The cache with which a text of `n` tokens is read on.
+
+        Another one, empty but for what was read of a source, where LongRoPE turns so long a text
+        otherwise than what was cached: it has to be read again, once.
+        """
+        position = self.config.position
+        is_rope = position.position_kind is PositionKind.ROPE
+        is_long_rope = is_rope and position.rope_scaling is RopeScaling.LONGROPE
+        if not is_long_rope or not 0 < self.seen <= position.rope_trained_len < n:
+            return self
+        anew = self.empty()
+        anew.cross = self.cross
+        return anew
+
+    def empty(self) -> "KVCache":
+        """One of the same kind that has read nothing."""
+        return KVCache(self.config, window_size=self.window_size)
 
     def nbytes(self) -> int:
         """Bytes that the keys and values of the kept tokens take, or the states."""

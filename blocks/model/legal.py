@@ -6,7 +6,13 @@ from enum import StrEnum
 from typing import Any
 
 from blocks.model.faults import N_, Fault
-from blocks.model.kinds import Architecture, NormPlacement, PositionKind, TokenMixer
+from blocks.model.kinds import (
+    Architecture,
+    NormPlacement,
+    PositionKind,
+    RopeScaling,
+    TokenMixer,
+)
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
@@ -19,7 +25,7 @@ MAY_BE_NONE = (
 SHARES = ("dropout", "norm_eps", "rope_base", "rotary_share", "expert_capacity", "routed_scale")
 CAPS = (
     *("score_softcap", "logit_softcap", "local_rope_base", "attention_multiplier"),
-    "gate_limit",
+    *("gate_limit", "rope_attention_factor"),
 )
 SCALES = ("embedding_multiplier", "residual_multiplier", "logits_scaling")
 BOUNDS = {"local_rope_base": 1e9}
@@ -62,8 +68,9 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
     sizes = [*_size_faults(values, kinds)]
     if sizes:
         return sizes
-    pairs = _pair_faults(**{name: values[name] for name in PAIRS})
-    return [*pairs, *_faults_beside_latents(values, defaults), *_scale_faults(values)]
+    pairs = [*_pair_faults(**{name: values[name] for name in PAIRS})]
+    others = *_faults_beside_latents(values, defaults), *_scale_faults(values)
+    return [*pairs, *others] if pairs else [*others, *_factor_faults(values)]
 
 
 def unknown_field(name: str) -> Fault:
@@ -274,6 +281,37 @@ def _scale_faults(values: Values) -> Iterator[Fault]:
         text = N_("A norm after the sub-layer undoes residual_multiplier ({value}): use 1")
         said = {"value": values["residual_multiplier"]}
         yield Fault(text, said, {"residual_multiplier": 1.0})
+
+
+def turned_pairs(rotary_share: float, d_head: int) -> int:
+    """How many pairs of a head RoPE turns, one at least."""
+    pairs = rotary_share * d_head / 2
+    return max(1, int(round(pairs, 9)))  # a share may be a width divided by d_head
+
+
+def factors(text: str) -> tuple[float, ...] | None:
+    """The numbers of a text, with commas between; None where it has anything else."""
+    try:
+        found = tuple(float(each) for each in text.split(",")) if text else ()
+    except ValueError:
+        return None
+    return found if all(0 < each <= LARGEST_FACTOR for each in found) else None
+
+
+def _factor_faults(values: Values) -> Iterator[Fault]:
+    """LongRoPE has a factor for each pair that is turned, or leaves them to a rule."""
+    if values["rope_scaling"] is not RopeScaling.LONGROPE:
+        return
+    d_head = values["d_head"] or values["d_model"] // values["n_heads"]
+    n = turned_pairs(values["rotary_share"], d_head)
+    for name in ("rope_short_factors", "rope_long_factors"):
+        found = factors(values[name])
+        if found is None or len(found) not in (0, n):
+            text = N_(
+                "{name} must be {n} numbers above 0 and up to {most}, one for each pair that RoPE "
+                "turns, or empty: use none"
+            )
+            yield Fault(text, {"name": name, "n": n, "most": LARGEST_FACTOR}, {name: ""})
 
 
 def _many_faults(**sizes: int) -> Iterator[Fault]:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import PositionKind, RopeScaling
+from blocks.model.legal import factors
 
 WAVE_BASE = 10_000.0
 N_BUCKETS, LARGEST_DISTANCE = 32, 128
@@ -130,7 +131,8 @@ class Rope:
 
     `width`: how many numbers are turned; `base`: the slowest pair turns about 1/base a position.
     `scaling` stretches what was learned on `trained_len` tokens to `factor` times as many;
-    `whole_pairs`: see `yarn_ramp`.
+    `whole_pairs`: see `yarn_ramp`. LongRoPE divides the speeds by `short_factors` or, in texts of
+    more than `trained_len` tokens, by `long_factors`. `attention_factor`: see `size`.
     """
 
     width: int
@@ -139,6 +141,9 @@ class Rope:
     factor: float = 1.0
     trained_len: int = 2048
     whole_pairs: bool = True
+    short_factors: tuple[float, ...] = ()
+    long_factors: tuple[float, ...] = ()
+    attention_factor: float = 0.0
 
     def angles(
         self,
@@ -148,18 +153,27 @@ class Rope:
         device: torch.device | str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """position · speed, for `n` positions from `start` on: (n, width / 2), in radians."""
+        """position · speed, for `n` positions from `start` on: (n, width / 2), in radians.
+
+        They are the last of their text.
+        """
         positions = torch.arange(n, device=device, dtype=dtype) + start
-        return torch.outer(positions, self.speeds(device=device, dtype=dtype))
+        return torch.outer(positions, self.speeds(start + n, device=device, dtype=dtype))
 
     def speeds(
-        self, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+        self,
+        n: int = 0,
+        *,
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
     ) -> Tensor:
-        """base^(−2i/width), stretched: (width / 2,), in radians a position.
+        """base^(−2i/width), stretched, in a text of `n` tokens: (width / 2,), radians a position.
 
         Linear: all by the factor (Chen et al. 2023). NTK: by a larger base, the slowest by the
         factor (bloc97 2023). YaRN and Llama 3: only pairs that turn seldom within `trained_len`,
         with a ramp between (Peng et al. 2023, eq. 23; Grattafiori et al. 2024, section 3.4.1).
+        LongRoPE: each pair by a factor of its own that was searched for, and another in long texts
+        (Ding et al. 2024, section 3).
         """
         like: dict[str, Any] = {"device": device, "dtype": dtype}
         plain = wave_speeds(self.width, self.base, **like)
@@ -169,14 +183,23 @@ class Rope:
             case RopeScaling.LINEAR:
                 return plain / self.factor
             case RopeScaling.NTK:
-                power = self.width / max(self.width - 2, 1)
-                return wave_speeds(self.width, self.base * self.factor**power, **like)
+                return self._speeds_of_ntk(like)
+            case RopeScaling.LONGROPE:
+                own = self.long_factors if n > self.trained_len else self.short_factors
+                if own:
+                    return plain / torch.tensor(own, **like)
+                return self._speeds_of_ntk(like) if n > self.trained_len else plain
             case RopeScaling.YARN:
                 kept = 1 - self.yarn_ramp(plain)
             case RopeScaling.LLAMA3:
                 turns = self.trained_len * plain / (2 * math.pi)
                 kept = ((turns - LLAMA3_SLOW) / (LLAMA3_FAST - LLAMA3_SLOW)).clamp(0, 1)
         return kept * plain + (1 - kept) * plain / self.factor
+
+    def _speeds_of_ntk(self, like: dict[str, Any]) -> Tensor:
+        """Of a larger base."""
+        power = self.width / max(self.width - 2, 1)
+        return wave_speeds(self.width, self.base * self.factor**power, **like)
 
     def yarn_ramp(self, like: Tensor) -> Tensor:
         """0 for pairs that turn often, 1 for those that turn seldom; a ramp between.
@@ -197,8 +220,19 @@ class Rope:
 
     @property
     def size(self) -> float:
-        """What queries and keys are multiplied by: YaRN's 0.1 · ln(factor) + 1, eq. 22."""
-        return 0.1 * math.log(self.factor) + 1 if self.scaling is RopeScaling.YARN else 1.0
+        """What queries and keys are multiplied by.
+
+        YaRN: 0.1 · ln(factor) + 1, eq. 22; LongRoPE: √(1 + ln(factor) / ln(trained_len)), as in its
+        code. An `attention_factor` stands in their place.
+        """
+        match self.scaling:
+            case RopeScaling.YARN:
+                return self.attention_factor or 0.1 * math.log(self.factor) + 1
+            case RopeScaling.LONGROPE:
+                share = math.log(self.factor) / math.log(max(self.trained_len, 2))
+                return self.attention_factor or math.sqrt(1 + share)
+            case _:
+                return 1.0
 
 
 def rope_of(config: ModelConfig, layer: int = 0) -> Rope:
@@ -213,6 +247,9 @@ def rope_of(config: ModelConfig, layer: int = 0) -> Rope:
         position.rope_factor,
         position.rope_trained_len,
         position.yarn_whole_pairs,
+        factors(position.rope_short_factors) or (),
+        factors(position.rope_long_factors) or (),
+        position.rope_attention_factor,
     )
 
 
@@ -230,11 +267,39 @@ class Rotary(nn.Module):
             self.speeds = tuple(rope.speeds().tolist())  # radians a position, a pair each
         self.size = rope.size
 
+    @classmethod
+    def of(cls, rope: Rope) -> "Rotary":
+        """The one for which it matters how long the text is, or the plain one."""
+        return LongRotary(rope) if rope.scaling is RopeScaling.LONGROPE else Rotary(rope)
+
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
+        return self.turned(x, start, self.speeds)
+
+    def turned(self, x: Tensor, start: int, speeds: tuple[float, ...]) -> Tensor:
+        """Turn at these speeds."""
         positions = torch.arange(x.shape[-2], device=x.device, dtype=torch.float32) + start
-        angles = torch.outer(positions, torch.tensor(self.speeds, device=x.device))
+        angles = torch.outer(positions, torch.tensor(speeds, device=x.device))
         return rotate_pairs(x, angles, self.size)
+
+
+class LongRotary(Rotary):
+    """RoPE that turns more slowly as soon as a text is longer than those that were learned from.
+
+    Ding et al. 2024 (LongRoPE), section 3.3, as Phi-3 has it. What was cached of the shorter text
+    was turned faster: see `KVCache.ready_for`.
+    """
+
+    def __init__(self, rope: Rope):
+        super().__init__(rope)
+        self.trained_len = rope.trained_len
+        with torch.device("cpu"):
+            self.long_speeds = tuple(rope.speeds(rope.trained_len + 1).tolist())
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Turn queries or keys at positions from `start` on: (batch, n_heads, seq, d_head)."""
+        is_long = start + x.shape[-2] > self.trained_len
+        return self.turned(x, start, self.long_speeds if is_long else self.speeds)
 
 
 def rotate_pairs(x: Tensor, angles: Tensor, size: float = 1.0) -> Tensor:

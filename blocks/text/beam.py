@@ -105,6 +105,8 @@ class TargetReader:
 
     def log_probs(self, target_ids: Tensor) -> Tensor:
         """Of every token after each target so far: (rows, target) to (rows, vocab_size)."""
+        if self.cache is not None:
+            self.cache = self.cache.ready_for(target_ids.shape[1])
         unread = target_ids[:, 0 if self.cache is None else self.cache.seen :]
         with torch.inference_mode(), self._changed():
             logits = self.model.decode(unread, self.memory, memory_mask=self.mask, cache=self.cache)

@@ -86,7 +86,8 @@ class Generation:
         began = time.perf_counter()
         start = context_start(len(self.token_ids), self.config.max_seq_len)
         if start != self.start or not self.use_cache:
-            self.start, self.cache = start, KVCache(self.config, window_size=self.window_size)
+            self.start, self.cache = start, self.cache.empty()
+        self.cache = self.cache.ready_for(len(self.token_ids) - start)
         logits, pattern = self._read(self.token_ids[start + self.cache.seen :])
         token_id = choose(logits, self.sampling, self.random)
         devices.synchronize(self.device)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Activation, RouterKind
-from blocks.model.legal import LARGEST_SIZE, is_of
+from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS
 
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
@@ -103,6 +103,15 @@ class Keys:
         text = N_("{name} is {value}, larger than any number allowed here")
         self._say(text if is_large else N_("{name} must be a number, but is {value}"), name)
         return default
+
+    def factors(self, name: str) -> str:
+        """A list of numbers above 0, as a configuration writes it; empty where there is none."""
+        found = self.values.get(name) or []
+        are_numbers = isinstance(found, list) and all(is_of(float, each) for each in found)
+        text = ",".join(str(float(each)) for each in found) if are_numbers else ""
+        if not are_numbers or factors(text) is None:
+            self._say(N_("{name} must be a list of numbers above 0, but is {value}"), name)
+        return text
 
     def flag(self, name: str, default: bool) -> bool:
         """True or false."""
@@ -542,7 +551,7 @@ def _gemma3(keys: Keys) -> Values:
     return {
         **_gemma(keys),
         **_windows(keys, global_every=every),
-        **_stretched(stretched),
+        **_stretched(stretched, keys),
         "rope_base": full.number("rope_theta", base),
         "local_rope_base": rope.part(LOCAL).number("rope_theta", local),
         "norm_placement": "sandwich",
@@ -761,7 +770,7 @@ def _rope(keys: Keys) -> Values:
     name = "max_position_embeddings"
     rope, older = keys.part("rope_parameters"), keys.part("rope_scaling")
     return {
-        **_stretched(rope if rope.values else older),
+        **_stretched(rope if rope.values else older, keys),
         "position_kind": "rope",
         "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
         "rope_base": _rope_base(keys, 10_000.0),
@@ -773,15 +782,18 @@ def _rope_base(keys: Keys, usual: float) -> float:
     return keys.part("rope_parameters").number("rope_theta", older)
 
 
-STRETCHED = ("linear", "yarn", "llama3")
+STRETCHED = ("linear", "yarn", "llama3", "longrope")
+ONCE_LONGROPE = "su"  # what the first files of Phi-3 call it
 
 
-def _stretched(part: Keys) -> Values:
+def _stretched(part: Keys, keys: Keys) -> Values:
     """How RoPE is stretched, as far as a configuration can say it; the rest is no matter of size.
 
     `blocks.weights.maths` refuses to run what is left out here.
     """
     kind = part.values.get("rope_type", part.values.get("type"))
+    if kind in ("longrope", ONCE_LONGROPE):
+        return _long_rope(part, keys)
     if kind not in STRETCHED:
         return {}
     found: Values = {"rope_scaling": kind, "rope_factor": part.number("factor", 1.0)}
@@ -789,7 +801,26 @@ def _stretched(part: Keys) -> Values:
         found["rope_trained_len"] = part.size("original_max_position_embeddings")
     if kind == "yarn":
         found["yarn_whole_pairs"] = part.flag("truncate", True)
+        found["rope_attention_factor"] = part.number("attention_factor", 0.0)
     return found
+
+
+def _long_rope(part: Keys, keys: Keys) -> Values:
+    """Two lists of factors; the trained length may stand beside them or one level up."""
+    name = "original_max_position_embeddings"
+    trained = (keys if part.values.get(name) is None else part).size(name)
+    longest = keys.number("max_position_embeddings", trained)
+    for each in ("short_factor", "long_factor"):
+        if not part.values.get(each):
+            part.refuse(each, N_("LongRoPE needs a list {name}, but it is {value}"))
+    return {
+        "rope_scaling": "longrope",
+        "rope_factor": max(1.0, part.number("factor", longest / trained)),
+        "rope_trained_len": trained,
+        "rope_short_factors": part.factors("short_factor"),
+        "rope_long_factors": part.factors("long_factor"),
+        "rope_attention_factor": part.number("attention_factor", 0.0),
+    }
 
 
 class Family(NamedTuple):

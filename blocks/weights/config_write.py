@@ -8,6 +8,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.in_use import settings_in_use
 from blocks.model.kinds import Activation, Architecture, NormPlacement, RopeScaling
+from blocks.model.legal import factors
 from blocks.weights.config_json import (
     FAMILIES,
     FULL,
@@ -21,6 +22,7 @@ from blocks.weights.families import LAYOUTS
 
 Values = dict[str, Any]
 ONLY_TRAINED_WITH = ("dropout", "initialization")
+FACTORS = {"rope_short_factors", "rope_long_factors"}
 
 
 def _word(config: ModelConfig, words: Mapping[str, Activation]) -> str:
@@ -131,6 +133,11 @@ def _turns(config: ModelConfig) -> Values:
         found["truncate"] = False
     if position.rope_scaling is RopeScaling.LLAMA3:
         found |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    if position.rope_scaling is RopeScaling.LONGROPE:
+        found["short_factor"] = factors(position.rope_short_factors)
+        found["long_factor"] = factors(position.rope_long_factors)
+    if position.rope_attention_factor:
+        found["attention_factor"] = position.rope_attention_factor
     return found
 
 
@@ -167,8 +174,16 @@ def _phi3(config: ModelConfig) -> Values:
     return {
         **_mistral(config),
         **_rope(config, partial_rotary_factor=config.position.rotary_share),
+        "original_max_position_embeddings": _trained_len(config),
         "pad_token_id": None,
     }
+
+
+def _trained_len(config: ModelConfig) -> int:
+    """After so many tokens `transformers` reads a Phi-3's text anew."""
+    position = config.position
+    is_stretched = position.rope_scaling is not RopeScaling.NONE
+    return position.rope_trained_len if is_stretched else config.max_seq_len
 
 
 def _mixtral(config: ModelConfig) -> Values:
@@ -450,4 +465,6 @@ def _is_without_head(config: ModelConfig) -> bool:
 def _counting(config: ModelConfig) -> Values:
     """What counts when the model is run."""
     settings = settings_in_use(config)
+    for name in FACTORS & settings.keys():
+        settings[name] = factors(settings[name])  # however they were written
     return {name: value for name, value in settings.items() if name not in ONLY_TRAINED_WITH}

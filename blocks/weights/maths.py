@@ -8,7 +8,7 @@ from typing import Any
 
 from blocks.model.faults import N_
 from blocks.model.positions import LLAMA3_FAST, LLAMA3_SLOW, YARN_FAST, YARN_SLOW
-from blocks.weights.config_json import FULL, LOCAL, STRETCHED, Keys
+from blocks.weights.config_json import FULL, LOCAL, ONCE_LONGROPE, STRETCHED, Keys
 
 Changes = dict[str, Any]
 
@@ -80,10 +80,10 @@ def _of_falcon(keys: Keys) -> Changes:
 
 
 def _of_phi3(keys: Keys) -> Changes:
-    """Longer texts are read by a factor for each pair (LongRoPE), which nothing here has."""
+    """Longer texts are read by a factor for each pair; one more name of that is no other's."""
     for name in ("rope_parameters", "rope_scaling"):
         for kind in ("rope_type", "type"):
-            keys.part(name).must_be(kind, None, "default")
+            keys.part(name).must_be(kind, None, "default", "longrope", ONCE_LONGROPE)
     return {}
 
 
@@ -109,7 +109,6 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
 # families whose local layers turn by a base of their own
 OF_EACH_KIND = ("gemma3_text", "modernbert")
 USUAL_STRETCH: dict[str, tuple[object, ...]] = {
-    "attention_factor": (),
     "mscale": (),
     "mscale_all_dim": (),
     "beta_fast": (YARN_FAST, float(YARN_FAST)),
@@ -117,6 +116,8 @@ USUAL_STRETCH: dict[str, tuple[object, ...]] = {
     "low_freq_factor": (LLAMA3_SLOW, float(LLAMA3_SLOW)),
     "high_freq_factor": (LLAMA3_FAST, float(LLAMA3_FAST)),
 }
+# what multiplies queries and keys may be given
+OF_OWN_SIZE = ("yarn", "longrope", ONCE_LONGROPE)
 PARTIAL = ("gpt_neox", "phi", "phi3")  # families that turn a share of each head
 
 
@@ -138,11 +139,18 @@ def check_maths(family: str, keys: Keys) -> Changes:
     keys.must_be("add_cross_attention", False)
     rope, scaling = keys.part("rope_parameters"), keys.part("rope_scaling")
     parts = [rope, scaling]
+    if rope.values and scaling.values and rope.values != scaling.values:
+        text = N_("{name} says something else than rope_parameters: leave one of them")
+        keys.refuse("rope_scaling", text)
+    older = [ONCE_LONGROPE] if family == "phi3" else []
     if family in OF_EACH_KIND:
         parts += [rope.part(kind) for kind in (FULL, LOCAL)]
     for part in parts:
+        kind = part.values.get("rope_type", part.values.get("type"))
+        if kind not in OF_OWN_SIZE:
+            part.must_be("attention_factor", None)
         for name in ("rope_type", "type"):
-            part.must_be(name, None, "default", *STRETCHED)
+            part.must_be(name, None, "default", *STRETCHED, *older)
         for name, usual in USUAL_STRETCH.items():
             part.must_be(name, None, *usual)
         for name, value in part.values.items():

@@ -425,10 +425,10 @@ def _is_stretched(shown: Shown) -> bool:
     return _has_rope(shown) and shown.config.position.rope_scaling is not RopeScaling.NONE
 
 
-def _is_stretched_by_turns(shown: Shown) -> bool:
-    """Whether pairs are told apart by how often they turn in the trained length."""
-    by_turns = (RopeScaling.YARN, RopeScaling.LLAMA3)
-    return _has_rope(shown) and shown.config.position.rope_scaling in by_turns
+def _is_stretched_by_length(shown: Shown) -> bool:
+    """Whether it matters on how long texts the model was trained."""
+    by_length = (RopeScaling.YARN, RopeScaling.LLAMA3, RopeScaling.LONGROPE)
+    return _has_rope(shown) and shown.config.position.rope_scaling in by_length
 
 
 def _is_stretched_by_yarn(shown: Shown) -> bool:
@@ -653,7 +653,7 @@ CONTROLS = {
         _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _turns_heads
     ),
     "rope_factor": Control(_rope_factor, _is_stretched),
-    "rope_trained_len": Control(_trained_len, _is_stretched_by_turns),
+    "rope_trained_len": Control(_trained_len, _is_stretched_by_length),
     "local_rope_base": Control(
         _local_rope_base, lambda shown: _has_rope(shown) and shown.config.local_window > 0
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, get_args
 
+from blocks.model import legal
 from blocks.text.sampling import LEAST_TEMPERATURE
 from pages.ui.settings import MAX_CHARACTERS
 
@@ -121,10 +122,19 @@ def sentence(text: str) -> str:
     return text
 
 
+def factors(text: str) -> str:
+    """Read numbers above 0 with commas between, or nothing."""
+    if len(text) > MAX_CHARACTERS or legal.factors(text) is None:
+        raise UnreadableError
+    return text
+
+
 def of_type(kind: Any) -> Callable[[str], Any]:
     """Read a field of a configuration: of the right type only, what fits what it decides itself."""
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return choice(kind)
+    if kind is str:
+        return factors
     if kind is bool or bool in get_args(kind):
         return flag
     is_whole = kind is int or int in get_args(kind)

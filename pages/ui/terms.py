@@ -7,7 +7,7 @@ from blocks.model.faults import N_
 from blocks.model.kinds import NormKind, NormPlacement
 from pages.ui.language import _
 
-NOTHING = "–"
+NOTHING, MOST_OF_A_LIST = "–", 40
 OPTIONS = {
     "none": N_("none"),
     "pre": N_("pre"),
@@ -21,6 +21,7 @@ OPTIONS = {
     "ntk": "NTK",
     "yarn": "YaRN",
     "llama3": "Llama 3",
+    "longrope": "LongRoPE",
     "parallel": N_("parallel"),
     "layernorm": "LayerNorm",
     "rmsnorm": "RMSNorm",
@@ -202,7 +203,10 @@ def value(found: Any) -> str:
         return NOTHING
     if isinstance(found, bool):
         return _("yes") if found else _("no")
-    return option(found) if isinstance(found, str) else f"{found:,.10g}"
+    if not isinstance(found, str):
+        return f"{found:,.10g}"
+    named = option(found) or NOTHING
+    return named if len(named) <= MOST_OF_A_LIST else f"{named[:MOST_OF_A_LIST]}…"
 
 
 def part(name: str) -> str:

@@ -85,6 +85,12 @@ LATENT = {
     "first_k_dense_replace": 1,
     "routed_scaling_factor": 1.5,
 }
+LONG = {  # one factor for each pair that is turned
+    "max_position_embeddings": 32,
+    "original_max_position_embeddings": 10,
+    "pad_token_id": 0,
+}
+FACTORS = {"short_factor": [1.0, 1.25], "long_factor": [1.5, 4]}
 SCALES = {
     "embedding_multiplier": 12.0,
     "attention_multiplier": 0.015625,
@@ -181,6 +187,13 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
     "phi3-odd":     ("Phi3ForCausalLM", {**OTHER_GROUPED, "hidden_size": 40, "sliding_window": 4,
                                          "tie_word_embeddings": True, "pad_token_id": None,
                                          **rope(1e3, partial_rotary_factor=0.75)}),
+    "phi3-long":    ("Phi3ForCausalLM", {**GROUPED, **LONG,
+                                         **rope(1e2, rope_type="longrope", **FACTORS,
+                                                original_max_position_embeddings=10)}),
+    "phi3-longer":  ("Phi3ForCausalLM", {**GROUPED, **LONG, "original_max_position_embeddings": 4,
+                                         **rope(1e2, rope_type="longrope", **FACTORS,
+                                                attention_factor=1.3,
+                                                original_max_position_embeddings=4)}),
     "gpt_neox":     ("GPTNeoXForCausalLM", {**SIZES, **rope(1e4, partial_rotary_factor=0.5)}),
     "neox-odd":     ("GPTNeoXForCausalLM", {**OTHER, "use_parallel_residual": False,
                                             "attention_bias": False,

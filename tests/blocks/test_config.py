@@ -105,6 +105,8 @@ RIGHT = {
     "rope_factor": st.floats(1, 1e4) | st.integers(1, 100),
     "rope_trained_len": SIZES,
     "yarn_whole_pairs": st.booleans(),
+    **dict.fromkeys(("rope_short_factors", "rope_long_factors"), st.sampled_from(["", "1", "1,2"])),
+    "rope_attention_factor": st.floats(0, 1e6),
     "local_rope_base": st.floats(0, 1e9),
     "nope_every": st.just(0) | SIZES,
     "n_segments": st.just(0) | SIZES,

@@ -48,11 +48,13 @@ SIZES: dict[str, list[Any]] = {
     "gate_limit": [0.0, 0.5],
 }
 SMALL = {"d_model": 16, "n_heads": 4, "d_ff": 20, "vocab_size": 11, "max_seq_len": 16}
+LONG = {"rope_scaling": "longrope", "rope_trained_len": 4, "rope_long_factors": "1.5,4"}
 FEW = {"n_layers": 3, "local_window": 2, "n_kv_heads": None}
 FAMILIES = [
     PRESETS["modernbert-base"].replace(**SMALL, **FEW, prediction_head=True, unembed_bias=True),
     PRESETS["gpt-oss-20b"].replace(**SMALL, **FEW, d_head=4, n_experts=3, n_active_experts=2),
     PRESETS["opus-mt-en-de"].replace(**SMALL, n_layers=2),
+    PRESETS["phi-3-mini"].replace(**SMALL, **LONG, n_layers=2, n_kv_heads=None),
 ]
 RUN = """
 import importlib, sys

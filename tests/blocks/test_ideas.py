@@ -37,6 +37,7 @@ IDEAS: list[dict[str, Any]] = [
     {"attention_gate": "elementwise", "attention_bias": False},
     {"qk_norm_whole": True, "qk_norm": True, "qk_norm_scale": True},
     {"rope_scaling": "yarn", "rope_factor": 4.0, "rope_trained_len": 4},
+    {"rope_scaling": "longrope", "rope_factor": 4.0, "rope_trained_len": 1},
     {"nope_every": 2},
     {"local_rope_base": 100.0, "local_window": 3, "global_every": 2},
     {"norm_placement": "res_post", "norm_kind": "rmsnorm"},

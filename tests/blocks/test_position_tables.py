@@ -85,7 +85,7 @@ def test_each_kind_has_its_table():
 def test_wavelengths_are_measured_where_a_wave_begins_anew():
     config = toy(d_model=32, n_heads=2)
     for kind in (PositionKind.SINUSOIDAL, PositionKind.ROPE):
-        waves = position_tables.wavelengths(config, kind)
+        waves = position_tables.wavelengths(config, kind, 64)
         assert waves["wavelength"].iloc[0] == pytest.approx(2 * math.pi)
         width = config.d_model if kind is PositionKind.SINUSOIDAL else config.d_head
         speed = wave_angles(2, width, 10_000.0)[1].double()

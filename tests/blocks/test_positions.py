@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, toy, toy_input
+from toy import BATCH, D_MODEL, SEQ_LEN, assert_near, draw, scramble, toy, toy_input
 from transformers import LlamaConfig
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
@@ -16,8 +16,10 @@ from blocks.model.positions import (
     alibi_bias,
     alibi_slopes,
     rope_of,
+    rotate_pairs,
     sinusoidal_table,
 )
+from blocks.text import Generation, SamplingConfig
 
 BASE = 10_000.0
 LONG = 512
@@ -168,6 +170,89 @@ def test_stretched_rope_is_that_of_transformers(scaling: str, parameters: dict, 
     ours = rope_of(toy(d_model=32, n_heads=1, position_kind="rope", **changes))
     assert_near(ours.speeds(), speeds)
     assert ours.size == pytest.approx(size)
+
+
+@pytest.mark.parametrize("n", [64, 65])
+@pytest.mark.parametrize("attention_factor", [None, 1.7])
+def test_longrope_is_that_of_transformers_on_either_side(n: int, attention_factor: float | None):
+    short, long = ([1 + pair / step for pair in range(8)] for step in (40, 2))
+    theirs = LlamaConfig(
+        hidden_size=32,
+        num_attention_heads=1,
+        max_position_embeddings=512,
+        rope_parameters={
+            "rope_type": "longrope",
+            "rope_theta": 5000.0,
+            "partial_rotary_factor": 0.5,
+            "short_factor": short,
+            "long_factor": long,
+            "original_max_position_embeddings": 64,
+            "attention_factor": attention_factor,
+        },
+    )
+    speeds, size = ROPE_INIT_FUNCTIONS["longrope"](theirs, "cpu", seq_len=n)
+    config = toy(
+        d_model=32,
+        n_heads=1,
+        position_kind="rope",
+        rotary_share=0.5,
+        rope_base=5000.0,
+        rope_scaling="longrope",
+        rope_factor=8.0,
+        rope_trained_len=64,
+        rope_short_factors=",".join(map(str, short)),
+        rope_long_factors=",".join(map(str, long)),
+        rope_attention_factor=attention_factor or 0.0,
+    )
+    assert_near(rope_of(config).speeds(n), speeds)
+    assert rope_of(config).size == pytest.approx(size)
+    x = torch.randn(1, 1, n, 32, generator=torch.Generator().manual_seed(0))
+    expected = rotate_pairs(x, torch.outer(torch.arange(n), speeds), size)
+    rotate = build(config).layers[0].attention.rotate
+    assert_near(rotate(x), expected)
+    assert_near(rotate(x[:, :, -1:], start=n - 1), expected[:, :, -1:])
+
+
+def test_longrope_without_factors_is_plain_and_then_ntk():
+    changes = {"rope_factor": 4.0, "rope_trained_len": 64, "position_kind": "rope"}
+    ours, plain, ntk = (
+        rope_of(toy(d_model=32, n_heads=1, rope_scaling=kind, **changes))
+        for kind in ("longrope", "none", "ntk")
+    )
+    assert_near(ours.speeds(64), plain.speeds())
+    assert_near(ours.speeds(65), ntk.speeds())
+    assert ours.angles(2, start=63).equal(torch.outer(torch.tensor([63.0, 64.0]), ours.speeds(65)))
+
+
+@pytest.mark.parametrize("factors", ["1,2,3", "1,x", "0,1", "1,nan", "1,,2"])
+def test_factors_that_are_not_one_for_each_pair_are_refused(factors: str):
+    with pytest.raises(ConfigError, match="rope_long_factors must be 2 numbers") as error:
+        toy(d_model=4, n_heads=1, rope_scaling="longrope", rope_long_factors=factors)
+    assert [fault.mend for fault in error.value.faults] == [{"rope_long_factors": ""}]
+
+
+def test_a_text_that_outgrows_longrope_is_read_again():
+    """Token for token what a model writes that caches nothing."""
+    config = toy(
+        architecture="gpt",
+        position_kind="rope",
+        vocab_size=11,
+        n_layers=2,
+        rope_scaling="longrope",
+        rope_factor=8.0,
+        rope_trained_len=6,
+        max_seq_len=24,
+    )
+    model = scramble(build(config))
+    texts = [
+        Generation(model, config, [3, 1, 4], SamplingConfig(temperature=0), use_cache=use_cache)
+        for use_cache in (True, False)
+    ]
+    for text in texts:
+        text.advance(8)
+    assert texts[0].token_ids == texts[1].token_ids
+    for cached, uncached in zip(*(text.new_tokens for text in texts), strict=True):
+        assert_near(cached.logits, uncached.logits)
 
 
 def test_layers_without_position_and_with_a_base_of_their_own():

@@ -134,7 +134,7 @@ def test_transformers_reads_what_is_saved_here(folder: Folder, tmp_path: Path):
     "name",
     [
         *("gpt2", "llama", "mixtral", "deepseek_v3", "gpt_neox", "bloom", "opt", "gemma3-odd"),
-        *("phi3-odd", "gpt_oss"),
+        *("phi3-odd", "phi3-long", "gpt_oss"),
     ],
 )
 def test_greedy_with_a_cache_is_that_of_transformers_token_for_token(name: str, tmp_path: Path):

@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from blocks import ConfigError
+from blocks.model.positions import rope_of
 from blocks.weights.ledger import State
 from blocks.weights.published import open_published, read_ledger
 
@@ -170,7 +171,25 @@ def test_a_config_that_says_something_else_is_refused(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rope_parameters": {"rope_type": "longrope", "factor": 2.0}}, 'rope_type is "longrope"'),
+        (
+            {"rope_parameters": {"rope_type": "longrope", "original_max_position_embeddings": 8}},
+            "(?s)LongRoPE needs a list short_factor, but it is null.*long_factor",
+        ),
+        (
+            {
+                "rope_parameters": {
+                    "rope_type": "longrope",
+                    "short_factor": [1, 0],
+                    "long_factor": ["1", 2],
+                    "original_max_position_embeddings": 8,
+                }
+            },
+            "(?s)short_factor must be a list of numbers above 0.*long_factor must be",
+        ),
+        (
+            {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "attention_factor": 2.0}},
+            "attention_factor is 2.0",
+        ),
         (
             {
                 "rope_parameters": {
@@ -184,6 +203,10 @@ def test_a_config_that_says_something_else_is_refused(
         ),
         ({"rope_parameters": {"full_attention": {"rope_theta": 1e6}}}, "full_attention is"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 'type is "dynamic"'),
+        (
+            {"rope_scaling": {"type": "linear", "factor": 2.0}},
+            "rope_scaling says something else than rope_parameters",
+        ),
     ],
 )
 def test_positions_that_cannot_be_computed_are_refused(
@@ -194,11 +217,17 @@ def test_positions_that_cannot_be_computed_are_refused(
 
 
 @pytest.mark.parametrize("kind", ["longrope", "su", "linear"])
-def test_a_phi3_for_longer_texts_is_refused_by_what_it_would_need(kind: str, tmp_path: Path):
-    folder = saved("phi3", tmp_path).path
-    factors = {"short_factor": [1.0, 1.1], "long_factor": [1.5, 2.0]}
-    with_config(folder, rope_parameters=None, rope_scaling={"type": kind, "factor": 2, **factors})
-    refused(folder, f'type is "{kind}", which is not supported here')
+def test_a_phi3_for_longer_texts_is_stretched_by_factors_alone(kind: str, tmp_path: Path):
+    folder, factors = saved("phi3-long", tmp_path).path, {"short_factor": [1], "long_factor": [2]}
+    with_config(folder, rope_parameters=None, rope_scaling={"type": kind, **factors})
+    if kind == "linear":
+        refused(folder, f'type is "{kind}", which is not supported here')
+    else:
+        refused(folder, "rope_short_factors must be 2 numbers .*, one for each pair")
+        factors = {"short_factor": [1, 1.5], "long_factor": [2, 4]}
+        with_config(folder, rope_scaling={"type": kind, **factors})
+        rope = rope_of(open_published(folder).config)
+        assert (rope.long_factors, rope.trained_len, rope.factor) == ((2.0, 4.0), 10, 3.2)
 
 
 def test_of_experts_that_lie_in_one_tensor_each_is_told(tmp_path: Path):
