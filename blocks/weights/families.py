@@ -14,6 +14,7 @@ from typing import NamedTuple
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.models import expected_shapes
+from blocks.weights.mxfp4 import BLOCKS
 from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
@@ -48,10 +49,10 @@ class Layout:
 
     `prefix`: what the keys of a model without its head lack. `aside`: regular expressions of keys
     that nothing here needs, with the reason; `repeats`: keys that hold another tensor once more.
-    `older`: endings that older files write otherwise. `may_be_untied`: where the files have a head
-    of its own, config.json may say otherwise (`transformers` 5 writes that every T5 is tied).
-    `optional`: fields that a configuration
-    has where the file has a key; the config.json does not say.
+    `older`: endings that older or packed files write otherwise. `may_be_untied`: where the files
+    have a head of its own, config.json may say otherwise (`transformers` 5 writes that every T5 is
+    tied). `optional`: fields that a configuration has where the file has a key; the config.json
+    does not say.
     """
 
     rows: tuple[Row, ...]
@@ -308,6 +309,7 @@ GPT_OSS = replace(
             for kind, ending in (("weight", ""), ("bias", "_bias"))
         ),
     ),
+    older={BLOCKS: ""},
 )
 
 DEEPSEEK = Layout(

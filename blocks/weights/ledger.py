@@ -1,7 +1,7 @@
 """The ledger of a file: one row for each of its tensors, where it goes and by which operation."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from blocks.model.faults import N_, Fault
+from blocks.weights import mxfp4
 from blocks.weights.families import Layout, Plan
 from blocks.weights.folder import Stored
 
@@ -18,6 +19,7 @@ NUMBERS = {
     "F32": torch.float32,
     "F16": torch.float16,
     "BF16": torch.bfloat16,
+    mxfp4.MXFP4: torch.bfloat16,
 }
 MOST_FAULTS, MOST_NAMED = 8, 4
 Shape = tuple[int, ...]
@@ -60,7 +62,9 @@ FAULTS = {
     State.LEFT_OVER: N_("{key} has no place in the {family} model that config.json describes"),
     State.TWICE: N_("{key} is in the files twice, under two names"),
     State.WRONG_SHAPE: N_("{key} has shape {shape}, but config.json asks for {expected}"),
-    State.NO_NUMBERS: N_("{key} is stored as {dtype}; weights are F64, F32, F16 or BF16"),
+    State.NO_NUMBERS: N_(
+        "{key} is stored as {dtype}; weights are F64, F32, F16, BF16, or MXFP4 with its scales"
+    ),
 }
 
 
@@ -81,9 +85,15 @@ class Ledger:
         return tuple(said)
 
     @property
+    def read(self) -> tuple[Entry, ...]:
+        """The tensors that become parameters here; the exponents of others are read with those."""
+        used = (row for row in self.rows if row.state is State.USED)
+        return tuple(row for row in used if row.dtype != mxfp4.E8M0)
+
+    @property
     def names(self) -> dict[tuple[str, ...], str]:
-        """What the files call the tensor that becomes these parameters here."""
-        return {row.ours: row.key for row in self.rows if row.state is State.USED}
+        """What the files call the tensor that becomes these parameters; nothing that is packed."""
+        return {row.ours: row.key for row in self.read if row.dtype != mxfp4.MXFP4}
 
     def frame(self) -> pd.DataFrame:
         """The rows as a table."""
@@ -103,12 +113,28 @@ def ledger(plan: Plan, found: Mapping[str, Stored]) -> Ledger:
         name = known_as(key, plan.layout, plan.places)
         rows.append(_entry(each, name, plan, is_met=name in met))
         met.add(name)
+    rows = [*_with_exponents(rows, found)]
     missing = (
         Entry(name, State.MISSING, place.ours)
         for name, place in plan.places.items()
         if name not in met
     )
     return Ledger(plan.family, (*rows, *missing))
+
+
+def _with_exponents(rows: Iterable[Entry], found: Mapping[str, Stored]) -> Iterator[Entry]:
+    """Scales become what their blocks become."""
+    rows = [*rows]
+    by_key = {row.key: row for row in rows}
+    packed = (each for each in found.values() if isinstance(each, mxfp4.Packed))
+    blocks = {each.scales.key: by_key[each.key] for each in packed}
+    for row in rows:
+        if row.key in blocks:
+            whole = blocks[row.key]
+            state = whole.state if whole.state.is_sound else State.ASIDE  # one fault is enough
+            row = row._replace(state=state, ours=whole.ours, dtype=mxfp4.E8M0)
+            row = row._replace(operation=mxfp4.EXPONENTS, note=mxfp4.EXPONENTS)
+        yield row
 
 
 def planned(plan: Plan) -> Ledger:

@@ -28,6 +28,7 @@ from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, plan_of
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
+from blocks.weights.mxfp4 import joined
 from blocks.weights.tensors import Weights, check_finite, check_shapes, stored_by_name
 
 LEAST_OF_A_LAYER = 3  # tensors, of each of its experts
@@ -166,7 +167,7 @@ def _described(folder: Path) -> tuple[str, ModelConfig, dict[str, Stored]]:
     changes = check_maths(read.family, keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())
-    found = files.stored(folder)
+    found = joined(files.stored(folder))
     config = _fitted(read.family, read.config.replace(**changes), found)
     n_layers = config.n_layers + config.n_decoder_layers
     n_experts = config.n_expert_layers * config.n_experts
@@ -202,12 +203,11 @@ def _has_own_head(layout: Layout, found: Mapping[str, Stored]) -> bool:
 
 
 def _formats(rows: Ledger) -> list[torch.dtype]:
-    return [NUMBERS[row.dtype] for row in rows.rows if row.state is State.USED]
+    return [NUMBERS[row.dtype] for row in rows.read]
 
 
 def _check_budget(rows: Ledger, dtype: torch.dtype, budget: int | None) -> None:
-    used = [row for row in rows.rows if row.state is State.USED]
-    need = sum(torch.Size(row.shape or ()).numel() for row in used) * dtype.itemsize
+    need = sum(torch.Size(row.shape or ()).numel() for row in rows.read) * dtype.itemsize
     if budget is not None and need > budget:
         text = N_(
             "The weights take {need} as {dtype}, more than the {budget} allowed here: use a "
@@ -222,14 +222,13 @@ def _read(
 ) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     theirs: dict[str, str] = {}
-    for row in rows.rows:
+    for row in rows.read:
         name = known_as(row.key, plan.layout, plan.places)
-        if row.state is State.USED:
-            theirs[name] = row.key
-            whole = found[row.key].tensor()
-            check_finite({row.key: whole})
-            parts = plan.places[name].operation.take(whole, plan.config)
-            tensors |= {our: part.to(dtype) for our, part in zip(row.ours, parts, strict=True)}
+        theirs[name] = row.key
+        whole = found[row.key].tensor()
+        check_finite({row.key: whole})
+        parts = plan.places[name].operation.take(whole, plan.config)
+        tensors |= {our: part.to(dtype) for our, part in zip(row.ours, parts, strict=True)}
     for row in rows.rows:
         if row.state is State.REPEATED:
             _check_repeated(found[row.key], found.get(theirs.get(row.note, "")))

@@ -152,6 +152,8 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                            "tie_word_embeddings": True, "swiglu_limit": 2.5,
                                            "head_dim": 6, "rope_parameters": None,
                                            "layer_types": ["sliding_attention"] * 3}),
+    "gpt_oss-wide": ("GptOssForCausalLM", {**GROUPED, **GPT_OSS, "hidden_size": 64, "head_dim": 8,
+                                           "intermediate_size": 32}),
     "deepseek_v2":  ("DeepseekV2ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6}),
     "deepseek_v2-odd": ("DeepseekV2ForCausalLM", {**OTHER, **LATENT, "q_lora_rank": None,
                                                   "num_key_value_heads": 5,

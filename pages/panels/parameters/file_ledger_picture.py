@@ -5,6 +5,7 @@ from typing import Any
 
 from blocks.inspection.file_ledger import Group, LedgerFacts
 from blocks.weights.ledger import State
+from blocks.weights.mxfp4 import EXPONENTS
 from blocks.weights.operations import (
     AS_A_ROW,
     BY_GROUPS,
@@ -48,6 +49,7 @@ COLORS = {
     ONE_AN_EXPERT.name: NORM,
     UNPAIRED.name: EMBEDDING,
     AS_A_ROW.name: CROSS_ATTENTION,
+    EXPONENTS: CROSS_ATTENTION,
 }
 LEFT, RIGHT = 0.0, 1.0
 WRONG = {"color": PINNED, "width": 2, "dash": "dot"}
