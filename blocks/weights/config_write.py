@@ -242,6 +242,10 @@ def _deepseek_v2(config: ModelConfig) -> Values:
     return {**_deepseek(config), "topk_method": "group_limited_greedy" if is_grouped else "greedy"}
 
 
+def _deepseek_v3(config: ModelConfig) -> Values:
+    return {**_deepseek(config), "num_nextn_predict_layers": config.n_mtp_modules}
+
+
 def _gemma(config: ModelConfig) -> Values:
     return {**_llama(config), "hidden_activation": _word(config, GATED)}
 
@@ -402,7 +406,7 @@ WRITERS = {
     "qwen3_moe": Writer(_qwen3_moe, "Qwen3MoeForCausalLM"),
     "gpt_oss": Writer(_gpt_oss, "GptOssForCausalLM"),
     "deepseek_v2": Writer(_deepseek_v2, "DeepseekV2ForCausalLM"),
-    "deepseek_v3": Writer(_deepseek, "DeepseekV3ForCausalLM"),
+    "deepseek_v3": Writer(_deepseek_v3, "DeepseekV3ForCausalLM"),
     "gemma": Writer(_gemma, "GemmaForCausalLM"),
     "gemma2": Writer(_gemma2, "Gemma2ForCausalLM"),
     "gemma3_text": Writer(_gemma3, "Gemma3ForCausalLM"),
@@ -450,8 +454,8 @@ def written(family: str, config: ModelConfig) -> str | None:
         named = FAMILIES[family].counted_as if _is_without_head(config) else writer.whole
         text = json.dumps({"model_type": family, "architectures": [named], **keys}, indent=2)
         found = read_config_file(text).config
-        known = {name: config.flat()[name] for name in LAYOUTS[family].optional}
-        found = found.replace(**known)
+        in_files = [*LAYOUTS[family].optional, *(["n_mtp_modules"] if LAYOUTS[family].mtp else [])]
+        found = found.replace(**{name: config.flat()[name] for name in in_files})
     except (StopIteration, ConfigError):
         return None
     return text if _counting(found) == _counting(config) else None

@@ -25,6 +25,7 @@ from blocks.weights.operations import (
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
+    TURNED_ABOUT,
     UNPAIRED,
     UNPAIRED_KEY,
     UNPAIRED_QUERIES,
@@ -33,6 +34,9 @@ from blocks.weights.operations import (
 
 MASK = N_("a buffer that is computed anew")
 OTHER_TASK = N_("the head of another task")
+
+
+Pair = tuple[str, str] | tuple[str, str, Operation]
 
 
 class Row(NamedTuple):
@@ -52,7 +56,7 @@ class Layout:
     `older`: endings that older or packed files write otherwise. `may_be_untied`: where the files
     have a head of its own, config.json may say otherwise (`transformers` 5 writes that every T5 is
     tied). `optional`: fields that a configuration has where the file has a key; the config.json
-    does not say.
+    does not say. `mtp`: what an MTP module has beside its layer, which stands after the last.
     """
 
     rows: tuple[Row, ...]
@@ -62,6 +66,7 @@ class Layout:
     older: Mapping[str, str] = field(default_factory=dict)
     may_be_untied: bool = False
     optional: Mapping[str, str] = field(default_factory=dict)
+    mtp: tuple[Pair, ...] = ()
 
     @property
     def stacks_experts(self) -> bool:
@@ -134,9 +139,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{(\w+)\\\}", lambda match: NAMED[match[1]], re.escape(name)))
 
 
-def _rows(
-    theirs: str, ours: str, *pairs: tuple[str, str] | tuple[str, str, Operation]
-) -> list[Row]:
+def _rows(theirs: str, ours: str, *pairs: Pair) -> list[Row]:
     """Rows of modules whose weight and bias have the same names."""
     return [
         Row(f"{theirs}{pair[0]}.{{kind}}", (f"{ours}{pair[1]}.{{kind}}",), *pair[2:])
@@ -347,13 +350,48 @@ DEEPSEEK = Layout(
     aside={r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq": MASK},
     repeats={"lm_head.weight": "model.embed_tokens.weight"},
 )
-# V2-Lite: queries of the stream itself
-DEEPSEEK_OF_WHOLE_QUERIES = replace(
+DEEPSEEK_V3 = replace(
     DEEPSEEK,
-    rows=tuple(
-        row._replace(theirs=row.theirs.replace("q_b_proj", "q_proj")) for row in DEEPSEEK.rows
+    mtp=(
+        ("hnorm", "hidden_norm"),
+        ("enorm", "embedding_norm"),
+        ("eh_proj", "join_proj", TURNED_ABOUT),
+        ("shared_head.norm", "final_norm"),
     ),
 )
+
+
+def _of_whole_queries(layout: Layout) -> Layout:
+    """V2-Lite: queries of the stream itself."""
+    rows = (row._replace(theirs=row.theirs.replace("q_b_proj", "q_proj")) for row in layout.rows)
+    return replace(layout, rows=tuple(rows))
+
+
+def mtp_layer(config: ModelConfig, module: int) -> str:
+    """What the keys of an MTP module begin with: it is the next layer after the model's own."""
+    return f"model.layers.{config.n_layers + module}."
+
+
+def _with_mtp(layout: Layout, config: ModelConfig) -> Layout:
+    """With the modules, which are layers with something more; embedding and head are repeated."""
+    rows, repeats = [*layout.rows], dict(layout.repeats)
+    is_tied = config.vocabulary.tie_embeddings
+    head = layout.repeats["lm_head.weight"] if is_tied else "lm_head.weight"
+    for module in range(config.n_mtp_modules):
+        theirs, ours = mtp_layer(config, module), f"mtp.{module}."
+        rows += _rows(theirs, ours, *layout.mtp)
+        rows += [
+            row._replace(
+                theirs=row.theirs.replace(LLAMA_LAYER, theirs),
+                ours=tuple(name.replace(OUR_LAYER, f"{ours}layer.") for name in row.ours),
+            )
+            for row in layout.rows
+            if row.theirs.startswith(LLAMA_LAYER)
+        ]
+        repeats[f"{theirs}embed_tokens.weight"] = layout.repeats["lm_head.weight"]
+        repeats[f"{theirs}shared_head.head.weight"] = head
+    return replace(layout, rows=tuple(rows), repeats=repeats)
+
 
 WIDE_4H = (("mlp.dense_h_to_4h", UP), ("mlp.dense_4h_to_h", DOWN))
 NEOX_LAYER = "gpt_neox.layers.{layer}."
@@ -712,7 +750,7 @@ LAYOUTS: dict[str, Layout] = {
     "qwen3_moe": QWEN3_MOE,
     "gpt_oss": GPT_OSS,
     "deepseek_v2": DEEPSEEK,
-    "deepseek_v3": DEEPSEEK,
+    "deepseek_v3": DEEPSEEK_V3,
     "gemma": LLAMA,
     "gemma2": WITH_OUT_NORMS,
     "gemma3_text": WITH_OUT_NORMS,
@@ -735,6 +773,7 @@ def layout_of(family: str, config: ModelConfig) -> Layout:
         return T5_GATED
     if family == "marian" and not config.encoder_decoder.share_embeddings:
         return MARIAN_OF_TWO_TABLES
-    if LAYOUTS[family] is DEEPSEEK and not config.d_q_latent:
-        return DEEPSEEK_OF_WHOLE_QUERIES
-    return LAYOUTS[family]
+    layout = LAYOUTS[family]
+    if layout in (DEEPSEEK, DEEPSEEK_V3) and not config.d_q_latent:
+        layout = _of_whole_queries(layout)
+    return _with_mtp(layout, config) if layout.mtp and config.n_mtp_modules else layout

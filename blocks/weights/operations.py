@@ -83,6 +83,11 @@ def _taking_turns(even: Tensor, odd: Tensor) -> Tensor:
     return _turned(torch.stack((even, odd), dim=1).flatten(0, 1))
 
 
+def _other_half_first(tensor: Tensor) -> Tensor:
+    """Its columns in two halves, the second first."""
+    return tensor.roll(tensor.shape[-1] // 2, dims=-1)
+
+
 def _latent_halved(
     rows: Tensor, config: ModelConfig, n_parts: int, *, back: bool = False
 ) -> Tensor:
@@ -155,6 +160,12 @@ UNPAIRED_KEY = Operation(
     N_("permute rotary pairs"),
     lambda tensor, config: (_latent_halved(tensor, config, 1),),
     lambda parts, config: _latent_halved(parts[0], config, 1, back=True),
+)
+# a layer that reads two vectors in one, in the other order (DeepSeek-V3's MTP modules)
+TURNED_ABOUT = Operation(
+    N_("swap the halves of the input"),
+    lambda tensor, _config: (_other_half_first(tensor),),
+    lambda parts, _config: _other_half_first(parts[0]),
 )
 # RoPE that turns (2i, 2i + 1) instead of (i, i + width/2)
 UNPAIRED = Operation(

@@ -5,6 +5,7 @@ is not understood is refused by name.
 """
 
 import functools
+import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from blocks.cost.units import bytes_text
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError
+from blocks.model.legal import MOST_MTP_MODULES
 from blocks.model.models import Model, assemble
 from blocks.text.marks import Marks
 from blocks.text.published import PublishedTokenizer, published_tokenizer
@@ -24,7 +26,7 @@ from blocks.text.tokenizer import Tokenizer
 from blocks.weights import folder as files
 from blocks.weights.config_json import Keys, parsed, read_config_file
 from blocks.weights.config_write import config_json, family_of
-from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, plan_of
+from blocks.weights.families import LAYOUTS, UNEMBED, Layout, Plan, mtp_layer, plan_of
 from blocks.weights.folder import Stored, refusal
 from blocks.weights.ledger import NUMBERS, Ledger, State, known_as, ledger
 from blocks.weights.maths import check_maths
@@ -187,10 +189,18 @@ def _fitted(family: str, config: ModelConfig, found: Mapping[str, Stored]) -> Mo
     layout = LAYOUTS[family]
     if layout.may_be_untied and _has_own_head(layout, found):
         config = config.replace(tie_embeddings=False)
+    if layout.mtp:
+        config = config.replace(n_mtp_modules=_n_mtp_modules(config, found))
     if not layout.optional:
         return config
     there = {known_as(key, layout, layout.optional.values()) for key in found}
     return config.replace(**{name: key in there for name, key in layout.optional.items()})
+
+
+def _n_mtp_modules(config: ModelConfig, found: Mapping[str, Stored]) -> int:
+    """How many the files hold: those that `transformers` saves have none, whatever they say."""
+    keys = (f"{mtp_layer(config, module)}eh_proj.weight" for module in range(MOST_MTP_MODULES))
+    return len([*itertools.takewhile(found.__contains__, keys)])
 
 
 def _has_own_head(layout: Layout, found: Mapping[str, Stored]) -> bool:
@@ -239,8 +249,8 @@ def _check_repeated(each: Stored, other: Stored | None) -> None:
     """Refuse a tensor that should be another's twin, and is not."""
     if other is None or each.shape != other.shape or not each.tensor().equal(other.tensor()):
         text = N_(
-            "{key} is not {other}, though config.json says that they are one: correct "
-            "tie_word_embeddings, or remove the one that is wrong"
+            "{key} is not {other}, though both should be one: correct tie_word_embeddings, or "
+            "remove the one that is wrong"
         )
         raise refusal(text, key=each.key, other=other.key if other else "there")
 

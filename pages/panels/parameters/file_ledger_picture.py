@@ -16,6 +16,7 @@ from blocks.weights.operations import (
     SAME,
     SIDE_BY_SIDE,
     TRANSPOSED,
+    TURNED_ABOUT,
     UNPAIRED,
 )
 from pages.figures import marks
@@ -26,6 +27,7 @@ from pages.figures.theme import (
     EMBEDDING,
     FEED_FORWARD,
     HIDDEN_AXIS,
+    MTP,
     NORM,
     PINNED,
     RESIDUAL,
@@ -49,6 +51,7 @@ COLORS = {
     ONE_AN_EXPERT.name: NORM,
     UNPAIRED.name: EMBEDDING,
     AS_A_ROW.name: CROSS_ATTENTION,
+    TURNED_ABOUT.name: MTP,
     EXPONENTS: CROSS_ATTENTION,
 }
 LEFT, RIGHT = 0.0, 1.0
