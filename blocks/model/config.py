@@ -399,7 +399,7 @@ class ModelConfig:
     @property
     def d_rotary(self) -> int:
         """Numbers of a query beyond d_head, for RoPE to turn; 0 but in latent attention."""
-        own = self.latent.d_rotary or max(2, self.d_head // 4 * 2)
+        own = self.latent.d_rotary or legal.usual_rotary(self.d_head)
         return own if self.is_latent else 0
 
     @property

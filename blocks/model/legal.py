@@ -52,7 +52,7 @@ PAIRS = (
 )
 NOT_WITH_LATENTS = (
     *("local_window", "score_softcap", "attention_sink", "attention_gate"),
-    *("rope_scaling", "nope_every"),
+    "nope_every",
 )
 Values = Mapping[str, Any]
 
@@ -289,6 +289,11 @@ def turned_pairs(rotary_share: float, d_head: int) -> int:
     return max(1, int(round(pairs, 9)))  # a share may be a width divided by d_head
 
 
+def usual_rotary(d_head: int) -> int:
+    """How many numbers RoPE turns beside a head of latent attention: half as many as it has."""
+    return max(2, d_head // 4 * 2)
+
+
 def factors(text: str) -> tuple[float, ...] | None:
     """The numbers of a text, with commas between; None where it has anything else."""
     try:
@@ -304,6 +309,8 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
         return
     d_head = values["d_head"] or values["d_model"] // values["n_heads"]
     n = turned_pairs(values["rotary_share"], d_head)
+    if values["d_kv_latent"]:
+        n = (values["d_rotary"] or usual_rotary(d_head)) // 2
     for name in ("rope_short_factors", "rope_long_factors"):
         found = factors(values[name])
         if found is None or len(found) not in (0, n):

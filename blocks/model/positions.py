@@ -222,17 +222,26 @@ class Rope:
     def size(self) -> float:
         """What queries and keys are multiplied by.
 
-        YaRN: 0.1 · ln(factor) + 1, eq. 22; LongRoPE: √(1 + ln(factor) / ln(trained_len)), as in its
+        YaRN: see `yarn_size`; LongRoPE: √(1 + ln(factor) / ln(trained_len)), as in its
         code. An `attention_factor` stands in their place.
         """
         match self.scaling:
             case RopeScaling.YARN:
-                return self.attention_factor or 0.1 * math.log(self.factor) + 1
+                return self.attention_factor or yarn_size(self.factor)
             case RopeScaling.LONGROPE:
                 share = math.log(self.factor) / math.log(max(self.trained_len, 2))
                 return self.attention_factor or math.sqrt(1 + share)
             case _:
                 return 1.0
+
+
+def yarn_size(factor: float, share: float = 1.0) -> float:
+    """0.1 · share · ln(factor) + 1: by how much queries and keys grow in YaRN, eq. 22.
+
+    DeepSeek-V2 and V3 multiply what is turned by the quotient of two such, and scores by the square
+    of one (`mscale`, `mscale_all_dim`).
+    """
+    return 0.1 * share * math.log(factor) + 1
 
 
 def rope_of(config: ModelConfig, layer: int = 0) -> Rope:

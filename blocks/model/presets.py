@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_
 from blocks.model.masks import MaskKind
+from blocks.model.positions import yarn_size
 
 
 class Preset(NamedTuple):
@@ -65,6 +66,14 @@ _OLMO2   = ("res_post", "rmsnorm", "swiglu",  "rope",       "normal")
 _GPT_OSS = ("pre",  "rmsnorm",   "quick_geglu", "rope",     "normal")
 _NEOX    = ("parallel", "layernorm", "gelu",  "rope",       "normal")
 _COURSE  = ("pre",  "layernorm", "gelu",      "sinusoidal", "pytorch")
+
+
+def _deepseek_yarn(share: float) -> dict[str, Any]:
+    """From 4,096 tokens to 40 times as many; `share`: what their config.json calls mscale."""
+    return {"rope_scaling": "yarn", "rope_factor": 40.0, "rope_trained_len": 4096,
+            "rope_attention_factor": 1.0,
+            "attention_multiplier": yarn_size(40.0, share) ** 2 / (128 + 64) ** 0.5}
+
 
 # name: title, architecture, (n_layers, d_model, n_heads, n_kv_heads, d_ff, vocab_size), parts,
 # what differs, mask, source
@@ -225,14 +234,15 @@ PUBLISHED_TABLE: dict[str, Preset] = {
     "deepseek-v2-lite": Preset(
         "DeepSeek-V2-Lite",
         _model("gpt", (27, 2048, 16, 16, 10944, 102400), _LLAMA,
-               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK,
+               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK, **_deepseek_yarn(0.707),
                n_experts=64, n_active_experts=6, d_expert=1408, n_shared_experts=2,
                n_dense_layers=1, normalize_top_k=False),
         MaskKind.CAUSAL, "DeepSeek-AI 2024 (V2), appendix B; the model's config.json"),
     "deepseek-v3": Preset(
         "DeepSeek-V3",
         _model("gpt", (61, 7168, 128, 128, 18432, 129280), _LLAMA,
-               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK, d_q_latent=1536,
+               max_seq_len=163840, tie_embeddings=False, **_DEEPSEEK, **_deepseek_yarn(1.0),
+               d_q_latent=1536,
                n_experts=256, n_active_experts=8, d_expert=2048, n_shared_experts=1,
                n_dense_layers=3, router_kind="sigmoid", routed_scale=2.5,
                n_expert_groups=8, n_active_groups=4),

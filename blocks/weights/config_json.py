@@ -14,7 +14,7 @@ from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import Activation, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
-from blocks.model.positions import N_BUCKETS
+from blocks.model.positions import N_BUCKETS, yarn_size
 
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
 Values = dict[str, Any]
@@ -480,7 +480,23 @@ def _deepseek(keys: Keys) -> Values:
         "n_shared_experts": keys.size("n_shared_experts"),
         "n_dense_layers": n_dense,
         "routed_scale": keys.number("routed_scaling_factor", 1.0),
+        **_sizes_of_yarn(keys),
     }
+
+
+def _sizes_of_yarn(keys: Keys) -> Values:
+    """Stretched, all scores grow, and with them those that RoPE does not turn."""
+    part = _stretching(keys)
+    factor = max(1.0, part.number("factor", 1.0))
+    of_turned, of_all = part.number("mscale", 0.0), part.number("mscale_all_dim", 0.0)
+    d_qk = keys.size("qk_nope_head_dim") + keys.size("qk_rope_head_dim")
+    found: Values = {}
+    if of_all:
+        found["attention_multiplier"] = yarn_size(factor, of_all) ** 2 / d_qk**0.5
+    if of_all and of_turned and part.values.get("attention_factor") is None:
+        size = yarn_size(factor, of_turned) / yarn_size(factor, of_all)
+        found["rope_attention_factor"] = size
+    return found
 
 
 def _deepseek_v2(keys: Keys) -> Values:
@@ -768,13 +784,18 @@ def _rope(keys: Keys) -> Values:
     longest = keys.values.get("max_position_embeddings")
     is_longer = type(longest) is int and longest > LARGEST_SIZE
     name = "max_position_embeddings"
-    rope, older = keys.part("rope_parameters"), keys.part("rope_scaling")
     return {
-        **_stretched(rope if rope.values else older, keys),
+        **_stretched(_stretching(keys), keys),
         "position_kind": "rope",
         "max_seq_len": LARGEST_SIZE if is_longer else keys.size(name, USUAL_CONTEXT),
         "rope_base": _rope_base(keys, 10_000.0),
     }
+
+
+def _stretching(keys: Keys) -> Keys:
+    """What the file says of positions; older ones have another name for it."""
+    rope = keys.part("rope_parameters")
+    return rope if rope.values else keys.part("rope_scaling")
 
 
 def _rope_base(keys: Keys, usual: float) -> float:

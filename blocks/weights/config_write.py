@@ -9,6 +9,7 @@ from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.in_use import settings_in_use
 from blocks.model.kinds import Activation, Architecture, NormPlacement, RopeScaling
 from blocks.model.legal import factors
+from blocks.model.positions import yarn_size
 from blocks.weights.config_json import (
     FAMILIES,
     FULL,
@@ -218,6 +219,7 @@ def _deepseek(config: ModelConfig) -> Values:
     experts = config.experts
     return {
         **_llama(config),
+        **_rope(config, **_size_of_scores(config)),
         "num_key_value_heads": config.n_heads,
         "head_dim": config.d_rotary,
         "qk_nope_head_dim": config.d_head,
@@ -235,6 +237,15 @@ def _deepseek(config: ModelConfig) -> Values:
         "n_group": experts.n_expert_groups,
         "topk_group": experts.n_active_groups,
     }
+
+
+def _size_of_scores(config: ModelConfig) -> Values:
+    """By how much all scores grow in YaRN, as a share of what its formula says."""
+    multiplier, factor = config.scales.attention_multiplier, config.position.rope_factor
+    if not multiplier or factor <= 1:
+        return {}
+    size = (multiplier * config.d_qk**0.5) ** 0.5
+    return {"mscale_all_dim": round((size - 1) / (yarn_size(factor) - 1), 6)}
 
 
 def _deepseek_v2(config: ModelConfig) -> Values:

@@ -108,9 +108,9 @@ OF_FAMILIES: dict[str, Callable[[Keys], Changes]] = {
 }
 # families whose local layers turn by a base of their own
 OF_EACH_KIND = ("gemma3_text", "modernbert")
+SIZES_OF_SCORES, OF_LATENTS = ("mscale", "mscale_all_dim"), ("deepseek_v2", "deepseek_v3")
 USUAL_STRETCH: dict[str, tuple[object, ...]] = {
-    "mscale": (),
-    "mscale_all_dim": (),
+    **dict.fromkeys(SIZES_OF_SCORES, ()),
     "beta_fast": (YARN_FAST, float(YARN_FAST)),
     "beta_slow": (YARN_SLOW, float(YARN_SLOW)),
     "low_freq_factor": (LLAMA3_SLOW, float(LLAMA3_SLOW)),
@@ -136,6 +136,19 @@ def _check_format(family: str, keys: Keys) -> None:
         keys.must_be("quantization_config", None)
 
 
+def _check_stretch(family: str, part: Keys) -> None:
+    """How RoPE is stretched, and by how much queries, keys and scores grow then."""
+    kind = part.values.get("rope_type", part.values.get("type"))
+    older = [ONCE_LONGROPE] if family == "phi3" else []
+    for name in ("rope_type", "type"):
+        part.must_be(name, None, "default", *STRETCHED, *older)
+    if kind not in OF_OWN_SIZE:
+        part.must_be("attention_factor", None)
+    for name, usual in USUAL_STRETCH.items():
+        if not (kind == "yarn" and family in OF_LATENTS and name in SIZES_OF_SCORES):
+            part.must_be(name, None, *usual)
+
+
 def check_maths(family: str, keys: Keys) -> Changes:
     """Fields of the configuration that follow from the maths; faults are collected in `keys`."""
     _check_format(family, keys)
@@ -145,17 +158,10 @@ def check_maths(family: str, keys: Keys) -> Changes:
     if rope.values and scaling.values and rope.values != scaling.values:
         text = N_("{name} says something else than rope_parameters: leave one of them")
         keys.refuse("rope_scaling", text)
-    older = [ONCE_LONGROPE] if family == "phi3" else []
     if family in OF_EACH_KIND:
         parts += [rope.part(kind) for kind in (FULL, LOCAL)]
     for part in parts:
-        kind = part.values.get("rope_type", part.values.get("type"))
-        if kind not in OF_OWN_SIZE:
-            part.must_be("attention_factor", None)
-        for name in ("rope_type", "type"):
-            part.must_be(name, None, "default", *STRETCHED, *older)
-        for name, usual in USUAL_STRETCH.items():
-            part.must_be(name, None, *usual)
+        _check_stretch(family, part)
         for name, value in part.values.items():
             is_own = family in OF_EACH_KIND and name in (FULL, LOCAL)
             if isinstance(value, dict) and not is_own:  # of each kind of layer its own

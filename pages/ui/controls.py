@@ -650,7 +650,7 @@ CONTROLS = {
         lambda shown: _has_local_layers(shown) and shown.config.attention.global_every > 1,
     ),
     "rope_scaling": Control(
-        _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _turns_heads
+        _picked("rope_scaling", N_("Stretching RoPE to longer texts"), RopeScaling), _has_rope
     ),
     "rope_factor": Control(_rope_factor, _is_stretched),
     "rope_trained_len": Control(_trained_len, _is_stretched_by_length),

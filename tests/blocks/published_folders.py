@@ -91,6 +91,7 @@ LONG = {  # one factor for each pair that is turned
     "pad_token_id": 0,
 }
 FACTORS = {"short_factor": [1.0, 1.25], "long_factor": [1.5, 4]}
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 40}
 SCALES = {
     "embedding_multiplier": 12.0,
     "attention_multiplier": 0.015625,
@@ -165,6 +166,13 @@ FOLDERS: dict[str, tuple[str, dict[str, Any]]] = {
                                                   "n_group": 1,
                                                   "topk_group": 1, "norm_topk_prob": False,
                                                   "attention_bias": True, **rope(1e3)}),
+    "deepseek_v2-yarn": ("DeepseekV2ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6,
+                                                   **rope(1e2, **YARN, mscale=0.707,
+                                                          mscale_all_dim=0.707)}),
+    "deepseek_v3-yarn": ("DeepseekV3ForCausalLM", {**SIZES, **LATENT, "num_key_value_heads": 6,
+                                                   "n_group": 3, "topk_group": 2,
+                                                   **rope(1e2, **YARN, mscale=1.0,
+                                                          mscale_all_dim=0.5)}),
     "gemma":        ("GemmaForCausalLM", {**GROUPED, "head_dim": 10}),
     "gemma-odd":    ("GemmaForCausalLM", {**OTHER_GROUPED, "head_dim": 6,
                                           "tie_word_embeddings": False}),

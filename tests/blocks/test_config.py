@@ -259,9 +259,9 @@ def test_every_field_is_mended_alone(name: str, value: object):
             {"attention_gate": AttentionGate.NONE},
         ),
         (
-            {"d_kv_latent": 16, "rope_scaling": "yarn"},
-            "latent attention has no rope_scaling here (yarn): use none",
-            {"rope_scaling": RopeScaling.NONE},
+            {"d_kv_latent": 16, "nope_every": 2},
+            "latent attention has no nope_every here (2): use 0",
+            {"nope_every": 0},
         ),
         ({"routed_scale": 0.0}, "routed_scale (0.0) must be above 0", {"routed_scale": 1.0}),
         (
