@@ -17,6 +17,7 @@ from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
 
 MOST_CHARACTERS, USUAL_CONTEXT, USUAL_OF_T5 = 200_000, 2048, 512
+USUAL_OF_GEMMA = "gelu_pytorch_tanh"
 Values = dict[str, Any]
 
 PLAIN = {
@@ -528,11 +529,17 @@ def _expert_groups(keys: Keys) -> Values:
 
 
 def _gemma(keys: Keys) -> Values:
+    """The first files say gelu and mean its tanh form, as `transformers` knows."""
+    meant = {**GATED, "gelu": Activation.GEGLU_TANH}
+    found = _of_gemma_kind(keys)
+    return {**found, "activation": keys.choice("hidden_act", meant, USUAL_OF_GEMMA)}
+
+
+def _of_gemma_kind(keys: Keys) -> Values:
     for name in ("num_key_value_heads", "head_dim"):
         keys.size(name)
-    name = "hidden_activation" if keys.values.get("hidden_activation") else "hidden_act"
     return {
-        **_of_llama_kind(keys, is_tied=True, activation=(name, "gelu_pytorch_tanh")),
+        **_of_llama_kind(keys, is_tied=True, activation=("hidden_activation", USUAL_OF_GEMMA)),
         "attention_bias": keys.flag("attention_bias", False),
         "scale_embeddings": True,
         "norm_offset": True,
@@ -542,7 +549,7 @@ def _gemma(keys: Keys) -> Values:
 def _gemma2(keys: Keys) -> Values:
     """Four norms in a layer, every second layer global, scores and logits capped."""
     return {
-        **_gemma(keys),
+        **_of_gemma_kind(keys),
         **_windows(keys, global_every=2),
         "norm_placement": "sandwich",
         "score_softcap": _cap(keys, "attn_logit_softcapping", 50.0),
@@ -565,7 +572,7 @@ def _gemma3(keys: Keys) -> Values:
     full = rope.part(FULL)
     stretched = full if full.values else keys.part("rope_scaling")
     return {
-        **_gemma(keys),
+        **_of_gemma_kind(keys),
         **_windows(keys, global_every=every),
         **_stretched(stretched, keys),
         "rope_base": full.number("rope_theta", base),

@@ -48,6 +48,7 @@ from blocks.model.models import count_built
 from blocks.model.positions import rope_of
 from blocks.weights.config_json import (
     FAMILIES,
+    GATED,
     MOST_CHARACTERS,
     read_config_file,
     read_config_json,
@@ -475,6 +476,20 @@ def test_what_each_kind_of_layer_has_of_its_own_is_read_and_not_defaulted():
     assert (whole.base, whole.factor, str(whole.scaling)) == (5e5, 8.0, "linear")
     older = {"model_type": "gemma3_text", **LLAMA, "head_dim": 10, "rope_local_base_freq": 7.0}
     assert read_config_json(json.dumps(older)).position.local_rope_base == 7.0
+
+
+@pytest.mark.parametrize("family", ["gemma", "gemma2", "gemma3_text"])
+@pytest.mark.parametrize("first", [None, "gelu", "gelu_pytorch_tanh", "relu"])
+@pytest.mark.parametrize("second", [None, "gelu", "gelu_pytorch_tanh"])
+def test_what_gemmas_files_call_gelu_is_what_transformers_takes_it_for(
+    family: str, first: str | None, second: str | None
+):
+    words = {"hidden_act": first, "hidden_activation": second}
+    file = {**LLAMA, "head_dim": 10, **{name: word for name, word in words.items() if word}}
+    theirs = AutoConfig.for_model(family, **file)
+    wanted = theirs.hidden_act if family == "gemma" else theirs.hidden_activation
+    ours = read_config_json(json.dumps({"model_type": family, **file, **words}))
+    assert ours.feed_forward.activation is GATED[wanted]
 
 
 def test_an_order_of_layers_that_no_rule_gives_is_refused_by_name():

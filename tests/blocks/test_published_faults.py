@@ -18,6 +18,7 @@ from torch import Tensor
 
 from blocks import ConfigError
 from blocks.model.positions import rope_of
+from blocks.weights.folder import MOST_TENSORS
 from blocks.weights.ledger import State
 from blocks.weights.published import open_published, read_ledger
 
@@ -266,6 +267,24 @@ def test_a_part_that_the_family_has_no_name_for_is_refused(tmp_path: Path):
 def test_a_window_is_that_of_all_layers(tmp_path: Path):
     config = open_published(saved("mistral-odd", tmp_path).path).config
     assert (config.window_of(0), config.n_local(config.n_layers)) == (9, config.n_layers)
+
+
+@pytest.mark.parametrize(
+    ("n_layers", "n_experts", "n_dense", "of_attention", "of_mixture"),
+    [(48, 128, 0, 8, 1), (61, 256, 3, 9, 5)],
+    ids=["qwen3-30b-a3b", "deepseek-v3"],
+)
+def test_the_largest_mixtures_have_no_more_tensors_than_are_opened(
+    n_layers: int, n_experts: int, n_dense: int, of_attention: int, of_mixture: int
+):
+    n_mixtures = n_layers - n_dense
+    n = n_layers * of_attention + 3 * n_dense + n_mixtures * (3 * n_experts + of_mixture) + 3
+    assert n <= MOST_TENSORS
+
+
+def test_files_of_too_many_tensors_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("blocks.weights.folder.MOST_TENSORS", 20)
+    refused(folder, "The files hold more than 20 tensors")
 
 
 def test_weights_that_would_not_fit_are_refused_before_they_are_read(folder: Path):
