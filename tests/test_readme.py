@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from blocks.weights.config_json import FAMILIES
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
 
@@ -20,6 +22,10 @@ def test_an_example_runs(example: str):
 
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_as_many_families_are_named_as_there_are():
+    assert f" of {len(FAMILIES)} families" in (ROOT / "README.md").read_text()
 
 
 def test_the_library_needs_what_the_app_needs():

@@ -186,6 +186,56 @@ def test_every_family_has_a_toy():
     assert {config.model_type for config in TOYS} == FAMILIES.keys()
 
 
+PHI_2 = {
+    "vocab_size": 51200,
+    "hidden_size": 2560,
+    "intermediate_size": 10240,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+}
+QWEN_HALF = {
+    "vocab_size": 151936,
+    "hidden_size": 896,
+    "intermediate_size": 4864,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": True,
+}
+GRANITE_8B = {
+    "vocab_size": 49155,
+    "hidden_size": 4096,
+    "intermediate_size": 12800,
+    "num_hidden_layers": 40,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "tie_word_embeddings": True,
+}
+# Other families at the size of a published model, and its count as its card or files say.
+OF_THEIR_FILES = [
+    (125_239_296, OPTConfig()),
+    (559_214_592, BloomConfig(vocab_size=250880, hidden_size=1024, n_layer=24, n_head=16)),
+    (6_050_882_784, GPTJConfig()),
+    (2_779_683_840, PhiConfig(**PHI_2)),
+    (124_645_632, RobertaConfig(vocab_size=50265, max_position_embeddings=514, type_vocab_size=1)),
+    (66_362_880, DistilBertConfig()),
+    (494_032_768, Qwen2Config(**QWEN_HALF)),
+    (8_170_848_256, GraniteConfig(**GRANITE_8B)),
+]
+
+
+@pytest.mark.parametrize(
+    ("count", "config"), OF_THEIR_FILES, ids=[config.model_type for _, config in OF_THEIR_FILES]
+)
+def test_models_of_the_other_families_are_counted_at_their_published_sizes(count: int, config: Any):
+    assert total_parameters(read_config_json(config.to_json_string())) == built(config) == count
+
+
+def test_every_family_is_counted_at_a_published_size():
+    published = {config.model_type for _, config in (*CONFIGS.values(), *OF_THEIR_FILES)}
+    assert published == FAMILIES.keys() - {"mt5"}  # mT5: see below
+
+
 def test_the_t5s_of_google_that_are_not_tied_are_counted_as_published():
     v1_1 = {
         **T5,
