@@ -1,6 +1,7 @@
 """How good a model is on what it has never seen, and what it writes."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
 from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import LogitsOf, to_device
+from blocks.training.task import Batch, LogitsOf, to_device
 from blocks.training.tasks import IGNORED, Task
 
 
@@ -35,18 +36,22 @@ class Examiner:
 
         Over the first `n_batches`, or all.
         """
-        with torch.no_grad():
-            found = [_asked(model(*each.read), each.targets) for each in self.batches[:n_batches]]
-        return _mean(found)
+        (loss,) = self._losses(lambda batch: (model(*batch.read),), n_batches)
+        return loss
 
     def held_out_losses(self, model: nn.Module) -> tuple[float, ...]:
         """The `held_out_loss`, and the same of each module that predicts further ahead."""
-        with torch.no_grad():
-            found = [
-                [_asked(logits, batch.targets[:, k:]) for k, logits in enumerate(of_all)]
-                for batch in self.batches
-                for of_all in [all_logits(model, batch)]
-            ]
+        return self._losses(partial(all_logits, model))
+
+    @torch.no_grad()
+    def _losses(
+        self, logits_of: Callable[[Batch], Sequence[Tensor]], n_batches: int | None = None
+    ) -> tuple[float, ...]:
+        """Of all logits of a batch: those of the next token, then those of tokens further ahead."""
+        found = [
+            [_asked(logits, batch.targets[:, k:]) for k, logits in enumerate(logits_of(batch))]
+            for batch in self.batches[:n_batches]
+        ]
         return tuple(map(_mean, zip(*found, strict=True)))
 
     def score(self, model: nn.Module) -> float:
