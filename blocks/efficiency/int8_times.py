@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from blocks.cost.device_peak import load
 from blocks.cost.timing import measure_times
 from blocks.efficiency.compression import EMBEDDING, Calibrated, matrix_names
 from blocks.efficiency.quantization import Quantization, quantize
@@ -70,7 +71,8 @@ def packed_fault() -> Fault | None:
 class ProductTimes:
     """Seconds of one product of `n_tokens` rows with a matrix (out, in), one of `n_matrices`.
 
-    `int8` includes `rounding`, what it takes to round the activations.
+    `int8` includes `rounding`, what it takes to round the activations. `load`: runnable programs
+    per processor meanwhile, NaN where the system does not say.
     """
 
     n_out: int
@@ -80,10 +82,43 @@ class ProductTimes:
     float32: float
     int8: float
     rounding: float
+    load: float
 
 
 Shape = tuple[int, int, int]
 """(out, in), and how many matrices have it."""
+
+
+@dataclass(frozen=True)
+class MatrixBytes:
+    """What all matrices of a model hold, as products read it: int8 with a float32 scale a row."""
+
+    shapes: tuple[Shape, ...]
+
+    @property
+    def n_matrices(self) -> int:
+        """All of them."""
+        return sum(n for _out, _in, n in self.shapes)
+
+    @property
+    def n_weights(self) -> int:
+        """Their numbers."""
+        return sum(n_out * n_in * n for n_out, n_in, n in self.shapes)
+
+    @property
+    def float32(self) -> int:
+        """Bytes of four for each number."""
+        return 4 * self.n_weights
+
+    @property
+    def int8(self) -> int:
+        """A byte a number, and four a row."""
+        return self.n_weights + 4 * sum(n_out * n for n_out, _in, n in self.shapes)
+
+    @property
+    def times_fewer(self) -> float:
+        """What int8 would gain if reading were all that takes time."""
+        return self.float32 / self.int8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +164,10 @@ def measure_product(shape: Shape, n_tokens: int, seed: int) -> ProductTimes:
         lambda: product(x),
         lambda: product.rounded(x),
     )
-    times = [measure_times(work, "cpu", repeats=REPEATS, longest=LONGEST).fast for work in works]
-    return ProductTimes(n_out, n_in, n_matrices, n_tokens, *times)
+    float32, int8, rounding = (
+        measure_times(work, "cpu", repeats=REPEATS, longest=LONGEST).fast for work in works
+    )
+    return ProductTimes(n_out, n_in, n_matrices, n_tokens, float32, int8, rounding, load())
 
 
 def shapes_of(model: Calibrated) -> tuple[Shape, ...]:
@@ -144,13 +181,14 @@ def shapes_of(model: Calibrated) -> tuple[Shape, ...]:
 
 @dataclass(frozen=True)
 class Int8Facts:
-    """What was measured, for numbers of tokens that all shapes were measured with.
-
-    `load`: runnable programs per processor meanwhile.
-    """
+    """What was measured, for numbers of tokens that all shapes were measured with."""
 
     times: tuple[ProductTimes, ...]
-    load: float
+
+    @property
+    def load(self) -> float:
+        """The most that the machine had to do meanwhile: runnable programs per processor."""
+        return max(each.load for each in self.times)
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -160,9 +198,10 @@ class Int8Facts:
         return tuple(n for n, found in counted.items() if found == n_shapes)
 
     @property
-    def n_matrices(self) -> int:
+    def matrices(self) -> MatrixBytes:
         """All matrices of the model."""
-        return sum(each.n_matrices for each in self.of(self.tokens[0]))
+        first = self.of(self.tokens[0])
+        return MatrixBytes(tuple((each.n_out, each.n_in, each.n_matrices) for each in first))
 
     def of(self, n_tokens: int) -> tuple[ProductTimes, ...]:
         """A measurement a shape."""

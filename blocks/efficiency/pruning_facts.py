@@ -67,9 +67,14 @@ class PruningFacts:
         return float(seconds.median() if is_masked else seconds.iloc[-1]) / self.original.seconds
 
     def kept_up_to(self, criterion: Criterion, share_of_score: float) -> float:
-        """The largest share that went while this much of the score stayed, 0 where none did."""
+        """The largest share that went while this much of the score stayed, 0 where none did.
+
+        Of a loss: while it rose by at most as much as the score may fall.
+        """
         rows = self.rows[self.rows["criterion"] == criterion]
         good = rows[rows["score"] >= share_of_score * self.original.score]
+        if not self.is_share:
+            good = rows[rows["loss"] <= (2 - share_of_score) * self.original.held_out_loss]
         return float(good["removed"].max()) if len(good) else 0.0
 
 

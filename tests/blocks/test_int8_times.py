@@ -48,8 +48,14 @@ def test_every_shape_is_measured_with_every_number_of_tokens_that_is_quick():
 
 
 def test_times_add_up_over_matrices_and_unfinished_numbers_of_tokens_are_left_out():
-    each = [ProductTimes(8, 8, 4, 1, 2.0, 1.0, 0.25), ProductTimes(8, 16, 1, 1, 1.0, 5.0, 1.25)]
-    facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5)), 0.1)
-    assert facts.tokens == (1,) and facts.n_matrices == 5
+    each = [
+        ProductTimes(8, 8, 4, 1, 2.0, 1.0, 0.25, load=0.1),
+        ProductTimes(8, 16, 1, 1, 1.0, 5.0, 1.25, load=2.0),
+    ]
+    facts = Int8Facts((*each, ProductTimes(8, 8, 4, 16, 1.0, 1.0, 0.5, load=0.3)))
+    assert facts.tokens == (1,) and facts.matrices.n_matrices == 5
     assert facts.seconds("float32", 1) == 9 and facts.times_as_fast(1) == 1.0
-    assert facts.rounding_share == 0.25
+    assert facts.matrices.float32 == 4 * (4 * 64 + 128)
+    assert facts.matrices.int8 == 4 * (64 + 4 * 8) + 128 + 4 * 8
+    assert facts.matrices.times_fewer == pytest.approx(1536 / 544)
+    assert facts.rounding_share == 0.25 and facts.load == 2.0

@@ -5,15 +5,22 @@ from functools import lru_cache
 import pandas as pd
 import streamlit as st
 
-from blocks.cost import device_peak
 from blocks.cost.timing import Place
+from blocks.cost.units import bytes_text
 from blocks.efficiency import int8_times
-from blocks.efficiency.int8_times import ALIKE, Int8Facts, Int8Times, ProductTimes, shapes_of
+from blocks.efficiency.int8_times import (
+    ALIKE,
+    Int8Facts,
+    Int8Times,
+    MatrixBytes,
+    ProductTimes,
+    shapes_of,
+)
 from blocks.observe.run import Run
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
-from pages.panels.efficiency import int8_picture, shared
-from pages.ui import link
+from pages.panels.efficiency import int8_picture
+from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.explain import explained, note
 from pages.ui.export import download
@@ -30,13 +37,39 @@ CODE = (int8_times.PackedProduct, int8_times.measure_product)
 @lru_cache(maxsize=32)
 def int8_facts(found: tuple[ProductTimes, ...]) -> Int8Facts:
     """What was measured so far."""
-    return Int8Facts(found, device_peak.load())
+    return Int8Facts(found)
+
+
+@lru_cache(maxsize=32)
+def matrix_bytes(weights: str) -> MatrixBytes:
+    """The matrices of a model; `weights` names it as it was trained."""
+    return MatrixBytes(shapes_of(starts.calibrated(weights)))
+
+
+def says_bytes(facts: MatrixBytes) -> str:
+    """What is expected of fewer bytes, before anything is timed."""
+    text = _(
+        "All {n} matrices have {float32} in float32 and {int8} in int8: **{ratio} times fewer** to "
+        "read. It is faster only where that, and multiplying whole numbers, saves more time than "
+        "rounding what they meet takes: with one token, or with many?"
+    )
+    return text.format(
+        n=facts.n_matrices,
+        float32=bytes_text(facts.float32),
+        int8=bytes_text(facts.int8),
+        ratio=readable(facts.times_fewer),
+    )
 
 
 def says_int8(facts: Int8Facts) -> str:
     """For each number of tokens at once, which is faster and by how much."""
-    text = _("All {n} matrices of the model, once for n tokens:")
-    return sentences(text.format(n=facts.n_matrices), *(_verdict(facts, n) for n in facts.tokens))
+    text = _(
+        "All {n} matrices of the model, once for n tokens. From the bytes alone int8 would be "
+        "{ratio} times as fast:"
+    )
+    ratio = readable(facts.matrices.times_fewer)
+    lead = text.format(n=facts.matrices.n_matrices, ratio=ratio)
+    return sentences(lead, *(_verdict(facts, n) for n in facts.tokens))
 
 
 def _verdict(facts: Int8Facts, n_tokens: int) -> str:
@@ -80,11 +113,15 @@ def is_int8_faster(run: Run) -> None:
     if fault := int8_times.packed_fault():
         place.info(say_fault(fault), icon=":material/block:")
         return
+    weights = starts.original(run.weights)
     label = _("Measure float32 and int8 here, a second")
     if not measure_button("measure_int8", label, again=_("Measure again")):
-        place.info(_promise(), icon=":material/lightbulb:")
+        with place:
+            say(says_bytes, weights, facts=matrix_bytes)
+        show(int8_picture.bytes_read, weights, facts=matrix_bytes, key="int8_bytes")
         return
-    series = Int8Times(shapes=shapes_of(shared.whole(run)), attempt=link.value("measure_int8"))
+    shapes = matrix_bytes(weights).shapes
+    series = Int8Times(shapes=shapes, attempt=link.value("measure_int8"))
     done = in_series(series, key="int8_steps", asked_by="measure_int8")
     found = (tuple(done.found),)
     facts = int8_facts(*found)
@@ -95,13 +132,6 @@ def is_int8_faster(run: Run) -> None:
     show(int8_picture.times, *found, facts=int8_facts, key="int8_times")
     note(says_how(facts, series))
     _in_numbers(facts)
-
-
-def _promise() -> str:
-    return _(
-        "A rounded file is smaller. It is faster only where whole numbers are multiplied faster "
-        "than rounding what they meet takes: with one token, or with many?"
-    )
 
 
 def _in_numbers(facts: Int8Facts) -> None:

@@ -1,16 +1,47 @@
-"""Time of all matrices of a model once, in float32 and in int8, over tokens at once."""
+"""Bytes of all matrices of a model, and their time over tokens at once, in float32 and in int8."""
 
-from blocks.efficiency.int8_times import Int8Facts
+from blocks.cost.units import bytes_text
+from blocks.efficiency.int8_times import Int8Facts, MatrixBytes
 from pages.figures import marks
 from pages.figures.axes import log_axis, room_for_legend
-from pages.figures.theme import ATTENTION, FEED_FORWARD, Picture, Translate, figure
+from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Translate, figure
 from pages.figures.units import duration
 
 PLOT = 280
 
 
+def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
+    """Bytes of the matrices of each shape: what float32 reads, and what int8 does."""
+    each = [MatrixBytes((shape,)) for shape in facts.shapes]
+    text = _("{n} of {out} × {read}")
+    shapes = [text.format(n=n, out=n_out, read=n_in) for n_out, n_in, n in facts.shapes]
+    kinds = [
+        ("float32", [e.float32 for e in each], FEED_FORWARD),
+        (_("int8, packed"), [e.int8 for e in each], ATTENTION),
+    ]
+    bars = [
+        {
+            "type": "bar",
+            "x": shapes,
+            "y": found,
+            "name": name,
+            "marker": {"color": color},
+            **marks.told(f"{name}: {bytes_text(n)}" for n in found),
+        }
+        for name, found, color in kinds
+    ]
+    return figure(
+        bars,
+        title=_("Bytes of the matrices, shape by shape"),
+        **room_for_legend(PLOT, len(bars)),
+        barmode="group",
+        xaxis={"type": "category", "title": {"text": _("matrices, out × in")}},
+        yaxis={"title": {"text": _("bytes")}, "rangemode": "tozero"},
+    )
+
+
 def times(facts: Int8Facts, *, _: Translate) -> Picture:
-    """Three lines: float32, int8, and what of int8 it takes to round the activations."""
+    """float32, int8, what of int8 it takes to round activations, and what the bytes promise."""
     kinds = {
         "float32": ("float32", {"color": FEED_FORWARD, "width": 2.5}, "square"),
         "int8": (_("int8, packed"), {"color": ATTENTION, "width": 2.5}, "circle"),
@@ -21,6 +52,8 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
         ),
     }
     found = {kind: [facts.seconds(kind, n) for n in facts.tokens] for kind in kinds}
+    kinds["promised"] = (_("float32 by its bytes"), {"color": BEFORE, "dash": "dot"}, "x")
+    found["promised"] = [each / facts.matrices.times_fewer for each in found["float32"]]
     every = [seconds for line in found.values() for seconds in line]
     lines = [
         marks.line(
