@@ -1,5 +1,6 @@
 """Rounding that looks at what a matrix is multiplied with: GPTQ and AWQ."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 import torch
@@ -43,20 +44,39 @@ def gptq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
     Cholesky factor of H⁻¹, rounding column i takes e = (w_i − ŵ_i) / U_ii, and each later column
     j becomes w_j − e · U_ij. A group's grid is laid when its first column is reached.
     """
+    codes, grids = zip(*_by_column(weight.float().clone(), how, inputs), strict=True)
+    laid = [grid for grid in grids if grid is not None]
+    grid = Grid(*(torch.cat(parts, dim=1) for parts in zip(*laid, strict=True)))
+    blocks = how.in_blocks(torch.stack(codes, dim=1)).to(torch.uint8)
+    return QuantizedMatrix(blocks, grid, how.n_bits)
+
+
+def gptq_so_far(weight: Tensor, how: Quantization, inputs: Inputs) -> Iterator[Tensor]:
+    """The matrix (out, in) after each column: rounded up to it, what is to come made up for it.
+
+    It is one tensor that changes: look at it before the next.
+    """
     left = weight.float().clone()
+    for _codes, _grid in _by_column(left, how, inputs):
+        yield left
+
+
+def _by_column(
+    left: Tensor, how: Quantization, inputs: Inputs
+) -> Iterator[tuple[Tensor, Grid | None]]:
+    """The codes (out) of each column in turn, with its grid where one begins; changes `left`."""
     factor = _inverse_factor(inputs.gram)
     width = how.in_blocks(left).shape[2]
-    codes, grids = torch.empty_like(left), []
+    grid = _grid_from(left, 0, width, how)
     for i in range(left.shape[1]):
-        if i % width == 0:
-            grids.append(_grid_from(left, i, width, how))
-        column = left[:, i, None, None]
-        codes[:, i] = grids[-1].codes(column, how.n_bits).flatten()
-        error = (column.flatten() - _values(grids[-1], codes[:, i])) / factor[i, i]
+        is_first = i % width == 0
+        grid = _grid_from(left, i, width, how) if is_first else grid
+        codes = grid.codes(left[:, i, None, None], how.n_bits).flatten()
+        values = _values(grid, codes)
+        error = (left[:, i] - values) / factor[i, i]
+        left[:, i] = values
         left[:, i + 1 :] -= error[:, None] * factor[i, i + 1 :]
-    grid = Grid(*(torch.cat(parts, dim=1) for parts in zip(*grids, strict=True)))
-    blocks = how.in_blocks(codes).to(torch.uint8)
-    return QuantizedMatrix(blocks, grid, how.n_bits)
+        yield codes, grid if is_first else None
 
 
 def _grid_from(left: Tensor, first: int, width: int, how: Quantization) -> Grid:
@@ -84,11 +104,12 @@ def awq(weight: Tensor, how: Quantization, inputs: Inputs) -> QuantizedMatrix:
     Lin et al. 2023, section 3.2: s = (mean |x|)^α, with the α of 0, 0.05, …, 1 that is least wrong
     on the calibration text. At α = 0 it is rounding to nearest.
     """
-    tried = (_scaled(weight.float(), how, inputs, exponent) for exponent in EXPONENTS)
+    tried = (scaled(weight.float(), how, inputs, exponent) for exponent in EXPONENTS)
     return min(tried, key=lambda matrix: inputs.output_error(weight.float(), matrix.values()))
 
 
-def _scaled(weight: Tensor, how: Quantization, inputs: Inputs, exponent: float) -> QuantizedMatrix:
+def scaled(weight: Tensor, how: Quantization, inputs: Inputs, exponent: float) -> QuantizedMatrix:
+    """W · s rounded to nearest, for one exponent of `awq`."""
     sizes = inputs.mean_size.clamp(min=1e-4).pow(exponent)
     scale = (sizes / (sizes.max() * sizes.min()).sqrt()).half().float()
     plain = quantize(weight * scale, how)

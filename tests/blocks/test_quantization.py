@@ -5,8 +5,10 @@ import warnings
 
 import pytest
 import torch
+from efficiency_toy import sorter
 
 from blocks.efficiency.calibration import Inputs
+from blocks.efficiency.column_facts import column_facts, looks
 from blocks.efficiency.quantization import (
     BITS,
     SMALLEST_SCALE,
@@ -17,7 +19,7 @@ from blocks.efficiency.quantization import (
     quantize,
     sqnr,
 )
-from blocks.efficiency.rounding import Rounding, rounded
+from blocks.efficiency.rounding import Rounding, gptq_so_far, rounded
 from blocks.model.randomness import generator
 from blocks.weights.quantized import QuantizedMatrix, pack, unpack
 
@@ -127,3 +129,35 @@ def test_gptq_with_inputs_of_no_correlation_rounds_to_the_nearest():
     weight, how = matrix(), Quantization(n_bits=4)
     alone = Inputs(torch.eye(96), torch.ones(96), torch.ones(96))
     assert rounded(weight, how, Rounding.GPTQ, alone).codes.equal(quantize(weight, how).codes)
+
+
+def test_gptq_is_seen_column_by_column():
+    weight, known, how = matrix(), inputs(), Quantization(n_bits=3)
+    whole = rounded(weight, how, Rounding.GPTQ, known).values()
+    for n, now in enumerate(gptq_so_far(weight, how, known), start=1):
+        assert now[:, :n].equal(whole[:, :n])
+        if n in (1, 50):
+            assert not now[:, n:].isclose(weight[:, n:]).all()  # it makes up for what came before
+    assert n == weight.shape[1] and now.equal(whole)
+
+
+def test_a_matrix_is_followed_by_each_way_to_round():
+    model, how = sorter(), Quantization(n_bits=3)
+    facts = column_facts(model, how, "layers.1.feed_forward.up_proj.weight", 5)
+    weight = model.file.tensors[facts.matrix]
+    known, last = model.own_inputs[facts.matrix], weight.shape[1]
+    ends = {
+        each: known.output_error(weight, rounded(weight, how, each, known).values())
+        for each in Rounding
+    }
+    assert facts.columns == (*range(last + 1),) and facts.nearest[0] == facts.gptq[0] == 0
+    assert facts.nearest[-1] == pytest.approx(ends[Rounding.NEAREST])
+    assert facts.gptq[-1] == pytest.approx(ends[Rounding.GPTQ])
+    assert min(facts.awq) == pytest.approx(ends[Rounding.AWQ])
+    assert facts.awq[facts.exponents.index(0)] == pytest.approx(ends[Rounding.NEAREST])
+    assert facts.change.shape == weight.shape and facts.change[:, 5:].any()
+    exact = column_facts(model, how, facts.matrix, 0)
+    assert not exact.change.any()
+    worst = column_facts(model, how, "embed.weight", 10**6)
+    assert worst.matrix in worst.matrices and worst.n_rounded <= 64
+    assert len(looks(512)) == 33 and looks(512)[-1] == 512
