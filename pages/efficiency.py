@@ -6,6 +6,7 @@ from blocks.model.faults import N_
 from pages.panels.efficiency.activations import what_activations_lose
 from pages.panels.efficiency.blame import what_is_to_blame
 from pages.panels.efficiency.cache import how_few_bits_a_key
+from pages.panels.efficiency.columns import what_makes_up_for_errors
 from pages.panels.efficiency.deletion import which_layers_can_go
 from pages.panels.efficiency.distillation import what_a_teacher_adds
 from pages.panels.efficiency.frontier import how_small
@@ -13,7 +14,10 @@ from pages.panels.efficiency.int8 import is_int8_faster
 from pages.panels.efficiency.paths import which_paths
 from pages.panels.efficiency.pruning import what_can_go
 from pages.panels.efficiency.retraining import what_training_repairs
-from pages.panels.efficiency.rounding import grid_controls, what_rounding_loses
+from pages.panels.efficiency.rounding import (
+    grid_controls,
+    what_rounding_loses,
+)
 from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
 from pages.ui.frame import close_page, open_counting_page, subtitle
@@ -39,6 +43,7 @@ def main() -> None:
 PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses, grid_controls),
+    Panel("columns", N_("What do GPTQ and AWQ do?"), what_makes_up_for_errors, grid_controls),
     Panel("blame", N_("What is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),
     Panel("int8", N_("Is int8 faster here?"), is_int8_faster),

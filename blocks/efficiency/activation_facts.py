@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 
@@ -10,6 +11,7 @@ from blocks.efficiency.activations import ActivationRounding, smoothing_scales
 from blocks.efficiency.compression import Calibrated, Compression, compress, matrix_names
 from blocks.efficiency.frontier import N_HELD_OUT, N_SCORES
 from blocks.efficiency.quantization import Quantization
+from blocks.efficiency.rounding_facts import place_of
 from blocks.model.randomness import generator
 from blocks.weights.rounded_inputs import ActivationGrid
 
@@ -41,11 +43,15 @@ class Channels:
 
 @dataclass(frozen=True, eq=False)
 class ActivationFacts:
-    """All ways that were measured, the model as it is first; `matrices` can be looked at."""
+    """All ways that were measured, the model as it is first.
+
+    `rows`, of all matrices that read anything: matrix, stack, layer, part, outlier (how many times
+    the largest channel that it reads is the median one).
+    """
 
     measures: tuple[ActivationMeasure, ...]
     channels: Channels
-    matrices: tuple[str, ...]
+    rows: pd.DataFrame
     score_name: str
     is_share: bool
 
@@ -121,11 +127,12 @@ def activation_facts(
     inputs, tensors = model.own_inputs, model.file.tensors
     names = matrix_names(model.file.config, tensors)
     read = {name: tensors[name].float() for name in names if inputs[name].largest.any()}
-    worst = max(read, key=lambda name: outlier(inputs[name].largest.numpy()))
-    name = matrix if matrix in read else worst
+    stretched = {name: outlier(inputs[name].largest.numpy()) for name in read}
+    name = matrix if matrix in read else max(stretched, key=stretched.__getitem__)
     scale, weight = smoothing_scales(read, inputs)[name], read[name].abs().amax(0)
     largest = inputs[name].largest
     values = (largest, weight, largest / scale, weight * scale)
     channels = Channels(name, *(each.to(torch.float32).numpy() for each in values))
     task = model.examiner.task
-    return ActivationFacts(measures, channels, tuple(read), task.score_name, model.is_share)
+    rows = pd.DataFrame([{**place_of(each), "outlier": times} for each, times in stretched.items()])
+    return ActivationFacts(measures, channels, rows, task.score_name, model.is_share)

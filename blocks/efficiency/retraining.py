@@ -103,6 +103,12 @@ class Retraining:
         """How many there are."""
         return len(self.cases)
 
+    @property
+    def n_updates_of_all(self) -> int:
+        """Updates of all that are trained on."""
+        n_trained = sum(repair is not Repair.NONE for repair, _share in self.cases)
+        return n_trained * self.n_updates
+
     def results(self, done: Sequence[Any]) -> Iterator[Repaired]:
         """Those after the ones that are done. Raises `ConfigError` beyond the budget."""
         yield from map(self._measured, self.cases[len(done) :])

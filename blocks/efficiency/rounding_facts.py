@@ -1,5 +1,6 @@
 """What rounding does to the matrices of a model, and to the numbers of one row."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from blocks.weights.quantized import MixedMatrix, Rounded
 
 MOST_SHOWN = 128  # numbers of a row
 OUTLIER = 6  # standard deviations
+STANDS = re.compile(r"((?:\w+\.)?layers|mtp)\.(\d+)\.(?:layer\.)?(.+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +82,17 @@ def rounding_facts(model: Calibrated, how: Compression, matrix: str) -> Rounding
 
 
 def place_of(matrix: str) -> dict[str, object]:
-    """Where a matrix stands: matrix, stack, layer (-1 outside of all), part."""
+    """Where a matrix stands: matrix, stack, layer (-1 outside of all), part.
+
+    Modules that predict further ahead (`mtp`) are a stack of their own, a layer each.
+    """
     path, _dot, _weight = matrix.rpartition(".")
-    stack, _layers, rest = path.rpartition("layers.")
-    layer, _dot, part = rest.partition(".") if _layers else ("", "", path)
+    found = STANDS.fullmatch(path)
+    stack, layer, part = found.groups() if found else ("", "-1", path)
     return {
         "matrix": matrix,
-        "stack": stack.rstrip("."),
-        "layer": int(layer) if layer else -1,
+        "stack": stack.removesuffix("layers").rstrip("."),
+        "layer": int(layer),
         "part": part,
     }
 

@@ -791,15 +791,19 @@ def pick(
     *,
     label_of: LabelOf = terms.option,
     shown: str = "",
+    place: str = "",
 ) -> None:
-    """Many choices in a list; `shown` is the field's value unless told otherwise."""
+    """Many choices in a list; `shown` is the field's value unless told otherwise.
+
+    `place`: which of several lists for one field it is.
+    """
     words = tuple(str(option) for option in options)
-    with st.container(key=name):
+    with st.container(key=name + place):
         st.selectbox(
             label,
             words,
             format_func=label_of,
-            **link.view(name, str(shown or link.value(name)), (words, current_language())),
+            **link.view(name, str(shown or link.value(name)), (place, words, current_language())),
         )
 
 

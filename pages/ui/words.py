@@ -72,6 +72,16 @@ def _what_is_read(run: Run) -> str:
     return literal(text if len(text) <= LINE else text[:LINE] + "…") if text else _("empty text")
 
 
+def recorded() -> str:
+    """Where what is shown at once comes from, where nothing of it is a time."""
+    return _("A recorded run of the same code; on other processors the last digits differ.")
+
+
+def trained(*, is_recorded: bool) -> str:
+    """Where what was trained comes from: beforehand, or here and now."""
+    return recorded() if is_recorded else _("Trained here.")
+
+
 def take_away_caption(run: Run) -> str:
     """Caption for downloads: the settings and the link."""
     return _with_link(_in_one_line(run))

@@ -258,7 +258,7 @@ def test_both_are_trained_here_where_the_reader_asks(monkeypatch):
     move(at, "train_peeking", True)
     assert_works(at, warnings=None)
     assert settings(at)["train_peeking"] == "true"
-    assert "Trained here, seed 1" in said(at) and "After 5 steps" in said(at)
+    assert "Trained here." in said(at) and "(seed 1)" in said(at) and "After 5 steps" in said(at)
     assert len(figure(at, "peeking_losses")["data"][0]["x"]) == 5
 
 

@@ -10,13 +10,14 @@ from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasur
 from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
+from blocks.efficiency.column_facts import ColumnFacts
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.deletion import Change, Changed
 from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
-from blocks.efficiency.int8_times import Int8Facts, Int8Times, ProductTimes
+from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, ProductTimes
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
@@ -28,7 +29,7 @@ from blocks.efficiency.recorded_deletions import (
 )
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
-from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
+from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts, place_of
 from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
 from blocks.training.teaching import Distillation
@@ -38,6 +39,8 @@ from pages.panels.efficiency import (
     blame,
     cache,
     cache_picture,
+    columns,
+    columns_picture,
     deletion,
     deletion_picture,
     distillation,
@@ -132,6 +135,52 @@ def test_the_pictures_of_rounding_show_the_numbers():
     assert noise.layout.shapes[0].y0 == 0.5
 
 
+def test_what_stands_in_no_layer_has_a_place_below_them():
+    names = [
+        "embed.weight",
+        "layers.0.attention.q_proj.weight",
+        "mtp.0.layer.attention.q_proj.weight",
+    ]
+    rows = pd.DataFrame([{**place_of(name), "sqnr": i} for i, name in enumerate(names)])
+    assert rows["layer"].tolist() == [-1, 0, 0] and rows["stack"].tolist() == ["", "", "mtp"]
+    facts = replace(ROUNDING, rows=rows, grid=replace(GRID, matrix="embed.weight"))
+    cells, targets = rounding_picture.noise(facts, _=str).data
+    assert np.array_equal(cells.z, [[1, np.nan], [2, np.nan], [np.nan, 0]], equal_nan=True)
+    assert [each[0] for each in targets.customdata] == [*names[1:], names[0]]
+    layout = rounding_picture.noise(facts, _=str).layout
+    assert [*layout.yaxis.ticktext] == ["1", "mtp 1", "outside"]
+    assert (layout.shapes[0].x0, layout.shapes[0].y0) == (0.5, 1.5)
+
+
+COLUMNS = ColumnFacts(
+    how=Quantization(n_bits=3),
+    matrix="layers.1.attention.q_proj.weight",
+    matrices=("layers.1.attention.q_proj.weight",),
+    columns=(0, 2, 4),
+    nearest=(0.0, 0.1, 0.2),
+    gptq=(0.0, 0.06, 0.1),
+    exponents=(0.0, 0.5, 1.0),
+    awq=(0.2, 0.15, 0.3),
+    n_rounded=2,
+    change=np.array([[0.1, -0.1, 0.2, 0.0]], np.float32),
+)
+
+
+def test_what_gptq_and_awq_do_is_said_and_drawn():
+    said = columns.says_columns(COLUMNS)
+    assert "layers.1.attention.q_proj end up **20%** wrong" in said
+    assert "each error: **10%**" in said and "with α = 0.5: **15%**" in said
+    none = replace(COLUMNS, awq=(0.1, 0.2, 0.3))
+    assert "AWQ finds no scale here" in columns.says_columns(none)
+    nearest, gptq = columns_picture.errors(COLUMNS, _=str).data
+    assert [*nearest.y] == [0, 0.1, 0.2] and [*gptq.y] == [0, 0.06, 0.1]
+    awq, level = columns_picture.exponents(COLUMNS, _=str).data
+    assert [*awq.marker.size] == [6, 12, 6] and {*level.y} == {0.1}
+    change = columns_picture.change(COLUMNS, _=str)
+    assert change.data[0].z.shape == (1, 4) and change.layout.shapes[0].x0 == 2.5
+    assert len(columns.column_table(COLUMNS)) == 3
+
+
 def pruned(kind: Pruned) -> PruningFacts:
     rows = [
         {
@@ -158,6 +207,15 @@ def test_what_can_go_is_said_for_each_criterion(kind, word, ratio):
     said = pruning.says_pruning(pruned(kind))
     assert "20% by magnitude, 50% by what they do" in said and "0% at random" in said
     assert word in said and f"{ratio} times" in said
+    assert said.startswith("Keeping 95% of its score (exact answers),")
+
+
+def test_of_a_text_the_loss_says_how_much_can_go():
+    facts = replace(pruned(Pruned.WEIGHTS), is_share=False)  # bits per character: less is better
+    rows = facts.rows.assign(score=2.0, loss=[1.0, 1.04, 1.2, 1.06, 1.05, 1.3])
+    said = pruning.says_pruning(replace(facts, rows=rows))
+    assert "Keeping its held-out loss within 5.0%, the model can spare 20% by magnitude" in said
+    assert "50% by what they do" in said and "0% at random" in said
 
 
 def test_every_line_begins_at_the_original():
@@ -330,7 +388,7 @@ LOSSES = (1.0, 1.1, 1.9, 1.5, 1.8, 1.4, 1.3, 1.2)
 ACTIVATIONS = ActivationFacts(
     tuple(ActivationMeasure(how, loss, (0.5,)) for how, loss in zip(ways(4), LOSSES, strict=True)),
     CHANNELS,
-    ("a.weight",),
+    ROWS.assign(outlier=[2.0, 9.0]),
     "exact answers",
     is_share=True,
 )
@@ -341,6 +399,21 @@ def test_the_channel_that_stretches_the_grid_is_measured():
     assert "that a reads is 9.0 times the median" in said and "leaves 3.0 times" in said
     plain, smooth, *_weights = activations_picture.channels(ACTIVATIONS, _=str).data
     assert [*plain.y] == [9, 1, 1] and [*smooth.y] == [1, 3, 1]
+
+
+def test_where_channels_stand_out_is_seen_over_all_matrices():
+    picture = activations_picture.outliers(ACTIVATIONS, _=str)
+    assert picture.data[0].z.tolist() == [[2.0], [9.0]] and picture.data[0].zmax == 9
+    assert [each[0] for each in picture.data[1].customdata] == [*ROWS["matrix"]]
+
+
+def test_what_fewer_bytes_promise_is_said_before_anything_is_timed():
+    facts = MatrixBytes(((8, 8, 4), (16, 8, 1)))
+    said = int8.says_bytes(facts)
+    assert "All 5 matrices have 1.54 kB in float32 and 576 B in int8: **2.67 times fewer**" in said
+    exact, packed = int8_picture.bytes_read(facts, _=str).data
+    assert [*exact.x] == ["4 of 8 × 8", "1 of 16 × 8"]
+    assert [*exact.y] == [1024, 512] and [*packed.y] == [384, 192]
 
 
 def test_the_best_and_the_worst_grid_for_activations_are_named():
@@ -435,19 +508,21 @@ def test_the_recorded_siblings_are_of_every_kind():
 def test_where_int8_is_faster_and_where_it_is_not_is_said():
     facts = Int8Facts(
         (
-            ProductTimes(8, 8, 4, 1, 1e-6, 2e-6, 1e-6),
-            ProductTimes(8, 8, 4, 16, 3e-6, 3e-6, 1e-6),
-            ProductTimes(8, 8, 4, 256, 9e-6, 3e-6, 1e-6),
+            ProductTimes(8, 8, 4, 1, 1e-6, 2e-6, 1e-6, load=0.5),
+            ProductTimes(8, 8, 4, 16, 3e-6, 3e-6, 1e-6, load=3.0),
+            ProductTimes(8, 8, 4, 256, 9e-6, 3e-6, 1e-6, load=1.0),
         ),
-        load=3.0,
     )
     said = int8.says_int8(facts)
-    lead = "All 4 matrices of the model, once for n tokens: n = 1: int8 takes 2 times as long"
-    assert said.startswith(lead)
+    lead = (
+        "All 4 matrices of the model, once for n tokens. From the bytes alone int8 would be 2.67 "
+    )
+    assert said.startswith(lead) and "n = 1: int8 takes 2 times as long" in said
     assert "n = 16: int8 is as fast as float32 (12 µs)." in said
     assert "n = 256: int8 is **3 times as fast** (12 µs for 36 µs)." in said
-    exact, packed, rounding = int8_picture.times(facts, _=str).data
+    exact, packed, rounding, promised = int8_picture.times(facts, _=str).data
     assert [*exact.y] == pytest.approx([4e-6, 12e-6, 36e-6])
+    assert [*promised.y] == pytest.approx([1.5e-6, 4.5e-6, 13.5e-6])
     assert [*packed.x] == ["1", "16", "256"] and [*rounding.y] == pytest.approx([4e-6] * 3)
     how = int8.says_how(facts, Int8Times(shapes=((8, 8, 4),)))
     assert "39% of int8" in how and "The machine was busy: 3.0" in how

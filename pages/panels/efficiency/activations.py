@@ -114,14 +114,21 @@ def what_activations_lose(run: Run) -> None:
     at = weights, found, link.value("rounded_matrix")
     with place:
         say(says_measured if len(found) > 2 else says_channels, *at, facts=activation_facts)
+    if len(found) > 2:
+        show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
+    facts = activation_facts(*at)
+    _ways_on(facts, n_bits)
     left, right = columns(2)
     with left:
         show(activations_picture.channels, *at, facts=activation_facts, key="channels")
-    if len(found) > 2:
-        with right:
-            show(activations_picture.losses, *at, facts=activation_facts, key="activation_losses")
-    facts = activation_facts(*at)
-    _ways_on(facts, n_bits)
+    with right:
+        show(
+            activations_picture.outliers,
+            *at,
+            facts=activation_facts,
+            key="outliers",
+            on_click=shared.look_at_matrix,
+        )
     _matrix(facts)
     note(
         _(
@@ -154,7 +161,7 @@ def _matrix(facts: ActivationFacts) -> None:
     pick(
         "rounded_matrix",
         _("Matrix"),
-        facts.matrices,
+        tuple(facts.rows["matrix"]),
         label_of=lambda name: name.removesuffix(".weight"),
         shown=facts.channels.matrix,
     )

@@ -18,6 +18,7 @@ from pages.figures.theme import (
     figure,
     small,
 )
+from pages.panels.efficiency.matrix_map_picture import PALE_TO_STRONG, matrix_map
 
 PLOT = 260
 GRID_NAMES = {
@@ -54,6 +55,21 @@ def _channel_line(values: np.ndarray, name: str, color: str, dash: str) -> dict[
         name=name,
         line={"color": color, "width": 2 if dash == "solid" else 1.5, "dash": dash},
         hovertemplate="%{x}: %{y:.2f}<extra></extra>",
+    )
+
+
+def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
+    """How far one channel stands out of what each matrix reads; a click returns the matrix."""
+    most = max(float(facts.rows["outlier"].max()), 2.0)
+    look = {"zmin": 1, "zmax": most, "colorscale": PALE_TO_STRONG, "texttemplate": "%{z:.1f}"}
+    return matrix_map(
+        facts.rows.rename(columns={"outlier": "shown"}),
+        look,
+        _("{matrix}: its largest channel is {value:.1f} times the median"),
+        _,
+        name=_("times the median"),
+        title=_("Largest channel of what each matrix reads, times the median"),
+        pinned=facts.channels.matrix,
     )
 
 

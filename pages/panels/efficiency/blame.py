@@ -5,6 +5,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import blame_facts as facts_of
@@ -17,8 +18,8 @@ from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
 from pages.panels.efficiency import rounding_picture, shared
-from pages.panels.efficiency.rounding import chosen
-from pages.ui import link, starts
+from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
+from pages.ui import link, starts, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
@@ -32,6 +33,8 @@ from pages.ui.steps import in_steps
 from pages.ui.tables import show_whole
 
 CODE = (mixed.blame, mixed.row_errors, mixed.kept_rows)
+USUAL_KEPT = "int3-keep3"
+"""What the fields say unless a reader sets them."""
 
 
 @lru_cache(maxsize=32)
@@ -123,7 +126,11 @@ def what_is_to_blame(run: Run) -> None:
     place = explained(("quantization",), CODE, key="blame")
     weights = starts.original(run.weights)
     label = _("percent of the weights at 8 bits")
-    choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
+    left, right = st.columns(2)
+    with left:
+        choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
+    with right:
+        rounding_control("_blame")
     how = chosen()
     kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
     is_recorded = recorded_blame(weights, name_of(kept)) is not None
@@ -131,6 +138,8 @@ def what_is_to_blame(run: Run) -> None:
         switch("trace_rounding", _("Trace the loss to its matrices, and keep their worst rows"))
         if not link.value("trace_rounding"):
             place.info(_not_recorded(), icon=":material/lightbulb:")
+            if recorded_blame(weights, USUAL_KEPT) is not None:
+                shared.way_to_recorded("usual_grid", *GRID_FIELDS, "kept_percent")
             return
         if not _traced(weights, how, kept):
             return
@@ -156,7 +165,7 @@ def _says_how(*, is_recorded: bool) -> str:
         "matrix's rows share its blame as they share the error of its product; the worst "
         "for each weight are kept. Bytes are the file's."
     )
-    return sentences(shared.says_recorded(), text) if is_recorded else text
+    return sentences(words.recorded(), text) if is_recorded else text
 
 
 def _traced(weights: str, how: Compression, kept: Compression) -> bool:
@@ -193,5 +202,5 @@ def _in_numbers(facts: BlameFacts) -> pd.DataFrame:
 
 def _show_matrix(customdata: list[str]) -> None:
     """A cell was clicked: its numbers are on the panel of rounding."""
-    link.change("rounded_matrix", str(customdata[0]))
+    shared.look_at_matrix(customdata)
     link.change("panel", "rounding")

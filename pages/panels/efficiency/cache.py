@@ -10,7 +10,7 @@ from blocks.efficiency import cache_facts as facts_of
 from blocks.efficiency import cache_rounding
 from blocks.efficiency.cache_facts import CACHE_BITS, CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
-from blocks.efficiency.recorded_caches import recorded_caches
+from blocks.efficiency.recorded_caches import USUAL, recorded_caches
 from blocks.observe.run import Run
 from pages.panels.efficiency import cache_picture, shared
 from pages.panels.efficiency.cache_picture import AXIS_NAMES
@@ -105,6 +105,8 @@ def how_few_bits_a_key(run: Run) -> None:
         switch("measure_caches", _("Measure {n} caches here").format(n=len(wanted)))
         if not link.value("measure_caches"):
             place.info(_("These were not measured beforehand."), icon=":material/lightbulb:")
+            if recorded_caches(weights, USUAL):
+                shared.way_to_recorded("usual_caches", "cache_group", "cache_recent")
             return
         steps = [partial(measure, weights, each) for each in wanted]
         what = "caches", weights, wanted

@@ -8,24 +8,32 @@ from streamlit.delta_generator import DeltaGenerator
 
 from blocks.efficiency import distillation_facts
 from blocks.efficiency.distillation import (
+    N_UPDATES,
     SEEDS,
     Student,
     Students,
     StudentSize,
     Way,
+    longer,
     student_spec,
     teacher_faults,
 )
 from blocks.efficiency.distillation_facts import DistillationFacts
-from blocks.efficiency.recorded_students import recorded_students
+from blocks.efficiency.recorded_students import SIZE, USUAL, recorded_students
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from blocks.training import distillation
+from blocks.training.spec import TrainingSpec
 from blocks.training.teaching import Distillation, Teaching, teaching_faults
 from pages.figures.theme import Picture, Translate
 from pages.panels.efficiency import distillation_picture, keeping, shared
-from pages.panels.efficiency.teaching import chosen, chosen_teacher, teacher_of
-from pages.ui import link, starts
+from pages.panels.efficiency.teaching import (
+    TEACHING_FIELDS,
+    chosen,
+    chosen_teacher,
+    teacher_of,
+)
+from pages.ui import link, starts, words
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -117,10 +125,7 @@ def says_how(how: Distillation, *, is_recorded: bool) -> str:
         inside = _("Added to it: hidden states with weight {hidden:g}, attention {attention:g}.")
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))
-    origin = _("Trained here.")
-    if is_recorded:
-        origin = shared.says_recorded()
-    return sentences(origin, said)
+    return sentences(words.trained(is_recorded=is_recorded), said)
 
 
 def student_table(facts: DistillationFacts) -> pd.DataFrame:
@@ -171,7 +176,10 @@ def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaG
     if len(found) < len(Way):
         if is_recorded:
             text = _("These students were not trained beforehand: train them here.")
-            place.info(text, icon=":material/lightbulb:")
+            time = shared.expected_time(*_alone(weights, size, teaching))
+            place.info(sentences(text, time), icon=":material/lightbulb:")
+            if recorded_students(weights, SIZE, USUAL):
+                shared.way_to_recorded("usual_students", *TEACHING_FIELDS)
         return
     at = weights, teacher, size, how, found
     with place:
@@ -179,6 +187,13 @@ def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaG
     show(draw_losses, *at, facts=facts_of, key="students")
     note(says_how(how, is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
+
+
+def _alone(weights: str, size: StudentSize, teaching: Teaching) -> tuple[TrainingSpec, int]:
+    """A student alone, and how many of its updates take as long as all that are trained here."""
+    model = starts.calibrated(weights)
+    n = longer(model, size, teaching, N_UPDATES)
+    return student_spec(model, size, n_updates=N_UPDATES), N_LIVE * (N_UPDATES + 2 * n)
 
 
 def _trained(weights: str, size: StudentSize, teaching: Teaching) -> tuple[Student, ...]:

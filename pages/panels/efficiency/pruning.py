@@ -50,10 +50,11 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "With {most} of its score the model can spare {size} by magnitude, {use} by what they "
-        "do on its own text, {chance} at random."
+        "Keeping {kept}, the model can spare {size} by magnitude, {use} by what they do on its own "
+        "text, {chance} at random."
     )
-    said = text.format(most=percent(MOST_KEPT), size=by_size, use=by_use, chance=by_chance)
+    kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
+    said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)
     return sentences(said, _gain(facts))
 
 

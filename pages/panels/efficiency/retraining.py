@@ -14,7 +14,7 @@ from blocks.observe.run import Run
 from blocks.training.loop import Training
 from pages.panels.efficiency import keeping, retraining_picture, shared
 from pages.panels.efficiency.teaching import teacher_of
-from pages.ui import link, starts
+from pages.ui import link, starts, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
@@ -47,7 +47,7 @@ def says_retraining(facts: RetrainingFacts) -> str:
         "little meanwhile. Without a mask the same updates take it from {before} to {control}."
     )
     return text.format(
-        kept=_kept(facts),
+        kept=shared.said_kept(LEAST_KEPT, facts.score_name, facts.is_share),
         once=once,
         after=after,
         gradual=gradual,
@@ -55,13 +55,6 @@ def says_retraining(facts: RetrainingFacts) -> str:
         before=_said(facts, facts.original),
         control=_said(facts, facts.control),
     )
-
-
-def _kept(facts: RetrainingFacts) -> str:
-    if not facts.is_share:
-        return _("its held-out loss within {share}").format(share=percent(1 - LEAST_KEPT))
-    text = _("{share} of its score ({score})")
-    return text.format(share=percent(LEAST_KEPT), score=_(facts.score_name))
 
 
 def _said(facts: RetrainingFacts, found: Repaired) -> str:
@@ -98,19 +91,23 @@ def what_training_repairs(run: Run) -> None:
         download("retraining.csv", lambda: rows.to_csv(index=False), "text/csv")
     elif is_recorded:
         text = _("This model was not trained on beforehand: train it on here.")
-        place.info(text, icon=":material/lightbulb:")
+        place.info(sentences(text, _expected_time(weights)), icon=":material/lightbulb:")
     _to_keep(weights)
 
 
+def _expected_time(weights: str) -> str:
+    series = Retraining(origin=teacher_of(weights))
+    spec = going_on(starts.calibrated(weights), series.origin, N_UPDATES)
+    return shared.expected_time(spec, series.n_updates_of_all)
+
+
 def _says_how(*, is_recorded: bool) -> str:
-    origin = _("Trained here.")
-    if is_recorded:
-        origin = shared.says_recorded()
     text = _(
         "Its own task and batches, at {rate:.0%} of its learning rate; the smallest weights of "
         "each matrix go first (magnitude). Seed: the model's own."
     )
-    return sentences(origin, text.format(rate=retraining.RATE))
+    said = text.format(rate=retraining.RATE)
+    return sentences(words.trained(is_recorded=is_recorded), said)
 
 
 def _trained(weights: str) -> tuple[Repaired, ...]:

@@ -37,6 +37,7 @@ RANGE_NAMES = {
     "hqq": "HQQ",
 }
 ROUNDING_NAMES = {"nearest": N_("to the nearest point"), "gptq": "GPTQ", "awq": "AWQ"}
+GRID_FIELDS = ("n_bits", "granularity", "group_size", "symmetric_grid", "range_rule", "rounding")
 CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding.awq)
 
 
@@ -95,7 +96,11 @@ def what_rounding_loses(run: Run) -> None:
     at = starts.original(run.weights), how, link.value("rounded_matrix")
     with place, st.spinner(_("Rounding all matrices …")):
         say(says_rounding, *at, facts=rounding_facts)
-    shared.way_to(how, _("Show this model on all pages"), "use_rounded")
+    chosen_way, onward = st.columns(2, vertical_alignment="bottom")
+    with chosen_way:
+        rounding_control()
+    with onward:
+        shared.way_to(how, _("Show this model on all pages"), "use_rounded")
     left, right = columns([6, 5])
     with left:
         show(
@@ -110,15 +115,22 @@ def what_rounding_loses(run: Run) -> None:
             *at,
             facts=rounding_facts,
             key="noise",
-            on_click=_show_matrix,
+            on_click=shared.look_at_matrix,
         )
     found = rounding_facts(*at)
     note(says_grid(found))
     download("rounding.csv", lambda: found.rows.to_csv(index=False), "text/csv")
 
 
+def rounding_control(place: str = "") -> None:
+    """How a number finds its point; `place`: which of several such lists it is."""
+    names = ROUNDING_NAMES
+    label = _("Rounding")
+    pick("rounding", label, Rounding, label_of=lambda name: _(names[name]), place=place)
+
+
 def grid_controls(_run: Run) -> None:
-    """Bits, grids and rounding, for all panels that round weights."""
+    """Bits and grids, for all panels that round weights."""
     left, middle, right = st.columns(3)
     with left:
         slider("n_bits", _("bits"), link.value("n_bits"), least=BITS[0], most=BITS[-1])
@@ -132,9 +144,3 @@ def grid_controls(_run: Run) -> None:
         pick(
             "range_rule", _("The grid reaches to"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n])
         )
-        pick("rounding", _("Rounding"), Rounding, label_of=lambda name: _(ROUNDING_NAMES[name]))
-
-
-def _show_matrix(customdata: list[str]) -> None:
-    """A cell of the map was clicked."""
-    link.change("rounded_matrix", str(customdata[0]))

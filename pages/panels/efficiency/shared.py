@@ -8,13 +8,18 @@ from blocks.efficiency.compression import Calibrated, Compression
 from blocks.efficiency.frontier import Variant, measure_variant
 from blocks.efficiency.names import name_of
 from blocks.observe.run import Run
+from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
+from pages.figures.units import long_duration
+from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
 from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
+from pages.ui.link_fields.efficiency import FIELDS
 from pages.ui.numbers import percent
+from pages.ui.ways import way
 
 
 def ways_to_trained(weights: str) -> None:
@@ -54,14 +59,32 @@ def said_quality(value: float, is_share: bool) -> str:
     return percent(value) if is_share else f"{value:.3f}"
 
 
+def said_kept(share: float, score_name: str, is_share: bool) -> str:
+    """That so much of a score is left; of a loss, that it rose by no more than a score may fall."""
+    if not is_share:
+        return _("its held-out loss within {share}").format(share=percent(1 - share))
+    text = _("{share} of its score ({score})")
+    return text.format(share=percent(share), score=_(score_name))
+
+
 def measured_on(processor: str) -> str:
     """Where what is shown at once comes from, its times among it."""
     return _("Measured beforehand on {processor}.").format(processor=processor)
 
 
-def says_recorded() -> str:
-    """Where what is shown at once comes from, where nothing of it is a time."""
-    return _("A recorded run of the same code; on other processors the last digits differ.")
+def way_to_recorded(key: str, *fields: str) -> None:
+    """A button that sets these fields as they were where it was measured beforehand."""
+    usual = {name: FIELDS[name].default for name in fields}
+    way(_("Back to what was measured beforehand"), key, icon=":material/undo:", **usual)
+
+
+def expected_time(spec: TrainingSpec, n_updates: int) -> str:
+    """How long so many updates take here, by a few of them; empty where none can be made."""
+    pace = expected_pace(spec)
+    if pace is None:
+        return ""
+    text = _("It takes about {time} here.")
+    return text.format(time=long_duration(pace.update * n_updates, _=_))
 
 
 @lru_cache(maxsize=256)
@@ -112,6 +135,11 @@ def _use(name: str) -> None:
     if name and (entry is None or dict(entry.query) != {"preset": whole}):
         kept.add([Kept("", (("preset", whole),))], becomes_a=True)
     open_preset(starts.variant_of(whole, name))
+
+
+def look_at_matrix(customdata: list[str]) -> None:
+    """A cell of a map was clicked: its matrix is the one that is looked at."""
+    link.change("rounded_matrix", str(customdata[0]))
 
 
 def use_clicked(customdata: list[str]) -> None:

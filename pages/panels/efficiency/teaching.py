@@ -18,6 +18,15 @@ from pages.ui.fold import fold
 from pages.ui.language import _
 from pages.ui.link_fields.efficiency import INNER_WEIGHTS, TEACHER_SHARES, TEMPERATURES
 
+TEACHING_FIELDS = (
+    "teacher",
+    "student_size",
+    "distil_temperature",
+    "teacher_share",
+    "hidden_weight",
+    "attention_weight",
+    "attention_target",
+)
 MOST_KEPT = 16  # files of teachers
 SIZE_NAMES = {
     StudentSize.HALF_LAYERS: N_("half the layers"),

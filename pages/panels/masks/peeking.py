@@ -15,7 +15,7 @@ from blocks.training.sample import TEMPERATURE
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.masks import peeking_picture
-from pages.ui import cached, link
+from pages.ui import cached, link, words
 from pages.ui.chart import show
 from pages.ui.controls import switch
 from pages.ui.explain import explained, note
@@ -84,18 +84,12 @@ def says_peeking(found: Peeking) -> str:
 def says_run(specs: Pair, *, is_recorded: bool) -> str:
     """Where the numbers are from, and all that is needed to get them again."""
     spec = specs[0]
-    origin = _("Trained here, seed {seed}.")
-    if is_recorded:
-        origin = _(
-            "A recorded run of the same code, seed {seed}; on other processors the last digits "
-            "differ."
-        )
     text = _(
         "GPT of {n_layers} layers, d_model {d_model}; {n} steps of {batch} × {seq_len} tokens; "
-        "same initial weights, same batches. Solid: training loss, mask as named. Dotted: mean "
-        "loss of the token that follows a held-out text, which ends there ({batch} texts, cut "
-        "at lengths up to {seq_len}). Texts are sampled at temperature {temperature} with the "
-        "same seed, from the same prompt."
+        "same initial weights (seed {seed}), same batches. Solid: training loss, mask as named. "
+        "Dotted: mean loss of the token that follows a held-out text, which ends there ({batch} "
+        "texts, cut at lengths up to {seq_len}). Texts are sampled at temperature {temperature} "
+        "with the same seed, from the same prompt."
     )
     said = text.format(
         n_layers=spec.config.n_layers,
@@ -104,8 +98,9 @@ def says_run(specs: Pair, *, is_recorded: bool) -> str:
         batch=spec.recipe.batch_size,
         seq_len=spec.task.seq_len,
         temperature=TEMPERATURE,
+        seed=spec.seed,
     )
-    return sentences(origin.format(seed=spec.seed), said)
+    return sentences(words.trained(is_recorded=is_recorded), said)
 
 
 def draw_losses(facts: Peeking, *, _: Translate) -> Picture:

@@ -23,7 +23,7 @@ from blocks.training.recorded import Learned, recorded
 from blocks.training.spec import TrainingSpec
 from pages.figures.theme import Picture, Translate
 from pages.panels.normalization import race_picture, shared
-from pages.ui import link, terms
+from pages.ui import link, terms, words
 from pages.ui.chart import show
 from pages.ui.controls import choose, slide, switch
 from pages.ui.explain import explained, note
@@ -103,9 +103,6 @@ def _try_next(facts: RaceFacts) -> str:
 
 def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
     """What was trained, with all that is needed to do it again."""
-    origin = _("Trained live.")
-    if is_recorded:
-        origin = _("A recorded run of the same code; on other processors the last digits differ.")
     text = _(
         "A GPT of {n_layers} layers, d_model {d_model}, learns to sort "
         "{letters} letters; {n} steps of {batch} examples, AdamW, learning rate "
@@ -127,7 +124,7 @@ def says_setting(facts: RaceFacts, *, is_recorded: bool) -> str:
         drawn=terms.option(spec.config.initialization),
         smooth=SMOOTH,
     )
-    return sentences(origin, said)
+    return sentences(words.trained(is_recorded=is_recorded), said)
 
 
 def draw_race(facts: RaceFacts, *, _: Translate) -> Picture:

@@ -43,6 +43,7 @@ FIELDS: dict[str, Field] = {
     "range_rule": Field(choice(RangeRule), "absmax"),
     "rounding": Field(choice(Rounding), "nearest"),
     "rounded_matrix": Field(matrix_name, ""),
+    "rounded_columns": Field(whole(0, 2**17), 32),
     "taken_out": Field(choice(Pruned), "weights"),
     "measure_variants": Field(flag, False),
     "teacher": Field(teacher_name, ""),

@@ -1,0 +1,101 @@
+"""One matrix rounded column by column, by GPTQ; and the scales that AWQ tries."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.efficiency import column_facts as facts_of
+from blocks.efficiency import rounding
+from blocks.efficiency.column_facts import ColumnFacts
+from blocks.efficiency.quantization import Quantization
+from blocks.observe.run import Run
+from pages.panels.efficiency import columns_picture
+from pages.panels.efficiency.rounding import chosen
+from pages.ui import link, starts
+from pages.ui.chart import columns, show
+from pages.ui.controls import pick, slide
+from pages.ui.explain import explained, note
+from pages.ui.export import download
+from pages.ui.frame import section
+from pages.ui.language import _, sentences
+from pages.ui.numbers import percent
+from pages.ui.said import say
+
+CODE = (rounding.gptq_so_far, rounding.gptq, rounding.awq)
+
+
+@lru_cache(maxsize=32)
+def column_facts(weights: str, how: Quantization, matrix: str, n_rounded: int) -> ColumnFacts:
+    """One matrix of a model; `weights` names it as it was trained."""
+    return facts_of.column_facts(starts.calibrated(weights), how, matrix, n_rounded)
+
+
+def says_columns(facts: ColumnFacts) -> str:
+    """How wrong the products of the matrix are in the end, by each of the three."""
+    text = _(
+        "Rounded to nearest, the products of {matrix} end up **{nearest}** wrong. GPTQ rounds one "
+        "column at a time, and the columns to come make up for each error: **{gptq}**."
+    )
+    said = text.format(
+        matrix=facts.matrix.removesuffix(".weight"),
+        nearest=percent(facts.nearest[-1]),
+        gptq=percent(facts.gptq[-1]),
+    )
+    return sentences(said, _says_awq(facts))
+
+
+def _says_awq(facts: ColumnFacts) -> str:
+    if not facts.best_exponent:
+        return _("AWQ finds no scale here that is better than rounding to nearest.")
+    text = _("AWQ gives inputs that are large a finer grid, with α = {exponent:g}: **{awq}**.")
+    return text.format(exponent=facts.best_exponent, awq=percent(min(facts.awq)))
+
+
+def column_table(facts: ColumnFacts) -> pd.DataFrame:
+    """One row a look."""
+    return pd.DataFrame(
+        {
+            "columns_rounded": facts.columns,
+            "error_nearest": facts.nearest,
+            "error_gptq": facts.gptq,
+        }
+    )
+
+
+@section
+def what_makes_up_for_errors(run: Run) -> None:
+    """A matrix, and how far it is rounded; what has moved, and how wrong its products are."""
+    place = explained(("quantization",), CODE, key="columns")
+    how = chosen().quantization or Quantization()
+    place_in_it = link.value("rounded_matrix"), link.value("rounded_columns")
+    at = starts.original(run.weights), how, *place_in_it
+    facts = column_facts(*at)
+    with place:
+        say(says_columns, *at, facts=column_facts)
+    left, right = st.columns(2)
+    with left:
+        names = {name: name.removesuffix(".weight") for name in facts.matrices}
+        pick(
+            "rounded_matrix",
+            _("Matrix"),
+            facts.matrices,
+            label_of=names.__getitem__,
+            shown=facts.matrix,
+            place="_columns",
+        )
+    with right:
+        slide("rounded_columns", _("columns rounded"), facts.columns, facts.n_rounded)
+    show(columns_picture.change, *at, facts=column_facts, key="column_change")
+    left, right = columns(2)
+    with left:
+        show(columns_picture.errors, *at, facts=column_facts, key="column_errors")
+    with right:
+        show(columns_picture.exponents, *at, facts=column_facts, key="awq_exponents")
+    note(
+        _(
+            "Wrong: the squared error of the products with what the matrix reads on 4 batches of "
+            "what it was trained on, as a share of their squares."
+        )
+    )
+    download("columns.csv", lambda: column_table(facts).to_csv(index=False), "text/csv")

@@ -1,0 +1,89 @@
+"""A number of every matrix of a model: layers down, parts across."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.figures import marks
+from pages.figures.counting import from_one
+from pages.figures.theme import PINNED, TITLE, Picture, Translate, figure
+
+BOTTOM, ROW = 84, 34
+PALE_TO_STRONG = ((0.0, "rgba(213, 94, 0, 0.03)"), (1.0, "rgba(213, 94, 0, 0.95)"))
+
+
+def matrix_map(
+    rows: pd.DataFrame, look: dict[str, Any], hover: str, _: Translate, **said: str
+) -> Picture:
+    """A cell for each matrix, by its column `shown`; a click returns the matrix.
+
+    Below the layers stands what belongs to none, as embeddings do. `said`: name, title, and the
+    matrix that is `pinned`.
+    """
+    rows = rows.sort_values("layer", key=lambda layer: layer < 0, kind="stable")
+    stands = [_place(*at, _) for at in zip(rows["stack"], rows["layer"], strict=True)]
+    places, parts = [*dict.fromkeys(stands)], [*dict.fromkeys(rows["part"])]
+    x, y = [*map(parts.index, rows["part"])], [*map(places.index, stands)]
+    table = np.full((len(places), len(parts)), np.nan)
+    table[y, x] = rows["shown"]
+    cells = {
+        "type": "heatmap",
+        "z": table,
+        **look,
+        "showscale": False,
+        "name": said["name"],
+        "hoverinfo": "skip",
+        "xgap": 1,
+        "ygap": 1,
+    }
+    named = [*zip(rows["matrix"], rows["shown"], x, y, strict=True)]
+    hovers = [hover.format(matrix=name, value=value) for name, value, *_at in named]
+    targets = marks.targets(x, y, [[name] for name, *_at in named], ROW - 6, **marks.told(hovers))
+    return figure(
+        [cells, targets],
+        title=said["title"],
+        height=TITLE + ROW * max(3, len(places)) + 90,
+        margin=(TITLE, BOTTOM),
+        shapes=[_frame(*at) for name, _value, *at in named if name == said["pinned"]],
+        **_axes(places, parts, _),
+    )
+
+
+def _place(stack: str, layer: int, _: Translate) -> str:
+    return f"{stack} {from_one(layer)}".strip() if layer >= 0 else _("outside")
+
+
+def _axes(places: list[str], parts: list[str], _: Translate) -> dict[str, Any]:
+    """Layers down, parts across."""
+    return {
+        "xaxis": {
+            "tickvals": [*range(len(parts))],
+            "ticktext": [_part_name(part) for part in parts],
+            "tickangle": -45,
+            "showgrid": False,
+        },
+        "yaxis": {
+            "showgrid": False,
+            "zeroline": False,
+            "tickvals": [*range(len(places))],
+            "ticktext": places,
+            "title": {"text": _("layer")},
+            "range": [len(places) - 0.5, -0.5],
+        },
+    }
+
+
+def _part_name(part: str) -> str:
+    return f"×{part.split('.')[-1]}" if "cross" in part else part.split(".")[-1]
+
+
+def _frame(x: int, y: int) -> dict[str, Any]:
+    return {
+        "type": "rect",
+        "x0": x - 0.5,
+        "x1": x + 0.5,
+        "y0": y - 0.5,
+        "y1": y + 0.5,
+        "line": {"color": PINNED, "width": 2},
+    }
