@@ -17,9 +17,8 @@ from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget, source_target_mask
 from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Tokenizer
-from blocks.training.task import IGNORED, Batch, LogitsOf, scored_and_correct
+from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, scored_and_correct
 
-N_SCORED = 256
 N_SHOWN = 6
 
 
@@ -95,7 +94,7 @@ class PairTask:
         return self.draw(N_SHOWN, generator(0, self.name, "shown"), True)
 
     def _exact(self, logits_of: LogitsOf, random: torch.Generator) -> Tensor:
-        asked, right = scored_and_correct(self.held_out(N_SCORED, random), logits_of)
+        asked, right = scored_and_correct(self.held_out(N_WHOLE, random), logits_of)
         return (right | ~asked).all(1)
 
 

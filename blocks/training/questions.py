@@ -20,10 +20,9 @@ from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.training.events import Answer as Answered
 from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row
-from blocks.training.task import IGNORED, Batch, LogitsOf, scored_and_correct
+from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, scored_and_correct
 
 HELD_OUT_EVERY = 8
-N_SCORED = 256
 LETTERS = CharacterTokenizer("=abcdefghijklmnopqrstuvwxyz")
 DIGITS = CharacterTokenizer("=+0123456789")
 EQUALS, PLUS, FIRST_LETTER, ZERO = 0, 1, 1, 2
@@ -71,7 +70,7 @@ class QuestionTask:
         The likeliest token given the right answer so far is right everywhere exactly if writing
         the likeliest token each time gives the right answer.
         """
-        asked, right = scored_and_correct(self.held_out(N_SCORED, random), logits_of)
+        asked, right = scored_and_correct(self.held_out(N_WHOLE, random), logits_of)
         return (right | ~asked).all(1).float().mean().item()
 
     def prompt(self) -> list[int] | None:

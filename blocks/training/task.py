@@ -14,6 +14,9 @@ from blocks.text.tokenizer import Tokenizer
 IGNORED = -100
 """The target where nothing is asked; what `torch.nn.functional.cross_entropy` leaves out."""
 
+N_WHOLE = 256
+"""Questions of a score where each is right or wrong as a whole."""
+
 LogitsOf = Callable[..., Tensor]
 """A model as a score sees it: what `Batch.read` holds to logits (batch, seq, vocab_size)."""
 

@@ -294,14 +294,26 @@ def test_sublayers_are_deleted_when_it_is_asked_for():
 
 
 def test_the_smallest_file_that_loses_nothing_becomes_b():
-    at = opened(PAGE, preset="translator", panel="frontier")
+    at = opened(PAGE, preset="sort", panel="frontier")
     assert_works(at)
-    assert "As good as before is still" in at.info[0].value
-    (best, *_others) = [each for each in at.button if str(each.key).startswith("use_int")]
-    at.button(key=best.key).click().run()
+    assert "good as before" in at.info[0].value
+    best, *_others = (each.key for each in at.button if str(each.key).startswith("use_int"))
+    at.button(key=best).click().run()
     assert_works(at)
-    assert at.query_params["preset"] == f"translator~{best.key.removeprefix('use_')}"
-    assert dict(kept_of(at.query_params["kept"])[0].query) == {"preset": "translator"}
+    assert at.query_params["preset"] == f"sort~{best.removeprefix('use_')}"
+    assert dict(kept_of(at.query_params["kept"])[0].query) == {"preset": "sort"}
+    assert "**Not one is lost.**" in at.info[1].value
+    assert best not in [each.key for each in at.button]
+
+
+def test_answers_that_a_variant_loses_are_shown():
+    at = opened(PAGE, preset="sort~int4-group32", panel="frontier")
+    assert_works(at)
+    captions = " ".join(each.value for each in at.main.caption)
+    assert "All pages show int4-group32 (4 bits a weight, a grid for 32" in captions
+    assert "are lost**, 0 gained" in at.info[1].value
+    (lost,) = [each for each in at.expander if each.label == "What was lost"]
+    assert len(lost.table) + len(lost.dataframe) == 1
 
 
 def test_int8_is_timed_when_it_is_asked_for():

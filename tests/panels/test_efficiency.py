@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from blocks.efficiency.activation_facts import ActivationFacts, ActivationMeasure, Channels, ways
+from blocks.efficiency.answer_facts import AnswerFacts, Lost
 from blocks.efficiency.blame_facts import BlameFacts
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure
 from blocks.efficiency.cache_rounding import CacheAxis, CacheRounding
@@ -18,6 +19,7 @@ from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontierFacts, Method, Variant
 from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, ProductTimes
+from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.quantization import Quantization
@@ -48,6 +50,7 @@ from pages.panels.efficiency import (
     frontier_picture,
     int8,
     int8_picture,
+    lost_answers,
     paths,
     paths_picture,
     pruning,
@@ -57,6 +60,7 @@ from pages.panels.efficiency import (
     rounding_picture,
 )
 from pages.panels.efficiency import rounding as rounding_panel
+from pages.panels.efficiency.recipe_words import in_words
 
 
 def variant(name: str, n_bytes: int, score: float, kind=Method.QUANTIZED) -> Variant:
@@ -73,7 +77,11 @@ FRONTIER = FrontierFacts(
 
 def test_the_smallest_file_that_is_good_enough_is_named():
     said = frontier.says_frontier(FRONTIER)
-    assert "**int4**" in said and "4.0 times smaller" in said and "99%" in said
+    assert (
+        "**int4** (4 bits a weight, a grid for each row)" in said
+        and "4.0 times smaller" in said
+        and "99%" in said
+    )
 
 
 def test_where_the_score_is_no_share_the_loss_decides():
@@ -81,8 +89,38 @@ def test_where_the_score_is_no_share_the_loss_decides():
     said = frontier.says_frontier(of_a_text)
     assert "1.010" in said and "Every one of them loses something" in said
     as_good = FrontierFacts((WHOLE, variant("int8", 500, 1.0)), "exact answers", is_share=True)
-    assert "still **int8**, 2.0 times smaller" in frontier.says_frontier(as_good)
+    assert "2.0 times smaller" in frontier.says_frontier(as_good)
+    assert "It is as good as before." in frontier.says_frontier(as_good)
+    both = replace(as_good, variants=(*as_good.variants, variant("sparse50.int8", 400, 0.99)))
+    assert "is **sparse50.int8** (50% of the weights set to 0" in frontier.says_frontier(both)
+    still = "As good as before is still **int8** (8 bits a weight, a grid for each row), 2.0 times"
+    assert still in frontier.says_frontier(both)
     assert frontier_picture.front(of_a_text, _=str).layout.yaxis.title.text == "held-out loss, nats"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "words"),
+    [
+        ("", "original"),
+        ("layers0+2.int3-tensor-awq", "without layer 1, 3, 3 bits a weight, a grid for each"),
+        ("heads1-wanda.units25-wanda", "1 key/value heads fewer a layer (the least used), 25% of"),
+        ("sparse50-random", "50% of the weights set to 0 (at random)"),
+        ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (the least used)"),
+        ("int3-group32-gptq-keep3", "a grid for 32 side by side, rounded by GPTQ, the worst 3.0%"),
+        ("int8.act8", "activations at 8 bits"),
+    ],
+)
+def test_a_recipe_is_said_in_words(recipe: str, words: str):
+    assert words in in_words(compression_of(recipe))
+
+
+def test_what_is_lost_and_gained_is_counted_apart():
+    facts = AnswerFacts(512, 509, 509, 1, (Lost("a b", "a", "b"),))
+    said = lost_answers.says_answers(facts)
+    assert "of 512 that are held out the original answers 509 exactly, this model 509" in said
+    assert "**1 is lost**, 1 gained." in said
+    none = lost_answers.says_answers(AnswerFacts(512, 509, 510, 0, ()))
+    assert none.endswith("**Not one is lost.**")
 
 
 def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():

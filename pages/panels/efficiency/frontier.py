@@ -13,7 +13,8 @@ from blocks.efficiency.recorded import recorded
 from blocks.observe.run import Run
 from pages.figures.units import duration
 from pages.panels.efficiency import frontier_picture, shared
-from pages.panels.efficiency.frontier_picture import METHOD_NAMES
+from pages.panels.efficiency.lost_answers import question_by_question
+from pages.panels.efficiency.recipe_words import in_words
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.controls import switch
@@ -44,7 +45,7 @@ def says_frontier(facts: FrontierFacts) -> str:
     """How far the file shrinks before the score does."""
     best = facts.smallest(MOST_LOST)
     text = _(
-        "The smallest of {n} files that loses at most {most} is **{name}**: {size} for "
+        "The smallest of {n} files that loses at most {most} is **{name}** ({words}): {size} for "
         "{original}, {ratio:.1f} times smaller. Its {score} are {after}, of the original "
         "{before}."
     )
@@ -52,6 +53,7 @@ def says_frontier(facts: FrontierFacts) -> str:
         n=len(facts.variants),
         most=_said(MOST_LOST, facts),
         name=variant_name(best),
+        words=in_words(compression_of(best.name)),
         size=bytes_text(best.n_bytes),
         original=bytes_text(facts.original.n_bytes),
         ratio=facts.times_smaller(best),
@@ -67,8 +69,12 @@ def _says_lossless(facts: FrontierFacts) -> str:
     best = facts.smallest(0.0)
     if not best.name:
         return _("Every one of them loses something.")
-    text = _("As good as before is still **{name}**, {ratio:.1f} times smaller.")
-    return text.format(name=best.name, ratio=facts.times_smaller(best))
+    if best == facts.smallest(MOST_LOST):
+        return _("It is as good as before.")
+    text = _("As good as before is still **{name}** ({words}), {ratio:.1f} times smaller.")
+    return text.format(
+        name=best.name, words=in_words(compression_of(best.name)), ratio=facts.times_smaller(best)
+    )
 
 
 def _said(quality: float, facts: FrontierFacts) -> str:
@@ -130,18 +136,21 @@ def how_small(run: Run) -> None:
         key="frontier",
         on_click=shared.use_clicked,
     )
-    _ways_to_best(frontier_facts(*at))
+    _ways_to_best(frontier_facts(*at), run)
+    question_by_question(run)
     before = None if n_measured else recorded(weights)
     note(says_how(frontier_facts(*at), before.processor if before else ""))
     _in_numbers(frontier_facts(*at))
 
 
-def _ways_to_best(facts: FrontierFacts) -> None:
-    """Buttons for the two that the sentence names: what a click on their dots does."""
+def _ways_to_best(facts: FrontierFacts, run: Run) -> None:
+    """Buttons for the two that the sentence names, but for the one that is shown already."""
     best = (facts.smallest(0.0), facts.smallest(MOST_LOST))
     label = _("Show {name} on all pages, the original as A")
+    whole = starts.original(run.weights)
+    names = dict.fromkeys(each.name for each in best if each.name)
     with st.container(horizontal=True):
-        for name in dict.fromkeys(each.name for each in best if each.name):
+        for name in (each for each in names if starts.variant_of(whole, each) != run.weights):
             how = compression_of(name)
             shared.way_to(how, label.format(name=name), key=f"use_{name}")
 
@@ -164,7 +173,7 @@ def _in_numbers(facts: FrontierFacts) -> None:
         table = pd.DataFrame(
             {
                 _("variant"): [variant_name(each) for each in facts.variants],
-                _("method"): [_(METHOD_NAMES[each.method]) for each in facts.variants],
+                _("in words"): [in_words(compression_of(each.name)) for each in facts.variants],
                 _("file"): [bytes_text(each.n_bytes) for each in facts.variants],
                 _("score"): [f"{each.score:.3f} ± {each.spread:.3f}" for each in facts.variants],
                 _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in facts.variants],

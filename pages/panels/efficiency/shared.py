@@ -6,11 +6,12 @@ import streamlit as st
 
 from blocks.efficiency.compression import Calibrated, Compression
 from blocks.efficiency.frontier import Variant, measure_variant
-from blocks.efficiency.names import name_of
+from blocks.efficiency.names import compression_of, name_of
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
 from pages.figures.units import long_duration
+from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
@@ -99,9 +100,12 @@ def shown_variant(run: Run) -> None:
     if whole == run.weights:
         return
     recipe = starts.start(link.value("preset")).recipe
+    words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            _("All pages show {recipe}; here the original is measured.").format(recipe=recipe)
+            _("All pages show {recipe} ({words}); here the original is measured.").format(
+                recipe=recipe, words=words
+            )
         )
         st.button(
             _("Back to the original"),

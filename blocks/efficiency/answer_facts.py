@@ -1,0 +1,112 @@
+"""Question by question: what a smaller model answers otherwise than the one it was made of.
+
+A score can stay where it was though some answers are lost, since others are gained.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.frontier import N_SCORES
+from blocks.model.kinds import Architecture
+from blocks.model.models import Model
+from blocks.model.randomness import generator
+from blocks.model.source_target import SourceTarget
+from blocks.training.pairs import PairTask
+from blocks.training.questions import QuestionTask
+from blocks.training.task import IGNORED, N_WHOLE, Batch
+from blocks.weights.model_file import ModelFile
+
+MOST_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A question, its right answer, which the whole model gives, and that of the smaller one.
+
+    Each token of `said` is the likeliest after the right ones before it.
+    """
+
+    asked: str
+    right: str
+    said: str
+
+
+@dataclass(frozen=True)
+class AnswerFacts:
+    """The held-out questions of the score; `lost` are the first of `n_lost`."""
+
+    n: int
+    n_right_before: int
+    n_right: int
+    n_lost: int
+    lost: tuple[Lost, ...]
+
+    @property
+    def n_gained(self) -> int:
+        """Those that only the smaller model answers exactly."""
+        return self.n_right - self.n_right_before + self.n_lost
+
+
+def is_asked_whole(model: Calibrated) -> bool:
+    """Whether its task has questions, each of them right or wrong as a whole."""
+    return isinstance(model.examiner.task, PairTask | QuestionTask)
+
+
+def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
+    """Ask both the same, as for the score. Needs a model that `is_asked_whole`."""
+    batches, built = [*_questions(model)], smaller.build()
+    both = model.model, built
+    before, now = ([_said(model, each, batch) for batch in batches] for each in both)
+    right_before, right = (
+        torch.cat([_is_right(said, batch) for said, batch in zip(found, batches, strict=True)])
+        for found in (before, now)
+    )
+    is_lost = right_before & ~right
+    return AnswerFacts(
+        n=len(right),
+        n_right_before=int(right_before.sum()),
+        n_right=int(right.sum()),
+        n_lost=int(is_lost.sum()),
+        lost=tuple(
+            _lost(model, batches[i // N_WHOLE], now[i // N_WHOLE], i % N_WHOLE)
+            for i in is_lost.nonzero().flatten().tolist()[:MOST_SHOWN]
+        ),
+    )
+
+
+def _questions(model: Calibrated) -> Iterator[Batch]:
+    for i in range(N_SCORES):
+        draw = generator(model.spec.seed, "score", str(i))
+        yield model.examiner.task.held_out(N_WHOLE, draw)
+
+
+def _said(model: Calibrated, built: Model, batch: Batch) -> Tensor:
+    """The likeliest token at each place, given the right ones before it: (batch, seq)."""
+    return model.examiner.logits_of(built)(*batch.read).argmax(-1)
+
+
+def _is_right(said: Tensor, batch: Batch) -> Tensor:
+    return ((said == batch.targets) | (batch.targets == IGNORED)).all(1)
+
+
+def _lost(model: Calibrated, batch: Batch, said: Tensor, row: int) -> Lost:
+    task, targets = model.examiner.task, batch.targets[row]
+    is_asked = targets != IGNORED
+    marks = {task.marks.stop, task.marks.padding} if isinstance(task, PairTask) else set()
+    ids = (_asked(batch, row, model), targets[is_asked], said[row][is_asked])
+    texts = ([each for each in some.tolist() if each not in marks] for some in ids)
+    return Lost(*map(task.tokenizer.decode, texts))
+
+
+def _asked(batch: Batch, row: int, model: Calibrated) -> Tensor:
+    """What a question consists of; a GPT reads its answer behind it."""
+    if isinstance(batch.token_ids, SourceTarget):
+        return batch.token_ids.source[row]
+    if model.file.config.architecture is Architecture.GPT:
+        n = int((batch.targets[row] != IGNORED).int().argmax())
+        return batch.token_ids[row, : n + 1]
+    return batch.token_ids[row]

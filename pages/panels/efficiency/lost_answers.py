@@ -1,0 +1,57 @@
+"""Which answers a smaller model loses, where its task has questions that are right or wrong."""
+
+from functools import lru_cache
+
+import pandas as pd
+import streamlit as st
+
+from blocks.efficiency import answer_facts as facts_of
+from blocks.efficiency.answer_facts import AnswerFacts
+from blocks.observe.run import Run
+from pages.ui import starts
+from pages.ui.language import _, ngettext, sentences
+from pages.ui.said import say
+from pages.ui.tables import show_whole
+
+
+@lru_cache(maxsize=32)
+def answer_facts(weights: str) -> AnswerFacts:
+    """What a variant answers otherwise; `weights` names it, and by that the model it is made of."""
+    model = starts.calibrated(starts.original(weights))
+    return facts_of.answer_facts(model, starts.variant_file(weights))
+
+
+def says_answers(facts: AnswerFacts) -> str:
+    """How many answers are lost, and how many are gained: the score is but their difference."""
+    text = _(
+        "Question by question: of {n} that are held out the original answers {before} exactly, "
+        "this model {now}."
+    )
+    said = text.format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
+    if not facts.n_lost:
+        return sentences(said, _("**Not one is lost.**"))
+    lost = ngettext("**{n} is lost**", "**{n} are lost**", facts.n_lost).format(n=facts.n_lost)
+    text = _("{lost}, {gained} gained.")
+    return sentences(said, text.format(lost=lost, gained=facts.n_gained))
+
+
+def question_by_question(run: Run) -> None:
+    """What the variant that is shown loses; nothing where the original is, or nothing is asked."""
+    whole = starts.original(run.weights)
+    if run.weights == whole or not facts_of.is_asked_whole(starts.calibrated(whole)):
+        return
+    with st.spinner(_("Asking both the same …")):
+        say(says_answers, run.weights, facts=answer_facts)
+    if found := answer_facts(run.weights).lost:
+        with st.expander(_("What was lost")):
+            show_whole(_table(found))
+
+
+def _table(found: tuple[facts_of.Lost, ...]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            _("asked"): [each.asked for each in found],
+            _("right, and the original's"): [each.right for each in found],
+            _("likeliest now, place by place"): [each.said for each in found],
+        }
+    )

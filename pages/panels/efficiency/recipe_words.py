@@ -1,0 +1,58 @@
+"""A recipe in words, for those who do not know its short name."""
+
+from collections.abc import Iterator
+
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.pruning import Criterion, MaskPattern
+from blocks.efficiency.quantization import Granularity, Quantization
+from blocks.efficiency.rounding import Rounding
+from blocks.model.faults import N_
+from pages.figures.counting import from_one
+from pages.ui.language import _, enumeration
+from pages.ui.numbers import percent
+
+BY = {
+    Criterion.MAGNITUDE: N_("the smallest"),
+    Criterion.WANDA: N_("the least used"),
+    Criterion.RANDOM: N_("at random"),
+}
+
+
+def in_words(how: Compression) -> str:
+    """What is taken out, masked and rounded; that nothing is where nothing is."""
+    return enumeration(_parts(how)) or _("original")
+
+
+def _parts(how: Compression) -> Iterator[str]:
+    by = _(BY[how.criterion])
+    if how.removed_layers:
+        layers = enumeration(str(from_one(layer)) for layer in how.removed_layers)
+        yield _("without layer {layers}").format(layers=layers)
+    if how.removed_heads:
+        text = _("{n} key/value heads fewer a layer ({by})")
+        yield text.format(n=how.removed_heads, by=by)
+    if how.removed_units:
+        text = _("{share} of the hidden units out ({by})")
+        yield text.format(share=percent(how.removed_units), by=by)
+    if how.sparsity:
+        text = _("{share} of the weights set to 0 ({by})")
+        if how.pattern is MaskPattern.TWO_FOUR:
+            text = _("2 of every 4 weights set to 0 ({by})")
+        yield text.format(share=percent(how.sparsity), by=by)
+    if how.quantization is not None:
+        yield from _rounding(how, how.quantization)
+
+
+def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
+    shared = {
+        Granularity.TENSOR: _("{bits} bits a weight, a grid for each matrix"),
+        Granularity.CHANNEL: _("{bits} bits a weight, a grid for each row"),
+        Granularity.GROUP: _("{bits} bits a weight, a grid for {n} side by side"),
+    }
+    yield shared[grid.granularity].format(bits=grid.n_bits, n=grid.group_size)
+    if how.rounding is not Rounding.NEAREST:
+        yield _("rounded by {method}").format(method=how.rounding.upper())
+    if how.kept_share:
+        yield _("the worst {share} at 8 bits").format(share=percent(how.kept_share))
+    if how.activations is not None:
+        yield _("activations at {bits} bits").format(bits=how.activations.n_bits)
