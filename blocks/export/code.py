@@ -91,6 +91,7 @@ class _File:
         self.constants: dict[str, Any] = {}
         self.rows: dict[nn.Module, dict[str, ast.expr]] = {}
         self.differing: dict[type[nn.Module], list[str]] = {}
+        self.held: dict[type[nn.Module], set[str]] = {}
 
     def text(self) -> str:
         """The whole file."""
@@ -244,11 +245,19 @@ class _File:
                     found[name] = expression(value)
                 elif are_numbers(value):
                     found[name] = ast.Tuple([expression(each) for each in value])
-        for name in vars(module):
-            held = [getattr(each, name, ()) for each in self.known.instances[type(module)]]
-            if any(map(is_held, held)) and not all(held):
-                found[name] = ast.Tuple([])
+        unlike = self.unlike(type(module))
+        found |= {name: ast.Tuple([]) for name in vars(module) if name in unlike}
         return found | self.weights(module) | self.children(module)
+
+    def unlike(self, kind: type[nn.Module]) -> set[str]:
+        """What some parts of a class hold, and others not."""
+        if kind not in self.held:
+            parts = self.known.instances[kind]
+            names = {name for each in parts for name, value in vars(each).items() if is_held(value)}
+            self.held[kind] = {
+                name for name in names if not all(getattr(each, name, ()) for each in parts)
+            }
+        return self.held[kind]
 
     def weights(self, module: nn.Module) -> dict[str, ast.expr]:
         """Parameters and buffers of a part."""
