@@ -175,14 +175,13 @@ class GraphFacts:
 
     def table(self) -> pd.DataFrame:
         """Every share above 0 with the tokens' names; layers and tokens from 1."""
-        rows = self.graph.frame()
-        names = rows["source"].map(lambda i: self.labels[i] if i >= 0 else "")
+        rows, labels = self.graph.frame(), (*self.labels, "")  # the last: of no token
         return rows.assign(
             layer=rows["layer"] + 1,
             token=rows["token"] + 1,
             source=rows["source"] + 1,
-            token_label=rows["token"].map(lambda i: self.labels[i]),
-            source_label=names,
+            token_label=rows["token"].map(labels.__getitem__),
+            source_label=rows["source"].map(labels.__getitem__),
         )
 
 
