@@ -7,6 +7,8 @@ from threading import get_ident
 import pytest
 from streamlit import config
 from streamlit.components.v2.component_manager import BidiComponentManager
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import local_script_runner
 
 from blocks import Recording
 from blocks.observe.run import Run
@@ -26,6 +28,15 @@ def no_components() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def compiled_once() -> Iterator[None]:
+    """Each run of AppTest compiles its page anew; a server does so once."""
+    scripts = ScriptCache()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "ScriptCache", lambda: scripts)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_processes() -> Iterator[None]:
     """Trainings in threads: each process would load torch once more."""
     with pytest.MonkeyPatch.context() as patch:
@@ -35,8 +46,13 @@ def no_processes() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def whole_errors() -> Iterator[None]:
-    """Errors with all details; and AppTest keeps functions of its own in the session state."""
-    options = {"client.showErrorDetails": "full", "runner.enforceSerializableSessionState": False}
+    """Errors with all details, in the log without colors, which take a second each; and AppTest
+    keeps functions of its own in the session state."""
+    options = {
+        "client.showErrorDetails": "full",
+        "logger.enableRich": False,
+        "runner.enforceSerializableSessionState": False,
+    }
     before = {name: config.get_option(name) for name in options}
     for name, value in options.items():
         config.set_option(name, value)
