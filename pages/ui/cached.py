@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+MOST_MODELS, MOST_RECORDINGS = 32, 64  # kept for all; small ones too have a thousand parts
 HELD_BYTES = 8 * 2**20  # two models of the size that tells stories, and what their passes showed
 
 
@@ -106,13 +107,13 @@ class Built(NamedTuple):
 @st.cache_resource(show_spinner=False)
 def recordings() -> Shelf[Run, Recording]:
     """What the runs of all readers showed."""
-    return Shelf(_record, lambda seen: seen.kept_bytes, memory_budget() // 2)
+    return Shelf(_record, lambda seen: seen.kept_bytes, memory_budget() // 2, MOST_RECORDINGS)
 
 
 @st.cache_resource(show_spinner=False)
 def models() -> Shelf[Built, Model]:
     """The models of all readers."""
-    return Shelf(_build, weight_bytes, memory_budget() // 2)
+    return Shelf(_build, weight_bytes, memory_budget() // 2, MOST_MODELS)
 
 
 def _held(shelf: Shelf[K, V], key: K) -> V:

@@ -1,5 +1,6 @@
 """What is large and shared: made once for all readers, kept while there is room for it."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -25,10 +26,11 @@ class Use(NamedTuple):
 
 
 class Recent(Generic[K, V]):
-    """References to the values used last: `n_at_least`, and more within so many bytes."""
+    """References to the values used last: `n_at_least`, up to `n_at_most` within so many bytes."""
 
-    def __init__(self, most_bytes: int, *, n_at_least: int = 0):
-        self.most_bytes, self.n_at_least, self.n_bytes = most_bytes, n_at_least, 0
+    def __init__(self, most_bytes: int, *, n_at_least: int = 0, n_at_most: float = math.inf):
+        self.most_bytes, self.n_bytes = most_bytes, 0
+        self.n_at_least, self.n_at_most = n_at_least, n_at_most
         self._lock = threading.Lock()
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
 
@@ -45,7 +47,7 @@ class Recent(Generic[K, V]):
             n_bytes = bytes_of(value)
             self._kept[key] = value, n_bytes
             self.n_bytes += n_bytes
-            while self.n_bytes > self.most_bytes and len(self) > self.n_at_least:
+            while self._is_full and len(self) > self.n_at_least:
                 self._drop(next(iter(self._kept)))
 
     @property
@@ -60,6 +62,10 @@ class Recent(Generic[K, V]):
             self._kept.clear()
             self.n_bytes = 0
 
+    @property
+    def _is_full(self) -> bool:
+        return self.n_bytes > self.most_bytes or len(self) > self.n_at_most
+
     def _drop(self, key: K) -> None:
         _value, n_bytes = self._kept.pop(key, (None, 0))
         self.n_bytes -= n_bytes
@@ -68,14 +74,20 @@ class Recent(Generic[K, V]):
 class Shelf(Generic[K, V]):
     """Values that all sessions share, each made once, by whoever asks first; the others wait.
 
-    A value is found as long as anybody holds it: the shelf, which has room for `most_bytes` and
-    for the newest in any case, or a session. So what a reader looks at is not made anew because
-    others came by.
+    A value is found as long as anybody holds it: the shelf, which has room for `most_bytes`, for
+    `n_at_most` values and for the newest in any case, or a session. So what a reader looks at is
+    not made anew because others came by.
     """
 
-    def __init__(self, make: Callable[[K], V], bytes_of: Callable[[V], int], most_bytes: int):
+    def __init__(
+        self,
+        make: Callable[[K], V],
+        bytes_of: Callable[[V], int],
+        most_bytes: int,
+        n_at_most: float = math.inf,
+    ):
         self._make, self.bytes_of = make, bytes_of
-        self._recent = Recent[K, V](most_bytes, n_at_least=1)
+        self._recent = Recent[K, V](most_bytes, n_at_least=1, n_at_most=n_at_most)
         self._held: WeakValueDictionary[K, V] = WeakValueDictionary()
         self._makers: WeakValueDictionary[K, threading.Lock] = WeakValueDictionary()
         self._lock = threading.Lock()

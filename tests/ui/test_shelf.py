@@ -44,6 +44,14 @@ def test_forty_readers_of_one_link_make_it_once():
     assert shelf.use == (1, 7, n_readers, 1) and shelf.use.hit_rate == 1 - 1 / n_readers
 
 
+def test_of_small_things_too_only_so_many_are_kept():
+    shelf = Shelf(Thing, size, 100, n_at_most=3)
+    for key in range(1, 6):
+        shelf.get(key)
+    assert [key for key in range(1, 6) if shelf.find(key)] == [3, 4, 5]
+    assert shelf.use.n_kept == 3 and shelf.use.n_bytes == 3 + 4 + 5
+
+
 def test_other_keys_do_not_wait_for_one_that_is_made():
     begun, may_end = threading.Event(), threading.Event()
 
