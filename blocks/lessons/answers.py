@@ -58,6 +58,17 @@ def measured(ask: Ask, place: Place) -> Values:
     return tuple(found)
 
 
+def told(ask: Ask, place: Place) -> tuple[tuple[str, Values], ...]:
+    """What is given with the question, each with its numbers. Raises `ConfigError` as above."""
+    return tuple((label, _numbers_of(formula, place)) for label, formula in ask.given)
+
+
+def _numbers_of(formula: Formula, place: Place) -> Values:
+    found = value(formula, place, _no_name)
+    several = found if isinstance(found, tuple) else (found,)
+    return tuple(_finite(each, formula) for each in several[:MOST_VALUES])
+
+
 def measured_map(ask: Ask, place: Place) -> Map:
     """The map of which a cell is asked for. Raises `ConfigError` where it cannot be measured."""
     formula = ask.truths[0]

@@ -41,6 +41,7 @@ class Ask:
 
     `truths`: one measurement; of an order one for each of `labels`. `xs`: where a curve is
     guessed. `unit` stands behind the numbers; `least` and `most` bound a number or a curve.
+    `given`: what is measured and told with the question, so that nobody has to read it off.
     """
 
     question: str
@@ -51,6 +52,7 @@ class Ask:
     xs: tuple[float, ...] = ()
     x_label: str = ""
     unit: str = ""
+    given: tuple[tuple[str, Formula], ...] = ()
     least: float = 0.0
     most: float = 1.0
 

@@ -52,6 +52,7 @@ STEP_KEYS = {
     "ask": str,
     "kind": str,
     "truth": str,
+    "given": list,
     "options": list,
     "x": str,
     "xs": list,
@@ -154,7 +155,7 @@ class _Reader:
 
     def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
         """What belongs to a question, or to a task, says nothing without it."""
-        asked = ("kind", "truth", "options", "x", "xs", "unit", "range", "withhold")
+        asked = ("kind", "truth", "given", "options", "x", "xs", "unit", "range", "withhold")
         for name in asked:
             if name in values and "ask" not in values:
                 self.fault(NOT_ASKED, name, where=where, name=name)
@@ -185,6 +186,7 @@ class _Reader:
             xs=xs,
             x_label=self.text(values.get("x", ""), where),
             unit=self.text(values.get("unit", ""), where),
+            given=tuple(zip(*self.given(values, where), strict=False)),
             least=bounds[0],
             most=bounds[1],
         )
@@ -205,6 +207,14 @@ class _Reader:
             return (), self.options(values.get("options", []), where), truths
         return (), (), truths
 
+    def given(
+        self, values: Mapping[str, Any], where: str
+    ) -> tuple[tuple[str, ...], tuple[Formula, ...]]:
+        """What is told with the question."""
+        if "given" not in values:
+            return (), ()
+        return self.things(values["given"], where, name="given", least=1)
+
     def options(self, found: list[Any], where: str) -> tuple[Option, ...]:
         options = []
         self.count(found, "options", where, 2, MOST_OPTIONS)
@@ -219,10 +229,12 @@ class _Reader:
                     self.wrong_option(AskKind.CHOICE, where, i)
         return tuple(options)
 
-    def things(self, found: list[Any], where: str) -> tuple[tuple[str, ...], tuple[Formula, ...]]:
-        """What is put in order, and by what."""
+    def things(
+        self, found: list[Any], where: str, *, name: str = "options", least: int = 2
+    ) -> tuple[tuple[str, ...], tuple[Formula, ...]]:
+        """What is put in order, or told, and the formula of each."""
         labels, formulas = [], []
-        self.count(found, "options", where, 2, MOST_OPTIONS)
+        self.count(found, name, where, least, MOST_OPTIONS)
         for i, each in enumerate(found):
             match each:
                 case [str(label), str(text)]:
@@ -230,11 +242,11 @@ class _Reader:
                     if read := self.formula(text, where):
                         formulas.append(read)
                 case _:
-                    self.wrong_option(AskKind.ORDER, where, i)
+                    self.wrong_option(AskKind.ORDER, where, i, name)
         return tuple(labels), tuple(formulas)
 
-    def wrong_option(self, kind: AskKind, where: str, i: int) -> None:
-        self.fault(WRONG_OPTION, "options", where=where, n=i + 1, kind=OPTION_KINDS[kind])
+    def wrong_option(self, kind: AskKind, where: str, i: int, name: str = "options") -> None:
+        self.fault(WRONG_OPTION, name, where=where, n=i + 1, kind=OPTION_KINDS[kind])
 
     def numbers(
         self, values: Mapping[str, Any], name: str, where: str, least: int, most: int

@@ -140,6 +140,9 @@ def test_a_step_is_read_whole():
         truths=(formula.read("score_std(d=64) / score_std(d=4)"),),
         options=(Option("little", 0, 1), Option("much", 1, math.inf)),
     )
+    given = ASKED.replace("truth =", """given = [["$s$", "score(key=1)"]]\ntruth =""")
+    (step, *_rest) = read(given).steps
+    assert step.ask.given == (("$s$", formula.read("score(key=1)")),)
     assert second.before == "Only read." and second.ask is None and second.page == "attention"
 
 
@@ -158,6 +161,9 @@ def test_a_step_is_read_whole():
         ('## A\n```step\nask = "?"\nkind = "number"\ntruth = "a.b"\n```', "cannot be read"),
         ('## A\n```step\nask = "?"\nkind = "curve"\ntruth = "x"\nxs = ["a"]\n```', "xs is to be"),
         ('## A\n```step\nwithhold = true\n```', "nothing is asked"),
+        ('## A\n```step\ngiven = [["a", "1"]]\n```', "nothing is asked"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 is to be"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given is to have 1 to 6"),
         ('## A\n```step\ntask = "Do."\n```', "done is missing"),
         ("## A\n![x](http://a.b/c.png)", "text only"),
         ("## A\n<script>alert(1)</script>", "text only"),
@@ -359,6 +365,16 @@ def test_scores_of_random_vectors_spread_by_the_root_of_their_width():
         assert measure(place, "score_std", {"d": d, "is_scaled": True}) == pytest.approx(1, rel=0.1)
 
 
+def test_a_dot_product_is_that_of_the_vectors_that_are_told():
+    place, head = Place(ONE_BLOCK), {"layer": 0, "head": 2}
+    q = measure(place, "head_vector", {**head, "of": "q", "token": 3})
+    k = measure(place, "head_vector", {**head, "of": "k", "token": 1})
+    expected = measure(place, "dot_product", {**head, "query": 3, "key": 1})
+    assert torch.tensor(q) @ torch.tensor(k) == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ConfigError, match="cannot be measured"):
+        measure(place, "head_vector", {"of": "x"})
+
+
 def test_weights_are_the_softmax_of_the_scores():
     place, at = Place(ONE_BLOCK), {"layer": 0, "head": 2, "query": 3}
     scores = [measure(place, "score", {**at, "key": key}) for key in range(4)]
@@ -449,7 +465,7 @@ def _without_words(step: Step) -> object:
     ask = step.ask
     asked = ask and (
         ask.kind,
-        [*map(_without_texts, ask.truths)],
+        [*map(_without_texts, (*ask.truths, *(told for _label, told in ask.given)))],
         [(option.least, option.most) for option in ask.options],
         len(ask.labels),
         ask.xs,

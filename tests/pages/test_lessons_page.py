@@ -1,5 +1,6 @@
 """Lessons on their pages: asked before shown, played through, and never broken by a link."""
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -377,7 +378,12 @@ def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
 
 def test_what_was_computed_by_hand_is_right_within_rounding():
     at = opened(ATTENTION, panel=None, lesson="attention-by-hand", d_model=16, n_heads=4)
+    (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = ("))
+    q, k = ([*map(float, re.findall(r"-?\d\.\d+", line))] for line in given.split("\n"))
+    by_hand = sum(a * b for a, b in zip(q, k, strict=True)) / 2
     truth = float(press(at, "without_guess").query_params["guesses"].partition("=")[2])
+    assert by_hand == pytest.approx(truth, abs=0.005)
+    assert not any(each.value.startswith("$q_4$ = (") for each in at.markdown)
     for share, is_right in ((1.03, True), (1.2, False)):
         shown = visit(
             at,

@@ -47,6 +47,15 @@ def _rows(pattern: torch.Tensor) -> Map:
     return tuple(map(tuple, pattern.float().tolist()))
 
 
+def head_vector(
+    at: Place, *, of: str = "q", layer: int = 0, head: int = 0, token: int = -1
+) -> tuple[float, ...]:
+    """The query, key or value (`of`: q, k, v) of a token in a head."""
+    if of not in ("q", "k", "v"):
+        raise KeyError(of)
+    return tuple(getattr(_steps(at, layer, head), of)[token].tolist())
+
+
 def score(at: Place, *, layer: int = 0, head: int = 0, query: int = -1, key: int = 0) -> float:
     """q · k / √d_head, before mask and softmax."""
     return float(_steps(at, layer, head).scaled[query, key])

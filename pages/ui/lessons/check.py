@@ -60,6 +60,7 @@ def played(lesson: Lesson, i: int) -> Iterator[str]:
             return
         run, text = at.session_state["lesson_run"], str(at.query_params.get("text", ""))
         place = Place(run, text, cached.recording, cached.model)
+        answers.told(step.ask, place)
         places = [place, *_of_other_seeds(place)]
         others = [answers.measured(step.ask, each) for each in places[1:]]
         yield from _unclear(step.ask, [found.truth, *others])

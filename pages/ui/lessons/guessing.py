@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from blocks import ConfigError
-from blocks.lessons.answers import Values
+from blocks.lessons.answers import Values, told
 from blocks.lessons.lesson import Ask, AskKind
 from blocks.lessons.maps import MOST_SIDE
 from blocks.observe.run import Run
@@ -15,7 +15,7 @@ from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
 from pages.figures.guess_cell import Table, cell_so_far
 from pages.ui.chart import show_now
-from pages.ui.language import _, bracketed, say_fault
+from pages.ui.language import _, bracketed, enumeration, say_fault
 from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
 
@@ -23,7 +23,8 @@ FAULT = "lesson_fault"
 
 
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
-    """The question, what can be answered, and the button that ends the guessing."""
+    """What is given, the question, what can be answered, and the button that ends the guessing."""
+    _given(ask, run)
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
         if not wall.is_on():  # who leads the class shows the answer, and guesses nothing
@@ -40,6 +41,22 @@ def ask_for(now: Now, ask: Ask, run: Run) -> None:
         )
     if fault := st.session_state.pop(FAULT, None):
         st.warning(say_fault(fault))
+
+
+def _given(ask: Ask, run: Run) -> None:
+    """The numbers that the answer is made of, beside the question and not a screen away from it."""
+    try:
+        found = told(ask, progress.place(run))
+    except ConfigError as error:
+        st.warning(say_fault(error.faults[0]))
+        return
+    if found:
+        st.markdown("  \n".join(f"{label} = {_listed(values)}" for label, values in found))
+
+
+def _listed(values: Values) -> str:
+    said = enumeration(f"{each:.3f}" for each in values)
+    return said if len(values) == 1 else f"({said})"
 
 
 def _answer(run: Run, guess: Values) -> None:

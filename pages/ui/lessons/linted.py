@@ -29,7 +29,8 @@ def unplayed(step: Step) -> Iterator[Fault]:
         yield Fault(NO_PAGE, {"name": step.page})
     for name, text in (*step.set, *step.solution):
         yield from _setting(name, text)
-    formulas = (*(step.ask.truths if step.ask else ()), *([step.done] if step.done else ()))
+    asked = (*step.ask.truths, *(formula for _label, formula in step.ask.given)) if step.ask else ()
+    formulas = (*asked, *([step.done] if step.done else ()))
     for formula in formulas:
         known = FIELDS if formula is step.done else ("x",)
         yield from (Fault(UNKNOWN, {"name": n}) for n in formula.names if n not in known)
