@@ -39,6 +39,13 @@ class Method(StrEnum):
     SEVERAL = "several"
 
 
+class FrontColors(StrEnum):
+    """What the colour of a variant says."""
+
+    METHOD = "method"
+    TIME = "time"
+
+
 def method(how: Compression) -> Method:
     """The kind of a recipe."""
     takes_apart = bool(how.removed_heads or how.removed_units or how.removed_layers)
@@ -140,6 +147,7 @@ class FrontierFacts:
     variants: tuple[Variant, ...]
     score_name: str
     is_share: bool
+    colors: FrontColors = FrontColors.METHOD
 
     @property
     def original(self) -> Variant:
@@ -167,6 +175,10 @@ class FrontierFacts:
         """The smallest file that has lost at most so much; of equal ones the least loss."""
         good = [each for each in self.variants if self.lost(each) <= most_lost]
         return min(good, key=lambda each: (each.n_bytes, each.held_out_loss))
+
+    def time_ratio(self, variant: Variant) -> float:
+        """Seconds of a batch over those of the original."""
+        return variant.seconds / self.original.seconds
 
     def times_smaller(self, variant: Variant) -> float:
         """Bytes of the original over those of a variant."""

@@ -181,10 +181,10 @@ def _page_head(title: str) -> None:
 def subtitle(text: str) -> None:
     """What the page runs, in one line; a projector has room for it only where A stands beside B.
 
-    It is no place to look up what a lesson asks.
+    It is no place to look up what a lesson asks, and a lesson begins as high up as it can.
     """
     lesson = progress.now()
-    if lesson and lesson.is_withheld:
+    if lesson and (lesson.is_withheld or not beside.found()):
         return
     if beside.found() or not present.is_on():
         st.caption(text)

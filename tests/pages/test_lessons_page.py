@@ -343,6 +343,8 @@ def test_the_line_above_says_nothing_that_is_asked():
     at = opened("pages/gpt.py", preset=None, panel=None, lesson="tokens")
     assert "features" not in said(at)
     press(at, "without_guess")
+    assert "features" not in said(at)  # the card stays where it was
+    press(at, "leave_lesson")
     assert "features" in said(at)
 
 
@@ -378,12 +380,12 @@ def test_home_begins_anew_after_a_lesson_with_the_reader_s_own_sentence():
 
 def test_what_was_computed_by_hand_is_right_within_rounding():
     at = opened(ATTENTION, panel=None, lesson="attention-by-hand", d_model=16, n_heads=4)
-    (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = ("))
+    (given,) = (each.value for each in at.markdown if each.value.startswith("$q_4$ = $("))
     q, k = ([*map(float, re.findall(r"-?\d\.\d+", line))] for line in given.split("\n"))
     by_hand = sum(a * b for a, b in zip(q, k, strict=True)) / 2
     truth = float(press(at, "without_guess").query_params["guesses"].partition("=")[2])
     assert by_hand == pytest.approx(truth, abs=0.005)
-    assert not any(each.value.startswith("$q_4$ = (") for each in at.markdown)
+    assert not any(each.value.startswith("$q_4$ = $(") for each in at.markdown)
     for share, is_right in ((1.03, True), (1.2, False)):
         shown = visit(
             at,

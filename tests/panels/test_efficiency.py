@@ -17,7 +17,7 @@ from blocks.efficiency.deletion import Change, Changed
 from blocks.efficiency.deletion_facts import DeletionFacts
 from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
-from blocks.efficiency.frontier import FrontierFacts, Method, Variant
+from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
 from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, ProductTimes
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning import Criterion
@@ -131,6 +131,15 @@ def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():
     )
     front = picture.data[0]
     assert [*front.x] == [250, 1000] and [*front.y] == [0.99, 1.0]
+
+
+def test_the_front_is_coloured_by_measured_time_where_it_is_asked_for():
+    slow = replace(FRONTIER.variants[1], seconds=0.375)
+    facts = replace(FRONTIER, variants=(WHOLE, slow), colors=FrontColors.TIME)
+    _line, original, dots, _labels = frontier_picture.front(facts, _=str).data
+    assert [*original.marker.color] == [1.0] and [*dots.marker.color] == [1.5]
+    assert (dots.marker.cmin, dots.marker.cmax) == (0.5, 1.5)
+    assert original.marker.showscale and not dots.marker.showscale
 
 
 ROWS = pd.DataFrame(

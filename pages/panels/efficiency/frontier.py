@@ -7,7 +7,7 @@ import streamlit as st
 
 from blocks.cost.units import bytes_text
 from blocks.efficiency import compression, frontier
-from blocks.efficiency.frontier import FrontierFacts, Variant
+from blocks.efficiency.frontier import FrontColors, FrontierFacts, Variant
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import recorded
 from blocks.observe.run import Run
@@ -17,7 +17,7 @@ from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
 from pages.ui import link, starts
 from pages.ui.chart import show
-from pages.ui.controls import switch
+from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
@@ -31,14 +31,14 @@ MOST_LOST = 0.02
 
 
 @lru_cache(maxsize=64)
-def frontier_facts(weights: str, n_measured: int) -> FrontierFacts:
+def frontier_facts(weights: str, n_measured: int, colors: FrontColors) -> FrontierFacts:
     """The first variants of the ready set, measured here; with none, what was measured before."""
     model = starts.calibrated(weights)
     names = frontier.ready(model.file.config)[:n_measured]
     variants = tuple(shared.variant(weights, name) for name in names)
     if not variants and (before := recorded(weights)):
         variants = before.ready
-    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share)
+    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share, colors)
 
 
 def says_frontier(facts: FrontierFacts) -> str:
@@ -123,12 +123,14 @@ def how_small(run: Run) -> None:
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
-    at = weights, n_measured
+    at = weights, n_measured, FrontColors(link.value("front_colors"))
     if not frontier_facts(*at).variants:
         place.info(_promise(run), icon=":material/lightbulb:")
         return
     with place:
         say(says_frontier, *at, facts=frontier_facts)
+    names_of = {FrontColors.METHOD: _("method"), FrontColors.TIME: _("time of a batch")}
+    choose("front_colors", _("Colour"), FrontColors, label_of=lambda c: names_of[FrontColors(c)])
     show(
         frontier_picture.front,
         *at,

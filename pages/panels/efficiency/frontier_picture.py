@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from blocks.cost.units import bytes_text
-from blocks.efficiency.frontier import FrontierFacts, Method, Variant
+from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
 from blocks.model.faults import N_
 from pages.figures import marks
 from pages.figures.axes import log_axis, room_for_legend, score_axis
@@ -32,6 +32,7 @@ METHOD_NAMES = {
     Method.TAKEN_APART: N_("heads, units or layers out"),
     Method.SEVERAL: N_("several"),
 }
+QUICK_TO_SLOW = ((0.0, ATTENTION), (0.5, BEFORE), (1.0, PINNED))
 LOOKS = {
     Method.ORIGINAL: (PINNED, "star", 15),
     Method.QUANTIZED: (ATTENTION, "circle", 10),
@@ -71,6 +72,11 @@ def _dots(
     variants: list[Variant], kind: Method, facts: FrontierFacts, _: Translate
 ) -> dict[str, Any]:
     color, symbol, size = LOOKS[kind]
+    look = {"color": color, "symbol": symbol, "size": size}
+    if facts.colors is FrontColors.TIME:
+        ratios = [facts.time_ratio(each) for each in variants]
+        look |= {"color": ratios, **_time_scale(facts), "showscale": kind is Method.ORIGINAL}
+        look |= {"colorbar": {"title": {"text": _("time of a batch, ×"), "side": "right"}}}
     return {
         "type": "scatter",
         "mode": "markers",
@@ -84,11 +90,17 @@ def _dots(
         },
         "name": _(METHOD_NAMES[kind]),
         "customdata": [[each.name] for each in variants],
-        "marker": {"color": color, "symbol": symbol, "size": size},
+        "marker": look,
         "selected": {"marker": {"opacity": 1}},
         "unselected": {"marker": {"opacity": 1}},
         **marks.told(_hover(each, facts, _) for each in variants),
     }
+
+
+def _time_scale(facts: FrontierFacts) -> dict[str, Any]:
+    """Blue is quicker than the original, orange slower; it reaches as far to both sides."""
+    reach = max(abs(facts.time_ratio(each) - 1) for each in facts.variants) or 0.1
+    return {"cmin": 1 - reach, "cmax": 1 + reach, "colorscale": QUICK_TO_SLOW}
 
 
 def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:

@@ -15,7 +15,7 @@ from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
 from pages.figures.guess_cell import Table, cell_so_far
 from pages.ui.chart import show_now
-from pages.ui.language import _, bracketed, enumeration, say_fault
+from pages.ui.language import _, bracketed, say_fault
 from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
 
@@ -55,8 +55,9 @@ def _given(ask: Ask, run: Run) -> None:
 
 
 def _listed(values: Values) -> str:
-    said = enumeration(f"{each:.3f}" for each in values)
-    return said if len(values) == 1 else f"({said})"
+    """As formulas are set, in every language."""
+    numbers = ",\\ ".join(f"{each:.3f}" for each in values)
+    return f"${numbers}$" if len(values) == 1 else f"$({numbers})$"
 
 
 def _answer(run: Run, guess: Values) -> None:

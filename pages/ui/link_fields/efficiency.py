@@ -5,6 +5,7 @@ import re
 from blocks.efficiency.cache_facts import CACHE_BITS
 from blocks.efficiency.cache_rounding import CacheAxis
 from blocks.efficiency.distillation import StudentSize
+from blocks.efficiency.frontier import FrontColors
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
@@ -45,6 +46,7 @@ FIELDS: dict[str, Field] = {
     "rounded_matrix": Field(matrix_name, ""),
     "rounded_columns": Field(whole(0, 2**17), 32),
     "taken_out": Field(choice(Pruned), "weights"),
+    "front_colors": Field(choice(FrontColors), "method"),
     "measure_variants": Field(flag, False),
     "teacher": Field(teacher_name, ""),
     "student_size": Field(choice(StudentSize), "half_layers"),
