@@ -141,13 +141,14 @@ class FrontierFacts:
     """All variants that were measured, the original first.
 
     `is_share`: whether the score is a share of what was asked; where it is not, the held-out loss
-    says how good a variant is.
+    says how good a variant is. `shown`: the name of the one that is looked at elsewhere.
     """
 
     variants: tuple[Variant, ...]
     score_name: str
     is_share: bool
     colors: FrontColors = FrontColors.METHOD
+    shown: str = ""
 
     @property
     def original(self) -> Variant:

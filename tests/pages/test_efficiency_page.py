@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from opened import assert_works, opened
+from opened import assert_works, figure, opened
 from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency.distillation import Students
@@ -306,7 +306,15 @@ def test_the_smallest_file_that_loses_nothing_becomes_b():
     assert best not in [each.key for each in at.button]
 
 
+def names_of_dots(at) -> set[str]:
+    dots = [trace for trace in figure(at, "frontier")["data"] if "customdata" in trace]
+    return {str(name) for trace in dots for (name,) in trace["customdata"]}
+
+
 def test_answers_that_a_variant_loses_are_shown():
+    at = opened(PAGE, preset="sort~int5", panel="frontier")
+    assert_works(at)
+    assert "int5" in names_of_dots(at)  # one of the reader's own stands among those of the set
     at = opened(PAGE, preset="sort~int4-group32", panel="frontier")
     assert_works(at)
     captions = " ".join(each.value for each in at.main.caption)

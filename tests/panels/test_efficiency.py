@@ -108,6 +108,8 @@ def test_where_the_score_is_no_share_the_loss_decides():
         ("sparse50-wanda-2:4", "2 of every 4 weights set to 0 (the least used)"),
         ("int3-group32-gptq-keep3", "a grid for 32 side by side, rounded by GPTQ, the worst 3.0%"),
         ("int8.act8", "activations at 8 bits"),
+        ("int4-asymmetric-hqq", "a grid for each row, not symmetric about 0, its reach by hqq"),
+        ("sparse50-global", "(the smallest), sought in all layers together"),
     ],
 )
 def test_a_recipe_is_said_in_words(recipe: str, words: str):
@@ -131,6 +133,12 @@ def test_the_picture_of_the_front_has_every_variant_and_returns_recipes():
     )
     front = picture.data[0]
     assert [*front.x] == [250, 1000] and [*front.y] == [0.99, 1.0]
+
+
+def test_the_variant_that_is_shown_has_a_ring():
+    *_others, ring, _labels = frontier_picture.front(replace(FRONTIER, shown="int4"), _=str).data
+    assert (ring.name, [*ring.x], [*ring.y]) == ("shown on all pages", [250], [0.99])
+    assert len(frontier_picture.front(FRONTIER, _=str).data) == len(_others) + 1
 
 
 def test_the_front_is_coloured_by_measured_time_where_it_is_asked_for():

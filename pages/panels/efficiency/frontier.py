@@ -31,14 +31,20 @@ MOST_LOST = 0.02
 
 
 @lru_cache(maxsize=64)
-def frontier_facts(weights: str, n_measured: int, colors: FrontColors) -> FrontierFacts:
-    """The first variants of the ready set, measured here; with none, what was measured before."""
+def frontier_facts(weights: str, n_measured: int, shown: str, colors: FrontColors) -> FrontierFacts:
+    """The first variants of the ready set, measured here; with none, what was measured before.
+
+    Beside them the one that all pages show, whatever the reader made it by.
+    """
     model = starts.calibrated(weights)
-    names = frontier.ready(model.file.config)[:n_measured]
+    names, before = frontier.ready(model.file.config)[:n_measured], recorded(weights)
     variants = tuple(shared.variant(weights, name) for name in names)
-    if not variants and (before := recorded(weights)):
+    if not variants and before:
         variants = before.ready
-    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share, colors)
+    if variants and shown not in [each.name for each in variants]:
+        known = None if n_measured or not before else before.variants.get(shown)
+        variants = (*variants, known or shared.variant(weights, shown))
+    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share, colors, shown)
 
 
 def says_frontier(facts: FrontierFacts) -> str:
@@ -123,8 +129,11 @@ def how_small(run: Run) -> None:
     label = _("Make and measure {n} smaller models here")
     switch("measure_variants", label.format(n=len(names) - 1))
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
-    at = weights, n_measured, FrontColors(link.value("front_colors"))
-    if not frontier_facts(*at).variants:
+    shown = starts.start(link.value("preset")).recipe if weights != run.weights else ""
+    at = weights, n_measured, shown, FrontColors(link.value("front_colors"))
+    with place, st.spinner(_("Measuring what is shown …")):
+        found = frontier_facts(*at).variants
+    if not found:
         place.info(_promise(run), icon=":material/lightbulb:")
         return
     with place:
@@ -141,7 +150,10 @@ def how_small(run: Run) -> None:
     _ways_to_best(frontier_facts(*at), run)
     question_by_question(run)
     before = None if n_measured else recorded(weights)
-    note(says_how(frontier_facts(*at), before.processor if before else ""))
+    said = says_how(frontier_facts(*at), before.processor if before else "")
+    if before and shown and shown not in before.variants:
+        said = sentences(said, _("{name} was measured here and now.").format(name=shown))
+    note(said)
     _in_numbers(frontier_facts(*at))
 
 

@@ -57,9 +57,9 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
         _dots([v for v in facts.variants if v.method is kind], kind, facts, _) for kind in kinds
     ]
     return figure(
-        [line, *dots, _labels(facts, _)],
+        [line, *dots, *_ring(facts, _), _labels(facts, _)],
         title=_("Bytes and what is left of the score"),
-        **room_for_legend(PLOT, 1 + len(kinds)),
+        **room_for_legend(PLOT, 1 + len(kinds) + bool(facts.shown)),
         xaxis={
             "title": {"text": _("bytes in the file (logarithmic)")},
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
@@ -95,6 +95,23 @@ def _dots(
         "unselected": {"marker": {"opacity": 1}},
         **marks.told(_hover(each, facts, _) for each in variants),
     }
+
+
+def _ring(facts: FrontierFacts, _: Translate) -> list[dict[str, Any]]:
+    """Around the variant that all pages show."""
+    there = [each for each in facts.variants if facts.shown and each.name == facts.shown]
+    look = {"symbol": "circle-open", "size": 20, "color": PINNED, "line": {"width": 2.5}}
+    return [
+        marks.line(
+            [each.n_bytes],
+            [facts.quality(each)],
+            mode="markers",
+            name=_("shown on all pages"),
+            marker=look,
+            hoverinfo="skip",
+        )
+        for each in there
+    ]
 
 
 def _time_scale(facts: FrontierFacts) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from blocks.efficiency.compression import Compression
-from blocks.efficiency.pruning import Criterion, MaskPattern
-from blocks.efficiency.quantization import Granularity, Quantization
+from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
+from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
 from blocks.model.faults import N_
 from pages.figures.counting import from_one
@@ -39,6 +39,8 @@ def _parts(how: Compression) -> Iterator[str]:
         if how.pattern is MaskPattern.TWO_FOUR:
             text = _("2 of every 4 weights set to 0 ({by})")
         yield text.format(share=percent(how.sparsity), by=by)
+    if how.scope is Scope.GLOBAL:
+        yield _("sought in all layers together")
     if how.quantization is not None:
         yield from _rounding(how, how.quantization)
 
@@ -50,6 +52,10 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
         Granularity.GROUP: _("{bits} bits a weight, a grid for {n} side by side"),
     }
     yield shared[grid.granularity].format(bits=grid.n_bits, n=grid.group_size)
+    if not grid.symmetric:
+        yield _("not symmetric about 0")
+    if grid.range_rule is not RangeRule.ABSMAX:
+        yield _("its reach by {rule}").format(rule=grid.range_rule)
     if how.rounding is not Rounding.NEAREST:
         yield _("rounded by {method}").format(method=how.rounding.upper())
     if how.kept_share:
