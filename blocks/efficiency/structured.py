@@ -123,11 +123,16 @@ def without_layers(
     return fewer, small
 
 
+def depth_of(config: ModelConfig) -> int:
+    """How many layers can be named; of an encoder–decoder those that both stacks have."""
+    is_pair = config.architecture is Architecture.ENCODER_DECODER
+    return min(config.n_layers, config.n_decoder_layers) if is_pair else config.n_layers
+
+
 def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> ModelConfig:
     """Its configuration. Raises `ConfigError` where a layer is not there, or none is left."""
     is_pair = config.architecture is Architecture.ENCODER_DECODER
-    depth = min(config.n_layers, config.n_decoder_layers) if is_pair else config.n_layers
-    out = {*removed}
+    depth, out = depth_of(config), {*removed}
     if absent := out - {*range(depth)}:
         text = N_("There is no layer {n}: layers 0 to {mend}")
         raise ConfigError([Fault(text, {"n": min(absent), "mend": depth - 1})])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from opened import assert_works, figure, opened
+from opened import assert_works, figure, opened, said
 from streamlit.testing.v1 import AppTest
 
 from blocks.efficiency.distillation import Students
@@ -337,3 +337,22 @@ def test_a_model_with_rounded_activations_is_shown_on_all_pages():
     at.button(key="use_activations").click().run()
     assert at.query_params["preset"] == "sort~int8.act8-static-smooth"
     assert_works(opened("pages/encoder.py", preset="sort~int8.act8-static-smooth", panel="stream"))
+
+
+def unfolded(**query: object):
+    at = opened(PAGE, preset="sort", panel="pruning", **query)
+    at.session_state["own_pruning"] = True
+    at.run()
+    assert_works(at)
+    return at
+
+
+def test_a_model_is_pruned_as_the_reader_wants_it():
+    query = {"prune_masked": "60", "prune_among": "global", "prune_layer": "1", "prune_heads": "1"}
+    at = unfolded(**query)
+    assert "sought in all layers together" in said(at)
+    at.button(key="use_pruned").click().run()
+    assert at.query_params["preset"] == "sort~layers0.heads1.sparse60-global"
+    at = unfolded(prune_among="2:4", prune_by="wanda", prune_units="25")
+    assert "`units25-wanda.sparse50-wanda-2:4`" in said(at)
+    assert "Nothing is taken out yet" in said(unfolded(prune_masked="0"))

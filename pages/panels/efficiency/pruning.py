@@ -11,6 +11,7 @@ from blocks.efficiency.recorded import Recorded, recorded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.panels.efficiency import pruning_picture, shared
+from pages.panels.efficiency.own_pruning import prune_your_own
 from pages.ui import link, starts
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
@@ -80,7 +81,13 @@ def _gain(facts: PruningFacts) -> str:
 
 @section
 def what_can_go(run: Run) -> None:
-    """What is taken out; then the lines, recorded or measured when the reader asks."""
+    """What is taken out, and the lines; then what the reader takes out."""
+    _lines(run)
+    prune_your_own(run)
+
+
+def _lines(run: Run) -> None:
+    """Recorded, or measured when the reader asks."""
     place = explained(("pruning",), CODE, key="pruning")
     names = PRUNED_NAMES
     choose("taken_out", _("What goes"), Pruned, label_of=lambda name: _(names[name]))

@@ -1,11 +1,13 @@
 """What a link carries for the page of smaller models."""
 
 import re
+from enum import StrEnum
 
 from blocks.efficiency.cache_facts import CACHE_BITS
 from blocks.efficiency.cache_rounding import CacheAxis
 from blocks.efficiency.distillation import StudentSize
 from blocks.efficiency.frontier import FrontColors
+from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
 from blocks.efficiency.rounding import Rounding
@@ -20,6 +22,14 @@ MASKED_SHARES = ("50", "70", "80", "90")
 GROUP_SIZES = (8, 16, 32, 64, 128)
 KEPT_PERCENTS = ("1", "3", "10")
 CACHE_GROUPS, CACHE_RECENT = ("8", "16", "32"), ("0", "8", "32")
+
+
+class MaskedAmong(StrEnum):
+    """Among which weights those that are masked are sought."""
+
+    LAYER = "layer"
+    GLOBAL = "global"
+    TWO_FOUR = "2:4"
 
 
 def matrix_name(text: str) -> str:
@@ -60,6 +70,12 @@ FIELDS: dict[str, Field] = {
     "measure_retraining": Field(flag, False),
     "masked_share": Field(choice(MASKED_SHARES), "70"),
     "repair_updates": Field(choice(UPDATES), "200"),
+    "prune_masked": Field(whole(0, 95), 50),
+    "prune_by": Field(choice(Criterion), "magnitude"),
+    "prune_among": Field(choice(MaskedAmong), "layer"),
+    "prune_units": Field(whole(0, 95), 0),
+    "prune_heads": Field(whole(0, 1024), 0),
+    "prune_layer": Field(whole(0, 1024), 0),
     "measure_pruning": Field(flag, False),
     "cache_bits": Field(choice(tuple(map(str, CACHE_BITS))), "2"),
     "cache_axis": Field(choice(CacheAxis), "kivi"),

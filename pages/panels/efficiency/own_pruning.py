@@ -1,0 +1,84 @@
+"""A model pruned as the reader wants it: masks, heads, units and layers, all at once."""
+
+import streamlit as st
+
+from blocks import ConfigError, ModelConfig
+from blocks.efficiency.compression import Compression, compressed_config
+from blocks.efficiency.names import name_of
+from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
+from blocks.efficiency.structured import depth_of
+from blocks.model.faults import N_
+from blocks.observe.run import Run
+from pages.panels.efficiency import shared
+from pages.panels.efficiency.pruning_picture import CRITERION_NAMES
+from pages.panels.efficiency.recipe_words import in_words
+from pages.ui import link
+from pages.ui.controls import choose, pick, slider
+from pages.ui.explain import note
+from pages.ui.fold import fold
+from pages.ui.language import _, say_fault
+from pages.ui.link_fields.efficiency import MaskedAmong
+
+AMONG_NAMES = {
+    MaskedAmong.LAYER: N_("of each matrix"),
+    MaskedAmong.GLOBAL: N_("of all matrices together"),
+    MaskedAmong.TWO_FOUR: N_("2 of every 4"),
+}
+
+
+def prune_your_own(run: Run) -> None:
+    """What is taken out and masked, what that is called, and the way to it."""
+    with (own := fold(_("Prune it your own way"), key="own_pruning")):
+        if own.open:
+            _controls(config := shared.whole(run).file.config)
+            _way(config)
+
+
+def _controls(config: ModelConfig) -> None:
+    left, right = st.columns(2)
+    with left:
+        slider("prune_masked", _("% of weights masked"), link.value("prune_masked"))
+        slider("prune_units", _("% of hidden units out"), link.value("prune_units"))
+        if config.n_kv_heads > 1:
+            n_heads = min(link.value("prune_heads"), config.n_kv_heads - 1)
+            label = _("key/value heads out, in each layer")
+            slider("prune_heads", label, n_heads, most=config.n_kv_heads - 1)
+    with right:
+        labels = {str(each): _(name) for each, name in CRITERION_NAMES.items()}
+        pick("prune_by", _("Which go"), Criterion, label_of=labels.__getitem__)
+        among = {str(each): _(name) for each, name in AMONG_NAMES.items()}
+        choose("prune_among", _("Masked"), MaskedAmong, label_of=among.__getitem__)
+        if depth_of(config) > 1:
+            n_layer = min(link.value("prune_layer"), depth_of(config))
+            slider("prune_layer", _("layer out (0: none)"), n_layer, most=depth_of(config))
+
+
+def chosen(config: ModelConfig) -> Compression:
+    """The recipe that the reader has set, as far as this model has what it takes out."""
+    among = MaskedAmong(link.value("prune_among"))
+    layer = min(link.value("prune_layer"), depth_of(config) if depth_of(config) > 1 else 0)
+    is_masked = link.value("prune_masked") > 0
+    is_by_fours = is_masked and among is MaskedAmong.TWO_FOUR
+    return Compression(
+        removed_layers=(layer - 1,) if layer else (),
+        removed_heads=min(link.value("prune_heads"), config.n_kv_heads - 1),
+        removed_units=link.value("prune_units") / 100,
+        sparsity=0.5 if is_by_fours else link.value("prune_masked") / 100,
+        criterion=Criterion(link.value("prune_by")),
+        pattern=MaskPattern.TWO_FOUR if is_by_fours else MaskPattern.ANY,
+        scope=Scope.GLOBAL if is_masked and among is MaskedAmong.GLOBAL else Scope.LAYER,
+    )
+
+
+def _way(config: ModelConfig) -> None:
+    how = chosen(config)
+    try:
+        compressed_config(config, how)
+    except ConfigError as error:
+        st.error(say_fault(error.faults[0]), icon=":material/block:")
+        return
+    if not name_of(how):
+        note(_("Nothing is taken out yet."))
+        return
+    note(f"`{name_of(how)}` · {in_words(how)}")
+    shared.way_to(how, _("Show this model on all pages"), "use_pruned")
