@@ -32,7 +32,7 @@ def change(facts: ColumnFacts, *, _: Translate) -> Picture:
     )
     return figure(
         [cells],
-        title=_("What GPTQ has changed: rounded to the left, made up for to the right"),
+        title=_("Changed by GPTQ: rounded, then made up for"),
         height=TITLE + ROW * n_rows + BOTTOM,
         margin=(TITLE, BOTTOM),
         shapes=[marks.upright(facts.n_rounded + 0.5, line={"color": PINNED, "width": 2})],
