@@ -356,3 +356,27 @@ def test_a_model_is_pruned_as_the_reader_wants_it():
     at = unfolded(prune_among="2:4", prune_by="wanda", prune_units="25")
     assert "`units25-wanda.sparse50-wanda-2:4`" in said(at)
     assert "Nothing is taken out yet" in said(unfolded(prune_masked="0"))
+
+
+@pytest.mark.parametrize(
+    ("panel", "usual", "key"),
+    [
+        ("cache", {"cache_group": "32"}, "usual_caches"),
+        ("distillation", {"attention_weight": "10"}, "usual_students"),
+        ("blame", {"granularity": "group"}, "usual_grid"),
+    ],
+)
+def test_from_what_was_not_recorded_there_is_a_way_to_what_was(panel: str, usual: dict, key: str):
+    at = opened(PAGE, preset="induction", panel=panel, **usual)
+    assert "beforehand" in at.info[0].value
+    at.button(key=key).click().run()
+    assert_works(at)
+    assert not {*usual} & {*at.query_params} and "beforehand" not in at.info[0].value
+
+
+def test_a_model_of_which_nothing_is_recorded_leads_to_those_of_which_it_is(kept):
+    at = opened(PAGE, preset=f"run:{kept[0]}", panel="retraining")
+    assert "It takes about" in at.info[0].value
+    at.button(key="retraining_of_sort").click().run()
+    assert_works(at)
+    assert "of its weights as it is" in at.info[0].value

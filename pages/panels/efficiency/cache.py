@@ -107,6 +107,8 @@ def how_few_bits_a_key(run: Run) -> None:
             place.info(_("These were not measured beforehand."), icon=":material/lightbulb:")
             if recorded_caches(weights, USUAL):
                 shared.way_to_recorded("usual_caches", "cache_group", "cache_recent")
+            else:
+                shared.recorded_models("caches_of", lambda name: recorded_caches(name, USUAL))
             return
         steps = [partial(measure, weights, each) for each in wanted]
         what = "caches", weights, wanted

@@ -180,6 +180,8 @@ def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaG
             place.info(sentences(text, time), icon=":material/lightbulb:")
             if recorded_students(weights, SIZE, USUAL):
                 shared.way_to_recorded("usual_students", *TEACHING_FIELDS)
+            else:
+                shared.recorded_models("students_of", _has_students)
         return
     at = weights, teacher, size, how, found
     with place:
@@ -187,6 +189,10 @@ def _compared(weights: str, size: StudentSize, teaching: Teaching, place: DeltaG
     show(draw_losses, *at, facts=facts_of, key="students")
     note(says_how(how, is_recorded=is_recorded))
     _in_numbers(facts_of(*at))
+
+
+def _has_students(name: str) -> bool:
+    return bool(recorded_students(name, SIZE, USUAL))
 
 
 def _alone(weights: str, size: StudentSize, teaching: Teaching) -> tuple[TrainingSpec, int]:

@@ -92,6 +92,7 @@ def what_training_repairs(run: Run) -> None:
     elif is_recorded:
         text = _("This model was not trained on beforehand: train it on here.")
         place.info(sentences(text, _expected_time(weights)), icon=":material/lightbulb:")
+        shared.recorded_models("retraining_of", recorded_retraining)
     _to_keep(weights)
 
 

@@ -1,5 +1,6 @@
 """What the panels of Efficiency share: the trained model, its variants, and the way to one."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import streamlit as st
@@ -15,6 +16,7 @@ from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
+from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
@@ -31,10 +33,10 @@ def ways_to_trained(weights: str) -> None:
     trained_models("shrink")
 
 
-def trained_models(key: str) -> None:
-    """A button for each model that ships with us."""
+def trained_models(key: str, is_offered: Callable[[str], object] = bool) -> None:
+    """A button for each model that ships with us, of those that are offered."""
     with st.container(horizontal=True):
-        for name in pocket_names():
+        for name in filter(is_offered, pocket_names()):
             st.button(
                 _(starts.start(name).title),
                 key=f"{key}_{name}",
@@ -77,6 +79,12 @@ def way_to_recorded(key: str, *fields: str) -> None:
     """A button that sets these fields as they were where it was measured beforehand."""
     usual = {name: FIELDS[name].default for name in fields}
     way(_("Back to what was measured beforehand"), key, icon=":material/undo:", **usual)
+
+
+def recorded_models(key: str, is_recorded: Callable[[str], object]) -> None:
+    """The models of which it was recorded, where it was not of the one that is shown."""
+    note(_("It was done beforehand with these models:"))
+    trained_models(key, is_recorded)
 
 
 def expected_time(spec: TrainingSpec, n_updates: int) -> str:
