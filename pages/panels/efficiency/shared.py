@@ -16,7 +16,6 @@ from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
 from pages.ui.compare import kept
-from pages.ui.explain import note
 from pages.ui.export import download
 from pages.ui.language import _, say_fault
 from pages.ui.link_fields.compare import Kept
@@ -83,7 +82,7 @@ def way_to_recorded(key: str, *fields: str) -> None:
 
 def recorded_models(key: str, is_recorded: Callable[[str], object]) -> None:
     """The models of which it was recorded, where it was not of the one that is shown."""
-    note(_("It was done beforehand with these models:"))
+    st.caption(_("It was done beforehand with these models:"))
     trained_models(key, is_recorded)
 
 
