@@ -125,17 +125,21 @@ class Calibrated:
     @cached_property
     def own_inputs(self) -> dict[str, Inputs]:
         """What each of its own matrices reads on the calibration text."""
-        return self.inputs(self.file.config, self.file.tensors)
+        return calibrate(trained(self.file.config, self.file.tensors), self.batches)
 
-    def inputs(self, config: ModelConfig, tensors: Mapping[str, Tensor]) -> dict[str, Inputs]:
-        """What each matrix of these weights reads on the calibration text."""
+    def inputs_without(
+        self, config: ModelConfig, tensors: Mapping[str, Tensor]
+    ) -> dict[str, Inputs]:
+        """What each matrix reads of a model that some parts may be taken out of."""
+        if config == self.file.config:  # none is: its weights are those of the file
+            return self.own_inputs
         return calibrate(trained(config, tensors), self.batches)
 
 
 def compress(model: Calibrated, how: Compression) -> ModelFile:
     """The model by this recipe. Raises `ConfigError` where nothing would be left of it."""
     config, tensors = _taken_apart(model, how)
-    inputs = model.inputs(config, tensors) if how.needs_calibration else {}
+    inputs = model.inputs_without(config, tensors) if how.needs_calibration else {}
     names = matrix_names(config, tensors)
     tensors |= _masked(tensors, how, names, inputs)
     matrices = _rounded(names, tensors, how, inputs)
@@ -187,7 +191,7 @@ def _taken_apart(model: Calibrated, how: Compression) -> tuple[ModelConfig, dict
 
     def choice() -> Choice:
         is_informed = how.criterion is Criterion.WANDA
-        inputs = model.inputs(config, tensors) if is_informed else {}
+        inputs = model.inputs_without(config, tensors) if is_informed else {}
         return Choice(how.criterion, inputs, random)
 
     if how.removed_heads:
