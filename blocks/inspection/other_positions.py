@@ -42,9 +42,8 @@ def with_position(
     table = None
     if kind is PositionKind.LEARNED:
         table = learned_table(model, config, seed, n_rows)
-    changed = config.replace(
+    changed = (config.first_layers(n_layers) if n_layers else config).replace(
         position_kind=kind,
-        n_layers=n_layers or config.n_layers,
         max_seq_len=config.max_seq_len if table is None else len(table),
         position_offset=0,
     )
@@ -63,9 +62,8 @@ def first_layer(
     whole = with_position(model, config, kind, seed=seed, n_layers=1)
     own = whole.state_dict()
     table = own.get("position.weight")
-    alone = config.replace(
+    alone = config.first_layers(1).replace(
         architecture=Architecture.BLOCK,
-        n_layers=1,
         position_kind=kind,
         max_seq_len=config.max_seq_len if table is None else len(table),
         position_offset=0,

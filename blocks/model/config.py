@@ -296,6 +296,11 @@ class ModelConfig:
         """One block of this model, on vectors: as most of its layers are."""
         return self.replace(architecture=Architecture.BLOCK, n_layers=1, first_norm=True)
 
+    def first_layers(self, n_layers: int) -> "ModelConfig":
+        """The same model with its first layers alone, and no module after them."""
+        n_experts = 1 if n_layers <= self.n_dense_layers else self.n_experts
+        return self.replace(n_layers=n_layers, n_experts=n_experts, n_mtp_modules=0)
+
     def like_last(self) -> "ModelConfig":
         """The same model with all of its layers made as the last one is."""
         has_norm = self.norm.first_norm or self.n_layers > 1

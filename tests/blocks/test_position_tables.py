@@ -149,8 +149,18 @@ def test_another_kind_keeps_the_weights(kind: PositionKind, own: str):
                 assert torch.equal(other(x), model(x))
 
 
-def test_the_first_layer_alone_is_the_first_layer_even_without_its_norm():
-    config = toy(architecture="encoder", vocab_size=11, n_layers=2, first_norm=False)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"architecture": "encoder", "first_norm": False},
+        {"n_experts": 3, "n_dense_layers": 1, "router_kind": "sigmoid"},
+        {"n_experts": 3, "n_dense_layers": 1, "n_mtp_modules": 1},
+        {"n_mtp_modules": 2},
+    ],
+    ids="-".join,
+)
+def test_the_first_layer_alone_is_the_first_layer_whatever_comes_after(changes: dict):
+    config = toy(**{"architecture": "gpt", "vocab_size": 11, "n_layers": 2, **changes})
     model, x = scramble(build(config)), draw(1, 3, config.d_model)
     alone = first_layer(model, config, PositionKind.NONE, torch.float32, seed=0)
     with torch.no_grad():
