@@ -122,8 +122,7 @@ def cached_kinds(config: ModelConfig, itemsize: int) -> CachedKinds:
     4 · d_head and half a head that is rotated, as in DeepSeek-V2. All are without what latents are
     not combined with: every layer keeps every token.
     """
-    idle = (*NOT_WITH_LATENTS, "rope_short_factors", "rope_long_factors")  # of other pairs
-    config = config.replace(**{name: DEFAULTS[name] for name in idle})
+    config = config.replace(**{name: DEFAULTS[name] for name in NOT_WITH_LATENTS})
     of_heads = config.replace(d_kv_latent=0)
     n, own = config.n_heads, of_heads.n_kv_heads
     groups = own if 1 < own < n else min(divisors(n), key=lambda each: abs(each - n**0.5))

@@ -159,8 +159,9 @@ class PositionConfig:
     ramp of YaRN begins and ends at whole pairs, or (gpt-oss) without `yarn_whole_pairs` between.
     LongRoPE (Phi-3) divides the speed of each pair by a number of its own: of `rope_short_factors`
     in texts of up to `rope_trained_len` tokens, of `rope_long_factors` in longer ones; as text,
-    with commas between ("": none in short texts, those of NTK in long ones). YaRN and LongRoPE
-    multiply queries and keys by `rope_attention_factor`, 0: by what their formula says.
+    with commas between. Where there is not one for each pair, short texts have none, and long ones
+    those of NTK. YaRN and LongRoPE multiply queries and keys by `rope_attention_factor`, 0: by what
+    their formula says.
     `local_rope_base`: the base of local layers, which are not stretched then (Gemma 3); 0: that of
     all. With `nope_every` n every n-th layer turns nothing (Kazemnejad et al. 2023; SmolLM3).
     """
@@ -404,7 +405,7 @@ class ModelConfig:
     @property
     def d_rotary(self) -> int:
         """Numbers of a query beyond d_head, for RoPE to turn; 0 but in latent attention."""
-        own = self.latent.d_rotary or legal.usual_rotary(self.d_head)
+        own = self.latent.d_rotary or max(2, self.d_head // 4 * 2)
         return own if self.is_latent else 0
 
     @property
@@ -425,8 +426,18 @@ class ModelConfig:
     @property
     def rotary_width(self) -> int:
         """How many numbers of a head RoPE turns: pairs, so an even number."""
-        own = 2 * legal.turned_pairs(self.position.rotary_share, self.d_head)
-        return self.d_rotary if self.is_latent else own
+        if self.is_latent:
+            return self.d_rotary
+        pairs = self.position.rotary_share * self.d_head / 2
+        return max(2, 2 * int(round(pairs, 9)))  # a share may be a width divided by d_head
+
+    @property
+    def rope_factors(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Those of LongRoPE for short and for long texts; none where they are of other pairs."""
+        position, n_pairs = self.position, self.rotary_width // 2
+        texts = position.rope_short_factors, position.rope_long_factors
+        short, long = (legal.factors(text) or () for text in texts)
+        return (short if len(short) == n_pairs else ()), (long if len(long) == n_pairs else ())
 
     def window_of(self, layer: int) -> int:
         """How many tokens a layer sees, itself included; 0 where it sees all."""

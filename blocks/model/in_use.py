@@ -88,6 +88,8 @@ def _idle_in_position(config: ModelConfig) -> Iterator[str]:
     if not config.position.nope_every or not is_rope:
         yield "nope_every"
     yield from _idle_in_stretching(config.position.rope_scaling if is_rope else RopeScaling.NONE)
+    names = ("rope_short_factors", "rope_long_factors")
+    yield from (name for name, each in zip(names, config.rope_factors, strict=True) if not each)
     if not config.local_window:
         yield "local_rope_base"
     if config.position.position_kind is not PositionKind.LEARNED:

@@ -6,13 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from blocks.model.faults import N_, Fault
-from blocks.model.kinds import (
-    Architecture,
-    NormPlacement,
-    PositionKind,
-    RopeScaling,
-    TokenMixer,
-)
+from blocks.model.kinds import Architecture, NormPlacement, PositionKind, TokenMixer
 
 LARGEST_SIZE, LARGEST_FLOAT = 1_000_000, 1e300
 MOST_EXPERTS, LARGEST_CAPACITY, LARGEST_SCALE = 512, 64.0, 64.0
@@ -68,9 +62,9 @@ def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
     sizes = [*_size_faults(values, kinds)]
     if sizes:
         return sizes
-    pairs = [*_pair_faults(**{name: values[name] for name in PAIRS})]
+    pairs = _pair_faults(**{name: values[name] for name in PAIRS})
     others = *_faults_beside_latents(values, defaults), *_scale_faults(values)
-    return [*pairs, *others] if pairs else [*others, *_factor_faults(values)]
+    return [*pairs, *others, *_factor_faults(values)]
 
 
 def unknown_field(name: str) -> Fault:
@@ -283,17 +277,6 @@ def _scale_faults(values: Values) -> Iterator[Fault]:
         yield Fault(text, said, {"residual_multiplier": 1.0})
 
 
-def turned_pairs(rotary_share: float, d_head: int) -> int:
-    """How many pairs of a head RoPE turns, one at least."""
-    pairs = rotary_share * d_head / 2
-    return max(1, int(round(pairs, 9)))  # a share may be a width divided by d_head
-
-
-def usual_rotary(d_head: int) -> int:
-    """How many numbers RoPE turns beside a head of latent attention: half as many as it has."""
-    return max(2, d_head // 4 * 2)
-
-
 def factors(text: str) -> tuple[float, ...] | None:
     """The numbers of a text, with commas between; None where it has anything else."""
     try:
@@ -304,21 +287,14 @@ def factors(text: str) -> tuple[float, ...] | None:
 
 
 def _factor_faults(values: Values) -> Iterator[Fault]:
-    """LongRoPE has a factor for each pair that is turned, or leaves them to a rule."""
-    if values["rope_scaling"] is not RopeScaling.LONGROPE:
-        return
-    d_head = values["d_head"] or values["d_model"] // values["n_heads"]
-    n = turned_pairs(values["rotary_share"], d_head)
-    if values["d_kv_latent"]:
-        n = (values["d_rotary"] or usual_rotary(d_head)) // 2
+    """Factors are numbers; that there is one for each pair, a narrower model need not know."""
     for name in ("rope_short_factors", "rope_long_factors"):
-        found = factors(values[name])
-        if found is None or len(found) not in (0, n):
+        if factors(values[name]) is None:
             text = N_(
-                "{name} must be {n} numbers above 0 and up to {most}, one for each pair that RoPE "
-                "turns, or empty: use none"
+                "{name} must be numbers above 0 and up to {most} with commas between, or empty: "
+                "use none"
             )
-            yield Fault(text, {"name": name, "n": n, "most": LARGEST_FACTOR}, {name: ""})
+            yield Fault(text, {"name": name, "most": LARGEST_FACTOR}, {name: ""})
 
 
 def _many_faults(**sizes: int) -> Iterator[Fault]:

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kinds import PositionKind, RopeScaling
-from blocks.model.legal import factors
 
 WAVE_BASE = 10_000.0
 N_BUCKETS, LARGEST_DISTANCE = 32, 128
@@ -256,8 +255,7 @@ def rope_of(config: ModelConfig, layer: int = 0) -> Rope:
         position.rope_factor,
         position.rope_trained_len,
         position.yarn_whole_pairs,
-        factors(position.rope_short_factors) or (),
-        factors(position.rope_long_factors) or (),
+        *config.rope_factors,
         position.rope_attention_factor,
     )
 

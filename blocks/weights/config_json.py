@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from blocks.model.config import ModelConfig
 from blocks.model.faults import N_, ConfigError, Fault
-from blocks.model.kinds import Activation, RouterKind
+from blocks.model.kinds import Activation, RopeScaling, RouterKind
 from blocks.model.legal import LARGEST_SIZE, factors, is_of
 from blocks.model.positions import N_BUCKETS, yarn_size
 
@@ -907,14 +907,23 @@ def read_config_file(text: str) -> ConfigFile:
     found = FAMILIES[name].read(keys)
     if keys.faults:
         raise ConfigError(keys.faults.values())
+    config = ModelConfig.from_flat(_as_brief(found))
+    _check_factors(config)
     return ConfigFile(
-        config=ModelConfig.from_flat(_as_brief(found)),
+        config=config,
         name=_called(values) or name,
         family=name,
         counted_as=FAMILIES[name].counted_as,
         named=_named(values.get("architectures")),
         assumed=tuple(keys.assumed.items()),
     )
+
+
+def _check_factors(config: ModelConfig) -> None:
+    """LongRoPE has a factor for each pair that it turns."""
+    if config.position.rope_scaling is RopeScaling.LONGROPE and not all(config.rope_factors):
+        text = N_("short_factor and long_factor need {n} numbers, one for each pair that is turned")
+        raise _refusal(text, n=config.rotary_width // 2)
 
 
 def _as_brief(values: Values) -> Values:

@@ -15,7 +15,13 @@ from blocks.model.config import ModelConfig
 from blocks.model.kinds import NormKind, PositionKind
 from blocks.model.models import Model, assemble
 from blocks.model.randomness import generator
-from blocks.weights.operations import BY_GROUPS, UNPAIRED
+from blocks.weights.operations import (
+    BY_GROUPS,
+    UNPAIRED,
+    UNPAIRED_KEY,
+    UNPAIRED_QUERIES,
+    Operation,
+)
 
 Tensors = Mapping[str, Tensor]
 
@@ -89,19 +95,26 @@ def _ending(loaded: Loaded, *endings: str) -> dict[str, Tensor]:
     return {name: each for name, each in loaded.tensors.items() if name.endswith(endings)}
 
 
-def _turned_rows(loaded: Loaded, turn: Callable[[Tensor], Tensor]) -> Loaded:
-    rows = _ending(loaded, *(f"{letter}_proj.{kind}" for letter in "qk" for kind in KINDS))
-    return _with(loaded, {name: turn(each) for name, each in rows.items()})
+def _turned_rows(loaded: Loaded, turn: Callable[[Operation, Tensor], Tensor]) -> Loaded:
+    """With the rows of what RoPE turns in another order."""
+    turned = {"q_proj": UNPAIRED, "k_proj": UNPAIRED}
+    if loaded.config.is_latent:
+        turned = {"attention.q_proj": UNPAIRED_QUERIES, "kv_latent_proj": UNPAIRED_KEY}
+    found: dict[str, Tensor] = {}
+    for name, operation in turned.items():
+        rows = _ending(loaded, *(f"{name}.{kind}" for kind in KINDS))
+        found |= {each: turn(operation, tensor) for each, tensor in rows.items()}
+    return _with(loaded, found)
 
 
 def _rotary_layout(loaded: Loaded) -> Loaded:
     """Rows for (i, i + width/2) used as rows for (2i, 2i + 1)."""
-    return _turned_rows(loaded, lambda rows: UNPAIRED.take(rows, loaded.config)[0])
+    return _turned_rows(loaded, lambda each, rows: each.take(rows, loaded.config)[0])
 
 
 def _rotary_mends(loaded: Loaded) -> Iterable[Loaded]:
     if _has_rope(loaded):
-        yield _turned_rows(loaded, lambda rows: UNPAIRED.give((rows,), loaded.config))
+        yield _turned_rows(loaded, lambda each, rows: each.give((rows,), loaded.config))
 
 
 def _not_transposed(loaded: Loaded) -> Loaded:
@@ -273,11 +286,11 @@ def _has_offset(loaded: Loaded) -> bool:
 
 
 def _has_groups(loaded: Loaded) -> bool:
-    return loaded.config.n_kv_heads > 1
+    return loaded.config.n_kv_heads > 1 and not loaded.config.is_latent
 
 
 def _is_square(loaded: Loaded) -> bool:
-    return loaded.config.width_of_heads == loaded.config.d_model
+    return loaded.config.n_heads * loaded.config.d_value == loaded.config.d_model
 
 
 def _is_grouped(loaded: Loaded) -> bool:

@@ -28,11 +28,13 @@ FAMILIES = [
     "bart",
     "marian",
     "modernbert",
+    "deepseek_v2",
 ]
 OF_FAMILIES = {
     "gpt2": {ConversionFault.NOT_TRANSPOSED, ConversionFault.MISSING_TIE},
     "llama": {ConversionFault.ROTARY_LAYOUT, ConversionFault.GROUP_ORDER},
     "gemma": {ConversionFault.NORM_OFFSET, ConversionFault.MISSING_TIE},
+    "deepseek_v2": {ConversionFault.ROTARY_LAYOUT},
     "opt": {ConversionFault.POSITION_OFFSET},
     "t5": {ConversionFault.SCORE_SCALE},
     "bart": {ConversionFault.POSITION_OFFSET},

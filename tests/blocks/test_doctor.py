@@ -46,6 +46,16 @@ def test_sines_and_cosines_in_another_order_are_named(tmp_path: Path):
     assert diagnosis(plant(fault, marian), TEXT, logits(marian, TEXT)).names is fault
 
 
+def test_rotary_pairs_of_latent_attention_in_another_order_are_named(tmp_path: Path):
+    deepseek, fault = loaded("deepseek_v3", tmp_path), ConversionFault.ROTARY_LAYOUT
+    right = logits(deepseek, TEXT)
+    assert diagnosis(deepseek, TEXT, right).names is None
+    assert diagnosis(plant(fault, deepseek), TEXT, right).names is fault
+    assert not {ConversionFault.QKV_ORDER, ConversionFault.GROUP_ORDER} & {
+        *possible_faults(deepseek)
+    }
+
+
 def test_between_them_the_families_can_have_every_fault(tmp_path: Path):
     faults = (possible_faults(loaded(family, tmp_path / family)) for family in FAMILIES)
     assert {fault for each in faults for fault in each} == set(ConversionFault)

@@ -10,6 +10,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
 from blocks import ConfigError, build
+from blocks.model.in_use import settings_in_use
 from blocks.model.positions import (
     Rope,
     Rotary,
@@ -224,11 +225,20 @@ def test_longrope_without_factors_is_plain_and_then_ntk():
     assert ours.angles(2, start=63).equal(torch.outer(torch.tensor([63.0, 64.0]), ours.speeds(65)))
 
 
-@pytest.mark.parametrize("factors", ["1,2,3", "1,x", "0,1", "1,nan", "1,,2"])
-def test_factors_that_are_not_one_for_each_pair_are_refused(factors: str):
-    with pytest.raises(ConfigError, match="rope_long_factors must be 2 numbers") as error:
+@pytest.mark.parametrize("factors", ["1,x", "0,1", "1,nan", "1,,2", "-1", "1e5,1"])
+def test_factors_that_are_no_numbers_are_refused(factors: str):
+    with pytest.raises(ConfigError, match="rope_long_factors must be numbers above 0") as error:
         toy(d_model=4, n_heads=1, rope_scaling="longrope", rope_long_factors=factors)
     assert [fault.mend for fault in error.value.faults] == [{"rope_long_factors": ""}]
+
+
+def test_factors_of_other_pairs_do_nothing():
+    """So a model may be made narrower."""
+    config = toy(d_model=8, n_heads=1, position_kind="rope", rope_scaling="longrope")
+    four, three = (config.replace(rope_long_factors=text) for text in ("1,2,3,4", "1,2,3"))
+    assert rope_of(four).long_factors == (1, 2, 3, 4) and rope_of(three).long_factors == ()
+    assert "rope_long_factors" in settings_in_use(four)
+    assert settings_in_use(three) == settings_in_use(config)
 
 
 def test_a_text_that_outgrows_longrope_is_read_again():

@@ -225,7 +225,7 @@ def test_a_phi3_for_longer_texts_is_stretched_by_factors_alone(kind: str, tmp_pa
     if kind == "linear":
         refused(folder, f'type is "{kind}", which is not supported here')
     else:
-        refused(folder, "rope_short_factors must be 2 numbers .*, one for each pair")
+        refused(folder, "short_factor and long_factor need 2 numbers, one for each pair")
         factors = {"short_factor": [1, 1.5], "long_factor": [2, 4]}
         with_config(folder, rope_scaling={"type": kind, **factors})
         rope = rope_of(open_published(folder).config)
