@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from toy import draw, toy
+from toy import assert_near, draw, scramble, toy
 
 from blocks import ConfigError, build
 from blocks.efficiency.cache_facts import CacheFacts, CacheMeasure, cache_fault, n_in_common
@@ -97,6 +97,26 @@ def test_a_reader_through_a_cache_says_what_the_model_says(architecture: str, n_
     begun = ids._replace(target=rows[:, :2]) if is_two else rows[:, :2]
     written = written_on(reader, begun, mask, 3)
     assert written.shape == (3, 3) and reader.cache.seen == 4
+
+
+@pytest.mark.parametrize("architecture", ["gpt", "encoder-decoder"])
+@pytest.mark.parametrize("n_bits", [None, 8])
+def test_a_reader_reads_again_what_outgrows_longrope(architecture: str, n_bits: int | None):
+    """What it says after each token is what a model says that has read so many and no more."""
+    longrope = {"rope_scaling": "longrope", "rope_factor": 8.0, "rope_trained_len": 4}
+    config = toy(
+        architecture=architecture, vocab_size=11, n_layers=2, position_kind="rope", **longrope
+    )
+    model, rows = scramble(build(config)), torch.arange(14).view(2, 7) * 5 % 11
+    is_two = architecture == "encoder-decoder"
+    texts = [rows[:, : n + 1] for n in range(7)]
+    every = [SourceTarget(rows.flip(1)[:, :4], text) if is_two else text for text in texts]
+    how = n_bits and CacheRounding(n_bits=n_bits, group_size=2)
+    reader = CachedReader(model, lambda: RoundedCache(config, how) if how else KVCache(config))
+    with torch.no_grad():
+        expected = torch.stack([model(ids)[:, -1] for ids in every], dim=1)
+    assert_near(reader(every[-1]), expected, tolerance=0.1 if n_bits else 1e-5)
+    assert type(reader.cache) is (RoundedCache if n_bits else KVCache) and reader.cache.seen == 7
 
 
 def test_a_cache_whose_tokens_are_all_recent_has_the_bytes_of_half_precision():

@@ -105,6 +105,15 @@ def test_the_cache_changes_no_token(seed: int, position_kind: str, relative_bias
     )
 
 
+def test_a_target_that_outgrows_longrope_is_read_again():
+    changes = {"rope_scaling": "longrope", "rope_factor": 8.0, "rope_trained_len": 3}
+    model, config = model_and_config(2, position_kind=PositionKind.ROPE, **changes)
+    cached, anew = (found(model, config, beam_width=3, use_cache=use) for use in (True, False))
+    assert max(len(target) for target, _score in cached) > 3
+    assert [target for target, _score in cached] == [target for target, _score in anew]
+    assert [score for _target, score in cached] == pytest.approx([score for _t, score in anew])
+
+
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_padding_a_batch_changes_no_token(seed: int, n_padding: int):
