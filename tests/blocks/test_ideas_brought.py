@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from blocks.inspection.ideas import ideas_facts
 from blocks.inspection.settings import differing
 from blocks.model.models import count_built
 from blocks.model.presets import PRESETS
+from blocks.training import evaluation, next_token
 from blocks.training.ideas import (
     FILE,
     RECIPE,
@@ -20,6 +22,7 @@ from blocks.training.ideas import (
     small_ideas,
     spec_of,
 )
+from blocks.training.sample import continued
 
 PUBLISHED, SMALL = published_ideas(), small_ideas()
 
@@ -64,8 +67,15 @@ def test_every_run_that_the_panel_shows_ships_with_its_seed():
     assert sum(facts.gains.values()) == pytest.approx(facts.ideas[0].loss - facts.ideas[-1].loss)
 
 
+def two_tokens(*read: Any, seq_len: int, **more: Any) -> list[int]:
+    assert seq_len > 2
+    return continued(*read, seq_len=3, **more)
+
+
 @pytest.mark.parametrize("name", ["gpt2", "mla", "mtp"])
-def test_a_step_trains_as_it_is_written_down(name: str):
+def test_a_step_trains_as_it_is_written_down(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(next_token, "WRITTEN", 2)  # the loss is asked for: stories are short
+    monkeypatch.setattr(evaluation, "continued", two_tokens)
     recipe = RECIPE.replace(n_steps=2, warmup_steps=1, eval_every=2, n_eval_batches=1)
     spec = replace(spec_of(SMALL[name], seed=0), recipe=recipe)
     assert held_out_loss(spec) == held_out_loss(spec) < 10
