@@ -36,7 +36,14 @@ def charts(at: AppTest) -> int:
     return len(at.get("plotly_chart"))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def both_languages_in_one_process(files: list[Path]) -> list:
+    """What a lesson trains is trained once for both."""
+    groups = [pytest.mark.xdist_group(file.name.split(".")[0]) for file in files]
+    marked = zip(files, groups, strict=True)
+    return [pytest.param(file, marks=group, id=file.name) for file, group in marked]
+
+
+@pytest.mark.parametrize("file", both_languages_in_one_process(FILES))
 def test_a_lesson_is_played_through(file: Path):
     assert [*checked(file)] == []
 
