@@ -12,6 +12,7 @@ from streamlit.testing.v1 import local_script_runner
 
 from blocks import Recording
 from blocks.observe.run import Run
+from blocks.training import pace
 from pages.ui import cached, link
 
 pytest.register_assert_rewrite("opened")
@@ -41,6 +42,15 @@ def no_processes() -> Iterator[None]:
     """Trainings in threads: each process would load torch once more."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BLOCKSCOPE_TRAINING_PROCESS", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_small_update_is_timed() -> Iterator[None]:
+    """For how long a training takes: what is said is read, however exact it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, most in {"N_LEAST": 1, "N_TIMED": 1, "MOST_WORK": 1e9}.items():
+            patch.setattr(pace, name, most)
         yield
 
 

@@ -18,7 +18,6 @@ from blocks.model.kinds import (
 )
 from blocks.model.masks import MaskKind
 from blocks.observe.run import PaddingSide
-from blocks.training import pace
 from blocks.weights.pocket import pocket_names
 from pages.ui import starts, steps
 from pages.ui.language import LANGUAGES
@@ -26,9 +25,8 @@ from pages.ui.language import LANGUAGES
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes long asks after its first step before it goes on, and is timed by a few steps."""
+    """What takes long asks after its first step before it goes on."""
     monkeypatch.setattr(steps, "A_WHILE", 0.0)
-    monkeypatch.setattr(pace, "LONG_ENOUGH", 0.0)
 
 
 WIDE = 512
