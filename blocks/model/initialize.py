@@ -23,8 +23,10 @@ def initialize(model: nn.Module, config: ModelConfig, seed: int) -> None:
         for name, parameter in module.named_parameters(recurse=False):
             path = f"{module_name}.{name}"
             values = drawn_values(parameter, module, path, config, generator(seed, path))
-            with torch.no_grad():
-                parameter.copy_(values)
+            if values.dtype is parameter.dtype and values.device == parameter.device:
+                parameter.data = values
+            else:
+                parameter.data.copy_(values)
 
 
 def drawn_values(
