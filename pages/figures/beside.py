@@ -1,5 +1,6 @@
 """Two pictures of one kind on the same scales, so that they can be compared."""
 
+import copy
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -81,8 +82,7 @@ def _names_room(axis: dict[str, Any]) -> int:
 
 
 def _parts(picture: Picture) -> dict[str, Any]:
-    data = [trace.to_plotly_json() for trace in picture.data]
-    return {"data": data, "layout": picture.layout.to_plotly_json()}
+    return copy.deepcopy(picture.parts)
 
 
 def _join_axes(name: str, parts: list[dict[str, Any]]) -> bool:

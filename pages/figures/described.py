@@ -23,8 +23,7 @@ Part = dict[str, Any]
 
 def described(picture: Picture, *, _: Translate) -> str:
     """Title, axes, and of every trace its values, or from where to where they go."""
-    layout = picture.layout.to_plotly_json()
-    traces = [trace.to_plotly_json() for trace in picture.data]
+    layout, traces = picture.parts["layout"], picture.parts["data"]
     title = _plain((layout.get("title") or {}).get("text") or "")
     said = [title, *_axes(layout, _)]
     texts = [text for trace in traces for text in (trace.get("meta") or {}).get(SAID, ())]

@@ -25,8 +25,8 @@ def enlarged(picture: Picture) -> Picture:
     Numbers that no longer fit into their cells are left out, and so are labels of an axis that
     would run into each other, and what is fine print in a box: it is there under the cursor.
     """
-    given = [trace.to_plotly_json() for trace in picture.data]
-    layout = {**_unsaid_axes(given), **picture.layout.to_plotly_json()}
+    given = picture.parts["data"]
+    layout = {**_unsaid_axes(given), **picture.parts["layout"]}
     if "height" in layout:
         layout["height"] = _height(given, layout)
     traces = [_trace(trace, layout) for trace in given]

@@ -6,11 +6,14 @@ read on light and dark alike. Backgrounds and text take the page's own theme.
 
 import functools
 import textwrap
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly import io
+from plotly.basedatatypes import convert_to_base64
 
 from blocks.cost.breakdown import Kind
 
@@ -66,20 +69,88 @@ ROOMY = "roomy"  # in the meta of a layout: its rows have more room than they ne
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly ships no types
     """A finished figure, kept and sent many times: what is sent is made once.
 
-    Plotly's check of every property is left to the tests: it takes ten times as long as the rest.
+    Plotly's own objects are made where one is asked for, and its check of every property is left
+    to the tests: both take many times as long as the rest.
     """
 
+    _making = threading.RLock()
+
     def __init__(self, parts: dict[str, Any]):
-        super().__init__(parts["data"], parts["layout"], _validate=False)
+        self._given, self._is_made = parts, False
+
+    def __getattr__(self, name: str) -> Any:
+        """What Plotly has not made yet; sessions share pictures, so one thread makes it."""
+        with self._making:
+            if name in self.__dict__:
+                return self.__dict__[name]
+            if self.__dict__.get("_is_made", True):
+                raise AttributeError(name)
+            self._is_made = True
+            super().__init__(self._given["data"], self._given["layout"], _validate=False)
+        return getattr(self, name)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Traces and layout as plain values, not to be changed."""
+        if not self._is_made:
+            return self._given
+        traces = [trace.to_plotly_json() for trace in self.data]
+        return {"data": traces, "layout": self.layout.to_plotly_json()}
+
+    def write_in(self, color: str) -> None:
+        """Give its texts this colour, and those in the cells of its maps."""
+        if self._is_made:
+            self.update_layout(font_color=color)
+            self.update_traces(textfont_color=color, selector={"type": "heatmap"})
+            return
+        given, layout = self._given["data"], self._given["layout"]
+        traces = [_colored(each, "textfont", color) if _is_map(each) else each for each in given]
+        self._given = {"data": traces, "layout": _colored(layout, "font", color)}
 
     @functools.cached_property
     def sent(self) -> dict[str, Any]:
         """Plain dictionaries, arrays packed."""
-        return super().to_dict()
+        if self._is_made:
+            return super().to_dict()
+        sent: dict[str, Any] = _copied(_without_nothing(self._given))
+        convert_to_base64(sent)
+        sent["layout"].setdefault("template", _template(io.templates.default))
+        return sent
 
     def to_dict(self) -> dict[str, Any]:
         """What Streamlit asks for at every rerun."""
         return self.sent
+
+
+def _colored(holder: dict[str, Any], name: str, color: str) -> dict[str, Any]:
+    return {**holder, name: {**(holder.get(name) or {}), "color": color}}
+
+
+def _is_map(trace: dict[str, Any]) -> bool:
+    return bool(trace.get("type") == "heatmap")
+
+
+def _without_nothing(parts: dict[str, Any]) -> dict[str, Any]:
+    """None is not sent, where a trace or the layout names it."""
+    traces = [{k: v for k, v in trace.items() if v is not None} for trace in parts["data"]]
+    return {"data": traces, "layout": {k: v for k, v in parts["layout"].items() if v is not None}}
+
+
+def _copied(value: Any) -> Any:
+    """Dictionaries and lists again, and what they hold as it is."""
+    if isinstance(value, dict):
+        return {name: _copied(each) for name, each in value.items()}
+    if isinstance(value, list | tuple) and any(
+        isinstance(each, dict | list | tuple) for each in value
+    ):
+        return [_copied(each) for each in value]
+    return value
+
+
+@functools.lru_cache(maxsize=4)
+def _template(name: str) -> dict[str, Any]:
+    """What all pictures have in common, as Streamlit sets it; not to be changed."""
+    return io.templates[name].to_plotly_json()
 
 
 def figure(

@@ -143,8 +143,7 @@ class Look(NamedTuple):
 
     def given_to(self, figure: Any) -> Any:
         """The figure with its ink, and large where it is to be."""
-        figure.update_layout(font_color=INK[self.theme])
-        figure.update_traces(textfont_color=INK[self.theme], selector={"type": "heatmap"})
+        figure.write_in(INK[self.theme])
         return enlarged(figure) if self.is_large else figure
 
 

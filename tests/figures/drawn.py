@@ -14,6 +14,7 @@ from blocks import ModelConfig
 from blocks.inspection import tiles
 from blocks.model.masks import causal
 from blocks.observe import heads, wiring
+from pages.figures.theme import Picture
 
 N_TOKENS, N_HEADS = 5, 8
 TOKENS = ("given", "<b>球</b>", "&amp;", "球" * 40, "🤖")
@@ -71,9 +72,9 @@ def weights_of(seen: torch.Tensor, head: int) -> np.ndarray:
     return tiles.weights(seen[:, head : head + 1], causal(seen.shape[-1]))
 
 
-def checked(picture: go.Figure) -> go.Figure:
+def checked(picture: Picture) -> Picture:
     """The same picture after Plotly's own check of every property."""
-    return go.Figure(raw(picture))
+    return Picture(raw(go.Figure(raw(picture))))
 
 
 def raw(picture: go.Figure) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What all pictures share."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from drawn import raw
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.figures import theme
+from pages.figures.beside import are_same
 from pages.figures.large import GROWTH, enlarged
 
 
@@ -50,6 +53,32 @@ def test_a_picture_leaves_background_and_text_to_the_page():
     layout = raw(theme.figure([{"type": "bar", "y": [1]}], title="a"))["layout"]
     assert not {"paper_bgcolor", "plot_bgcolor", "font"} & layout.keys()
     assert layout["dragmode"] is False
+
+
+PARTS = [
+    {"type": "heatmap", "z": np.eye(3, dtype=np.uint8), "text": None, "textfont": {"size": 9}},
+    {"type": "scatter", "x": (1, 2), "y": [None, np.nan], "marker": {"color": np.arange(2.0)}},
+]
+
+
+def test_what_is_sent_is_what_plotly_would_send():
+    """Plotly's own objects are not made for it."""
+    picture = theme.figure(PARTS, yaxis={"tickvals": [1], "range": None}, **theme.legend())
+    theirs = theme.figure(PARTS, yaxis={"tickvals": [1], "range": None}, **theme.legend())
+    theirs.update_layout(font_color="#123456")
+    theirs.update_traces(textfont_color="#123456", selector={"type": "heatmap"})
+    picture.write_in("#123456")
+    assert "_data" in vars(theirs) and "_data" not in vars(picture)
+    assert are_same(picture, theirs)
+    picture.write_in("#654321")
+    assert theirs.layout.font.color == "#123456"
+
+
+def test_readers_at_once_make_a_picture_once():
+    picture = theme.figure(PARTS)
+    with ThreadPoolExecutor(8) as threads:
+        made = [*threads.map(lambda _: picture.data[0], range(32))]
+    assert all(trace is made[0] for trace in made)
 
 
 def test_a_picture_is_sent_as_it_was_first_sent():
