@@ -110,7 +110,9 @@ class TargetReader:
         unread = target_ids[:, 0 if self.cache is None else self.cache.seen :]
         with torch.inference_mode(), self._changed():
             logits = self.model.decode(unread, self.memory, memory_mask=self.mask, cache=self.cache)
-            last = logits[:, -1].index_fill(-1, self.never, -torch.inf)
+            last = logits[:, -1]
+            if len(self.never):
+                last = last.index_fill(-1, self.never, -torch.inf)
             return last.to(torch.promote_types(last.dtype, torch.float32)).log_softmax(-1)
 
     def _changed(self) -> AbstractContextManager[None]:
