@@ -181,6 +181,11 @@ PUBLISHED_TABLE: dict[str, Preset] = {
         _model("gpt", (32, 4096, 32, 8, 14336, 128256), _LLAMA,
                max_seq_len=8192, **_UNTIED, **_NO_BIAS),
         MaskKind.CAUSAL, "Grattafiori et al. 2024, table 3"),
+    "llama-3.1-8b": Preset(
+        "Llama 3.1 8B (128K)",
+        _model("gpt", (32, 4096, 32, 8, 14336, 128256), _LLAMA,
+               max_seq_len=131072, **_UNTIED, **_NO_BIAS),
+        MaskKind.CAUSAL, "Grattafiori et al. 2024, table 3"),
     "llama-3-70b": Preset(
         "Llama 3 70B",
         _model("gpt", (80, 8192, 64, 8, 28672, 128256), _LLAMA,

@@ -49,6 +49,7 @@ COUNTS = {
     "opus-mt-en-de": 73_886_208,  # without two tables of fixed waves, which its files held
     "llama-7b": 6_738_415_616,
     "llama-3-8b": 8_030_261_248,
+    "llama-3.1-8b": 8_030_261_248,
     "llama-3-70b": 70_553_706_496,
     "llama-3-405b": 405_853_388_800,
     "mistral-7b": 7_241_732_096,
@@ -128,6 +129,7 @@ CONFIGS = {
                                             max_position_embeddings=512, scale_embedding=True)),
     "llama-7b":       (CAUSAL, LlamaConfig(**_untied(32000, 4096, 32, 32, 32, 11008))),
     "llama-3-8b":     (CAUSAL, LlamaConfig(**_untied(128256, 4096, 32, 32, 8, 14336))),
+    "llama-3.1-8b":   (CAUSAL, LlamaConfig(**_untied(128256, 4096, 32, 32, 8, 14336))),
     "llama-3-70b":    (CAUSAL, LlamaConfig(**_untied(128256, 8192, 80, 64, 8, 28672))),
     "llama-3-405b":   (CAUSAL, LlamaConfig(**_untied(128256, 16384, 126, 128, 8, 53248))),
     "mistral-7b":     (CAUSAL, MistralConfig(**_untied(32000, 4096, 32, 32, 8, 14336))),
