@@ -44,7 +44,7 @@ TITLE = N_("Compare")
 @in_turn
 def main() -> None:
     """A and B, and what can be asked of them."""
-    run = open_counting_page(TITLE, first_shown="stories-en-zh")
+    run = open_counting_page(TITLE, COUNTED, first_shown="stories-en-zh")
     beside.forget()  # this page draws both by itself
     mend_what_is_kept()
     pair = shared.pair(run)
@@ -74,15 +74,11 @@ def of_all(run: Run) -> tuple[Panel, ...]:
 
 def of_two(pair: Pair) -> tuple[Panel, ...]:
     """About A and B: counted always, run where both can."""
-    counted = (
-        Panel("differences", N_("What differs?"), what_differs, counted_with),
-        Panel("where", N_("Where do they differ?"), where.where_it_goes, counted_with),
-    )
     if shared.faults(pair):
-        return counted
+        return COUNTED
     expected = of_runs("prediction", N_("What do they expect?"), prediction.what_they_expect)
     return (
-        *counted,
+        *COUNTED,
         of_runs("time", N_("Which is faster?"), speed.how_fast_here),
         of_runs("flow", N_("What passes?"), flow.what_passes),
         of_runs("heads", N_("All heads"), of_patterns(heads.who_reads_whom)),
@@ -100,6 +96,13 @@ def what_differs(pair: Pair) -> None:
     """The settings, and the numbers that follow from them; and whether both can run."""
     differences.what_differs(pair)
     runs.both_ran(pair)
+
+
+SIZES = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff")
+COUNTED = (
+    Panel("differences", N_("What differs?"), what_differs, counted_with, SIZES),
+    Panel("where", N_("Where do they differ?"), where.where_it_goes, counted_with, SIZES),
+)
 
 
 def of_runs(name: str, title: str, draw: Callable[[Pair], None]) -> Panel:

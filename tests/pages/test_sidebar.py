@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from blocks import ModelConfig
 from blocks.model.kinds import Architecture
 from pages.ui import controls, frame, starts
-from pages.ui.controls import CONTROLS, FIRST, Shown, drawable
+from pages.ui.controls import CONTROLS, Shown, drawable
 from pages.ui.fields import FIELDS
 from pages.ui.panel import Panel
 
@@ -88,7 +88,7 @@ def captions(at: AppTest) -> str:
     [
         ("pages/feed_forward.py", "dead-units", ["activation", "d_model", "d_ff"]),
         ("pages/attention.py", "kv-heads", ["n_heads", "n_kv_heads", "d_head"]),
-        ("pages/compare.py", None, [*FIRST]),
+        ("pages/compare.py", None, ["n_layers", "d_model", "n_heads", "n_kv_heads", "d_ff"]),
     ],
 )
 def test_what_the_open_panel_answers_to_stands_first_and_the_rest_is_folded(page, panel, first):
