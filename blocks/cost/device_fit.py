@@ -63,6 +63,10 @@ class FitFacts:
     has_cache: bool
     most_positions: int
 
+    def memory(self, device: Fits) -> int:
+        """Bytes that a device has, of which a share may be used."""
+        return round(device.usable / self.usable)
+
     @property
     def needed(self) -> int:
         """Bytes on each device."""

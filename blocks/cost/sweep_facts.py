@@ -6,11 +6,13 @@ from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
 import pandas as pd
+import torch
 
 from blocks.cost.attention_time import slopes
 from blocks.cost.device_peak import load
 from blocks.cost.sweep import Point, Sweep, Swept, measure_point
 from blocks.cost.timing import REPEATS
+from blocks.model.devices import DTYPES
 
 LEVEL = 0.15  # of an exponent: nearer ones are alike
 
@@ -101,6 +103,18 @@ def formula_facts(line: Sweep) -> FormulaFacts:
     rows = pd.DataFrame({"size": line.sizes, "flops": [line.flops(each) for each in line.sizes]})
     by_kind = rows.rename(columns={"size": "seq_len"}).assign(kind="flops")
     return FormulaFacts(line.what, rows, slopes(by_kind, "flops").get("flops"))
+
+
+def format_facts(n_weights: int, formats: Sequence[str]) -> pd.DataFrame:
+    """What is known of number formats before a measurement (IEEE 754; bfloat16: 8-bit exponent).
+
+    A row a format: format, n_bytes (of the weights), largest, step (between 1 and the next number).
+    """
+    found = [(name, DTYPES[name].itemsize, torch.finfo(DTYPES[name])) for name in formats]
+    return pd.DataFrame(
+        [(name, n_weights * size, limits.max, limits.eps) for name, size, limits in found],
+        columns=["format", "n_bytes", "largest", "step"],
+    )
 
 
 def steps(lines: Sequence[Sweep]) -> list[tuple[Sweep, int]]:

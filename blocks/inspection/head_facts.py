@@ -263,6 +263,10 @@ class AllHeads:
         counts = names[names != ""].value_counts()
         return {str(name): int(n) for name, n in counts.items()}
 
+    def nearest(self, name: str) -> pd.Series:
+        """The head with the largest share of one kind."""
+        return self.heads.iloc[self.heads[name].argmax()]
+
     def shares(self, of: pd.DataFrame, measures: Sequence[str]) -> Array:
         """Measures of some heads from 0 to 1: entropy and distance by the largest of all heads."""
         most = [self.heads[name].max() if name in OPEN_ENDED else 1.0 for name in measures]

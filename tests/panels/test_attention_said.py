@@ -175,14 +175,23 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
 
 
 HEADS = pd.DataFrame(
-    {"layer": [0, 1], "head": [1, 0], "entropy_bits": [0.5, 2.0], "name": ["induction", ""]}
+    {
+        "layer": [0, 1],
+        "head": [1, 0],
+        "entropy_bits": [0.5, 2.0],
+        "previous_token": [0.1, 0.3],
+        "name": ["induction", ""],
+    }
 )
 
 
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "Of 2 heads layer 1, head 2 is the sharpest (0.50 bits)" in said
-    assert said.endswith("half of the weight: induction 1.")
+    assert "half of the weight: induction 1. Nearest" in said
+    assert said.endswith("the previous token: layer 2, head 1 (30% of its weight).")
+    named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
+    assert "Nearest" not in in_english(monkeypatch, all_heads.says_heads, named)
     nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))

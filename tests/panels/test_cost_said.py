@@ -26,11 +26,12 @@ from blocks.cost.roofline_facts import (
 )
 from blocks.cost.step import Decoding, PassTotal, Shape, StepFacts
 from blocks.cost.sweep import Point, Sweep, Swept
-from blocks.cost.sweep_facts import Formats, SweepFacts, formula_facts
+from blocks.cost.sweep_facts import Formats, SweepFacts, format_facts, formula_facts
 from blocks.cost.timing import Place, Times
 from blocks.cost.training_cost import TrainingCost
 from blocks.cost.training_plan import OnDevice, Plan, TrainingFacts
-from pages.panels.cost import device, fits, flops, memory, roofline, sweeps, training
+from pages.panels.attention import kinds
+from pages.panels.cost import device, fits, flops, memory, roofline, shared, sweeps, training
 
 STEP = StepFacts(
     config=ModelConfig(),
@@ -187,13 +188,20 @@ def test_the_estimate(monkeypatch: pytest.MonkeyPatch, changes: dict, end: str):
 def test_what_fits(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, fits.says_fits, FITS)
     assert said["en"] == (
-        "8 GB fit into 1 of 2 devices; the smallest is NVIDIA T4. It does not fit here. "
-        "Usable: up to 90% of each device's memory."
+        "To train it: 8 GB fit into 1 of 2 devices; the smallest is NVIDIA T4. "
+        "It does not fit here. Usable: up to 90% of each device's memory."
     )
     assert "NVIDIA T4" in said["zh"] and "90%" in said["zh"]
     assert (
         "1.50 times the memory (8 GB → 12 GB)" in in_both(monkeypatch, fits.says_growth, FITS)["en"]
     )
+    assert [FITS.memory(each) for each in FITS.devices] == [
+        round(4 * GB / 0.9),
+        round(14 * GB / 0.9),
+    ]
+    used = replace(FITS, is_training=False)
+    said = in_both(monkeypatch, fits.says_fits, used)["en"]
+    assert said.startswith("To use it (inference): 8 GB fit")
     none = replace(FITS, devices=FITS.devices[:1])
     assert "fit into none of these" in in_both(monkeypatch, fits.says_fits, none)["en"]
 
@@ -201,7 +209,9 @@ def test_what_fits(monkeypatch: pytest.MonkeyPatch):
 def test_what_fits_shared(monkeypatch: pytest.MonkeyPatch):
     facts = replace(FITS, n_devices=8, devices=FITS.devices[1:])
     said = in_both(monkeypatch, fits.says_fits, facts)["en"]
-    assert said.startswith("8 GB on each of 8 devices: 1 of 1 kinds have enough memory;")
+    assert said.startswith(
+        "To train it: 8 GB on each of 8 devices: 1 of 1 kinds have enough memory;"
+    )
     assert "Largest batch there: 3 per device, 24 in total." in said
     most = replace(facts, devices=(Fits("t4", 14 * GB, 8 * GB, LARGEST_BATCH, 1),))
     assert "at least 65,536 per device" in in_both(monkeypatch, fits.says_fits, most)["en"]
@@ -338,3 +348,25 @@ def test_the_whole(monkeypatch: pytest.MonkeyPatch):
     assert said.endswith("400 ms measured (one pass): 80 tokens per second.")
     several = replace(model, times=Times((0.4, 0.4, 0.8)))
     assert "quartiles 400 ms to 600 ms" in in_both(monkeypatch, roofline.says_model, several)["en"]
+
+
+def test_number_formats_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
+    facts = format_facts(10**9, ("float32", "bfloat16", "float16"))
+    assert (
+        "4 GB in float32 and 2 GB in 16 bits"
+        in in_both(monkeypatch, sweeps.says_bytes, facts)["en"]
+    )
+    assert list(facts["largest"].map("{:.5g}".format)) == ["3.4028e+38", "3.3895e+38", "65504"]
+    assert list(facts["step"]) == [2**-23, 2**-7, 2**-10]  # IEEE 754: 23, 7 and 10 bits
+
+
+def test_pairs_before_a_measurement(monkeypatch: pytest.MonkeyPatch):
+    said = in_both(monkeypatch, kinds.says_theory, 64)
+    assert "2,080 pairs of tokens at n = 64" in said["en"] and "2,080" in said["zh"]
+    assert "904 in a window of 16" in said["en"]  # 64 · 16 − 16 · 15 / 2
+
+
+def test_one_thread_is_one(monkeypatch: pytest.MonkeyPatch):
+    for n, said in (1, "1 thread, "), (2, "2 threads, "):
+        monkeypatch.setattr(shared.peaks, "threads", lambda device, n=n: n)
+        assert said in in_both(monkeypatch, shared.where, Place("cpu", "float32", 0))["en"]

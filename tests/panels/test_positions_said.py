@@ -43,6 +43,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
 )
 def test_what_a_kind_does(monkeypatch, facts, english: str):
     said = in_both(monkeypatch, matrix.says_kind, facts)
+    assert said["en"].startswith("q · k compares content alone")
     assert english in said["en"] and said["zh"].isascii() is False
 
 

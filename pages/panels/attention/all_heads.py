@@ -24,6 +24,7 @@ from pages.ui.said import say
 from pages.ui.tables import show_table
 
 MOST_HEADS = 32
+PREVIOUS = "previous_token"
 LABELS = {
     "layer": N_("layer"),
     "entropy_bits": N_("entropy (bits)"),
@@ -49,7 +50,7 @@ def says_heads(facts: AllHeads) -> str:
         "Of {n} heads {sharp} is the sharpest ({sharp_bits:.2f} bits) and {wide} the "
         "most spread out ({wide_bits:.2f} bits). {named}"
     )
-    return text.format(
+    said = text.format(
         n=len(facts.heads),
         sharp=shared.head_called(sharp["layer"], sharp["head"]),
         sharp_bits=sharp["entropy_bits"],
@@ -57,6 +58,17 @@ def says_heads(facts: AllHeads) -> str:
         wide_bits=wide["entropy_bits"],
         named=_named(facts),
     )
+    return sentences(said, _looks_back(facts))
+
+
+def _looks_back(facts: AllHeads) -> str:
+    """Which head comes nearest to reading the previous token, where none is named for it."""
+    if PREVIOUS in facts.n_named:
+        return ""
+    nearest = facts.nearest(PREVIOUS)
+    text = _("Nearest to reading the previous token: {head} ({share:.0%} of its weight).")
+    head = shared.head_called(nearest["layer"], nearest["head"])
+    return text.format(head=head, share=nearest[PREVIOUS])
 
 
 def _named(facts: AllHeads) -> str:

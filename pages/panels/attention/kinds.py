@@ -10,7 +10,7 @@ from blocks.cost.units import bytes_text
 from blocks.inspection import other_attention
 from blocks.inspection.other_attention import KindsFacts
 from blocks.model import attention_kinds, devices
-from blocks.model.attention_kinds import AttentionKind, Reach
+from blocks.model.attention_kinds import AttentionKind, Reach, default_reach, pairs_scored
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures import heads
@@ -86,6 +86,18 @@ def says_growth(facts: GrowthFacts) -> str:
     )
 
 
+def says_theory(n: int) -> str:
+    """How many pairs each way scores, counted."""
+    text = _(
+        "By count, one head scores {full:,} pairs of tokens at n = {n:,} in full attention, "
+        "{window:,} in a window of 16, {strided:,} with stride √n. Fused attention scores all "
+        "of them, but stores none. Measure what that saves here."
+    )
+    reach = default_reach(n)
+    pairs = {str(kind): pairs_scored(kind, reach, n) for kind in AttentionKind}
+    return text.format(n=n, **pairs)
+
+
 def says_measured(run: Run) -> str:
     """On what it was measured."""
     text = _(
@@ -106,6 +118,18 @@ def errors_table(facts: KindsFacts) -> pd.DataFrame:
             _("error against full attention"): found["error"].map("{:.2%}".format),
             _("weight on other keys"): found["moved"].map("{:.2%}".format),
             _("pairs scored"): found["pairs"],
+        }
+    )
+
+
+def theory_table() -> pd.DataFrame:
+    """How time and memory of each way grow with n, by formula."""
+    time, memory = zip(*IN_THEORY.values(), strict=True)
+    return pd.DataFrame(
+        {
+            _("attention variant"): [_(NAMES[kind]) for kind in IN_THEORY],
+            _("time, theory"): time,
+            _("memory, theory"): memory,
         }
     )
 

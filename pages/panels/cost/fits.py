@@ -29,13 +29,15 @@ fit_facts = lru_cache(maxsize=64)(device_fit.fit_facts)
 def says_fits(facts: FitFacts) -> str:
     """What is enough, what is not, and how much of a device's memory counts."""
     text = _("Usable: up to {usable:.0%} of each device's memory.")
+    use = _("To train it:") if facts.is_training else _("To use it (inference):")
     verdict = _shared(facts) if facts.n_devices > 1 else _alone(facts)
-    return sentences(verdict, text.format(usable=facts.usable))
+    return sentences(use, verdict, text.format(usable=facts.usable))
 
 
 def _alone(facts: FitFacts) -> str:
     text = _(
-        "{needed} fit into none of these: shard over several devices, or reduce batch or length."
+        "{needed} fit into none of these: shard over several devices, reduce batch or length, or "
+        "choose a smaller number format."
     )
     if facts.enough:
         text = _("{needed} fit into {n} of {all} devices; the smallest is {device}.")
@@ -170,6 +172,7 @@ def fit_rows(facts: FitFacts) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("device"): [shared.device(each.device, facts.here) for each in found],
+            _("memory"): [bytes_text(facts.memory(each)) for each in found],
             _("it fits"): [_("yes") if each.is_enough else _("no") for each in found],
             **best,
             batch: [_most(each.batch, LARGEST_BATCH) for each in found],

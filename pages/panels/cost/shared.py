@@ -20,7 +20,7 @@ from blocks.observe.run import Run
 from pages.ui import link, starts, terms
 from pages.ui.controls import slide
 from pages.ui.explain import note
-from pages.ui.language import _
+from pages.ui.language import _, ngettext
 from pages.ui.link_fields.cost import AS_IN_FILE, TRAINED_FORMATS, WEIGHT_FORMATS
 
 
@@ -160,11 +160,11 @@ BUSY = 1.5
 
 def where(place: Place) -> str:
     """Device, threads, number format."""
-    text = _("{device}, {threads} threads, {dtype}")
+    name, n = devices.device_name(place.device), peaks.threads(place.device)
     if place.device != "cpu":
-        text = _("{device}, {dtype}")
-    name, n_threads = devices.device_name(place.device), peaks.threads(place.device)
-    return text.format(device=name, threads=n_threads, dtype=place.dtype)
+        return _("{device}, {dtype}").format(device=name, dtype=place.dtype)
+    text = ngettext("{device}, {n} thread, {dtype}", "{device}, {n} threads, {dtype}", n)
+    return text.format(device=name, n=n, dtype=place.dtype)
 
 
 def busy(load: float) -> str:

@@ -2,19 +2,21 @@
 
 from functools import lru_cache
 
+import pandas as pd
 import streamlit as st
 
 from blocks.cost import pass_time, sweep, timing
 from blocks.cost import sweep_facts as facts_of
+from blocks.cost.fit import n_parameters
 from blocks.cost.operations import Phase, Tokens
 from blocks.cost.sweep import LONGEST_PASS, Point, Sweep, Swept
-from blocks.cost.sweep_facts import Formats, FormulaFacts, Reading, SweepFacts
+from blocks.cost.sweep_facts import Formats, FormulaFacts, Reading, SweepFacts, format_facts
 from blocks.cost.units import bytes_text, rounded
 from blocks.model.devices import available_dtypes
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.units import duration
-from pages.panels.attention.kinds import how_they_grow
+from pages.panels.attention.kinds import how_they_grow, says_theory, theory_table
 from pages.panels.cost import shared, sweeps_picture
 from pages.panels.cost.sweeps_picture import SWEPT_NAMES
 from pages.ui import link
@@ -27,6 +29,7 @@ from pages.ui.language import _, sentences
 from pages.ui.link_fields.cost import DIRECTIONS, SWEEP_LENGTHS, SWEPT
 from pages.ui.settings import memory_budget
 from pages.ui.steps import in_series
+from pages.ui.tables import show_table
 
 ALIKE = 0.1  # of a ratio of times
 DTYPES = ("float32", "bfloat16", "float16")
@@ -93,6 +96,29 @@ def says_formats(facts: Formats) -> str:
     text = _("At n = {n:,}, float32 takes {time}.")
     said = text.format(n=facts.n, time=duration(facts.seconds))
     return sentences(said, *(_compared(name, ratio) for name, ratio in facts.speedups))
+
+
+def says_bytes(facts: pd.DataFrame) -> str:
+    """What fewer bits save by formula, and what has to be measured."""
+    text = _(
+        "By formula, the weights of the whole model take {most} in float32 and {least} in 16 "
+        "bits. Fewer bytes have to be read; whether that saves time depends on the device: "
+        "measure it here."
+    )
+    sizes = facts["n_bytes"]
+    return text.format(most=bytes_text(int(sizes.max())), least=bytes_text(int(sizes.min())))
+
+
+def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
+    """What each format takes, how far it reaches, how finely it divides."""
+    return pd.DataFrame(
+        {
+            _("number format"): facts["format"],
+            _("weights of the model"): facts["n_bytes"].map(bytes_text),
+            _("largest number"): facts["largest"].map("{:.2e}".format),
+            _("step after 1"): facts["step"].map("{:.1e}".format),
+        }
+    )
 
 
 def _compared(name: str, ratio: float) -> str:
@@ -180,13 +206,18 @@ def chosen_sweep(run: Run) -> Sweep:
 def format_sweeps(run: Run) -> tuple[Sweep, ...]:
     """A line for each number format that the device has."""
     tokens = Tokens(Phase.PREFILL, link.value("sweep_len"))
-    place, here = shared.place(run, "measure_dtypes"), available_dtypes(run.device)
+    place = shared.place(run, "measure_dtypes")
     config = shared.of_one_kind(run.config)
     return tuple(
         Sweep(config, tokens, Swept.TOKENS, False, place._replace(dtype=dtype), run.seed)
-        for dtype in DTYPES
-        if dtype in here
+        for dtype in formats_here(run)
     )
+
+
+def formats_here(run: Run) -> tuple[str, ...]:
+    """The number formats that are compared, of those that the device has."""
+    here = available_dtypes(run.device)
+    return tuple(dtype for dtype in DTYPES if dtype in here)
 
 
 @section
@@ -218,6 +249,9 @@ def which_format_pays(run: Run) -> None:
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
     shared.say_one_kind(run.config)
     if not is_asked:
+        known = format_facts(n_parameters(run.config), formats_here(run))
+        st.info(says_bytes(known), icon=":material/lightbulb:")
+        show_table(formats_table(known), key="formats_by_formula")
         note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
         return
     shown = measured(format_sweeps(run), "dtype_steps", "measure_dtypes")
@@ -237,6 +271,9 @@ def which_attention_pays(run: Run) -> None:
         switch("measure_kinds", _("Measure here how time and memory grow with n"))
     if link.value("measure_kinds"):
         how_they_grow(run)
+        return
+    st.info(says_theory(link.value("kinds_up_to")), icon=":material/lightbulb:")
+    show_table(theory_table(), key="kinds_theory")
 
 
 def measured(wanted: tuple[Sweep, ...], key: str, asked_by: str) -> Found:

@@ -58,7 +58,12 @@ def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
 
 
 def says_kind(facts: KindFacts) -> str:
-    """What a kind does, read off this run."""
+    """Why it is needed, and what it does, read off this run."""
+    why = _("q · k compares content alone: where a token stands has to be supplied.")
+    return sentences(why, _supplied(facts))
+
+
+def _supplied(facts: KindFacts) -> str:
     match facts.kind:
         case PositionKind.NONE:
             return _(
@@ -132,7 +137,7 @@ def says_table(facts: TableFacts, n_asked: int) -> str:
 
 def says_pair(facts: PairFacts) -> str:
     """What the chosen pair says at the pinned position."""
-    values = " / ".join(f"{value:.3f}" for value in facts.here)
+    values = " / ".join(f"{value:.3f}" for value in facts.here).replace("-", "−")
     match facts.kind:
         case PositionKind.ALIBI:
             text = _(
