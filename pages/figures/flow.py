@@ -140,4 +140,4 @@ def _numbers(row: Any, i: int) -> dict[str, Any]:
 
 def _moments(row: Any) -> str:
     """Mean and standard deviation; no minus before a nought."""
-    return f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}"
+    return f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}".replace("-", "−")

@@ -262,4 +262,5 @@ def test_the_flow_is_said_stage_by_stage():
     assert "given 0 <b>: RMS 0.25" in described(block_strip(table, selected="", _=same), _=same)
     said = described(flow.bands(table, None, _=same), _=same)
     row = table.iloc[1]
-    assert f"{row['label']} {row['mean']:.2f} ± {row['std']:.2f}" in said
+    mean = f"{row['mean']:.2f}".replace("-", "−")
+    assert f"{row['label']} {mean} ± {row['std']:.2f}" in said

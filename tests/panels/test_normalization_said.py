@@ -165,6 +165,9 @@ def test_what_each_norm_brings_to_one_scale(monkeypatch):
     said = in_both(monkeypatch, axes.says_outputs, NORMS)["en"]
     assert "every token leaves with standard deviation 1.00 to 2.00" in said
     assert "at most 0.5 in size before, 2.5 after" in said
+    alike = NORMS.per_token.assign(std=1.0)
+    said = in_both(monkeypatch, axes.says_outputs, replace(NORMS, per_token=alike))["en"]
+    assert "every token leaves with standard deviation 1.00, features" in said
 
 
 def test_what_a_token_depends_on(monkeypatch):

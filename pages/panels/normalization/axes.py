@@ -72,26 +72,31 @@ def says_axes(facts: NormInput) -> str:
 def says_outputs(facts: NormFacts) -> str:
     """What is brought to one scale by which norm, and what is not."""
     text = _(
-        "LayerNorm: every token leaves with standard deviation {token_least:.2f} to "
-        "{token_most:.2f}, features with {feature_least:.2f} to {feature_most:.2f}. "
-        "BatchNorm in training mode: every feature {batch_feature_least:.2f} to "
-        "{batch_feature_most:.2f}, tokens {batch_token_least:.2f} to "
-        "{batch_token_most:.2f}."
+        "LayerNorm: every token leaves with standard deviation {token}, features with "
+        "{feature}. BatchNorm in training mode: every feature {batch_feature}, tokens "
+        "{batch_token}."
     )
-    ends = {
+    stds = {
         "token": facts.token_stds(LAYER_NORM),
         "feature": facts.feature_stds(LAYER_NORM),
         "batch_feature": facts.feature_stds(TRAINING),
         "batch_token": facts.token_stds(TRAINING),
     }
-    least = {f"{name}_least": found[0] for name, found in ends.items()}
-    said = text.format(**least, **{f"{name}_most": found[1] for name, found in ends.items()})
+    said = text.format(**{name: _span(*ends) for name, ends in stds.items()})
     text = _(
         "RMSNorm scales a token's mean but does not remove it: at most {before:.2g} in size "
         "before, {rms:.2g} after."
     )
     means = {"rms": facts.largest_mean(RMS_NORM), "before": facts.largest_mean(INPUT)}
     return sentences(said, text.format(**means))
+
+
+def _span(least: float, most: float) -> str:
+    """From the least to the most; one number where they read alike."""
+    ends = {"least": f"{least:.2f}", "most": f"{most:.2f}"}
+    if ends["least"] == ends["most"]:
+        return ends["least"]
+    return _("{least} to {most}").format(**ends)
 
 
 def says_dependence(facts: NormFacts) -> str:
