@@ -71,7 +71,7 @@ def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | Non
 def _open(
     panels: Sequence[Panel], shown: int, values: Sequence[Any], files: Callable[..., None] | None
 ) -> None:
-    with _tabs(panels)[shown]:
+    with _titles(panels, shown):
         goes_on = _drawn(panels[shown], values)
         _ways_on(panels, shown)
         _taking_away(values, files, panels[shown].name)
@@ -148,14 +148,27 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
     return panel.draw_itself(values)
 
 
-def _tabs(panels: Sequence[Panel]) -> Sequence[Any]:
+def _titles(panels: Sequence[Panel], shown: int) -> Any:
+    """The questions, and the place under the open one.
+
+    A row of tabs; on a phone, where the open one could lie beyond the edge, a list.
+    """
     names = {_(panel.title): panel.name for panel in panels}
-    st.session_state["panel"] = _(opened(panels).title)
-    return st.tabs(list(names), key="panel", on_change=_tab_clicked, args=(names,))
+    st.session_state["panel"] = _(panels[shown].title)
+    chosen: dict[str, Any] = {"key": "panel", "on_change": _title_clicked, "args": (names,)}
+    if is_phone():
+        st.selectbox(_("Question"), list(names), label_visibility="collapsed", **chosen)
+        return st.container()
+    return st.tabs(list(names), **chosen)[shown]
 
 
-def _tab_clicked(names: Mapping[str, str]) -> None:
-    """The value of the tabs is a label; one of the language before says nothing."""
+def is_phone() -> bool:
+    """Whether the browser says so: the server is not told how wide the window is."""
+    return "Mobi" in st.context.headers.get("User-Agent", "")
+
+
+def _title_clicked(names: Mapping[str, str]) -> None:
+    """The value of the titles is a label; one of the language before says nothing."""
     if name := names.get(st.session_state["panel"]):
         link.change("panel", name)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from opened import PAGES, assert_works, opened, press, visit
+from opened import PAGES, assert_works, opened, press, settings, visit
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
@@ -92,3 +92,14 @@ def test_titles_are_in_the_language_of_the_reader_and_a_link_opens_the_same_pane
     for lang, title in (("en", "Which units never fire?"), ("zh", "哪些单元从不激活？")):
         at = visit(one_panel("pages/feed_forward.py"), lang=lang, panel="dead-units", preset=None)
         assert at.session_state["panel"] == title
+
+
+def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one(monkeypatch):
+    asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+    at = one_panel("pages/cost.py", panel="fits")
+    questions = at.selectbox(key="panel")
+    assert not at.tabs and questions.value in questions.options[1:]
+    questions.select(questions.options[0]).run()
+    assert_works(at)
+    assert settings(at)["panel"] == "flops"

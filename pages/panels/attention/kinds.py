@@ -90,7 +90,7 @@ def says_theory(n: int) -> str:
     """How many pairs each way scores, counted."""
     text = _(
         "By count, one head scores {full:,} pairs of tokens at n = {n:,} in full attention, "
-        "{window:,} in a window of 16, {strided:,} with stride √n. Fused attention scores all "
+        "{window:,} in a window of 16 and {strided:,} with stride √n. Fused attention scores all "
         "of them, but stores none. Measure what that saves here."
     )
     reach = default_reach(n)
