@@ -164,7 +164,7 @@ def _titles(panels: Sequence[Panel], shown: int) -> Any:
 
 def is_phone() -> bool:
     """Whether the browser says so: the server is not told how wide the window is."""
-    return "Mobi" in st.context.headers.get("User-Agent", "")
+    return "mobi" in st.context.headers.get("User-Agent", "").lower()
 
 
 def _title_clicked(names: Mapping[str, str]) -> None:
