@@ -512,8 +512,15 @@ def _onlookers() -> Iterator[Rule]:
 
 def _questions(subject: Subject) -> Iterator[Rule]:
     """What, whom, which, how many, where to and why; Chinese leaves the word in its place."""
-    who, do, be = f"subject_{subject.name}", subject.do, subject.be
-    past = {"subject": who, "time": "past_time", "may": "t", "core": "subject deed"}
+    one = {"subject": f"subject_{subject.name}"}
+    past = {**one, "time": "past_time", "may": "t", "core": "subject deed"}
+    yield from _of_the_past(past)
+    yield from _of_now_and_later(subject, one)
+    yield from _which(past)
+    yield from _where_and_why(subject)
+
+
+def _of_the_past(past: dict[str, str]) -> Iterator[Rule]:
     for category, left, right, verb in (
         ("what", "what", "什么", "make"),
         ("whom", "who", "谁", "greet"),
@@ -525,7 +532,10 @@ def _questions(subject: Subject) -> Iterator[Rule]:
             deed=verb,
             **past,
         )
-    one = {"subject": who}
+
+
+def _of_now_and_later(subject: Subject, one: dict[str, str]) -> Iterator[Rule]:
+    do, be = subject.do, subject.be
     yield from _said(
         "what",
         f"what/w {be}/b {{subject}} {{deed:ing}} ?",
@@ -559,8 +569,6 @@ def _questions(subject: Subject) -> Iterator[Rule]:
         deed="make",
         **then,
     )
-    yield from _which(past)
-    yield from _where_and_why(subject)
 
 
 def _which(past: dict[str, str]) -> Iterator[Rule]:
