@@ -105,8 +105,8 @@ def says_bytes(facts: pd.DataFrame) -> str:
         "bits. Fewer bytes have to be read; whether that saves time depends on the device: "
         "measure it here."
     )
-    sizes = facts["n_bytes"]
-    return text.format(most=bytes_text(int(sizes.max())), least=bytes_text(int(sizes.min())))
+    sizes = facts.set_index("format")["n_bytes"].map(bytes_text)
+    return text.format(most=sizes["float32"], least=sizes["bfloat16"])
 
 
 def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
