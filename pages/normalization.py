@@ -13,6 +13,7 @@ from pages.panels.normalization.depth import what_depth_does
 from pages.panels.normalization.layers import the_trained_layers
 from pages.panels.normalization.placements import where_it_stands
 from pages.panels.normalization.race import who_learns
+from pages.panels.normalization.shared import RACE
 from pages.panels.normalization.stacks import stack_choice
 from pages.panels.normalization.theory import how_it_scales
 from pages.ui import labelled, panel, words
@@ -99,7 +100,7 @@ PANELS = (
         fields=("norm_placement", "norm_kind", "residual"),
         of_attention=True,
     ),
-    Panel("race", N_("Which one learns?"), who_learns, fields=("norm_kind", "activation")),
+    Panel("race", RACE, who_learns, fields=("norm_kind", "activation")),
     Panel(
         "layers",
         N_("Its own layers"),

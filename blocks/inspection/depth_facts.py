@@ -53,6 +53,11 @@ class WayBack(NamedTuple):
         """What arrives in the first layer of what the last has."""
         return self.first / self.last if self.last else float("nan")
 
+    @property
+    def arrives(self) -> bool:
+        """Whether it neither vanishes nor explodes on its way."""
+        return VANISHED <= self.ratio <= EXPLODED
+
 
 class Overflow(NamedTuple):
     """A placement whose numbers leave the number format.

@@ -51,6 +51,7 @@ HALF = replace(DEPTH, stacks=STACKS[:3])
     [
         (DEPTH, "in layer 1 against layer 8: pre (yours): 2 times as large; post: vanishes to"),
         (HALF, "Measured so far: 3 of 4 stacks. Gradient in layer 1"),
+        (replace(DEPTH, ways_back=(WayBack("pre", 4.0, 1.0),)), "under “Which one learns?”"),
         (replace(DEPTH, ways_back=(WayBack("pre", 0.0, 1.0),)), "exactly 0, below"),
         (replace(DEPTH, ways_back=(WayBack("pre", 1.0, 0.0),)), "0 in the last layer"),
         (replace(DEPTH, ways_back=(WayBack("pre", 5e4, 1.0),)), "explodes to 5.0e+04"),

@@ -41,6 +41,12 @@ def says_gradient(facts: DepthFacts) -> str:
         listed = listing(_way_back(way, facts) for way in facts.ways_back)
         text = _("Gradient in layer 1 against layer {n}: {listed}.")
         said.append(text.format(n=facts.curves.n_layers, listed=listed))
+        if all(way.arrives for way in facts.ways_back):
+            text = _(
+                "No gradient vanishes or explodes: which placement learns is seen under "
+                "“{question}”."
+            )
+            said.append(text.format(question=_(shared.RACE)))
     return sentences(*said, says_overflow(facts))
 
 

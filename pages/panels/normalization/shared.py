@@ -11,6 +11,7 @@ from blocks.observe.run import Run, out_of_memory_fault
 from pages.ui import cached, link, terms
 from pages.ui.language import _
 
+RACE = N_("Which one learns?")
 NAMES = {"trained": N_("trained"), "random": N_("random weights")}
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
