@@ -18,3 +18,9 @@ def readable(number: float) -> str:
         digits, power = f"{number:.2e}".split("e")
         return f"{float(digits):g} × 10{str(int(power)).translate(RAISED)}"
     return f"{number:,.0f}" if size >= 999.5 else f"{number:.3g}"
+
+
+def hundredths(number: float) -> str:
+    """Two decimals; what would read as nought without being it has a digit of its own."""
+    said = f"{number:.2f}"
+    return said if float(said) or not number else readable(number)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.ui.numbers import readable
+from pages.ui.numbers import hundredths, readable
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,11 @@ from pages.ui.numbers import readable
 )
 def test_three_digits_and_no_e(number: float, text: str):
     assert readable(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(0, "0.00"), (1.005, "1.00"), (0.006, "0.01"), (0.0009, "9 × 10⁻⁴"), (-0.001, "-0.001")],
+)
+def test_two_decimals_that_never_hide_a_number(number: float, text: str):
+    assert hundredths(number) == text

@@ -18,6 +18,7 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _, sentences
+from pages.ui.numbers import hundredths
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -29,12 +30,15 @@ def flow_facts(run: Run, layer: int) -> FlowFacts:
 
 def says_flow(facts: FlowFacts) -> str:
     """What the stream does in this run, and why."""
-    text = _("In this run the stream enters with RMS {start:.2f} and leaves with {end:.2f}.")
-    said = [text.format(start=facts.start, end=facts.end), _reason(facts.run)]
+    text = _("In this run the stream enters with RMS {start} and leaves with {end}.")
+    said = [
+        text.format(start=hundredths(facts.start), end=hundredths(facts.end)),
+        _reason(facts.run),
+    ]
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
-        text = _("What adds most to it is {part} (RMS {rms:.2f}).")
-        said.insert(1, text.format(part=most["label"], rms=most["rms"]))
+        text = _("What adds most to it is {part} (RMS {rms}).")
+        said.insert(1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
 
 

@@ -14,6 +14,7 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _, sentences
+from pages.ui.numbers import hundredths
 from pages.ui.said import say
 from pages.ui.tables import show_table
 
@@ -25,10 +26,9 @@ def layer_facts(run: Run) -> FlowFacts:
 
 def says_growth(facts: FlowFacts) -> str:
     """How the stream grows from layer to layer."""
-    text = _(
-        "RMS {start:.2f} after the embedding, {first:.2f} after layer 1, {last:.2f} at the end."
-    )
-    said = text.format(start=facts.start, first=facts.first, last=facts.end)
+    text = _("RMS {start} after the embedding, {first} after layer 1, {last} at the end.")
+    start, first, last = map(hundredths, (facts.start, facts.first, facts.end))
+    said = text.format(start=start, first=first, last=last)
     more = _("Every layer adds to the residual stream; see whether one adds most.")
     if facts.run.config.norm.norm_placement == "post":
         more = _("Post-norm brings every layer back to the same scale.")
