@@ -100,7 +100,9 @@ def test_the_model_with_rounded_activations_is_one_of_its_own():
     assert all(before[name].equal(tensor) for name, tensor in calibrated.model.state_dict().items())
     assert len({each.held_out_loss for each in found}) == len(found)
     facts = activation_facts(calibrated, tuple(found), "no.such.weight")
-    ratios = {name: outlier(calibrated.own_inputs[name].largest.numpy()) for name in facts.matrices}
+    read = {name: x.largest.numpy() for name, x in calibrated.own_inputs.items()}
+    ratios = {name: outlier(read[name]) for name in facts.rows["matrix"]}
+    assert facts.rows["outlier"].tolist() == [*ratios.values()]
     assert facts.channels.matrix == max(ratios, key=ratios.__getitem__)
     assert facts.exact.how is None and facts.best.held_out_loss <= facts.worst.held_out_loss
 
