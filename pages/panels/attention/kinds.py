@@ -124,10 +124,10 @@ def errors_table(facts: KindsFacts) -> pd.DataFrame:
 
 def theory_table() -> pd.DataFrame:
     """How time and memory of each way grow with n, by formula."""
-    time, memory = zip(*IN_THEORY.values(), strict=True)
+    time, memory = zip(*(IN_THEORY[kind] for kind in AttentionKind), strict=True)
     return pd.DataFrame(
         {
-            _("attention variant"): [_(NAMES[kind]) for kind in IN_THEORY],
+            _("attention variant"): [_(NAMES[kind]) for kind in AttentionKind],
             _("time, theory"): time,
             _("memory, theory"): memory,
         }
@@ -137,17 +137,10 @@ def theory_table() -> pd.DataFrame:
 def growth_table(facts: GrowthFacts) -> pd.DataFrame:
     """Theory beside what was measured."""
     time, memory = (facts.exponents(of) for of in ("milliseconds", "peak_bytes"))
-    rows = [
-        {
-            _("attention variant"): _(NAMES[kind]),
-            _("time, theory"): IN_THEORY[kind][0],
-            _("time, measured"): _power(time.get(kind)),
-            _("memory, theory"): IN_THEORY[kind][1],
-            _("memory, measured"): _power(memory.get(kind)),
-        }
-        for kind in AttentionKind
-    ]
-    return pd.DataFrame(rows)
+    table = theory_table()
+    table.insert(2, _("time, measured"), [_power(time.get(kind)) for kind in AttentionKind])
+    table[_("memory, measured")] = [_power(memory.get(kind)) for kind in AttentionKind]
+    return table
 
 
 def _power(exponent: float | None) -> str:
