@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from blocks.efficiency.activations import ActivationRounding, smoothing_scales
 from blocks.efficiency.compression import Calibrated, Compression, compress, matrix_names
-from blocks.efficiency.frontier import N_HELD_OUT, N_SCORES
+from blocks.efficiency.frontier import N_HELD_OUT, score_draws
 from blocks.efficiency.quantization import Quantization
 from blocks.efficiency.rounding_facts import place_of
-from blocks.model.randomness import generator
 from blocks.weights.rounded_inputs import ActivationGrid
 
 
@@ -112,11 +111,10 @@ def measure_activations(model: Calibrated, how: ActivationRounding | None) -> Ac
     built = model.model if how is None else compress(model, recipe(how)).build()
     examiner = model.examiner
     logits_of = examiner.logits_of(built)
-    draws = (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))
     return ActivationMeasure(
         how=how,
         held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
-        scores=tuple(examiner.task.score(logits_of, draw) for draw in draws),
+        scores=tuple(examiner.task.score(logits_of, draw) for draw in score_draws(model)),
     )
 
 

@@ -3,21 +3,18 @@
 A score can stay where it was though some answers are lost, since others are gained.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import N_SCORES
+from blocks.efficiency.frontier import score_draws
 from blocks.model.kinds import Architecture
-from blocks.model.models import Model
-from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget
 from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
-from blocks.training.task import IGNORED, N_WHOLE, Batch
+from blocks.training.task import IGNORED, N_WHOLE, Batch, likeliest, right_as_a_whole
 from blocks.weights.model_file import ModelFile
 
 MOST_SHOWN = 12
@@ -58,12 +55,14 @@ def is_asked_whole(model: Calibrated) -> bool:
 
 def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
     """Ask both the same, as for the score. Needs a model that `is_asked_whole`."""
-    batches, built = [*_questions(model)], smaller.build()
-    both = model.model, built
-    before, now = ([_said(model, each, batch) for batch in batches] for each in both)
+    both = model.model, smaller.build()
+    batches = [model.examiner.task.held_out(N_WHOLE, draw) for draw in score_draws(model)]
+    before, now = (
+        [likeliest(batch, logits_of) for batch in batches]
+        for logits_of in map(model.examiner.logits_of, both)
+    )
     right_before, right = (
-        torch.cat([_is_right(said, batch) for said, batch in zip(found, batches, strict=True)])
-        for found in (before, now)
+        torch.cat([*map(right_as_a_whole, batches, found)]) for found in (before, now)
     )
     is_lost = right_before & ~right
     return AnswerFacts(
@@ -76,21 +75,6 @@ def answer_facts(model: Calibrated, smaller: ModelFile) -> AnswerFacts:
             for i in is_lost.nonzero().flatten().tolist()[:MOST_SHOWN]
         ),
     )
-
-
-def _questions(model: Calibrated) -> Iterator[Batch]:
-    for i in range(N_SCORES):
-        draw = generator(model.spec.seed, "score", str(i))
-        yield model.examiner.task.held_out(N_WHOLE, draw)
-
-
-def _said(model: Calibrated, built: Model, batch: Batch) -> Tensor:
-    """The likeliest token at each place, given the right ones before it: (batch, seq)."""
-    return model.examiner.logits_of(built)(*batch.read).argmax(-1)
-
-
-def _is_right(said: Tensor, batch: Batch) -> Tensor:
-    return ((said == batch.targets) | (batch.targets == IGNORED)).all(1)
 
 
 def _lost(model: Calibrated, batch: Batch, said: Tensor, row: int) -> Lost:

@@ -10,11 +10,10 @@ from typing import Any
 from blocks.efficiency.cache_rounding import HALF, CacheAxis, CacheRounding, RoundedCache
 from blocks.efficiency.cached_reading import CachedReader, Ids, written_on
 from blocks.efficiency.compression import Calibrated
-from blocks.efficiency.frontier import N_SCORES
+from blocks.efficiency.frontier import score_draws
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.kv_cache import KVCache
 from blocks.model.models import GPT, EncoderDecoder
-from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget, SourceTargetMask
 from blocks.training.pairs import PairTask
 from blocks.training.task import IGNORED
@@ -133,13 +132,12 @@ def measure_cache(model: Calibrated, how: CacheRounding | None) -> CacheMeasure:
     asked = batch.targets != IGNORED
     difference = (reader(*batch.read) - exact)[asked].abs().max()
     cache, n_rows = reader.cache, len(batch.targets)
-    draws = (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))
     return CacheMeasure(
         how=how,
         n_bytes=cache.nbytes() // (n_rows if how else n_rows * FLOAT // HALF),
         n_tokens=cache.seen,
         largest_difference=float(difference),
-        scores=tuple(model.examiner.task.score(reader, draw) for draw in draws),
+        scores=tuple(model.examiner.task.score(reader, draw) for draw in score_draws(model)),
         written=_written(model, reader),
     )
 

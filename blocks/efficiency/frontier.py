@@ -1,11 +1,12 @@
 """Smaller variants of one model: bytes in a file against what it still can do."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import torch
 
 from blocks.cost.pareto import pareto_front
 from blocks.cost.timing import Times, measure_times
@@ -105,18 +106,22 @@ def one_batch(model: Calibrated, file: ModelFile) -> Callable[[], object]:
     return lambda: logits_of(*model.examiner.batches[0].read)
 
 
+def score_draws(model: Calibrated) -> Iterator[torch.Generator]:
+    """What the questions of a score are drawn by, the same for every variant."""
+    return (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))
+
+
 def examined(model: Calibrated, how: Compression, file: ModelFile, times: Times) -> Variant:
     """Ask what a recipe has made of a model."""
     examiner, built = model.examiner, file.build()
     logits_of = examiner.logits_of(built)
-    draws = [generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES)]
     return Variant(
         name=name_of(how),
         method=method(how),
         n_bytes=len(file.to_bytes()),
         n_parameters=sum(tensor.numel() for tensor in file.tensors.values()),
         held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
-        scores=tuple(examiner.task.score(logits_of, draw) for draw in draws),
+        scores=tuple(examiner.task.score(logits_of, draw) for draw in score_draws(model)),
         seconds=times.fast,
         n_tokens=examiner.batches[0].n_tokens,
     )

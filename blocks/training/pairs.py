@@ -17,7 +17,7 @@ from blocks.model.randomness import generator
 from blocks.model.source_target import SourceTarget, source_target_mask
 from blocks.text.marks import Marks, marks_of
 from blocks.text.tokenizer import Tokenizer
-from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, scored_and_correct
+from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, likeliest, right_as_a_whole
 
 N_SHOWN = 6
 
@@ -94,8 +94,8 @@ class PairTask:
         return self.draw(N_SHOWN, generator(0, self.name, "shown"), True)
 
     def _exact(self, logits_of: LogitsOf, random: torch.Generator) -> Tensor:
-        asked, right = scored_and_correct(self.held_out(N_WHOLE, random), logits_of)
-        return (right | ~asked).all(1)
+        batch = self.held_out(N_WHOLE, random)
+        return right_as_a_whole(batch, likeliest(batch, logits_of))
 
 
 def padded_batch(rows: Sequence[Row], marks: Marks) -> Batch:

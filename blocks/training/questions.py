@@ -20,7 +20,7 @@ from blocks.model.randomness import generator
 from blocks.text.characters import CharacterTokenizer
 from blocks.training.events import Answer as Answered
 from blocks.training.pairs import N_SHOWN, Links, LinksOf, PairTask, Row
-from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, scored_and_correct
+from blocks.training.task import IGNORED, N_WHOLE, Batch, LogitsOf, likeliest, right_as_a_whole
 
 HELD_OUT_EVERY = 8
 LETTERS = CharacterTokenizer("=abcdefghijklmnopqrstuvwxyz")
@@ -70,8 +70,8 @@ class QuestionTask:
         The likeliest token given the right answer so far is right everywhere exactly if writing
         the likeliest token each time gives the right answer.
         """
-        asked, right = scored_and_correct(self.held_out(N_WHOLE, random), logits_of)
-        return (right | ~asked).all(1).float().mean().item()
+        batch = self.held_out(N_WHOLE, random)
+        return right_as_a_whole(batch, likeliest(batch, logits_of)).float().mean().item()
 
     def prompt(self) -> list[int] | None:
         """A held-out question with its equals sign; none for an encoder, which does not write."""

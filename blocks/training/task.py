@@ -102,13 +102,17 @@ class Task(Protocol):
         """How a sample starts, or None where the task is not one of writing on."""
 
 
-def scored_and_correct(batch: Batch, logits_of: LogitsOf) -> tuple[Tensor, Tensor]:
-    """Which positions are scored, and where the top prediction is correct: both (batch, seq)."""
-    answers = logits_of(*batch.read).argmax(-1).to("cpu")
-    return batch.targets != IGNORED, answers == batch.targets
+def likeliest(batch: Batch, logits_of: LogitsOf) -> Tensor:
+    """The top prediction at each place, given the right tokens before it: (batch, seq)."""
+    return logits_of(*batch.read).argmax(-1).to("cpu")
+
+
+def right_as_a_whole(batch: Batch, answers: Tensor) -> Tensor:
+    """Which rows have the right answer wherever one is asked for: (batch,)."""
+    return ((answers == batch.targets) | (batch.targets == IGNORED)).all(1)
 
 
 def share_right(batch: Batch, logits_of: LogitsOf) -> float:
     """Accuracy of the top prediction over the scored positions."""
-    asked, right = scored_and_correct(batch, logits_of)
+    right, asked = likeliest(batch, logits_of) == batch.targets, batch.targets != IGNORED
     return (right.sum() / asked.sum()).item()
