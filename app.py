@@ -16,7 +16,7 @@ from pages.ui.frame import MENU, PAGE_OF_PART, close_page, open_page, recorded, 
 from pages.ui.language import LANGUAGES, _, current_language
 from pages.ui.lessons import own, progress, wall
 from pages.ui.link_fields.compare import Kept, text_of
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Watch a Transformer read your sentence")
 HOME, BLOCK, ENCODER, GPT = "app.py", "pages/block.py", "pages/encoder.py", "pages/gpt.py"
@@ -99,7 +99,7 @@ ARCHITECTURES: tuple[Way, ...] = (
 )
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """Ten seconds: what this is, and what to do first."""
     run = open_page(TITLE, Architecture.GPT, is_calm=True)

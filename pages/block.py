@@ -20,13 +20,13 @@ from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.history import run_before
 from pages.ui.inputs import vector_controls
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 from pages.ui.views import attending_layer_choice, layer_choice
 
 TITLE = N_("One Transformer block")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.BLOCK, PANELS)

@@ -36,12 +36,12 @@ from pages.ui.language import _
 from pages.ui.link import write
 from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Compare")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """A and B, and what can be asked of them."""
     run = open_counting_page(TITLE, COUNTED, first_shown="stories-en-zh")

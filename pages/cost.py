@@ -46,12 +46,12 @@ from pages.ui.compare import beside, changes
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_counting_page
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Cost")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """The model that is counted, how it is used, and the questions."""
     run = open_counting_page(TITLE, PANELS)

@@ -22,12 +22,12 @@ from pages.panels.efficiency.shared import shown_variant, ways_to_trained
 from pages.ui import panel, starts, words
 from pages.ui.frame import close_page, open_counting_page, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Efficiency: how small can a model be?")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """The model that is made smaller, and the questions."""
     run = open_counting_page(TITLE, PANELS, first_shown="stories-en-zh")

@@ -18,13 +18,13 @@ from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.history import run_before
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 from pages.ui.views import layer_choice
 
 TITLE = N_("A whole encoder")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.ENCODER, PANELS)

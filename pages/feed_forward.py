@@ -14,12 +14,12 @@ from pages.panels.interventions import ablation
 from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Feed-forward: what the hidden layer does")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What goes in, and the questions."""
     run = open_page(TITLE, None, PANELS)

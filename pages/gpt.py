@@ -30,12 +30,12 @@ from pages.ui.chart import drawn
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("GPT: the next token")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What goes in, and the questions."""
     run = open_page(TITLE, Architecture.GPT, PANELS)

@@ -12,12 +12,12 @@ from pages.panels.positions.matrix import the_positions
 from pages.ui import panel, words
 from pages.ui.frame import close_page, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Positions: how word order gets in")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What goes in, and the questions."""
     run = open_page(TITLE, None, PANELS)

@@ -27,13 +27,13 @@ from pages.ui.explain import note
 from pages.ui.export import take_away
 from pages.ui.frame import close_page, must_fit, open_page, recorded, subtitle
 from pages.ui.panel import Panel
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 from pages.ui.words import take_away_caption
 
 TITLE = N_("Encoder and decoder: a translator")
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """The source, and the questions."""
     base = open_page(TITLE, Architecture.ENCODER_DECODER, PANELS)

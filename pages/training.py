@@ -17,13 +17,13 @@ from pages.ui.language import _
 from pages.ui.mixers import no_attention
 from pages.ui.panel import Panel
 from pages.ui.runs import find, runs
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 
 TITLE = N_("Train one yourself")
 EVERY = 3.0  # seconds
 
 
-@in_turn
+@one_at_a_time
 def main() -> None:
     """What is set; or a run, what becomes of it, and the settings of the next one."""
     draw_frame(TITLE, starts.FAST, shared.model_controls)

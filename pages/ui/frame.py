@@ -36,7 +36,7 @@ from pages.ui.lessons import progress
 from pages.ui.panel import Panel
 from pages.ui.settings import memory_budget
 from pages.ui.share import what_to_share
-from pages.ui.turns import in_turn
+from pages.ui.turns import one_at_a_time
 from pages.ui.ways import refused
 
 # Whole models at the left, their parts at the right.
@@ -242,7 +242,7 @@ def live_section(draw: Callable[..., None], *values: Any, every: float | None) -
 
 
 def _in_step_with_the_link(draw: Callable[P, None]) -> Callable[P, None]:
-    @in_turn
+    @one_at_a_time
     @functools.wraps(draw)
     def section_draw(*args: P.args, **kwargs: P.kwargs) -> None:
         if link.must_redraw():

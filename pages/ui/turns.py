@@ -60,7 +60,7 @@ def turns() -> Turns:
     return Turns()
 
 
-def in_turn(draw: Callable[P, None]) -> Callable[P, None]:
+def one_at_a_time(draw: Callable[P, None]) -> Callable[P, None]:
     """A page, or a section that reruns alone, as a run that waits for its turn."""
 
     @functools.wraps(draw)

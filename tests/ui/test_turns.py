@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui.turns import Turns, in_turn, turns
+from pages.ui.turns import Turns, one_at_a_time, turns
 
 PAGES = [Path("app.py"), *sorted(Path("pages").glob("*.py"))]
 LONG = 1000.0
@@ -74,11 +74,11 @@ def test_who_took_too_long_ends_the_turn_of_no_other():
 def test_a_section_within_a_page_is_of_its_turn_and_a_fault_ends_it():
     drawn = list[str]()
 
-    @in_turn
+    @one_at_a_time
     def section() -> None:
         drawn.append("section")
 
-    @in_turn
+    @one_at_a_time
     def page() -> None:
         section()
         raise ValueError
@@ -95,4 +95,4 @@ def test_every_page_waits_for_its_turn(path: Path):
     body = ast.parse(path.read_text()).body
     (main,) = (each for each in body if getattr(each, "name", "") == "main")
     assert isinstance(main, ast.FunctionDef)
-    assert [ast.unparse(each) for each in main.decorator_list] == ["in_turn"]
+    assert [ast.unparse(each) for each in main.decorator_list] == ["one_at_a_time"]
