@@ -54,6 +54,7 @@ class Encoder(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
+        self.config = config
         self.embed = _table(config.vocab_size, config.d_model)
         self.embed_scale = config.embed_scale
         self.embedding = Stage("embedding")

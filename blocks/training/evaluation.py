@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,8 +15,9 @@ from blocks.training.pairs import PairTask
 from blocks.training.questions import QuestionTask
 from blocks.training.sample import answers, continued
 from blocks.training.spec import TrainingSpec
-from blocks.training.task import Batch, LogitsOf, to_device
+from blocks.training.task import Batch, LogitsOf
 from blocks.training.tasks import IGNORED, Task
+from blocks.training.writer import Writer
 
 
 class Examiner:
@@ -79,14 +79,9 @@ class Examiner:
         token_ids = continued(logits_of, prompt, seq_len=n, random=random)
         return self.task.tokenizer.decode(token_ids)
 
-    def logits_of(self, model: nn.Module) -> Callable[[Tensor], Tensor]:
+    def logits_of(self, model: nn.Module) -> Writer:
         """The model as a function: ids (batch, seq) to logits, float32 on the CPU."""
-
-        def logits_of(*read: Any) -> Tensor:
-            with torch.no_grad():
-                return model(*(to_device(each, self.spec.device) for each in read)).float().cpu()
-
-        return logits_of
+        return Writer(model, self.spec.device)
 
 
 def _asked(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
