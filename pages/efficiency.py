@@ -44,7 +44,7 @@ PANELS = (
     Panel("frontier", N_("How small?"), how_small),
     Panel("rounding", N_("What does rounding lose?"), what_rounding_loses, grid_controls),
     Panel("columns", N_("What do GPTQ and AWQ do?"), what_makes_up_for_errors, grid_controls),
-    Panel("blame", N_("What is to blame?"), what_is_to_blame, grid_controls),
+    Panel("blame", N_("Which matrix is to blame?"), what_is_to_blame, grid_controls),
     Panel("activations", N_("And activations?"), what_activations_lose),
     Panel("int8", N_("Is int8 faster here?"), is_int8_faster),
     Panel("cache", N_("And the KV cache?"), how_few_bits_a_key),

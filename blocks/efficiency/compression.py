@@ -292,7 +292,7 @@ def _faults(how: Compression) -> Iterator[Fault]:
     yield from bound_faults({name: grid[name] for name in GRID}, usual, GRID)
     brings_back = how.rounding is Rounding.GPTQ or how.quantization.range_rule is RangeRule.HQQ
     if how.sparsity and brings_back:
-        text = N_("{method} would bring masked weights back: round to the nearest point, by absmax")
+        text = N_("{method} would bring masked weights back: round to nearest, with absmax range")
         method = "GPTQ" if how.rounding is Rounding.GPTQ else "HQQ"
         yield Fault(text, {"method": method}, {"rounding": Rounding.NEAREST})
 
@@ -303,11 +303,13 @@ def _activation_faults(how: Compression) -> Iterator[Fault]:
     bits = {"n_bits": how.activations.n_bits}
     yield from bound_faults(bits, {"n_bits": ActivationRounding.n_bits}, {"n_bits": GRID["n_bits"]})
     if how.quantization is None:
-        text = N_("Activations are rounded beside weights: say the bits of both, like {mend}")
+        text = N_(
+            "Activations are rounded together with weights: give the bits of both, like {mend}"
+        )
         yield Fault(text, {"mend": "int8.act8"})
     elif how.activations.is_smooth and (how.kept_share or how.rounding is not Rounding.NEAREST):
         text = N_(
-            "SmoothQuant gives the weights a grid of its own: round them to the nearest point, "
-            "all at the same bits"
+            "SmoothQuant sets the grid of the weights itself: round them to nearest, all at "
+            "the same bits"
         )
         yield Fault(text, {}, {"rounding": Rounding.NEAREST})

@@ -86,7 +86,7 @@ def compression_of(name: str) -> Compression:
         for part in filter(None, name.split(".")):
             values |= _read(*part.split("-"))
     except (KeyError, TypeError, ValueError):
-        text = N_("{name} is no recipe for a smaller model: write one like {mend}")
+        text = N_("{name} is not a recipe for a smaller model: write one like {mend}")
         raise ConfigError([Fault(text, {"name": name[:80], "mend": "int4-group32"})]) from None
     return Compression(**values)
 

@@ -76,7 +76,7 @@ def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
     _check_some_left("n_heads", n_removed, config.n_kv_heads)
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
-        raise ConfigError([Fault(N_("Heads differ in how they see distance here: keep all heads"))])
+        raise ConfigError([Fault(N_("The heads treat distance differently here: keep all heads"))])
     n_left, per_group = config.n_kv_heads - n_removed, config.n_heads // config.n_kv_heads
     return config.replace(n_heads=n_left * per_group, n_kv_heads=n_left, d_head=config.d_head)
 
@@ -109,7 +109,7 @@ def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
     _check_some_left("d_ff", n_removed, config.d_ff)
     if n_removed and (config.n_experts > 1 or config.attention_only):
         raise ConfigError(
-            [Fault(N_("Only a dense feed-forward layer is taken apart: keep all units"))]
+            [Fault(N_("Units can be removed from a dense feed-forward layer only: keep all units"))]
         )
     return config.replace(d_ff=config.d_ff - n_removed)
 
@@ -182,6 +182,6 @@ def _renumbered(name: str, removed: set[int]) -> str:
 
 def _check_some_left(field: str, n_removed: int, n: int) -> None:
     if not 0 <= n_removed < n:
-        text = N_("{n} of {of} taken out of {name} leaves none: take out at most {mend}")
+        text = N_("Removing {n} of {of} from {name} leaves none: remove at most {mend}")
         values = {"n": n_removed, "of": n, "name": field, "mend": n - 1}
         raise ConfigError([Fault(text, values)])

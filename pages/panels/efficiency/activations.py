@@ -43,9 +43,10 @@ def says_channels(facts: ActivationFacts) -> str:
     """How far one channel stretches the grid of all, and what smoothing leaves of it."""
     channels = facts.channels
     text = _(
-        "The largest channel that {matrix} reads is {ratio:.1f} times the median one: a grid that "
-        "serves all is that coarse for them. SmoothQuant leaves {smooth:.1f} times, and makes "
-        "the largest column of the weights {weights:.1f} times the median, {before:.1f} before."
+        "The largest input channel of {matrix} is {ratio:.1f} times the median one: on one "
+        "grid for all, the other channels are rounded that much more coarsely. SmoothQuant "
+        "lowers this to {smooth:.1f} times; the largest column of the weights goes from "
+        "{before:.1f} to {weights:.1f} times the median."
     )
     return text.format(
         matrix=channels.matrix.removesuffix(".weight"),
@@ -59,8 +60,8 @@ def says_channels(facts: ActivationFacts) -> str:
 def says_measured(facts: ActivationFacts) -> str:
     """Which grid keeps most, and which loses most."""
     text = _(
-        "Least is lost by **{best}**: loss {least:.3f}, {score} {after}; the model as it is has "
-        "{exact:.3f} and {before}. Most by {worst}: {most:.3f}."
+        "The best is **{best}**: loss {least:.3f}, {score} {after}; the original model has "
+        "{exact:.3f} and {before}. The worst is {worst}: loss {most:.3f}."
     )
     return text.format(
         best=way_name(facts.best.how),
@@ -109,7 +110,7 @@ def what_activations_lose(run: Run) -> None:
     label = _("bits of weights and activations")
     slider("activation_bits", label, n_bits, least=BITS[0], most=BITS[-1])
     wanted = facts_of.ways(n_bits)
-    switch("measure_activations", _("Measure {n} ways to round here").format(n=len(wanted) - 1))
+    switch("measure_activations", _("Measure {n} rounding schemes here").format(n=len(wanted) - 1))
     found = _measured(weights, wanted) if link.value("measure_activations") else ()
     at = weights, found, link.value("rounded_matrix")
     with place:
@@ -132,9 +133,9 @@ def what_activations_lose(run: Run) -> None:
     _matrix(facts)
     note(
         _(
-            "Static grids and channels: calibrated on 4 batches of what it was trained on; losses "
-            "and scores are on held-out data. Codes run as what they stand for, in float32; a tied "
-            "unembedding reads exact numbers. A file keeps the grids, and opens with them."
+            "Static grids and channel sizes are calibrated on 4 batches of training data; "
+            "losses and scores are measured on held-out data. Quantized values are simulated "
+            "in float32; a tied unembedding reads exact inputs. A saved file keeps the grids."
         )
     )
     if found:
@@ -146,7 +147,7 @@ def _ways_on(facts: ActivationFacts, n_bits: int) -> None:
     how = ActivationRounding(n_bits=n_bits, grid=ActivationGrid.STATIC, is_smooth=True)
     if len(facts.measures) > 2 and facts.best.how:
         how = facts.best.how
-    label = _("Show it on all pages: {way}").format(way=way_name(how))
+    label = _("Show on all pages: {way}").format(way=way_name(how))
     shared.way_to(recipe(how), label, key="use_activations")
 
 

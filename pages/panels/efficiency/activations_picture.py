@@ -25,7 +25,7 @@ GRID_NAMES = {
     ActivationGrid.NONE: N_("weights alone"),
     ActivationGrid.STATIC: N_("one grid, static"),
     ActivationGrid.TENSOR: N_("one grid, dynamic"),
-    ActivationGrid.TOKEN: N_("a grid a token"),
+    ActivationGrid.TOKEN: N_("one grid per token"),
 }
 
 
@@ -43,7 +43,7 @@ def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
         [_channel_line(values[order], name, color, dash) for values, name, color, dash in lines],
         title=_("Largest value of each channel"),
         **room_for_legend(PLOT, len(lines)),
-        xaxis={"title": {"text": _("input channels, by their activations")}},
+        xaxis={"title": {"text": _("input channels, sorted by activation")}},
         yaxis={"title": {"text": _("times the median")}, "rangemode": "tozero"},
     )
 
@@ -68,7 +68,7 @@ def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
         _("{matrix}: its largest channel is {value:.1f} times the median"),
         _,
         name=_("times the median"),
-        title=_("Largest channel of what each matrix reads, times the median"),
+        title=_("Largest input channel of each matrix, relative to the median"),
         pinned=facts.channels.matrix,
     )
 
@@ -76,7 +76,7 @@ def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
 def losses(facts: ActivationFacts, *, _: Translate) -> Picture:
     """The loss of each grid, plain and smoothed; the level is the model as it is."""
     grids = [grid for grid in ActivationGrid if facts.of(grid, is_smooth=False)]
-    kinds = [(False, _("as they are"), FEED_FORWARD), (True, _("smoothed"), ATTENTION)]
+    kinds = [(False, _("not smoothed"), FEED_FORWARD), (True, _("smoothed"), ATTENTION)]
     found = [each.held_out_loss for each in facts.measures]
     room = 0.15 * (max(found) - min(found)) or 0.1
     return figure(

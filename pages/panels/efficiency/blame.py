@@ -71,7 +71,7 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
 
 def says_blame(facts: BlameFacts) -> str:
     """Where most is lost, and what gives it back."""
-    text = _("Most to blame is {matrix}: rounded alone, it raises the loss by {nats:.4f} nats.")
+    text = _("{matrix} is most to blame: rounded alone, it raises the loss by {nats:.4f} nats.")
     matrix, nats = facts.worst["matrix"].removesuffix(".weight"), facts.worst["blame"]
     return sentences(
         text.format(matrix=matrix, nats=nats), _says_quality(facts), _says_given_back(facts)
@@ -81,13 +81,14 @@ def says_blame(facts: BlameFacts) -> str:
 def _says_quality(facts: BlameFacts) -> str:
     """The score, or the loss, of all three files."""
     text = _(
-        "The held-out loss of {before} nats becomes {rounded} when all is rounded, **{kept}** with "
-        "the worst rows at 8 bits; the file grows from {small} to {larger}."
+        "The held-out loss of {before} nats becomes {rounded} when all matrices are rounded, "
+        "**{kept}** when the worst rows stay at 8 bits; the file grows from {small} to "
+        "{larger}."
     )
     if facts.is_share:
         text = _(
-            "Of {before} {score}, {rounded} are left when all is rounded, **{kept}** with the "
-            "worst rows at 8 bits; the file grows from {small} to {larger}."
+            "Of {before} {score}, {rounded} remain when all matrices are rounded, **{kept}** "
+            "when the worst rows stay at 8 bits; the file grows from {small} to {larger}."
         )
     return text.format(
         score=_(facts.score_name),
@@ -105,8 +106,10 @@ def _said(variant: Variant, facts: BlameFacts) -> str:
 
 def _says_given_back(facts: BlameFacts) -> str:
     if facts.is_close:
-        return _("Rounding costs next to nothing here: take fewer bits.")
-    text = _("That is {rows} of what was lost; layer {layer} left as it was gives back {whole}.")
+        return _("Rounding costs next to nothing here: try fewer bits.")
+    text = _(
+        "That recovers {rows} of what was lost; leaving layer {layer} unrounded recovers {whole}."
+    )
     return text.format(
         rows=percent(facts.given_back(facts.kept)),
         layer=layer_name(facts),
@@ -135,7 +138,10 @@ def what_is_to_blame(run: Run) -> None:
     kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
     is_recorded = recorded_blame(weights, name_of(kept)) is not None
     if not is_recorded:
-        switch("trace_rounding", _("Trace the loss to its matrices, and keep their worst rows"))
+        switch(
+            "trace_rounding",
+            _("Trace the loss to its matrices, and keep their worst rows at 8 bits"),
+        )
         if not link.value("trace_rounding"):
             place.info(_not_recorded(), icon=":material/lightbulb:")
             if recorded_blame(weights, USUAL_KEPT) is not None:
@@ -155,15 +161,15 @@ def what_is_to_blame(run: Run) -> None:
 
 
 def _not_recorded() -> str:
-    question = _("Which matrix loses most of the score, and what if its worst rows stay fine?")
-    return sentences(question, _("These were not measured beforehand."))
+    question = _("Which matrix costs most of the score, and what if the worst rows stay at 8 bits?")
+    return sentences(question, _("These settings were not measured beforehand."))
 
 
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
-        "Blame is measured on text of what it was trained on, scores on held-out data. A "
-        "matrix's rows share its blame as they share the error of its product; the worst "
-        "for each weight are kept. Bytes are the file's."
+        "Blame is measured on training text, scores on held-out data. A matrix's blame is "
+        "divided among its rows in proportion to their error in its output; the rows with most "
+        "blame per weight stay at 8 bits. Bytes are the file's."
     )
     return sentences(words.recorded(), text) if is_recorded else text
 
@@ -186,8 +192,8 @@ def _in_numbers(facts: BlameFacts) -> pd.DataFrame:
     rows = {
         _("original"): facts.original,
         _("rounded"): facts.rounded,
-        _("with rows at 8 bits"): facts.kept,
-        _("layer {layer} as it was").format(layer=layer_name(facts)): facts.whole_layer,
+        _("worst rows at 8 bits"): facts.kept,
+        _("layer {layer} unrounded").format(layer=layer_name(facts)): facts.whole_layer,
     }
     each = rows.values()
     return pd.DataFrame(

@@ -44,8 +44,8 @@ def says_cache(facts: CacheFacts) -> str:
     """What the chosen cache saves, and what it costs."""
     chosen, exact = facts.chosen, facts.exact
     text = _(
-        "{n} tokens keep **{after}** instead of {before} in half precision. The logits move by at "
-        "most {difference:.2g}; {score}: {now}, with an exact cache {then}."
+        "{n} tokens take **{after}** instead of {before} in half precision. The logits change "
+        "by at most {difference:.2g}; {score}: {now}, with an exact cache {then}."
     )
     return sentences(
         text.format(
@@ -68,8 +68,11 @@ def _said(measure: CacheMeasure, facts: CacheFacts) -> str:
 def _says_texts(facts: CacheFacts) -> str:
     n = len(facts.exact.written)
     if facts.n_same == n:
-        return _("All {n} texts that it writes on stay the same to the end.").format(n=n)
-    text = _("Of {n} texts {same} stay the same to the end; the first differs after {k} tokens.")
+        return _("All {n} continuations stay the same to the end.").format(n=n)
+    text = _(
+        "Of {n} continuations {same} stay the same to the end; the first difference comes "
+        "after {k} tokens."
+    )
     return text.format(n=n, same=facts.n_same, k=facts.earliest)
 
 
@@ -104,7 +107,9 @@ def how_few_bits_a_key(run: Run) -> None:
     if not found:
         switch("measure_caches", _("Measure {n} caches here").format(n=len(wanted)))
         if not link.value("measure_caches"):
-            place.info(_("These were not measured beforehand."), icon=":material/lightbulb:")
+            place.info(
+                _("These settings were not measured beforehand."), icon=":material/lightbulb:"
+            )
             if recorded_caches(weights, USUAL):
                 shared.way_to_recorded("usual_caches", "cache_group", "cache_recent")
             else:
@@ -124,13 +129,16 @@ def _chosen() -> CacheRounding:
     left, middle, right = st.columns([5, 3, 3])
     with left:
         choose(
-            "cache_axis", _("One grid for"), CacheAxis, label_of=lambda name: _(AXIS_NAMES[name])
+            "cache_axis",
+            _("Granularity of the grid"),
+            CacheAxis,
+            label_of=lambda name: _(AXIS_NAMES[name]),
         )
     with middle:
         choose("cache_bits", _("bits"), tuple(map(str, CACHE_BITS)), label_of=str)
     with right:
-        choose("cache_group", _("tokens in a channel's grid"), CACHE_GROUPS, label_of=str)
-        choose("cache_recent", _("newest tokens kept exact"), CACHE_RECENT, label_of=str)
+        choose("cache_group", _("tokens per grid of a channel"), CACHE_GROUPS, label_of=str)
+        choose("cache_recent", _("most recent tokens kept exact"), CACHE_RECENT, label_of=str)
     return CacheRounding(
         n_bits=int(link.value("cache_bits")),
         axis=CacheAxis(link.value("cache_axis")),
@@ -148,14 +156,14 @@ def _shown(weights: str, found: tuple[CacheMeasure, ...], how: CacheRounding) ->
         show(cache_picture.differences, *at, facts=cache_facts, key="cache_logits")
     facts = cache_facts(*at)
     if facts.n_same < len(facts.exact.written):
-        text = _("First to differ, exact: {exact}  \nand rounded: {rounded}")
+        text = _("First to differ, exact cache: {exact}  \nrounded cache: {rounded}")
         exact, rounded = map(literal, facts.texts)
         st.markdown(text.format(exact=exact, rounded=rounded))
     note(
         _(
-            "A held-out row, read and written token by token through the cache. Bytes by formula: "
-            "codes, and 4 bytes for a grid's scale and zero point; here the cache holds the "
-            "grid's values in float32."
+            "One held-out sequence, processed token by token through the cache. Bytes by "
+            "formula: codes, plus 4 bytes per grid for scale and zero point; here the rounded "
+            "values are held in float32."
         )
     )
     download("caches.csv", lambda: cache_table(facts).to_csv(index=False), "text/csv")

@@ -13,9 +13,9 @@ from pages.figures.theme import ATTENTION, EMBEDDING, FEED_FORWARD, Picture, Tra
 
 PLOT = 260
 AXIS_NAMES = {
-    "token": N_("a token"),
-    "channel": N_("a channel"),
-    "kivi": N_("keys: a channel, values: a token"),
+    "token": N_("per token"),
+    "channel": N_("per channel"),
+    "kivi": N_("keys per channel, values per token"),
 }
 LOOKS = {
     CacheAxis.TOKEN: (FEED_FORWARD, "square"),
@@ -30,7 +30,7 @@ def scores(facts: CacheFacts, *, _: Translate) -> Picture:
         facts,
         lambda each: each.score,
         _,
-        title=_("Score with so many bytes of cache"),
+        title=_("Score against bytes of cache"),
         shapes=[marks.level(facts.exact.score)],
         yaxis=_score_axis(facts, _),
     )
@@ -43,9 +43,9 @@ def differences(facts: CacheFacts, *, _: Translate) -> Picture:
         facts,
         lambda each: each.largest_difference,
         _,
-        title=_("Largest difference of a logit"),
+        title=_("Largest change of a logit"),
         yaxis={
-            "title": {"text": _("largest difference (logarithmic)")},
+            "title": {"text": _("largest change (logarithmic)")},
             **log_axis(min(found), max(found)),
         },
     )
@@ -67,7 +67,7 @@ def _over_bytes(
         lines,
         **room_for_legend(PLOT, len(lines)),
         xaxis={
-            "title": {"text": _("bytes of a cache (logarithmic)")},
+            "title": {"text": _("bytes of the cache (logarithmic)")},
             **log_axis(min(sizes), max(sizes), said=bytes_text),
         },
         **more,

@@ -34,8 +34,8 @@ def column_facts(weights: str, how: Quantization, matrix: str, n_rounded: int) -
 def says_columns(facts: ColumnFacts) -> str:
     """How wrong the products of the matrix are in the end, by each of the three."""
     text = _(
-        "Rounded to nearest, the products of {matrix} end up **{nearest}** wrong. GPTQ rounds one "
-        "column at a time, and the columns to come make up for each error: **{gptq}**."
+        "Rounded to nearest, the output of {matrix} has an error of **{nearest}**. GPTQ rounds "
+        "one column at a time, and adjusts the remaining columns to compensate: **{gptq}**."
     )
     said = text.format(
         matrix=facts.matrix.removesuffix(".weight"),
@@ -48,7 +48,7 @@ def says_columns(facts: ColumnFacts) -> str:
 def _says_awq(facts: ColumnFacts) -> str:
     if not facts.best_exponent:
         return _("AWQ finds no scale here that is better than rounding to nearest.")
-    text = _("AWQ gives inputs that are large a finer grid, with α = {exponent:g}: **{awq}**.")
+    text = _("AWQ gives large inputs a finer grid, with α = {exponent:g}: **{awq}**.")
     return text.format(exponent=facts.best_exponent, awq=percent(min(facts.awq)))
 
 
@@ -94,8 +94,8 @@ def what_makes_up_for_errors(run: Run) -> None:
         show(columns_picture.exponents, *at, facts=column_facts, key="awq_exponents")
     note(
         _(
-            "Wrong: the squared error of the products with what the matrix reads on 4 batches of "
-            "what it was trained on, as a share of their squares."
+            "Error: squared error of the matrix's output on 4 batches of training data, "
+            "relative to the squared output."
         )
     )
     download("columns.csv", lambda: column_table(facts).to_csv(index=False), "text/csv")

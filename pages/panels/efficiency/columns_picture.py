@@ -32,7 +32,7 @@ def change(facts: ColumnFacts, *, _: Translate) -> Picture:
     )
     return figure(
         [cells],
-        title=_("Changed by GPTQ: rounded, then made up for"),
+        title=_("Changed by GPTQ: rounded columns, then compensation"),
         height=TITLE + ROW * n_rows + BOTTOM,
         margin=(TITLE, BOTTOM),
         shapes=[marks.upright(facts.n_rounded + 0.5, line={"color": PINNED, "width": 2})],
@@ -48,7 +48,7 @@ def change(facts: ColumnFacts, *, _: Translate) -> Picture:
 def errors(facts: ColumnFacts, *, _: Translate) -> Picture:
     """How wrong the products are after so many columns, to nearest and by GPTQ."""
     kinds = [
-        (facts.nearest, _("to the nearest point"), FEED_FORWARD),
+        (facts.nearest, _("to nearest"), FEED_FORWARD),
         (facts.gptq, _("GPTQ"), ATTENTION),
     ]
     lines = [
@@ -63,7 +63,7 @@ def errors(facts: ColumnFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         lines,
-        title=_("How wrong the products are"),
+        title=_("Error of the output"),
         **room_for_legend(PLOT, len(lines)),
         shapes=[marks.upright(facts.n_rounded, line={"color": PINNED, "width": 2})],
         xaxis={"title": {"text": _("columns rounded")}},
@@ -100,7 +100,7 @@ def exponents(facts: ColumnFacts, *, _: Translate) -> Picture:
 
 def _wrong(_: Translate) -> dict[str, object]:
     return {
-        "title": {"text": _("squared error of the products")},
+        "title": {"text": _("relative squared error of the output")},
         "tickformat": ".1%",
         "rangemode": "tozero",
     }

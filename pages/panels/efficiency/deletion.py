@@ -46,8 +46,9 @@ def facts_of(weights: str) -> DeletionFacts:
 def says_deletion(facts: DeletionFacts) -> str:
     """What one deletion costs at least and at most, and a swap."""
     text = _(
-        "{score}: {before}. Without {least} it is {kept}, without {most} {left}. After half of the "
-        "{n} sub-layers: {first} where the least needed go first, {random} at random."
+        "{score}: {before}. Without {least} it is {kept}, without {most} {left}. With half of "
+        "the {n} sub-layers deleted: {first} if the least needed go first, {random} if they "
+        "are random."
     )
     half = len(facts.deleted) // 2
     return text.format(
@@ -70,8 +71,9 @@ def _said(quality: float, facts: DeletionFacts) -> str:
 def says_siblings(facts: SiblingFacts) -> str:
     """What is left after one deletion, with and without the connection."""
     text = _(
-        "Models that sort, alike but for norm and connection, after one deletion of {n}: "
-        "{with_residual} of the answers are exact with the residual connection, {without} without."
+        "Sorting models that differ only in norm and residual connection, after one of {n} "
+        "sub-layers is deleted: {with_residual} of the answers are exact with the residual "
+        "connection, {without} without."
     )
     return text.format(
         n=facts.n_sublayers,
@@ -110,14 +112,18 @@ def which_layers_can_go(run: Run) -> None:
     place = explained(("paths", "residual"), CODE, key="deletion")
     weights = starts.original(run.weights)
     n = deletion_facts.n_changes(shared.whole(run))
-    switch("measure_deletions", _("Delete and swap in this model: {n} measurements").format(n=n))
+    switch(
+        "measure_deletions",
+        _("Delete sub-layers and swap layers here: {n} measurements").format(n=n),
+    )
     if not link.value("measure_deletions"):
         with place:
             say(says_siblings, facts=recorded_deletions)
         show(deletion_picture.siblings, facts=recorded_deletions, key="siblings")
         text = _(
-            "Recorded: {n} layers, {updates} updates, the mean of {seeds} seeds and 3 drawn orders "
-            "each; the band spans them. A deleted sub-layer is passed around, its norm included."
+            "Recorded: {n} layers, {updates} updates; mean of {seeds} seeds with 3 random "
+            "orders each, the band is their range. A deleted sub-layer is bypassed, its norm "
+            "included."
         )
         note(text.format(n=N_LAYERS, updates=N_UPDATES, seeds=len(SEEDS)))
         return
@@ -132,8 +138,9 @@ def which_layers_can_go(run: Run) -> None:
         show(deletion_picture.lines, weights, facts=facts_of, key="deleted_lines")
     note(
         _(
-            "Nothing is trained again. Least needed: by the loss without it alone. Random: 3 "
-            "orders, seeds 0 to 2; the band spans them. A deleted sub-layer is passed around."
+            "Nothing is retrained. Least needed: lowest loss when that sub-layer alone is "
+            "deleted. Random: 3 orders, seeds 0 to 2; the band is their range. A deleted "
+            "sub-layer is bypassed."
         )
     )
     rows = deletion_table(facts_of(weights))

@@ -73,10 +73,11 @@ def facts_of(
 def says_distillation(facts: DistillationFacts) -> str:
     """Whether the teacher helps, for as many tokens and for as many FLOPs."""
     text = _(
-        "After {n} updates the student, {share} of its teacher's parameters, has a held-out loss "
-        "of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} of "
-        "{seeds} seeds. Alone for as many FLOPs, {longer} updates, it has {more:.3f}: lower with "
-        "the teacher on {better_longer}. The teacher has {teacher:.3f}."
+        "After {n} updates the student ({share} of the teacher's parameters) has a held-out "
+        "loss of {taught:.3f} nats with the teacher and {alone:.3f} alone: lower on {better} "
+        "of {seeds} seeds. Trained alone for as many FLOPs ({longer} updates), it reaches "
+        "{more:.3f}: the teacher gives the lower loss on {better_longer}. The teacher itself "
+        "has {teacher:.3f}."
     )
     said = text.format(
         n=facts.n_updates(Way.TAUGHT),
@@ -98,7 +99,9 @@ def _says_scores(facts: DistillationFacts) -> str:
     if not facts.is_share:
         return ""
     taught, alone = (percent(facts.score(way)) for way in (Way.TAUGHT, Way.ALONE))
-    text = _("{score}: {taught} with the teacher, {alone} alone, {of_teacher} the teacher's own.")
+    text = _(
+        "{score}: {taught} with the teacher, {alone} alone, {of_teacher} for the teacher itself."
+    )
     own = percent(facts.teacher_score)
     name = _(facts.score_name).capitalize()
     return text.format(score=name, taught=taught, alone=alone, of_teacher=own)
@@ -108,21 +111,23 @@ def _verdict(facts: DistillationFacts) -> str:
     if facts.helps(Way.ALONE_LONGER):
         return _("The teacher is worth more than it costs.")
     if facts.helps(Way.ALONE):
-        return _("The teacher helps, but its FLOPs would help more as updates.")
+        return _("The teacher helps, but spending its FLOPs on more updates helps more.")
     return _("Here the teacher does not help: that needs a lower loss on four of five seeds.")
 
 
 def says_how(how: Distillation, *, is_recorded: bool) -> str:
     """What was trained, and where the numbers are from."""
     text = _(
-        "Task, recipe and batches of the teacher, shortened; {share} of the loss on answers is the "
-        "teacher's, at temperature {temperature:g}. Bands: least to most of the seeds. Loss on "
-        "held-out data, the same for all. As many FLOPs stand for as much time, which differs from "
-        "machine to machine."
+        "Task, recipe and batches as for the teacher, with fewer updates; {share} of the loss "
+        "on answers comes from the teacher, at temperature {temperature:g}. Bands: range over "
+        "the seeds. All losses are on the same held-out data. Equal FLOPs stand for equal "
+        "time, which differs between machines."
     )
     said = text.format(share=percent(how.teacher_share), temperature=how.temperature)
     if how.hidden_weight or how.attention_weight:
-        inside = _("Added to it: hidden states with weight {hidden:g}, attention {attention:g}.")
+        inside = _(
+            "Added to the loss: hidden states (weight {hidden:g}), attention ({attention:g})."
+        )
         weights = {"hidden": how.hidden_weight, "attention": how.attention_weight}
         said = sentences(said, inside.format(**weights))
     return sentences(words.trained(is_recorded=is_recorded), said)
@@ -150,7 +155,7 @@ def what_a_teacher_adds(run: Run) -> None:
     model, teaching = starts.calibrated(weights), Teaching(teacher=chosen_teacher(weights), how=how)
     if faults := [*teacher_faults(model, teaching.teacher)]:
         refused(faults[0], "mend_teacher")
-        way(_("Let the model that is shown teach"), "shown_teaches", teacher="")
+        way(_("Use the current model as teacher"), "shown_teaches", teacher="")
         return
     n_updates = int(link.value("student_updates"))
     spec = student_spec(model, size, n_updates=n_updates, teaching=teaching)

@@ -34,7 +34,7 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
     lowest = min(facts.teacher_loss, *(min(curve.least) for curve in curves))
     return figure(
         [*bands, *lines],
-        title=_("What the student still gets wrong"),
+        title=_("Held-out loss of the student"),
         **room_for_legend(PLOT, len(curves)),
         xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
         yaxis={

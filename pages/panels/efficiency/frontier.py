@@ -51,9 +51,9 @@ def says_frontier(facts: FrontierFacts) -> str:
     """How far the file shrinks before the score does."""
     best = facts.smallest(MOST_LOST)
     text = _(
-        "The smallest of {n} files that loses at most {most} is **{name}** ({words}): {size} for "
-        "{original}, {ratio:.1f} times smaller. Its {score} are {after}, of the original "
-        "{before}."
+        "The smallest of {n} files that loses at most {most} is **{name}** ({words}): {size} "
+        "instead of {original}, {ratio:.1f} times smaller. It reaches {after} {score}, the "
+        "original {before}."
     )
     said = text.format(
         n=len(facts.variants),
@@ -77,7 +77,7 @@ def _says_lossless(facts: FrontierFacts) -> str:
         return _("Every one of them loses something.")
     if best == facts.smallest(MOST_LOST):
         return _("It is as good as before.")
-    text = _("As good as before is still **{name}** ({words}), {ratio:.1f} times smaller.")
+    text = _("Still as good as before: **{name}** ({words}), {ratio:.1f} times smaller.")
     return text.format(
         name=best.name, words=in_words(compression_of(best.name)), ratio=facts.times_smaller(best)
     )
@@ -97,8 +97,8 @@ def says_how(facts: FrontierFacts, processor: str) -> str:
     first = facts.original
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
-        "{n} draws. A rounded model runs as the numbers its codes stand for, in float32. A click "
-        "on a dot shows its model on all pages."
+        "{n} draws. Quantized models are simulated in float32. Click a dot to show its model "
+        "on all pages."
     )
     said = text.format(n=len(first.scores))
     return sentences(shared.measured_on(processor), said) if processor else said
@@ -131,14 +131,14 @@ def how_small(run: Run) -> None:
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
     shown = starts.start(link.value("preset")).recipe if weights != run.weights else ""
     at = weights, n_measured, shown, FrontColors(link.value("front_colors"))
-    with place, st.spinner(_("Measuring what is shown …")):
+    with place, st.spinner(_("Measuring the model shown …")):
         found = frontier_facts(*at).variants
     if not found:
         place.info(_promise(run), icon=":material/lightbulb:")
         return
     with place:
         say(says_frontier, *at, facts=frontier_facts)
-    names_of = {FrontColors.METHOD: _("method"), FrontColors.TIME: _("time of a batch")}
+    names_of = {FrontColors.METHOD: _("method"), FrontColors.TIME: _("time per batch")}
     choose("front_colors", _("Colour"), FrontColors, label_of=lambda c: names_of[FrontColors(c)])
     show(
         frontier_picture.front,
@@ -152,7 +152,7 @@ def how_small(run: Run) -> None:
     before = None if n_measured else recorded(weights)
     said = says_how(frontier_facts(*at), before.processor if before else "")
     if before and shown and shown not in before.variants:
-        said = sentences(said, _("{name} was measured here and now.").format(name=shown))
+        said = sentences(said, _("{name} was measured here just now.").format(name=shown))
     note(said)
     _in_numbers(frontier_facts(*at))
 
@@ -177,7 +177,7 @@ def _measured_here(weights: str, names: tuple[str, ...]) -> int:
 
 
 def _promise(run: Run) -> str:
-    text = _("{model}: one file for each way to make it smaller, and what each still can do.")
+    text = _("{model}: one file per way to make it smaller, and the score that each keeps.")
     return text.format(model=_(starts.start_of(starts.original(run.weights)).title))
 
 
@@ -187,7 +187,7 @@ def _in_numbers(facts: FrontierFacts) -> None:
         table = pd.DataFrame(
             {
                 _("variant"): [variant_name(each) for each in facts.variants],
-                _("in words"): [in_words(compression_of(each.name)) for each in facts.variants],
+                _("description"): [in_words(compression_of(each.name)) for each in facts.variants],
                 _("file"): [bytes_text(each.n_bytes) for each in facts.variants],
                 _("score"): [f"{each.score:.3f} ± {each.spread:.3f}" for each in facts.variants],
                 _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in facts.variants],

@@ -29,8 +29,8 @@ METHOD_NAMES = {
     Method.ORIGINAL: N_("original"),
     Method.QUANTIZED: N_("quantized"),
     Method.MASKED: N_("masked"),
-    Method.TAKEN_APART: N_("heads, units or layers out"),
-    Method.SEVERAL: N_("several"),
+    Method.TAKEN_APART: N_("heads, units or layers removed"),
+    Method.SEVERAL: N_("combined"),
 }
 QUICK_TO_SLOW = ((0.0, ATTENTION), (0.5, BEFORE), (1.0, PINNED))
 LOOKS = {
@@ -49,7 +49,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     line = marks.line(
         [each.n_bytes for each in best],
         [facts.quality(each) for each in best],
-        name=_("no other is smaller and as good"),
+        name=_("none smaller is as good"),
         line={"color": BEFORE, "width": 2, "shape": "hv"},
         hoverinfo="skip",
     )
@@ -58,7 +58,7 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     ]
     return figure(
         [line, *dots, *_ring(facts, _), _labels(facts, _)],
-        title=_("Bytes and what is left of the score"),
+        title=_("Score against file size"),
         **room_for_legend(PLOT, 1 + len(kinds) + bool(facts.shown)),
         xaxis={
             "title": {"text": _("bytes in the file (logarithmic)")},
@@ -76,7 +76,7 @@ def _dots(
     if facts.colors is FrontColors.TIME:
         ratios = [facts.time_ratio(each) for each in variants]
         look |= {"color": ratios, **_time_scale(facts), "showscale": kind is Method.ORIGINAL}
-        look |= {"colorbar": {"title": {"text": _("time of a batch, ×"), "side": "right"}}}
+        look |= {"colorbar": {"title": {"text": _("time per batch, ×"), "side": "right"}}}
     return {
         "type": "scatter",
         "mode": "markers",
@@ -121,7 +121,7 @@ def _time_scale(facts: FrontierFacts) -> dict[str, Any]:
 
 
 def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
-    text = _("{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} a batch")
+    text = _("{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} per batch")
     return text.format(
         name=variant.name or _("original"),
         size=bytes_text(variant.n_bytes),

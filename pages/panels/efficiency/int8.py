@@ -49,9 +49,9 @@ def matrix_bytes(weights: str) -> MatrixBytes:
 def says_bytes(facts: MatrixBytes) -> str:
     """What is expected of fewer bytes, before anything is timed."""
     text = _(
-        "All {n} matrices have {float32} in float32 and {int8} in int8: **{ratio} times fewer** to "
-        "read. It is faster only where that, and multiplying whole numbers, saves more time than "
-        "rounding what they meet takes: with one token, or with many?"
+        "All {n} matrices take {float32} in float32 and {int8} in int8: **{ratio} times fewer "
+        "bytes** to read. int8 is faster only where this and integer arithmetic save more time "
+        "than rounding the inputs takes: with one token, or with many?"
     )
     return text.format(
         n=facts.n_matrices,
@@ -64,8 +64,8 @@ def says_bytes(facts: MatrixBytes) -> str:
 def says_int8(facts: Int8Facts) -> str:
     """For each number of tokens at once, which is faster and by how much."""
     text = _(
-        "All {n} matrices of the model, once for n tokens. From the bytes alone int8 would be "
-        "{ratio} times as fast:"
+        "All {n} matrices of the model, each applied once to n tokens. By bytes alone, int8 "
+        "should be {ratio} times as fast:"
     )
     ratio = readable(facts.matrices.times_fewer)
     lead = text.format(n=facts.matrices.n_matrices, ratio=ratio)
@@ -91,9 +91,9 @@ def _verdict(facts: Int8Facts, n_tokens: int) -> str:
 def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
-        "Measured here: {where}. torch's packed kernel: weights on a grid a row, activations on "
-        "one grid, laid anew and counted ({share} of int8); sums in int32. Drawn numbers (seed "
-        "{seed}); the second fastest of {repeats} samples."
+        "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
+        "activations on one grid, set anew each time and included ({share} of the int8 time); "
+        "sums in int32. Random numbers (seed {seed}); second fastest of {repeats} samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)
@@ -114,7 +114,7 @@ def is_int8_faster(run: Run) -> None:
         place.info(say_fault(fault), icon=":material/block:")
         return
     weights = starts.original(run.weights)
-    label = _("Measure float32 and int8 here, a second")
+    label = _("Measure float32 and int8 here (about a second)")
     if not measure_button("measure_int8", label, again=_("Measure again")):
         with place:
             say(says_bytes, weights, facts=matrix_bytes)
@@ -139,7 +139,7 @@ def _in_numbers(facts: Int8Facts) -> None:
         shown = pd.DataFrame(
             {
                 _("matrix"): [f"{each.n_out} × {each.n_in}" for each in facts.times],
-                _("how many"): [each.n_matrices for each in facts.times],
+                _("number of matrices"): [each.n_matrices for each in facts.times],
                 _("tokens at once"): [each.n_tokens for each in facts.times],
                 "float32": [duration(each.float32) for each in facts.times],
                 "int8": [duration(each.int8) for each in facts.times],

@@ -32,7 +32,7 @@ def bytes_read(facts: MatrixBytes, *, _: Translate) -> Picture:
     ]
     return figure(
         bars,
-        title=_("Bytes of the matrices, shape by shape"),
+        title=_("Bytes of the matrices, by shape"),
         **room_for_legend(PLOT, len(bars)),
         barmode="group",
         xaxis={"type": "category", "title": {"text": _("matrices, out × in")}},
@@ -46,13 +46,13 @@ def times(facts: Int8Facts, *, _: Translate) -> Picture:
         "float32": ("float32", {"color": FEED_FORWARD, "width": 2.5}, "square"),
         "int8": (_("int8, packed"), {"color": ATTENTION, "width": 2.5}, "circle"),
         "rounding": (
-            _("of it rounding activations"),
+            _("of which rounding activations"),
             {"color": ATTENTION, "width": 1.5, "dash": "dot"},
             "circle-open",
         ),
     }
     found = {kind: [facts.seconds(kind, n) for n in facts.tokens] for kind in kinds}
-    kinds["promised"] = (_("float32 by its bytes"), {"color": BEFORE, "dash": "dot"}, "x")
+    kinds["promised"] = (_("float32, scaled by bytes"), {"color": BEFORE, "dash": "dot"}, "x")
     found["promised"] = [each / facts.matrices.times_fewer for each in found["float32"]]
     every = [seconds for line in found.values() for seconds in line]
     lines = [

@@ -82,14 +82,14 @@ def _ways_on(run: TrainingRun, key: str) -> None:
     step = run.snapshots.steps[-1]
     with st.container(horizontal=True, key=f"open_{key}"):
         st.button(
-            _("Make it the model of all pages"),
+            _("Use this model on all pages"),
             icon=":material/arrow_forward:",
             key=f"use_{key}",
             on_click=shared.open_preset,
             args=(runs.preset_of(run.id),),
         )
         st.button(
-            _("Make it B, this model A"),
+            _("Set as B, the current model as A"),
             icon=":material/compare:",
             key=f"{key}_beside",
             on_click=_beside,

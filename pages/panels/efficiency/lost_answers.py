@@ -24,8 +24,8 @@ def answer_facts(weights: str) -> AnswerFacts:
 def says_answers(facts: AnswerFacts) -> str:
     """How many answers are lost, and how many are gained: the score is but their difference."""
     text = _(
-        "Question by question: of {n} that are held out the original answers {before} exactly, "
-        "this model {now}."
+        "Question by question: of {n} held-out questions, the original answers {before} "
+        "exactly, this model {now}."
     )
     said = text.format(n=facts.n, before=facts.n_right_before, now=facts.n_right)
     if not facts.n_lost:
@@ -40,7 +40,7 @@ def question_by_question(run: Run) -> None:
     whole = starts.original(run.weights)
     if run.weights == whole or not facts_of.is_asked_whole(starts.calibrated(whole)):
         return
-    with st.spinner(_("Asking both the same …")):
+    with st.spinner(_("Asking both models the same questions …")):
         say(says_answers, run.weights, facts=answer_facts)
     if found := answer_facts(run.weights).lost:
         with st.expander(_("What was lost")):
@@ -50,8 +50,8 @@ def question_by_question(run: Run) -> None:
 def _table(found: tuple[facts_of.Lost, ...]) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            _("asked"): [each.asked for each in found],
-            _("right, and the original's"): [each.right for each in found],
-            _("likeliest now, place by place"): [each.said for each in found],
+            _("question"): [each.asked for each in found],
+            _("correct answer (the original's)"): [each.right for each in found],
+            _("most probable answer now, token by token"): [each.said for each in found],
         }
     )

@@ -20,8 +20,8 @@ from pages.ui.language import _, say_fault
 from pages.ui.link_fields.efficiency import MaskedAmong
 
 AMONG_NAMES = {
-    MaskedAmong.LAYER: N_("of each matrix"),
-    MaskedAmong.GLOBAL: N_("of all matrices together"),
+    MaskedAmong.LAYER: N_("within each matrix"),
+    MaskedAmong.GLOBAL: N_("across all matrices"),
     MaskedAmong.TWO_FOUR: N_("2 of every 4"),
 }
 
@@ -38,19 +38,19 @@ def _controls(config: ModelConfig) -> None:
     left, right = st.columns(2)
     with left:
         slider("prune_masked", _("% of weights masked"), link.value("prune_masked"))
-        slider("prune_units", _("% of hidden units out"), link.value("prune_units"))
+        slider("prune_units", _("% of hidden units removed"), link.value("prune_units"))
         if config.n_kv_heads > 1:
             n_heads = min(link.value("prune_heads"), config.n_kv_heads - 1)
-            label = _("key/value heads out, in each layer")
+            label = _("key/value heads removed per layer")
             slider("prune_heads", label, n_heads, most=config.n_kv_heads - 1)
     with right:
         labels = {str(each): _(name) for each, name in CRITERION_NAMES.items()}
-        pick("prune_by", _("Which go"), Criterion, label_of=labels.__getitem__)
+        pick("prune_by", _("Order of removal"), Criterion, label_of=labels.__getitem__)
         among = {str(each): _(name) for each, name in AMONG_NAMES.items()}
-        choose("prune_among", _("Masked"), MaskedAmong, label_of=among.__getitem__)
+        choose("prune_among", _("Weights compared"), MaskedAmong, label_of=among.__getitem__)
         if depth_of(config) > 1:
             n_layer = min(link.value("prune_layer"), depth_of(config))
-            slider("prune_layer", _("layer out (0: none)"), n_layer, most=depth_of(config))
+            slider("prune_layer", _("layer to remove (0: none)"), n_layer, most=depth_of(config))
 
 
 def chosen(config: ModelConfig) -> Compression:
@@ -78,7 +78,7 @@ def _way(config: ModelConfig) -> None:
         st.error(say_fault(error.faults[0]), icon=":material/block:")
         return
     if not name_of(how):
-        note(_("Nothing is taken out yet."))
+        note(_("Nothing is removed yet."))
         return
     note(f"`{name_of(how)}` · {in_words(how)}")
     shared.way_to(how, _("Show this model on all pages"), "use_pruned")

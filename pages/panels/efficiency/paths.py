@@ -34,9 +34,9 @@ def path_facts(run: Run) -> PathFacts:
 def says_paths(facts: PathFacts) -> str:
     """Which length carries most, and how short the paths are that the model needs."""
     text = _(
-        "{n} sub-layers make {all:,} paths. Most of the gradient, {share}, comes through those of "
-        "{k} sub-layers, which are {of_paths} of all. With paths of at most {enough} the loss is "
-        "within a tenth of the whole model's ({loss:.3f})."
+        "{n} sub-layers make {all:,} paths. The largest part of the gradient, {share}, comes "
+        "through paths of length {k}, which are {of_paths} of all. With paths of length "
+        "{enough} at most, the loss is within a tenth of the whole model's ({loss:.3f})."
     )
     return text.format(
         n=facts.n_sublayers,
@@ -78,7 +78,8 @@ def which_paths(run: Run) -> None:
         show(paths_picture.losses, run, facts=path_facts, key="path_losses")
     facts = path_facts(run)
     text = _(
-        "A held-out batch of its own task. Deleted: {n} draws, seed {seed}; the band spans them."
+        "One held-out batch of its own task. Deletions: {n} random draws, seed {seed}; the "
+        "band is their range."
     )
     note(text.format(n=paths.N_DRAWS, seed=facts.seed))
     download("paths.csv", lambda: path_table(facts).to_csv(index=False), "text/csv")

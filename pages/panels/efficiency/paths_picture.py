@@ -24,27 +24,27 @@ def gradients(facts: PathFacts, *, _: Translate) -> Picture:
     """The share of the gradient by length of path, beside the share of the paths."""
     lengths = [*range(len(facts.n_paths))]
     hovers = [
-        _("{n:,} paths of {k}: {share:.1%} of the gradient").format(n=n, k=k, share=share)
+        _("{n:,} paths of length {k}: {share:.1%} of the gradient").format(n=n, k=k, share=share)
         for k, (n, share) in enumerate(zip(facts.n_paths, facts.shares, strict=True))
     ]
     bars = {
         "type": "bar",
         "x": lengths,
         "y": [*facts.shares],
-        "name": _("of the gradient"),
+        "name": _("share of the gradient"),
         "marker": {"color": RESIDUAL},
         **marks.told(hovers),
     }
     counted = marks.line(
         lengths,
         facts.share_of_paths,
-        name=_("of all paths"),
+        name=_("share of all paths"),
         line=marks.dashed(BEFORE),
         hoverinfo="skip",
     )
     return figure(
         [bars, counted],
-        title=_("Gradient at the embedding, by length of path"),
+        title=_("Gradient at the embedding, by path length"),
         height=HEIGHT,
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
@@ -68,7 +68,7 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
                 lengths,
                 facts.kept_means,
                 mode="lines+markers",
-                name=_("so many sub-layers, the others deleted"),
+                name=_("this many sub-layers, the others deleted"),
                 line={"color": PINNED, "width": 2},
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             ),

@@ -51,8 +51,8 @@ def says_pruning(facts: PruningFacts) -> str:
     """How much can go, and whether anything is gained."""
     by_size, by_use, by_chance = (percent(facts.kept_up_to(c, MOST_KEPT)) for c in Criterion)
     text = _(
-        "Keeping {kept}, the model can spare {size} by magnitude, {use} by what they do on its own "
-        "text, {chance} at random."
+        "Keeping {kept}, the model can lose {size} chosen by magnitude, {use} by their effect "
+        "on its own text, {chance} at random."
     )
     kept = shared.said_kept(MOST_KEPT, facts.score_name, facts.is_share)
     said = text.format(kept=kept, size=by_size, use=by_use, chance=by_chance)
@@ -64,13 +64,13 @@ def _gain(facts: PruningFacts) -> str:
     row, whole = facts.rows.iloc[-1], facts.original
     if facts.pruned is Pruned.WEIGHTS:
         text = _(
-            "A mask saves bytes, {before} to {after}, and no time: the zeros are multiplied too "
-            "({ratio:.2f} times the time of a batch, by the median)."
+            "A mask saves bytes ({before} to {after}) but no time, since zeros are multiplied "
+            "too ({ratio:.2f} times the median time per batch)."
         )
     else:
         text = _(
-            "What is taken out whole makes matrices smaller: {before} to {after}, {ratio:.2f} "
-            "times the time of a batch."
+            "Removing whole parts makes the matrices smaller: {before} to {after}, {ratio:.2f} "
+            "times the time per batch."
         )
     return text.format(
         before=bytes_text(whole.n_bytes),
@@ -90,12 +90,12 @@ def _lines(run: Run) -> None:
     """Recorded, or measured when the reader asks."""
     place = explained(("pruning",), CODE, key="pruning")
     names = PRUNED_NAMES
-    choose("taken_out", _("What goes"), Pruned, label_of=lambda name: _(names[name]))
+    choose("taken_out", _("What to remove"), Pruned, label_of=lambda name: _(names[name]))
     pruned = Pruned(link.value("taken_out"))
     weights = starts.original(run.weights)
     order = facts_of.in_order(shared.whole(run).file.config, pruned)
     if not order:
-        place.info(_("This model has too few of them to spare any."), icon=":material/lightbulb:")
+        place.info(_("This model has too few of these to remove any."), icon=":material/lightbulb:")
         return
     switch("measure_pruning", _("Measure {n} smaller models here").format(n=len(order)))
     is_asked = link.value("measure_pruning")
@@ -131,7 +131,7 @@ def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, st
 
 
 def _says_how(before: Recorded | None) -> str:
-    text = _("Nothing is trained again after it. Random: seed 0. A click shows a model everywhere.")
+    text = _("Nothing is retrained. Random: seed 0. Click a dot to show its model on all pages.")
     return sentences(shared.measured_on(before.processor), text) if before else text
 
 

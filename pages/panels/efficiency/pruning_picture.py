@@ -40,11 +40,11 @@ def lines(facts: PruningFacts, *, _: Translate) -> Picture:
     most = float(facts.rows["removed"].max())
     return figure(
         traces,
-        title=_("What is left of it as more goes"),
+        title=_("Score as more is removed"),
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(whole)],
         xaxis={
-            "title": {"text": _("share taken out")},
+            "title": {"text": _("share removed")},
             "tickformat": ".0%",
             "range": [-0.02 * most, 1.05 * most],
         },
@@ -61,7 +61,7 @@ def _line(
     _: Translate,
 ) -> dict[str, Any]:
     color, symbol = LOOKS[criterion]
-    text = _("{share:.0%} out: {value:.3f}, loss {loss:.3f}")
+    text = _("{share:.0%} removed: {value:.3f}, loss {loss:.3f}")
     hovers = [
         text.format(share=row.removed, value=row.score, loss=row.loss) for row in rows.itertuples()
     ]

@@ -29,10 +29,10 @@ def _parts(how: Compression) -> Iterator[str]:
         layers = enumeration(str(from_one(layer)) for layer in how.removed_layers)
         yield _("without layer {layers}").format(layers=layers)
     if how.removed_heads:
-        text = _("{n} key/value heads fewer a layer ({by})")
+        text = _("{n} key/value heads fewer per layer ({by})")
         yield text.format(n=how.removed_heads, by=by)
     if how.removed_units:
-        text = _("{share} of the hidden units out ({by})")
+        text = _("{share} of the hidden units removed ({by})")
         yield text.format(share=percent(how.removed_units), by=by)
     if how.sparsity:
         text = _("{share} of the weights set to 0 ({by})")
@@ -40,22 +40,22 @@ def _parts(how: Compression) -> Iterator[str]:
             text = _("2 of every 4 weights set to 0 ({by})")
         yield text.format(share=percent(how.sparsity), by=by)
     if how.scope is Scope.GLOBAL:
-        yield _("sought in all layers together")
+        yield _("chosen across all layers")
     if how.quantization is not None:
         yield from _rounding(how, how.quantization)
 
 
 def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
     shared = {
-        Granularity.TENSOR: _("{bits} bits a weight, a grid for each matrix"),
-        Granularity.CHANNEL: _("{bits} bits a weight, a grid for each row"),
-        Granularity.GROUP: _("{bits} bits a weight, a grid for {n} side by side"),
+        Granularity.TENSOR: _("{bits} bits per weight, one grid per matrix"),
+        Granularity.CHANNEL: _("{bits} bits per weight, one grid per row"),
+        Granularity.GROUP: _("{bits} bits per weight, one grid per {n} adjacent weights"),
     }
     yield shared[grid.granularity].format(bits=grid.n_bits, n=grid.group_size)
     if not grid.symmetric:
-        yield _("not symmetric about 0")
+        yield _("asymmetric")
     if grid.range_rule is not RangeRule.ABSMAX:
-        yield _("its reach by {rule}").format(rule=grid.range_rule)
+        yield _("range by {rule}").format(rule=grid.range_rule)
     if how.rounding is not Rounding.NEAREST:
         yield _("rounded by {method}").format(method=how.rounding.upper())
     if how.kept_share:

@@ -42,9 +42,9 @@ def says_retraining(facts: RetrainingFacts) -> str:
     """How much can go without training, with it, and with a mask that grows."""
     once, after, gradual = (percent(facts.kept_up_to(repair, LEAST_KEPT)) for repair in Repair)
     text = _(
-        "Keeping {kept}, the model can spare {once} of its weights as it is, {after} "
-        "when it is trained on for {n} updates and they stay 0, {gradual} when they go little by "
-        "little meanwhile. Without a mask the same updates take it from {before} to {control}."
+        "Keeping {kept}, the model can lose {once} of its weights without retraining, {after} "
+        "with {n} updates after the mask, {gradual} when the mask grows during these updates. "
+        "Without a mask the same updates take it from {before} to {control}."
     )
     return text.format(
         kept=shared.said_kept(LEAST_KEPT, facts.score_name, facts.is_share),
@@ -78,7 +78,7 @@ def what_training_repairs(run: Run) -> None:
     """What was recorded, or is trained when the reader asks; then one to keep."""
     place = explained(("pruning",), CODE, key="retraining")
     weights = starts.original(run.weights)
-    switch("measure_retraining", _("Train them on here"))
+    switch("measure_retraining", _("Retrain here"))
     is_recorded = not link.value("measure_retraining")
     found = recorded_retraining(weights) if is_recorded else _trained(weights)
     if len(found) > 2:
@@ -90,7 +90,7 @@ def what_training_repairs(run: Run) -> None:
         rows = retraining_table(facts_of(*at))
         download("retraining.csv", lambda: rows.to_csv(index=False), "text/csv")
     elif is_recorded:
-        text = _("This model was not trained on beforehand: train it on here.")
+        text = _("This model was not retrained beforehand: retrain it here.")
         place.info(sentences(text, _expected_time(weights)), icon=":material/lightbulb:")
         shared.recorded_models("retraining_of", recorded_retraining)
     _to_keep(weights)
@@ -105,7 +105,7 @@ def _expected_time(weights: str) -> str:
 def _says_how(*, is_recorded: bool) -> str:
     text = _(
         "Its own task and batches, at {rate:.0%} of its learning rate; the smallest weights of "
-        "each matrix go first (magnitude). Seed: the model's own."
+        "each matrix are removed first (magnitude). Seed: the model's own."
     )
     said = text.format(rate=retraining.RATE)
     return sentences(words.trained(is_recorded=is_recorded), said)
@@ -119,11 +119,11 @@ def _trained(weights: str) -> tuple[Repaired, ...]:
 
 def _to_keep(weights: str) -> None:
     """One of them as a model of its own."""
-    with keeping.row(_("**Keep a pruned model that was trained on**")):
+    with keeping.row(_("**Keep a pruned and retrained model**")):
         choose("masked_share", _("Weights masked"), MASKED_SHARES, label_of=lambda n: f"{n} %")
         n_updates = keeping.n_updates("repair_updates")
         share = int(link.value("masked_share")) / 100
         origin = teacher_of(starts.variant_of(weights, name_of(Compression(sparsity=share))))
         spec = going_on(starts.calibrated(weights), origin, n_updates)
-        keeping.start_button(_("Train it on"), spec, key="repair")
+        keeping.start_button(_("Retrain"), spec, key="repair")
     keeping.watched_one(spec, key="repair")

@@ -11,9 +11,9 @@ from pages.figures.theme import ATTENTION, BEFORE, FEED_FORWARD, Picture, Transl
 
 PLOT = 290
 REPAIR_NAMES = {
-    Repair.NONE: N_("masked, not trained on"),
-    Repair.AFTER: N_("masked at once, trained on"),
-    Repair.GRADUAL: N_("masked little by little, trained on"),
+    Repair.NONE: N_("masked, not retrained"),
+    Repair.AFTER: N_("masked at once, retrained"),
+    Repair.GRADUAL: N_("masked gradually, retrained"),
 }
 LOOKS = {
     Repair.NONE: (BEFORE, "x"),
@@ -27,7 +27,7 @@ def lines(facts: RetrainingFacts, *, _: Translate) -> Picture:
     traces = [_line(facts, repair, _) for repair in Repair if len(facts.line(repair)) > 1]
     return figure(
         traces,
-        title=_("What training on gives back"),
+        title=_("What retraining recovers"),
         **room_for_legend(PLOT, len(traces)),
         shapes=[marks.level(facts.quality(facts.control))],
         xaxis={

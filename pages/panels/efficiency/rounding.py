@@ -26,9 +26,9 @@ from pages.ui.link_fields.efficiency import GROUP_SIZES
 from pages.ui.said import say
 
 GRANULARITY_NAMES = {
-    "tensor": N_("a matrix"),
-    "channel": N_("a row"),
-    "group": N_("a group of a row"),
+    "tensor": N_("per matrix"),
+    "channel": N_("per row"),
+    "group": N_("per group in a row"),
 }
 RANGE_NAMES = {
     "absmax": N_("largest value"),
@@ -36,7 +36,7 @@ RANGE_NAMES = {
     "least_error": N_("least squared error"),
     "hqq": "HQQ",
 }
-ROUNDING_NAMES = {"nearest": N_("to the nearest point"), "gptq": "GPTQ", "awq": "AWQ"}
+ROUNDING_NAMES = {"nearest": N_("to nearest"), "gptq": "GPTQ", "awq": "AWQ"}
 GRID_FIELDS = ("n_bits", "granularity", "group_size", "symmetric_grid", "range_rule", "rounding")
 CODE = (quantization.quantize, quantization.affine_grid, rounding.gptq, rounding.awq)
 
@@ -62,9 +62,9 @@ def chosen() -> Compression:
 def says_rounding(facts: RoundingFacts) -> str:
     """What is saved, and which matrix pays most."""
     text = _(
-        "With {bits:.2f} bits a weight, grids included, {before} become {after}. The noise "
-        "is loudest in {worst}: {least:.1f} dB; the median matrix has {median:.1f} dB. "
-        "6 dB more is half the error."
+        "With {bits:.2f} bits per weight, grids included, {before} become {after}. The "
+        "signal-to-noise ratio is lowest in {worst}: {least:.1f} dB; the median matrix has "
+        "{median:.1f} dB. 6 dB more halves the error."
     )
     return text.format(
         bits=facts.bits_a_weight,
@@ -137,10 +137,13 @@ def grid_controls(_run: Run) -> None:
         switch("symmetric_grid", _("symmetric about 0"))
     with middle:
         names = GRANULARITY_NAMES
-        choose("granularity", _("One grid for"), Granularity, label_of=lambda name: _(names[name]))
+        choose(
+            "granularity",
+            _("Granularity of the grid"),
+            Granularity,
+            label_of=lambda name: _(names[name]),
+        )
         if link.value("granularity") == Granularity.GROUP:
             slide("group_size", _("numbers in a group"), GROUP_SIZES, link.value("group_size"))
     with right:
-        pick(
-            "range_rule", _("The grid reaches to"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n])
-        )
+        pick("range_rule", _("Range of the grid"), RangeRule, label_of=lambda n: _(RANGE_NAMES[n]))

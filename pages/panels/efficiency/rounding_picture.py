@@ -79,7 +79,7 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
         _("{matrix}: {value:.1f} dB"),
         _,
         name=_("dB"),
-        title=_("Signal to noise of each matrix, dB: low is loud noise"),
+        title=_("Signal-to-noise ratio of each matrix (dB): low means more noise"),
         pinned=facts.grid.matrix,
     )
 
@@ -95,6 +95,6 @@ def blame(facts: BlameFacts, *, _: Translate) -> Picture:
         _("{matrix}: {value:.1f} thousandths of a nat"),
         _,
         name=_("nats / 1000"),
-        title=_("Loss that each matrix costs, nats / 1000"),
+        title=_("Loss caused by each matrix, nats / 1000"),
         pinned=facts.worst["matrix"],
     )

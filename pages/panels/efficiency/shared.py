@@ -27,7 +27,7 @@ from pages.ui.ways import way
 def ways_to_trained(weights: str) -> None:
     """Why nothing can be measured here, and the models that know a task."""
     fault = starts.task_fault(starts.original(weights)) if weights else None
-    text = _("What a smaller model still can do is measured on the task that it was trained on.")
+    text = _("A smaller model is measured on the task that it was trained on.")
     st.info(say_fault(fault) if fault else text, icon=":material/lightbulb:")
     trained_models("shrink")
 
@@ -77,12 +77,12 @@ def measured_on(processor: str) -> str:
 def way_to_recorded(key: str, *fields: str) -> None:
     """A button that sets these fields as they were where it was measured beforehand."""
     usual = {name: FIELDS[name].default for name in fields}
-    way(_("Back to what was measured beforehand"), key, icon=":material/undo:", **usual)
+    way(_("Back to the settings measured beforehand"), key, icon=":material/undo:", **usual)
 
 
 def recorded_models(key: str, is_recorded: Callable[[str], object]) -> None:
     """The models of which it was recorded, where it was not of the one that is shown."""
-    st.caption(_("It was done beforehand with these models:"))
+    st.caption(_("Measured beforehand for these models:"))
     trained_models(key, is_recorded)
 
 
@@ -110,7 +110,7 @@ def shown_variant(run: Run) -> None:
     words = in_words(compression_of(recipe))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            _("All pages show {recipe} ({words}); here the original is measured.").format(
+            _("All pages show {recipe} ({words}); this page measures the original.").format(
                 recipe=recipe, words=words
             )
         )

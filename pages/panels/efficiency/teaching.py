@@ -78,7 +78,7 @@ def _choose_teacher(shown: str) -> None:
     known = (name for name in dict.fromkeys(others) if starts.is_known(name))
     weights = {name: starts.start(name).weights for name in known}
     can_teach = [name for name, its in weights.items() if its != shown and starts.has_task(its)]
-    labels = {"": _("the model that is shown")} | {n: preset_label(n) for n in can_teach}
+    labels = {"": _("the current model")} | {n: preset_label(n) for n in can_teach}
     pick("teacher", _("Teacher"), labels, label_of=labels.__getitem__)
 
 
@@ -105,8 +105,8 @@ def _inside_label() -> str:
     """What it opens; what is set in it can be read while it is closed."""
     hidden, attention = link.value("hidden_weight"), link.value("attention_weight")
     if hidden == attention == "0":
-        return _("Learn from inside the teacher too")
-    text = _("Learn from inside the teacher too: hidden states {hidden}, attention {attention}")
+        return _("Match the teacher's hidden states and attention")
+    text = _("Match the teacher's hidden states ({hidden}) and attention ({attention})")
     return text.format(hidden=hidden, attention=attention)
 
 
@@ -118,12 +118,12 @@ def _choose_inside() -> None:
         choose("attention_weight", _("Weight of attention"), INNER_WEIGHTS, label_of=_or_none)
     with right:
         targets = {str(target): _(name) for target, name in TARGET_NAMES.items()}
-        label = _("What of attention")
+        label = _("What to match in attention")
         choose("attention_target", label, AttentionTarget, label_of=targets.__getitem__)
     note(
         _(
-            "Added to the loss: how far streams are apart at equal depth (0: equal, 1: as far as "
-            "nothing), and attention, in nats."
+            "Added to the loss: the distance of the residual streams at equal depth (0: equal, "
+            "1: as far as a zero vector), and the difference in attention, in nats."
         )
     )
 
