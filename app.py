@@ -80,7 +80,7 @@ EXPERIMENTS: tuple[Way, ...] = (
         {"preset": "gpt2-small", "panel": "training"},
     ),
     (
-        N_("Grouped heads against a key for each: two models side by side"),
+        N_("MHA or GQA? Two models side by side"),
         "pages/compare.py",
         {
             **COURSE,
@@ -138,7 +138,7 @@ def front_page() -> None:
                     lessons(more)
             with st.popover(_("Join a class"), type="tertiary", key="join_class"):
                 wall.way_to_join()
-            with st.popover(_("Bring a lesson"), type="tertiary", key="bring_lesson"):
+            with st.popover(_("Bring your own lesson"), type="tertiary", key="bring_lesson"):
                 own.way_to_bring()
     with doors[1], door(_("Look around"), key="look_around"):
         all_pages()

@@ -103,7 +103,7 @@ PANELS = (
     Panel("race", RACE, who_learns, fields=("norm_kind", "activation")),
     Panel(
         "layers",
-        N_("Its own layers"),
+        N_("The model's own layers"),
         the_trained_layers,
         fields=("n_layers", "norm_placement", "norm_kind", "residual"),
     ),

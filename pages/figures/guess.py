@@ -132,7 +132,7 @@ def _bars(found: Guessed, _: Translate) -> Picture:
     ticks = {"tickvals": [*range(len(order))], "ticktext": names, "autorange": "reversed"}
     return figure(
         [bars],
-        title=_("Measured, the most first"),
+        title=_("Measured, largest first"),
         margin=(36, 40),
         height=80 + ROW * len(order),
         xaxis=_in_units(ask.unit),
@@ -148,7 +148,7 @@ def _in_units(unit: str) -> dict[str, Any]:
 def _rank(rank: int | None, *, is_token: bool, _: Translate) -> str:
     if rank is None:
         return ""
-    return _("your guess") if is_token else _("your place {n}").format(n=rank + 1)
+    return _("your guess") if is_token else _("your rank: {n}").format(n=rank + 1)
 
 
 def _on_a_line(found: Guessed, _: Translate) -> Picture:

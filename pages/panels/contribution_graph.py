@@ -94,10 +94,13 @@ def says_how_to_read(facts: GraphFacts) -> str:
 
 def says_drawn(facts: GraphFacts) -> str:
     """Which wires and tokens are drawn, and what they carry."""
-    text = _("Wires from {least:.0%} on are drawn: {carried} of all that tokens take from others.")
+    text = _(
+        "Only wires of at least {least:.0%} are drawn: {carried} of all that tokens take "
+        "from others."
+    )
     said = [text.format(least=facts.least, carried=percent(facts.carried)), says_window(facts)]
     if facts.run.training:
-        said.append(_("Measured with training mode off."))
+        said.append(_("Measured in evaluation mode."))
     return sentences(*said)
 
 
@@ -106,7 +109,7 @@ def says_window(facts: GraphFacts) -> str:
     drawn = facts.drawn
     if drawn.is_whole:
         return ""
-    text = _("Drawn are tokens {first} to {last} of {n}.")
+    text = _("Shown: tokens {first} to {last} of {n}.")
     return text.format(first=from_one(drawn.first), last=drawn.end, n=drawn.n)
 
 

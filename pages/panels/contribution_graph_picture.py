@@ -233,7 +233,7 @@ def _hover(
     name = f"<b>{token_label(tokens[token])}</b>"
     lines = [_("{token} · embedding").format(token=name)]
     if level:
-        text = _("{token} · layer {n}: keeps {own:.0%} of its own")
+        text = _("{token} · layer {n}: {own:.0%} its own")
         lines = [text.format(token=name, n=level, own=shares.own[level - 1, token])]
         text = _("{share:.1%} from {token}")
         row = shares.wires[level - 1, token]
@@ -245,7 +245,7 @@ def _hover(
         text = _("{share:.0%} gathered from others so far")
         lines.append(text.format(share=shares.gathered[level, token]))
     if shares.routes[level, token] > 0:
-        text = _("{share:.1%} of {pinned} at the last layer passes here")
+        text = _("{share:.1%} of {pinned} at the last layer passes through here")
         share, name = shares.routes[level, token], token_label(tokens[pinned])
         lines.append(text.format(share=share, pinned=name))
     return "<br>".join(lines)

@@ -112,8 +112,8 @@ def what_follows(run: Run) -> None:
     st.caption(says_openness(next_facts(*values), is_last=is_last))
     if run.weights and (n := n_words_in_pieces()):
         text = _(
-            "Words that this small model knows in pieces only: {n}. It learned short stories; "
-            "other texts are unfamiliar to it."
+            "Words that this small model has to split into pieces: {n}. It learned short "
+            "stories; other texts are unfamiliar to it."
         )
         st.caption(text.format(n=n))
         sample_buttons(run)
@@ -159,7 +159,7 @@ def says_openness(facts: NextFacts, *, is_last: bool) -> str:
     """How open the choice is, and what a click writes."""
     text = _("As uncertain as among {n} equally likely tokens.")
     n = f"{facts.n_alike:.1f}" if facts.n_alike < 10 else f"{facts.n_alike:,.0f}"
-    click = _("Click a word to write it in the place of all that follows {token}.")
+    click = _("Click a word to put it in place of everything after {token}.")
     if is_last:
         click = _("Click a word to write it; “Write on” takes the first.")
     return sentences(text.format(n=n), click.format(token=literal(facts.after)))

@@ -82,8 +82,8 @@ def test_the_tooltip_names_the_largest_sources():
     texts = raw(drawn(pinned=3))["data"][1]["hovertext"]
     last = texts[-2]  # token 3 at the last layer
     assert "30.0% from &amp;amp;" in last and "10.0% from &lt;b&gt;" in last
-    assert "keeps 60% of its own" in last
-    assert "embedding" in texts[0] and "at the last layer passes here" in texts[0]
+    assert "60% its own" in last
+    assert "embedding" in texts[0] and "at the last layer passes through here" in texts[0]
 
 
 def test_the_pinned_token_is_marked_and_spaces_are_left_out_of_names():

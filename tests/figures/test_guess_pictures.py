@@ -67,7 +67,7 @@ def test_the_range_that_was_guessed_stands_out_and_the_truth_is_where_it_was_mea
 def test_what_is_put_in_order_stands_by_measurement_with_the_places_that_were_guessed():
     picture = guess.picture(Guessed(ORDER, Answer((2.0, 1.0, 0.0), (0.5, 0.9, 0.1))), _=str)
     assert picture.layout.yaxis.ticktext == ("b", "a", "c")
-    assert picture.data[0].text == ("your place 2", "your place 3", "your place 1")
+    assert picture.data[0].text == ("your rank: 2", "your rank: 3", "your rank: 1")
 
 
 def test_a_class_is_counted_option_by_option_and_the_true_one_is_blue_once_it_is_shown():

@@ -53,8 +53,8 @@ def allowed(served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_encoder_fills_its_own_mask_with_its_own_words():
     text = "the small [MASK] saw"
     at = opened("pages/encoder.py", preset="folder:bert", panel="all", text=text)
-    table = next(each.value for each in at.dataframe if "token it read" in each.value)
-    assert [*table["token it read"]] == ["[CLS]", "the", "small", "[MASK]", "saw", "[SEP]"]
+    table = next(each.value for each in at.dataframe if "input token" in each.value)
+    assert [*table["input token"]] == ["[CLS]", "the", "small", "[MASK]", "saw", "[SEP]"]
     assert_works(at)
     assert any(each.value.startswith("Brought: `bert` · SHA-256 ") for each in at.sidebar.caption)
 

@@ -132,11 +132,11 @@ def test_rounded_weights_count_as_their_file_has_them_until_told_otherwise(tmp_p
         at = opened(PAGE, preset=preset, memory_use="inference", panel="memory")
         assert_works(at)
         assert control(at, "weight_format").value == "file"
-        assert f"Weights as their file has them: {size}, " in said(at)
+        assert f"Weights as stored in the file: {size}, " in said(at)
     told = " ".join(each.value for each in at.sidebar.caption)
     assert "of its matrices are rounded to 4 bits." in told and "read is rounded" not in told
     move(at, "weight_format", "bfloat16")
-    assert "as their file has them" not in said(at)
+    assert "as stored in the file" not in said(at)
     at = opened(PAGE, preset="sort", memory_use="inference", weight_format="file")
     assert control(at, "weight_format").value == "bfloat16"  # nothing of it is rounded
 
@@ -226,7 +226,7 @@ def test_states_are_shared_among_devices_and_activations_are_not():
 
 def test_the_same_share_of_the_memory_counts_for_what_fits_and_for_how_few_hold_it():
     at = opened(PAGE, **LLAMA, checkpointing=True, usable_memory=1)
-    column = "devices needed at least, without activations"
+    column = "minimum number of devices, without activations"
     assert fewest(at, column) == 1  # 128.5 of 141 GB
     move(at, "usable_memory", 0.9)
     assert fewest(at, column) == 2  # of 127 GB

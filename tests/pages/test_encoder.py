@@ -28,7 +28,7 @@ def guesses(at) -> list[str]:
 def test_the_first_view_guesses_a_hidden_word():
     at = opened(ENCODER, preset=None, text=SENTENCE, token=13)
     assert_works(at)
-    tokens = column(at, "token it read")
+    tokens = column(at, "input token")
     assert tokens[13] == "[MASK]" and tokens.count("[MASK]") == 1
     assert "The input there is [MASK]; the masked word is" in said(at)
     assert "on unseen data" in said(at)
@@ -42,7 +42,7 @@ def test_a_model_may_guess_tokens_that_the_tokenizer_does_not_know():
 
 def test_a_trained_model_copies_what_it_reads_and_a_random_one_does_not():
     at = opened(ENCODER, preset=None, text=SENTENCE, hide_token=False)
-    tokens = column(at, "token it read")
+    tokens = column(at, "input token")
     agree = [a == b for a, b in zip(tokens, guesses(at), strict=True)]
     assert sum(agree) > 0.8 * len(agree)
     move(at, "weights", "random")

@@ -67,10 +67,10 @@ def test_moving_the_sampling_runs_no_model(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_model_s_own_probabilities_stay_and_the_others_follow_the_temperature():
     at = gpt("next", n_new_tokens=0)
-    own, drawn = bars(at)["the model's own"]["x"], bars(at)["sampling probability"]["x"]
+    own, drawn = bars(at)["model probability"]["x"], bars(at)["sampling probability"]["x"]
     assert drawn == pytest.approx(own)
     move(at, "temperature", 0.5)
-    assert bars(at)["the model's own"]["x"] == own
+    assert bars(at)["model probability"]["x"] == own
     assert bars(at)["sampling probability"]["x"][0] > own[0]
 
 
@@ -78,7 +78,7 @@ def test_top_k_drops_all_but_k():
     at = gpt("next", n_new_tokens=0, top_k=3)
     assert len(bars(at)["sampling probability"]["x"]) == 3
     assert sum(bars(at)["sampling probability"]["x"]) == pytest.approx(1)
-    assert set(bars(at)["the model's own, excluded"]["text"]) == {"excluded"}
+    assert set(bars(at)["model probability, excluded"]["text"]) == {"excluded"}
     assert "3 of 1,100 tokens can be sampled" in said(at)
 
 

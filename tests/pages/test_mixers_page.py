@@ -63,4 +63,4 @@ def test_of_a_hybrid_the_layers_that_attend_are_shown(page: str):
 def test_of_a_hybrid_it_is_said_which_layer_is_measured():
     at = opened("pages/cost.py", **HYBRID)
     assert_works(at, warnings=None)
-    assert said(at).count("measured are layers like the last one") == 3
+    assert said(at).count("a layer like the last one is measured") == 3

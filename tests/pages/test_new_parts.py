@@ -20,7 +20,7 @@ def test_a_page_shows_latent_attention(name: str):
     at = opened(f"pages/{name}.py", **LATENT, position_kind="rope")
     assert_works(at, warnings=None)
     if name == "attention":
-        assert "one vector of 16 numbers" in said(at) and "MLA" in said(at)
+        assert "one latent vector of 16 numbers" in said(at) and "MLA" in said(at)
     if name == "gpt":
         assert "d_kv_latent + d_rotary" in said(at)
 

@@ -168,7 +168,7 @@ def test_heads_that_rest_on_the_first_token(monkeypatch: pytest.MonkeyPatch):
     both = SinkFacts(table.assign(is_sink=True), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, both)
     assert "2 of 2 heads use the first token" in said
-    assert "most: layer 2, head 1 (weight 90%, value 0.25); layer 1, head 2" in said
+    assert "most clearly: layer 2, head 1 (weight 90%, value 0.25); layer 1, head 2" in said
     none = SinkFacts(table.assign(is_sink=False), (0, 0))
     said = in_english(monkeypatch, contribution.says_sinks, none)
     assert "closest is layer 2, head 1: weight 90%, value 0.25." in said
@@ -188,10 +188,10 @@ HEADS = pd.DataFrame(
 def test_all_heads(monkeypatch: pytest.MonkeyPatch):
     said = in_english(monkeypatch, all_heads.says_heads, AllHeads(HEADS, "layer", (0, 0)))
     assert "Of 2 heads layer 1, head 2 is the sharpest (0.50 bits)" in said
-    assert "half of the weight: induction 1. Nearest" in said
-    assert said.endswith("the previous token: layer 2, head 1 (30% of its weight).")
+    assert "half of the weight: induction 1. Closest" in said
+    assert said.endswith("previous-token head: layer 2, head 1 (30% of its weight).")
     named = AllHeads(HEADS.assign(name="previous_token"), "layer", (0, 0))
-    assert "Nearest" not in in_english(monkeypatch, all_heads.says_heads, named)
+    assert "Closest" not in in_english(monkeypatch, all_heads.says_heads, named)
     nameless = AllHeads(HEADS.assign(name=""), "layer", (0, 0))
     assert "so none is named" in in_english(monkeypatch, all_heads.says_heads, nameless)
     many = AllHeads(pd.concat([HEADS] * 40), "layer", (0, 0))
@@ -249,4 +249,4 @@ def test_where_a_token_comes_from(monkeypatch: pytest.MonkeyPatch):
     )
     assert "takes nothing" in in_english(monkeypatch, says, graph(0, sources))
     drawn = in_english(monkeypatch, contribution_graph.says_drawn, graph(2, sources, 0.2))
-    assert drawn == "Wires from 20% on are drawn: 86% of all that tokens take from others."
+    assert drawn == "Only wires of at least 20% are drawn: 86% of all that tokens take from others."

@@ -332,7 +332,10 @@ def test_the_bounds(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_reach(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, roofline.says_reach, BELOW)["en"]
-    assert "is q_proj (50% of it), furthest scores (4.0%)." in said
+    assert (
+        "q_proj comes nearest to the roofline (50% of it), scores stays furthest below (4.0%)."
+        in said
+    )
     assert "Above the roofline: softmax. Their operands come from a cache" in said
     said = in_both(monkeypatch, roofline.says_left_out, BELOW)["en"]
     assert "only estimated: softmax (at least 2 s, up to 3 GB). Set fewer" in said

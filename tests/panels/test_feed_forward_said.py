@@ -176,8 +176,7 @@ def test_the_routes(monkeypatch: pytest.MonkeyPatch):
 def test_the_router(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, experts.says_router, ROUTING)["en"]
     assert (
-        "softmax over 2 experts, of which the 2 largest" in said
-        and "Random weights, seed 3." in said
+        "softmax over 2 experts, then the 2 largest" in said and "Random weights, seed 3." in said
     )
     demo = replace(ROUTING, is_own=False)
     said = in_both(monkeypatch, experts.says_router, demo)

@@ -57,7 +57,7 @@ def test_what_comes_next(monkeypatch: pytest.MonkeyPatch):
     everyone = in_english(monkeypatch, next_token.says_next, replace(following(3), run=TRAINED))
     assert "excluded" not in everyone and "random" not in everyone
     assert "greedy" in in_english(monkeypatch, next_token.says_next, following(1, temperature=0))
-    for is_last, click in ((True, "“Write on” takes the first"), (False, "all that follows `")):
+    for is_last, click in ((True, "“Write on” takes the first"), (False, "everything after `")):
         says = partial(home.says_openness, is_last=is_last)
         said = in_english(monkeypatch, says, following())
         assert "among 2.0 equally likely tokens" in said and click in said
@@ -106,7 +106,7 @@ def test_the_cache(monkeypatch: pytest.MonkeyPatch):
     )
     assert "256" in said["zh"]
     assert "fills again" in in_english(monkeypatch, says, cache(2))
-    assert "The window of 3" in in_english(monkeypatch, says, cache(3, 3))
+    assert "A window of 3" in in_english(monkeypatch, says, cache(3, 3))
     alone = replace(RUN, config=CONFIG.replace(n_kv_heads=4))
     assert "times as much" not in in_english(monkeypatch, says, cache(run=alone))
     formula = in_english(monkeypatch, kv_cache.says_formula, cache())
@@ -156,8 +156,8 @@ def drafted(run: Run) -> DraftFacts:
 def test_the_drafts(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, drafts.says_drafts, drafted(TRAINED))
     assert said["en"] == (
-        "In 3 passes the model wrote 4 tokens: 1.33 per pass. It is the text that it writes token "
-        "by token; 1 of them a module had drafted. Acceptance rate: module 1 50% (1 of 2), module "
+        "In 3 passes the model wrote 4 tokens: 1.33 per pass. The text is the same as token by "
+        "token; modules drafted 1 of its tokens. Acceptance rate: module 1 50% (1 of 2), module "
         "2 0% (0 of 2)."
     )
     assert "1.33" in said["zh"]

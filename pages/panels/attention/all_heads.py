@@ -66,7 +66,7 @@ def _looks_back(facts: AllHeads) -> str:
     if PREVIOUS in facts.n_named:
         return ""
     nearest = facts.nearest(PREVIOUS)
-    text = _("Nearest to reading the previous token: {head} ({share:.0%} of its weight).")
+    text = _("Closest to a previous-token head: {head} ({share:.0%} of its weight).")
     head = shared.head_called(nearest["layer"], nearest["head"])
     return text.format(head=head, share=nearest[PREVIOUS])
 

@@ -106,18 +106,18 @@ def says_shares(facts: ContributionFacts) -> str:
 def says_sinks(facts: SinkFacts) -> str:
     """Which heads rest on the first token, by which numbers."""
     rule = _(
-        "Some heads park their attention on the first token, an attention sink. Marked "
-        "are heads whose mean weight on that token is above {above:.0%} although its "
-        "‖v·W_O‖ is below {below} of the others' mean."
+        "Some heads park their attention on the first token, an attention sink. A head is "
+        "marked if its mean weight on that token is above {above:.0%} although its ‖v·W_O‖ is "
+        "below {below} of the others' mean."
     ).format(above=facts.above, below=facts.below)
     if facts.sinks.empty:
         text = _(
-            "No head uses the first token as an attention sink here; closest is {head}: "
+            "No head uses the first token as an attention sink here; the closest is {head}: "
             "weight {weight}, value {ratio:.2f}."
         )
         return sentences(rule, *_each(text, facts.closest))
     each = _("{head} (weight {weight}, value {ratio:.2f})")
-    text = _("{n} of {all} heads use the first token as an attention sink; most: {listed}.")
+    text = _("{n} of {all} heads use the first token as an attention sink, most clearly: {listed}.")
     listed = listing(_each(each, facts.sinks.head(4)))
     return sentences(rule, text.format(n=len(facts.sinks), all=len(facts.heads), listed=listed))
 

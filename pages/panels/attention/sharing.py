@@ -174,8 +174,8 @@ def who_shares(run: Run) -> None:
 def _kinds_table(run: Run) -> None:
     note(
         _(
-            "Each way to keep keys and values, exactly, at this width and number of heads, where "
-            "every layer keeps every token:"
+            "Exact counts for each way to share keys and values, at this width and number of "
+            "heads, with every token cached in every layer:"
         )
     )
     found = kinds_table(kinds_facts(run.config, run.dtype))
@@ -192,11 +192,10 @@ def says_latent(facts: CachedKinds) -> str:
     """What the latent saves against heads of their own."""
     first, own = facts.rows[0], facts.rows[-1]
     text = _(
-        "All {n_heads} heads make their keys and values of one vector of {latent} numbers a "
-        "token, with {rotary} more that RoPE turns: {bytes:,} bytes a token in the cache, where "
-        "heads with keys and values of their own (MHA) would take {heads:,}, {times:.1f} times "
-        "as much. There "
-        "are no keys and values to share among heads here."
+        "All {n_heads} heads compute their keys and values from one latent vector of {latent} "
+        "numbers per token, plus {rotary} that RoPE rotates: {bytes:,} bytes per token in the "
+        "cache. Heads with keys and values of their own (MHA) would take {heads:,} bytes, "
+        "{times:.1f} times as much. So there are no keys and values to share among heads here."
     )
     return text.format(
         n_heads=own.config.n_heads,
@@ -214,7 +213,7 @@ def kinds_table(facts: CachedKinds) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("kind"): [terms.attention_kind(row.config) for row in rows],
-            _("cached for a token in each layer"): [_kept(row.config) for row in rows],
+            _("cached per token in each layer"): [_kept(row.config) for row in rows],
             _("cache per token (bytes)"): [f"{row.cache_bytes:,}" for row in rows],
             _("cache at max_seq_len"): [bytes_text(row.full_cache_bytes) for row in rows],
             _("parameters of attention"): [f"{row.parameters:,}" for row in rows],

@@ -37,7 +37,7 @@ def sinks(facts: SinkFacts, *, _: Translate) -> Picture:
         shapes=[_corner(facts), level(even, line=dashed(dash="dot", width=1))],
         annotations=[
             _note(_("heads with an attention sink"), 1.0, "top"),
-            _note(_("if all keys weighed the same"), even, "bottom"),
+            _note(_("if all keys had equal weight"), even, "bottom"),
         ],
     )
 

@@ -66,8 +66,8 @@ def says_reads(facts: HeadFacts) -> str:
 
 STEP_SENTENCES = {
     "qkv": N_(
-        "Every token makes three vectors of {d_head} numbers: a query (what it looks "
-        "for), a key (what it can be found by) and a value (what it passes on)."
+        "Every token has three vectors of {d_head} numbers: a query (what it looks for), a key "
+        "(what it can be found by) and a value (what it passes on)."
     ),
     "scores": N_("The dot product of the pinned query with every key: scores range {raw}."),
     "scaled": N_("Divided by √{d_head}, the scores range {scaled}."),

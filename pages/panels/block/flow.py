@@ -37,7 +37,7 @@ def says_flow(facts: FlowFacts) -> str:
     ]
     most = facts.largest_write
     if most is not None and facts.run.config.norm.residual:
-        text = _("What adds most to it is {part} (RMS {rms}).")
+        text = _("The part that adds most to it is {part} (RMS {rms}).")
         said.insert(1, text.format(part=most["label"], rms=hundredths(most["rms"])))
     return sentences(*said)
 

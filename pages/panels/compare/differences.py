@@ -51,7 +51,7 @@ def says_settings(differing: list[str], moved_along: list[str]) -> str:
     said = text.format(n=len(differing), names=shared.some_of(differing))
     if not moved_along:
         return said
-    text = _("Not set, but changed along: {names}.")
+    text = _("Changed as a consequence: {names}.")
     return f"{said}  \n{text.format(names=enumeration(moved_along))}"
 
 

@@ -119,7 +119,7 @@ def _entry(name: str, table: Any) -> Kept:
         text = N_("{name} is not a valid name: use 1 to {most} characters, no control characters")
         raise UnreadableFileError(text, name=name, most=LONGEST_NAME)
     if not isinstance(table, dict):
-        text = N_("{name} is not a table: each configuration is one, as [my name]")
+        text = N_("{name} is not a table: write each configuration as one, like [my name]")
         raise UnreadableFileError(text, name=name)
     for key in table:
         if key not in (*CONFIG, *BESIDE, "architecture"):

@@ -30,7 +30,7 @@ def counting_controls(weights: Sequence[str] = ()) -> None:
     """How long a text is, and in what numbers: the same as on the page of costs."""
     left, right = st.columns([5, 4])
     with left:
-        label = _("n · tokens of the text counted with")
+        label = _("n · tokens per text, for the counts")
         slide("context_len", label, LENGTHS, link.value("context_len"))
     with right:
         label = _("Number format of the weights")

@@ -20,7 +20,7 @@ MEASURES = {
     "decode_flops": N_("FLOPs per token generated"),
     "weight_bytes": N_("bytes of the weights"),
     "cache_bytes": N_("KV cache, bytes per token"),
-    "memory": N_("memory for inference of one text, bytes"),
+    "memory": N_("inference memory for one text, bytes"),
     "training_flops": N_("FLOPs to train on 20 tokens per parameter"),
     "d_model": "d_model",
     "n_layers": "n_layers",

@@ -162,8 +162,8 @@ def _says_stored(facts: MemoryFacts) -> str:
     if stored is None:
         return ""
     text = _(
-        "Weights as their file has them: {size}, {bits:.2f} bits each, scales and what stayed "
-        "exact included."
+        "Weights as stored in the file: {size}, {bits:.2f} bits each, including scales and "
+        "unrounded parts."
     )
     return text.format(size=bytes_text(stored.n_bytes), bits=stored.bits_per_weight)
 

@@ -141,8 +141,8 @@ def says_reach(facts: RooflineFacts) -> str:
     if facts.reach:
         (worst, low), (best, high) = facts.reach[0], facts.reach[-1]
         text = _(
-            "Of the operations bound by arithmetic or memory, nearest to the roofline "
-            "is {best} ({high} of it), furthest {worst} ({low})."
+            "Of the operations bound by arithmetic or memory, {best} comes nearest to the "
+            "roofline ({high} of it), {worst} stays furthest below ({low})."
         )
         names = {"best": operation(best), "worst": operation(worst)}
         said.append(text.format(**names, high=percent(high), low=percent(low)))

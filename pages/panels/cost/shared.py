@@ -67,7 +67,7 @@ def formats(weights: Iterable[str]) -> tuple[str, ...]:
 
 def format_name(weight_format: str) -> str:
     """What a number format is called."""
-    return _("its file's format") if weight_format == AS_IN_FILE else weight_format
+    return _("format of its file") if weight_format == AS_IN_FILE else weight_format
 
 
 LENGTHS = tuple(2**i for i in range(4, 18))
@@ -98,7 +98,7 @@ def of_one_kind(config: ModelConfig) -> ModelConfig:
 def say_one_kind(config: ModelConfig) -> None:
     """Of a hybrid: which of its layers is measured."""
     if config.is_hybrid:
-        note(_("The layers of this model differ; measured are layers like the last one."))
+        note(_("The layers of this model differ; a layer like the last one is measured."))
 
 
 def capacity_note(config: ModelConfig) -> str:

@@ -36,8 +36,8 @@ DTYPES = ("float32", "bfloat16", "float16")
 DIRECTION_NAMES = {"forward": N_("forward"), "forward_backward": N_("forward and backward")}
 READINGS = {
     Reading.HEADS: N_(
-        "More heads share the same matrix products, whose FLOPs stay; only the "
-        "number of scores grows."
+        "More heads share the same matrix products, whose FLOPs stay the same; only the number "
+        "of scores grows."
     ),
     Reading.SLOWER: N_(
         "Time grows more slowly than FLOPs: small sizes leave the device waiting, "
@@ -116,7 +116,7 @@ def formats_table(facts: pd.DataFrame) -> pd.DataFrame:
             _("number format"): facts["format"],
             _("weights of the model"): facts["n_bytes"].map(bytes_text),
             _("largest number"): facts["largest"].map("{:.2e}".format),
-            _("step after 1"): facts["step"].map("{:.1e}".format),
+            _("spacing above 1"): facts["step"].map("{:.1e}".format),
         }
     )
 

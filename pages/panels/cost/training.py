@@ -34,7 +34,7 @@ TERMS = {
     "vectors": N_("biases, norms: no matrix products"),
     "idle": N_("idle experts"),
     "pairs": N_("attention between tokens, or state"),
-    "rest": N_("the other half: left out"),
+    "rest": N_("encoder or decoder: the half not used"),
     "exact": N_("exact"),
     "recomputed": N_("recomputed"),
 }
@@ -147,7 +147,7 @@ def hours_table(facts: TrainingFacts) -> None:
         _("peak, dense"): [f"{flops(each.peak)}/s" for each in found],
         _("on one device"): [long_duration(each.alone_seconds, _=_) for each in found],
         _("on all devices"): [long_duration(each.seconds, _=_) for each in found],
-        _("devices needed at least, without activations"): [each.fewest for each in found],
+        _("minimum number of devices, without activations"): [each.fewest for each in found],
     }
     show_table(pd.DataFrame(rows), key="hours_table")
 

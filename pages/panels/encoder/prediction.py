@@ -70,7 +70,7 @@ def table(run: Run) -> pd.DataFrame:
     return pd.DataFrame(
         {
             _("position"): range(1, len(found) + 1),
-            _("token it read"): found["token"],
+            _("input token"): found["token"],
             _("most probable token"): found["guess"],
             _("probability"): found["probability"].map("{:.1%}".format),
         }

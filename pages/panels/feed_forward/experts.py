@@ -111,11 +111,11 @@ def says_router(facts: RoutingFacts) -> str:
     choice = facts.choice
     if choice.router_kind is RouterKind.SIGMOID:
         text = _(
-            "Router: linear without bias, the sigmoid of each of {n} scores; a bias, which "
-            "training moves against the load, decides with them who the {k} chosen are."
+            "Router: linear without bias, then a sigmoid for each of {n} scores; a bias, which "
+            "training adjusts against the load, is added only to choose the {k} experts."
         )
     else:
-        text = _("Router: linear without bias, softmax over {n} experts, of which the {k} largest.")
+        text = _("Router: linear without bias, softmax over {n} experts, then the {k} largest.")
     weight = (
         _("Their weights sum to {sum:g}.")
         if choice.normalize_top_k
@@ -277,7 +277,11 @@ def ways_among_experts(config: ModelConfig) -> None:
                 "n_shared_experts": 2,
                 "router_kind": RouterKind.SIGMOID,
             }
-            way(_("Finer, two of them shared, sigmoid (DeepSeek-V3)"), "fine_experts", **fine)
+            way(
+                _("Finer experts, two of them shared, sigmoid (DeepSeek-V3)"),
+                "fine_experts",
+                **fine,
+            )
         way(_("Back to one dense feed-forward layer"), "dense_again", n_experts=1)
 
 

@@ -126,7 +126,7 @@ def by_activity(facts: UnitFacts, *, _: Translate) -> Picture:
         margin=(TITLE_AND_LEGEND, BOTTOM),
         **legend(),
         xaxis={
-            "title": {"text": _("units, the busiest first")},
+            "title": {"text": _("units, most active first")},
             "range": [0, len(table) + 1],
         },
         yaxis={

@@ -52,8 +52,8 @@ def draft_facts(run: Run) -> DraftFacts:
 def says_drafts(facts: DraftFacts) -> str:
     """How many tokens a pass gave, and how many drafts of each module stood."""
     text = _(
-        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. It is the text that "
-        "it writes token by token; {accepted} of them a module had drafted."
+        "In {passes} passes the model wrote {n} tokens: {rate:.2f} per pass. The text is the "
+        "same as token by token; modules drafted {accepted} of its tokens."
     )
     said = text.format(
         passes=len(facts.passes),
@@ -78,7 +78,10 @@ def _of_modules(facts: DraftFacts) -> str:
 def _of_weights(run: Run) -> str:
     if run.weights or not run.config.n_mtp_modules:
         return ""
-    return _("The weights are random: drafts stand by chance, or where the text repeats itself.")
+    return _(
+        "The weights are random: drafts are accepted only by chance, or where the text "
+        "repeats itself."
+    )
 
 
 def says_how(run: Run) -> str:
@@ -144,8 +147,9 @@ def what_is_drafted(run: Run) -> None:
 def nothing_drafted(place: st.delta_generator.DeltaGenerator) -> None:
     """What a model without modules would need, and the way to one that has them."""
     text = _(
-        "This model predicts the next token alone, so each pass writes one. With MTP modules "
-        "(n_mtp_modules) it would draft the tokens after it, and check the draft in its next pass."
+        "This model predicts only the next token, so each pass writes one. With MTP modules "
+        "(n_mtp_modules) it would draft the tokens after that, and check the draft in its next "
+        "pass."
     )
     place.info(text, icon=":material/lightbulb:")
     way(_("Open a model trained with two modules"), "open_drafting", preset=TRAINED)

@@ -77,7 +77,7 @@ def acceptance(facts: DraftFacts, *, _: Translate) -> Picture:
         margin=(TITLE, BOTTOM),
         showlegend=False,
         bargap=0.5,
-        xaxis={"title": {"text": _("what drafted them")}, "type": "category"},
+        xaxis={"title": {"text": _("drafted by")}, "type": "category"},
         yaxis={
             "title": {"text": _("acceptance rate")},
             "range": [0, 1.04],

@@ -157,7 +157,9 @@ def says_cache(facts: CacheFacts) -> str:
 def _how_it_grows(facts: CacheFacts) -> str:
     """In a straight line, unless a window or a full context lets go of old tokens."""
     if facts.window_size is not None:
-        text = _("The window of {n} evicts what no token can attend to: it grows no further.")
+        text = _(
+            "A window of {n} evicts what no later token can attend to: the cache stops growing."
+        )
         return text.format(n=facts.window_size)
     if facts.n_local:
         text = _(

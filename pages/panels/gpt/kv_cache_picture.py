@@ -41,7 +41,7 @@ def growth(facts: CacheFacts, *, _: Translate) -> Picture:
         )
         + "<extra></extra>",
     }
-    return _over_tokens([*lines, measured], _("What the cache takes"), _("bytes"), ",", _)
+    return _over_tokens([*lines, measured], _("Size of the cache"), _("bytes"), ",", _)
 
 
 def times(facts: CacheTimes, *, _: Translate) -> Picture:
@@ -52,7 +52,9 @@ def times(facts: CacheTimes, *, _: Translate) -> Picture:
         _points(x, steps["without"], _("without the cache"), BEFORE, "diamond"),
         _points(x, steps["with_cache"], _("with the cache"), ATTENTION, "circle"),
     ]
-    return _over_tokens(traces, _("What the cache saves"), _("milliseconds per token"), ".3~f", _)
+    return _over_tokens(
+        traces, _("Time saved by the cache"), _("milliseconds per token"), ".3~f", _
+    )
 
 
 def _line(x: list[int], y: pd.Series, name: str, color: str, dash: str) -> dict[str, Any]:
@@ -84,7 +86,7 @@ def _over_tokens(
         margin=(TITLE_AND_LEGEND + LABELS, EDGE),
         **legend(),
         xaxis={
-            "title": {"text": _("tokens of the text that were read")},
+            "title": {"text": _("tokens read")},
             "tickformat": "d",
         },
         yaxis={

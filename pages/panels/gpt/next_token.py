@@ -110,7 +110,7 @@ def searchable(run: Run, position: int, sampling: SamplingConfig) -> None:
         "logit": _("logit"),
         "scaled": _("÷ temperature"),
         "kept": _("kept"),
-        "model_probability": _("the model's own"),
+        "model_probability": _("model probability"),
         "probability": _("sampling probability"),
     }
     shares = ["model_probability", "probability"]

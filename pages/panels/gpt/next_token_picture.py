@@ -40,8 +40,8 @@ def bars(facts: NextFacts, *, _: Translate) -> Picture:
     kept, dropped = ranked[ranked["kept"]], ranked[~ranked["kept"]]
     return figure(
         [
-            _before(kept, _("the model's own"), "", _),
-            _before(dropped, _("the model's own, excluded"), "/", _),
+            _before(kept, _("model probability"), "", _),
+            _before(dropped, _("model probability, excluded"), "/", _),
             _drawn_from(kept, max(2, digits + 1), _),
             _in_words(facts),
         ],

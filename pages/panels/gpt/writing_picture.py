@@ -45,7 +45,7 @@ def chances(facts: NewTokens, *, _: Translate) -> Picture:
         "mode": "markers",
         "x": numbers,
         "y": [token.model_probability for token in facts.found],
-        "name": _("the model's own"),
+        "name": _("model probability"),
         "marker": {"color": BEFORE, "symbol": "line-ew-open", "size": 9, "line": {"width": 2}},
         "hoverinfo": "skip",
     }

@@ -48,8 +48,8 @@ def note_what_is_gone() -> None:
     """Say where the lesson is that a link names and this session has not."""
     if progress.is_gone():
         text = _(
-            "This lesson was brought as a file, which stays in one session. Bring it again on "
-            "Home: Take a lesson, Bring a lesson."
+            "This lesson came from a file, which stays in one session. Open it again on Home: "
+            "Take a lesson, Bring your own lesson."
         )
         st.info(text, icon=":material/upload_file:")
 

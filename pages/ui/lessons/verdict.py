@@ -90,7 +90,7 @@ def _cell(found: Guessed, cell: Values) -> str:
 
 def _said_of_an_order(ask: Ask, answer: Answer) -> str:
     order = enumeration(ask.labels[place] for place in ranked(answer.truth))
-    said = _("Measured, the most first: {order}.").format(order=order)
+    said = _("Measured, largest first: {order}.").format(order=order)
     if not answer.was_guessed:
         return said
     guess = enumeration(ask.labels[int(place)] for place in answer.guess)
