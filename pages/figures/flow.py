@@ -6,6 +6,7 @@ import pandas as pd
 
 from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
+from pages.figures.numbers import mean_and_std
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     BEFORE,
@@ -78,7 +79,7 @@ def _band(
         "marker": {"color": colors, "opacity": opacity, "line": {"width": 0}},
         "showlegend": False,
         "customdata": list(zip(least, most, map(plain, stages["label"]), strict=True)),
-        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[0]:.3f} … %{customdata[1]:.3f}"
+        "hovertemplate": "<b>%{customdata[2]}</b><br>%{customdata[0]:.3~g} … %{customdata[1]:.3~g}"
         "<extra></extra>",
     }
 
@@ -100,7 +101,7 @@ def _means(stages: pd.DataFrame, _: Translate) -> dict[str, Any]:
         "name": _("mean"),
         "meta": {SAID: [f"{plain(row.label)} {_moments(row)}" for row in each_row(stages)]},
         "marker": {"size": 9, "color": "#ffffff", "line": {"width": 2, "color": RESIDUAL}},
-        "hovertemplate": "%{x:.4f}",
+        "hovertemplate": "%{x:.3~g}",
     }
 
 
@@ -122,7 +123,7 @@ def _ghost(stages: pd.DataFrame, before: pd.DataFrame | None, _: Translate) -> l
                 "size": 34,
                 "line": {"width": 2, "color": BEFORE},
             },
-            "hovertemplate": "%{x:.3f}",
+            "hovertemplate": "%{x:.3~g}",
         }
     ]
 
@@ -139,5 +140,4 @@ def _numbers(row: Any, i: int) -> dict[str, Any]:
 
 
 def _moments(row: Any) -> str:
-    """Mean and standard deviation; no minus before a nought."""
-    return f"{round(row.mean, 2) + 0.0:.2f} ± {row.std:.2f}".replace("-", "−")
+    return mean_and_std(row.mean, row.std)

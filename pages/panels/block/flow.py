@@ -10,6 +10,7 @@ from blocks.model.kinds import NormKind, NormPlacement
 from blocks.observe import flow as flow_measures
 from blocks.observe.run import Run
 from pages.figures import flow
+from pages.figures.numbers import hundredths
 from pages.figures.theme import Picture
 from pages.panels.block import strip_picture
 from pages.ui import cached, labelled, link, panel
@@ -18,7 +19,6 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _, sentences
-from pages.ui.numbers import hundredths
 from pages.ui.said import say
 from pages.ui.tables import show_table
 

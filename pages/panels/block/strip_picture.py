@@ -7,6 +7,7 @@ import pandas as pd
 from pages.figures import marks
 from pages.figures.axes import row_range, stage_rows
 from pages.figures.described import SAID
+from pages.figures.numbers import hundredths, readable
 from pages.figures.table_rows import each_row
 from pages.figures.theme import (
     HIDDEN_AXIS,
@@ -129,7 +130,8 @@ def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
     The shape is written once, since it stays the same.
     """
     x, y = place
-    text = f"{plain(row.shape)} · RMS {row.rms:.2f}" if y == 0 else f"RMS {row.rms:.2f}"
+    rms = f"RMS {hundredths(row.rms)}"
+    text = f"{plain(row.shape)} · {rms}" if y == 0 else rms
     at = {"x": x + BOX_HALF_WIDTH + GAP, "y": y - GAP, "yanchor": "bottom"}
     if row.part == "residual":
         at = {"x": x + SUM_HALF_WIDTH + GAP, "y": y + 0.34, "yanchor": "middle"}
@@ -138,12 +140,12 @@ def _amount(row: Any, place: tuple[float, int]) -> dict[str, Any]:
 
 def _targets(rows: list[Any], place: dict[str, tuple[float, int]], _: Translate) -> dict[str, Any]:
     """Invisible markers: what can be clicked and hovered."""
-    click = _("RMS {rms}; click to open").format(rms="%{customdata[2]:.3f}")
+    click = _("RMS {rms}; click to open").format(rms="%{customdata[2]}")
     return marks.targets(
         [place[row.stage][0] for row in rows],
         [place[row.stage][1] for row in rows],
-        [[row.stage, plain(row.label), row.rms] for row in rows],
+        [[row.stage, plain(row.label), readable(row.rms)] for row in rows],
         42,
-        meta={SAID: [f"{plain(row.label)}: RMS {row.rms:.2f}" for row in rows]},
+        meta={SAID: [f"{plain(row.label)}: RMS {hundredths(row.rms)}" for row in rows]},
         hovertemplate=f"<b>%{{customdata[1]}}</b><br>{click}<extra></extra>",
     )

@@ -11,6 +11,7 @@ from blocks.cost.two_models import PairCounts
 from blocks.cost.units import bytes_text
 from blocks.inspection import settings
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.figures.units import flops
 from pages.panels.compare import measures, shared
 from pages.panels.compare.shared import Pair, Row, kind
@@ -19,7 +20,6 @@ from pages.ui import starts, terms
 from pages.ui.explain import explained, note
 from pages.ui.language import _, enumeration, sentences
 from pages.ui.link_fields.compare import COUNTED
-from pages.ui.numbers import readable
 from pages.ui.tables import show_whole
 
 SIZES = {"sliding_window": "window_size", "prefix": "prefix_len"}

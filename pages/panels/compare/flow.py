@@ -17,6 +17,7 @@ from pages.figures import flow
 from pages.figures import pair as pictures
 from pages.figures.beside import on_one_scale
 from pages.figures.counting import from_one
+from pages.figures.numbers import readable
 from pages.figures.theme import Picture
 from pages.panels.compare import runs, shared
 from pages.panels.compare.shared import Pair, Row
@@ -26,7 +27,6 @@ from pages.ui.controls import pick
 from pages.ui.explain import explained, note
 from pages.ui.language import _, literal, sentences
 from pages.ui.link_fields.compare import COMPARED_MOMENTS
-from pages.ui.numbers import readable
 from pages.ui.said import say
 from pages.ui.tables import show_whole
 from pages.ui.views import one_of_layers

@@ -14,12 +14,12 @@ from blocks.cost.two_models import PairCounts
 from blocks.model.faults import N_
 from blocks.model.kinds import Architecture
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.panels.compare import measures
 from pages.ui import labelled, link, terms
 from pages.ui.compare import beside, kept
 from pages.ui.labelled import Selection
 from pages.ui.language import _, enumeration, literal, say_fault
-from pages.ui.numbers import readable
 from pages.ui.settings import memory_budget
 from pages.ui.terms import NOTHING
 from pages.ui.words import parameter_count

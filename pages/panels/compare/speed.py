@@ -4,6 +4,7 @@ import streamlit as st
 
 from blocks.cost import paired_time
 from blocks.cost.paired_time import PairSeries, PairTimes
+from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.compare import shared
 from pages.panels.compare.shared import Pair, Row
@@ -12,7 +13,6 @@ from pages.ui import link
 from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
-from pages.ui.numbers import readable
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole
 

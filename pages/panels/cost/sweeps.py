@@ -248,12 +248,18 @@ def which_format_pays(run: Run) -> None:
     with explained(("roofline",), CODE[1:2], key="formats"):
         is_asked = shared.measure_button("measure_dtypes", text, again=_("Measure again"))
     shared.say_one_kind(run.config)
-    if not is_asked:
-        known = format_facts(n_parameters(run.config), formats_here(run))
+    known = format_facts(n_parameters(run.config), formats_here(run))
+    if is_asked:
+        _formats_measured(run)
+    else:
         st.info(says_bytes(known), icon=":material/lightbulb:")
-        show_table(formats_table(known), key="formats_by_formula")
+    show_table(formats_table(known), key="formats_by_formula")
+    if not is_asked:
         note(_("One layer of this model in each format, n = 16 to 4,096, one pass after another."))
-        return
+
+
+def _formats_measured(run: Run) -> None:
+    """What was measured, as far as it goes."""
     shown = measured(format_sweeps(run), "dtype_steps", "measure_dtypes")
     facts = sweep_facts(*shown)
     if facts.rows.empty:

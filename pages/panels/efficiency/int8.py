@@ -17,6 +17,7 @@ from blocks.efficiency.int8_times import (
     shapes_of,
 )
 from blocks.observe.run import Run
+from pages.figures.numbers import readable
 from pages.figures.units import duration
 from pages.panels.cost.shared import busy, measure_button, where
 from pages.panels.efficiency import int8_picture
@@ -26,7 +27,7 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, say_fault, sentences
-from pages.ui.numbers import percent, readable
+from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_series
 from pages.ui.tables import show_whole

@@ -7,6 +7,7 @@ from blocks.inspection.flow_facts import FlowFacts
 from blocks.observe import flow as flow_measures
 from blocks.observe.run import Run
 from pages.figures import flow
+from pages.figures.numbers import hundredths
 from pages.figures.theme import Picture
 from pages.ui import layers
 from pages.ui.chart import columns, show
@@ -14,7 +15,6 @@ from pages.ui.explain import explained
 from pages.ui.frame import section
 from pages.ui.history import run_before
 from pages.ui.language import _, sentences
-from pages.ui.numbers import hundredths
 from pages.ui.said import say
 from pages.ui.tables import show_table
 

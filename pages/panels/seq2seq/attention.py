@@ -24,6 +24,7 @@ from blocks.model.attention import CrossAttention
 from blocks.model.faults import N_
 from blocks.observe.run import PaddingSide, Run
 from pages.figures import bipartite
+from pages.figures.numbers import readable
 from pages.figures.two_texts import head_name
 from pages.panels.seq2seq import attention_picture, shared
 from pages.ui import cached, link
@@ -33,7 +34,7 @@ from pages.ui.explain import explained, note
 from pages.ui.frame import section
 from pages.ui.language import _, bracketed, enumeration, literal, sentences
 from pages.ui.link_fields.seq2seq import TEXTS
-from pages.ui.numbers import percent, readable
+from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.views import head_choice, one_of_layers
 

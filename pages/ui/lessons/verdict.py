@@ -4,8 +4,8 @@ from blocks.lessons.answers import Answer, Values, ranked, true_option
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.counting import from_one
 from pages.figures.guess import Guessed
+from pages.figures.numbers import readable
 from pages.ui.language import _, enumeration, literal, sentences
-from pages.ui.numbers import readable
 
 
 def said(found: Guessed) -> str:
