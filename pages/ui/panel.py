@@ -53,7 +53,7 @@ class Panel:
 
 
 def show(panels: Sequence[Panel], *values: Any, files: Callable[..., None] | None = None) -> None:
-    """The titles as tabs, the open panel, the way to the next one, and what can be taken away."""
+    """The titles, the open panel, the way to the next one, and what can be taken away."""
     if is_all():
         _show_all(panels, values, files)
         return
@@ -149,17 +149,26 @@ def _drawn(panel: Panel, values: Sequence[Any]) -> Callable[[], None] | None:
 
 
 def _titles(panels: Sequence[Panel], shown: int) -> Any:
-    """The questions, and the place under the open one.
+    """The questions, and the place under them.
 
-    A row of tabs; on a phone, where the open one could lie beyond the edge, a list.
+    All of them side by side, in as many rows as they need; on a phone, where these would push
+    the picture off the screen, a list that shows the open one.
     """
     names = {_(panel.title): panel.name for panel in panels}
     st.session_state["panel"] = _(panels[shown].title)
     chosen: dict[str, Any] = {"key": "panel", "on_change": _title_clicked, "args": (names,)}
     if is_phone():
         st.selectbox(_("Question"), list(names), label_visibility="collapsed", **chosen)
-        return st.container()
-    return st.tabs(list(names), **chosen)[shown]
+    else:
+        st.pills(
+            _("Question"),
+            list(names),
+            required=True,
+            wrap=True,
+            label_visibility="collapsed",
+            **chosen,
+        )
+    return st.container()
 
 
 def is_phone() -> bool:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, open_panel, plot, press, query, settle
+from told import at, click_mark, expect_query, open_panel, panel_title, plot, press, query, settle
 
 DOT = """(() => {
     const isIt = key => key[0] === 'preset:gemma-2b';
@@ -26,7 +26,7 @@ def test_keep_change_compare_swap_and_drop(reader: Reader):
 
     at(page, "keeping").get_by_role("button").first.click()
     page.get_by_role("link", name="Compare A and B").click()
-    expect(page.get_by_role("tab", name="One head: B − A")).to_be_visible()
+    expect(panel_title(page, "One head: B − A")).to_be_visible()
     settle(page)
     assert query(page)["n_heads"] == "4" and "kept" in query(page)
     expect(page.get_by_text("Settings that differ (3): n_heads")).to_be_visible()

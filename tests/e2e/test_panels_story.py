@@ -1,24 +1,20 @@
-"""One panel after another: by its tab, by the way to the next, by a link, and back."""
+"""One panel after another: by its title, by the way to the next, by a link, and back."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from served import Reader
-from told import at, click_mark, expect_query, go_back, plot, press, query, settle
+from told import at, click_mark, expect_query, go_back, panel_title, plot, press, query, settle
 
 
-def tab(page: Page, title: str):
-    return page.get_by_role("tab", name=title, exact=True)
-
-
-def test_a_tab_the_next_panel_the_link_and_back_lead_through_a_page(reader: Reader):
+def test_a_title_the_next_panel_the_link_and_back_lead_through_a_page(reader: Reader):
     page = reader.open("/feed_forward?preset=course&d_model=64&text=a%20b%20c")
     expect(at(page, "bend_curves")).to_be_visible()
-    tab(page, "Which units never fire?").click()
+    panel_title(page, "Which units never fire?").click()
     expect_query(page, panel="dead-units", d_model="64")
     expect(at(page, "activity")).to_be_visible()
     expect(at(page, "bend_curves")).to_have_count(0)
     at(page, "to_unit").get_by_role("button").click()
     expect_query(page, panel="unit")
-    expect(tab(page, "What excites a unit?")).to_have_attribute("aria-selected", "true")
+    expect(panel_title(page, "What excites a unit?")).to_have_attribute("aria-checked", "true")
     go_back(page)
     expect(at(page, "activity")).to_be_visible()
     settle(page)
@@ -33,15 +29,15 @@ def test_a_tab_the_next_panel_the_link_and_back_lead_through_a_page(reader: Read
     expect(at(page, "text").locator("textarea")).to_be_visible()
     page.reload()
     settle(page)
-    expect(tab(page, "Which units never fire?")).to_have_attribute("aria-selected", "true")
+    expect(panel_title(page, "Which units never fire?")).to_have_attribute("aria-checked", "true")
 
 
 def test_the_same_panel_is_open_in_another_language(reader: Reader, other_reader: Reader):
     page = other_reader.open("/feed_forward?preset=course&panel=dead-units")
-    expect(tab(page, "哪些单元从不激活？")).to_have_attribute("aria-selected", "true")
+    expect(panel_title(page, "哪些单元从不激活？")).to_have_attribute("aria-checked", "true")
     at(page, "lang").get_by_role("radio", name="English").click()
     expect_query(page, lang="en", panel="dead-units")
-    expect(tab(page, "Which units never fire?")).to_have_attribute("aria-selected", "true")
+    expect(panel_title(page, "Which units never fire?")).to_have_attribute("aria-checked", "true")
     expect(at(page, "activity")).to_be_visible()
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from served import DESK, Reader
-from told import at, expect_query, plot, settle
+from told import at, expect_query, opened_title, plot, settle
 
 SCREEN = {**DESK, "viewport": {"width": 1280, "height": 720}}
 LEAST = 16  # pixels
@@ -29,12 +29,12 @@ def bottom(page: Page, key: str) -> float:
 
 def test_in_on_back_and_out(speaker: Reader):
     page = speaker.open("/masks?preset=course&text=a%20b%20c")
-    first = page.get_by_role("tab", selected=True).inner_text()
+    first = opened_title(page).inner_text()
     at(page, "present").get_by_role("button").click()
     expect_query(page, present="true")
     expect(page.locator("h1")).to_have_text(first)
     expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
-    expect(page.get_by_role("tab")).to_have_count(0)
+    expect(opened_title(page)).to_have_count(0)
     page.keyboard.press("PageDown")
     expect(page.locator("h1")).not_to_have_text(first)
     settle(page)
@@ -43,7 +43,7 @@ def test_in_on_back_and_out(speaker: Reader):
     page.keyboard.press("PageUp")
     expect(page.locator("h1")).to_have_text(first)
     page.keyboard.press("Escape")
-    expect(page.get_by_role("tab", selected=True)).to_have_text(first)
+    expect(opened_title(page)).to_have_text(first)
     expect(page.get_by_test_id("stExpandSidebarButton")).to_have_count(0)
     settle(page)
     assert "present" not in page.url

@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, settle
+from told import at, opened_title, settle
 
 
 def shared(page: Page):
@@ -25,7 +25,7 @@ def test_the_link_names_the_panel_and_stands_there_as_a_code_too(reader: Reader)
     assert asked["text"] == ["a b c"] and asked["panel"]
     page.goto(link)
     settle(page)
-    expect(page.get_by_role("tab", selected=True)).to_have_count(1)
+    expect(opened_title(page)).to_have_count(1)
     assert at(page, "share").count() == 1
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 from served import Reader
-from told import at, expect_query, plot, query, settle
+from told import at, open_panel, plot, query, settle
 
 from blocks.weights.model_file import read_model_file
 
@@ -40,8 +40,7 @@ def test_a_model_learns_before_ones_eyes_and_can_be_opened(reader: Reader):
     expect_state(page, "finished")
     settle(page)
     assert plot(page, "loss", "chart.data[0].x.length") == 30
-    page.get_by_role("tab", name="The trained model").click()
-    expect_query(page, panel="model")
+    open_panel(page, "The trained model", "model")
     with page.expect_download() as download:
         page.get_by_role("button", name="step-30.safetensors").click()
     saved = read_model_file(Path(download.value.path()).read_bytes())

@@ -71,9 +71,19 @@ def choose(page: Page, key: str, label: str) -> None:
     at(page, key).get_by_role("radio", name=label, exact=True).click()
 
 
+def panel_title(page: Page, title: str) -> Locator:
+    """The title of a panel, among all those of the page."""
+    return at(page, "panel").get_by_role("radio", name=title, exact=True)
+
+
+def opened_title(page: Page) -> Locator:
+    """The title of the panel that is open, among those of the page."""
+    return at(page, "panel").locator("[aria-checked=true]")
+
+
 def open_panel(page: Page, title: str, name: str) -> None:
-    """Go to another panel of the page by its tab."""
-    page.get_by_role("tab", name=title, exact=True).click()
+    """Go to another panel of the page by its title."""
+    panel_title(page, title).click()
     expect_query(page, panel=name)
 
 

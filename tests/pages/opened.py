@@ -76,6 +76,11 @@ def move(at: AppTest, key: str, value: object) -> AppTest:
     return at
 
 
+def titles(at: AppTest) -> list[str]:
+    """The questions of the page that stand side by side; none where one is shown alone."""
+    return [title for each in at.button_group if each.key == "panel" for title in each.options]
+
+
 def as_text(value: object) -> str:
     """A value as a link carries it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from opened import PAGES, assert_works, opened, press, settings, visit
+from opened import PAGES, assert_works, opened, press, settings, titles, visit
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, Element
 
@@ -49,7 +49,7 @@ def unfolded(block: Block) -> Iterator[Element]:
 def test_every_panel_of_a_page_opens_after_the_one_before(page: str):
     at = one_panel(page)
     assert_short(at)
-    wanted, seen = len(at.tabs), {at.session_state["panel"]}
+    wanted, seen = len(titles(at)), {at.session_state["panel"]}
     while key := next_panel(at):
         press(at, key)
         assert_works(at, warnings=None)
@@ -83,7 +83,7 @@ def test_everything_on_a_page_is_one_press_away_and_one_back():
     at = one_panel("pages/masks.py")
     n_charts = len(at.get("plotly_chart"))
     press(at, "to_all")
-    assert not at.tabs and len(at.get("plotly_chart")) > 2 * n_charts
+    assert not titles(at) and len(at.get("plotly_chart")) > 2 * n_charts
     press(at, "to_")
     assert len(at.get("plotly_chart")) == n_charts
 
@@ -99,7 +99,7 @@ def test_on_a_phone_the_questions_are_a_list_that_shows_the_open_one(monkeypatch
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
     at = one_panel("pages/cost.py", panel="fits")
     questions = at.selectbox(key="panel")
-    assert not at.tabs and questions.value in questions.options[1:]
+    assert not titles(at) and questions.value in questions.options[1:]
     questions.select(questions.options[0]).run()
     assert_works(at)
     assert settings(at)["panel"] == "flops"

@@ -1,7 +1,7 @@
 """Present: one panel a screen, in the link, led by keys."""
 
 import pytest
-from opened import PAGES, assert_works, figure, opened, press, visit
+from opened import PAGES, assert_works, figure, opened, press, titles, visit
 from test_panels import WITH_PANELS
 
 
@@ -13,7 +13,7 @@ def presented(page: str, **query: object):
 def test_every_page_can_be_presented_and_left(page: str):
     at = presented(page)
     assert_works(at, warnings=None)
-    assert not at.tabs and len(at.title) == 1
+    assert not titles(at) and len(at.title) == 1
     press(at, "end_present")
     assert "present" not in at.query_params
     assert_works(at, warnings=None)
@@ -22,18 +22,18 @@ def test_every_page_can_be_presented_and_left(page: str):
 @pytest.mark.parametrize("page", WITH_PANELS)
 def test_the_keys_lead_through_all_panels_and_stop_at_the_ends(page: str):
     at = presented(page)
-    titles = []
-    while titles[-1:] != [at.title[0].value]:
-        titles.append(at.title[0].value)
+    shown = []
+    while shown[-1:] != [at.title[0].value]:
+        shown.append(at.title[0].value)
         press(at, "panel_on")
         assert_works(at, warnings=None)
-    for title in reversed(titles[:-1]):
+    for title in reversed(shown[:-1]):
         press(at, "panel_back")
         assert at.title[0].value == title
     press(at, "panel_back")
-    assert at.title[0].value == titles[0]
+    assert at.title[0].value == shown[0]
     press(at, "end_present")
-    assert len(at.tabs) == len(titles) > 1
+    assert len(titles(at)) == len(shown) > 1
 
 
 def test_what_is_set_waits_in_the_sidebar():
