@@ -1,6 +1,5 @@
 """Pages opened without a browser, and what is read on them."""
 
-import json
 import pickle
 import re
 from collections.abc import Iterable, Iterator
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -88,7 +88,7 @@ def as_text(value: object) -> str:
 
 def figure(at: AppTest, key: str) -> dict[str, Any]:
     """The figure of a chart: data and layout."""
-    return json.loads(_chart(at, key).spec)
+    return orjson.loads(_chart(at, key).spec)
 
 
 def _chart(at: AppTest, key: str) -> Any:
@@ -113,7 +113,7 @@ def words_in_pictures(at: AppTest) -> str:
     """All that is written in the pictures, and what they say to those who cannot see them."""
     charts = [chart.proto for chart in at.get("plotly_chart")]
     return "\n".join(
-        [*(chart.alt for chart in charts), *_texts([json.loads(c.spec) for c in charts])]
+        [*(chart.alt for chart in charts), *_texts([orjson.loads(c.spec) for c in charts])]
     )
 
 
