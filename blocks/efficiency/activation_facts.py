@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from blocks.efficiency.activations import ActivationRounding, smoothing_scales
 from blocks.efficiency.compression import Calibrated, Compression, compress, matrix_names
 from blocks.efficiency.frontier import N_HELD_OUT, score_draws
+from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.quantization import Quantization
-from blocks.efficiency.rounding_facts import place_of
 from blocks.weights.rounded_inputs import ActivationGrid
 
 

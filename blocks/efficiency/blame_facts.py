@@ -7,7 +7,7 @@ import pandas as pd
 
 from blocks.efficiency.compression import Calibrated, Compression, blamed, compress
 from blocks.efficiency.frontier import Variant, measure_compression
-from blocks.efficiency.rounding_facts import place_of
+from blocks.efficiency.matrix_places import layer_path, place_of
 from blocks.weights.model_file import trained
 
 CLOSE = 0.01
@@ -72,7 +72,10 @@ def worst_layer(rows: pd.DataFrame) -> tuple[str, int]:
 
 def blame_rows(model: Calibrated, how: Compression) -> pd.DataFrame:
     """The blame of each matrix that a recipe rounds; nothing else of it is done."""
-    rounded = compress(model, Compression(quantization=how.quantization, rounding=how.rounding))
+    rounded = compress(
+        model,
+        Compression(quantization=how.quantization, rounding=how.rounding, exempt=how.exempt),
+    )
     built = trained(model.file.config, model.file.tensors)
     return in_places(blamed(model, built, rounded.quantized))
 
@@ -86,7 +89,7 @@ def without_layer(rows: pd.DataFrame, how: Compression) -> Compression:
     """The recipe that leaves the layer of most blame as it was."""
     stack, layer = worst_layer(rows)
     there = (rows["stack"] == stack) & (rows["layer"] == layer)
-    return replace(how, exempt=frozenset(rows.loc[there, "matrix"]))
+    return replace(how, exempt=how.exempt | {layer_path(rows.loc[there, "matrix"].iloc[0])})
 
 
 def trace(model: Calibrated, kept: Compression) -> Traced:

@@ -13,6 +13,8 @@ from blocks.efficiency.activations import (
     smoothing_scales,
 )
 from blocks.efficiency.calibration import Inputs, calibrate
+from blocks.efficiency.exemption import EMBEDDING, check_exempt
+from blocks.efficiency.matrix_places import stands_in
 from blocks.efficiency.mixed import blame, kept_rows, row_errors, with_kept_rows
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks
 from blocks.efficiency.quantization import BITS, Quantization, RangeRule
@@ -43,7 +45,6 @@ N_BATCHES, N_BLAMED = 4, 2
 REMOVED: Bounds = {"sparsity": (0, 0.95), "removed_units": (0, 0.95), "removed_heads": (0, 1024)}
 KEPT: Bounds = {"kept_share": (0, 0.5)}
 GRID: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (1, 1024)}
-EMBEDDING = "embed.weight"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +53,9 @@ class Compression:
 
     `removed_heads` counts key/value heads in each layer, `removed_units` is a share of the hidden
     units, `removed_layers` names layers from 0. `sparsity` is the share of the weights in linear
-    layers that is set to 0; 2:4 is always a half. `exempt` names matrices that are not rounded;
-    `kept_share` of the weights, the rows with most blame, is rounded to 8 bits. `activations`: how
-    that is rounded which the rounded linear layers read.
+    layers that is set to 0; 2:4 is always a half. `exempt` names modules of what is left, layers or
+    matrices, that are not rounded. `kept_share` of the other weights, the rows with most blame, is
+    rounded to 8 bits. `activations`: how that is rounded which the rounded linear layers read.
     """
 
     removed_heads: int = 0
@@ -137,8 +138,9 @@ class Calibrated:
 
 
 def compress(model: Calibrated, how: Compression) -> ModelFile:
-    """The model by this recipe. Raises `ConfigError` where nothing would be left of it."""
+    """The model by this recipe. Raises `ConfigError` as `compressed_config` does."""
     config, tensors = _taken_apart(model, how)
+    check_exempt(config, how.exempt)
     inputs = model.inputs_without(config, tensors) if how.needs_calibration else {}
     names = matrix_names(config, tensors)
     tensors |= _masked(tensors, how, names, inputs)
@@ -202,11 +204,17 @@ def _taken_apart(model: Calibrated, how: Compression) -> tuple[ModelConfig, dict
 
 
 def compressed_config(config: ModelConfig, how: Compression) -> ModelConfig:
-    """The configuration of the variant; nothing is allocated. Raises as `compress` does."""
+    """The configuration of the variant; nothing is allocated.
+
+    Raises `ConfigError` where nothing would be left, or what is to be exempt is not there.
+    """
     config = config_without_layers(config, how.removed_layers)
     if how.removed_heads:
         config = config_without_heads(config, how.removed_heads)
-    return config_without_units(config, how.removed_units) if how.removed_units else config
+    if how.removed_units:
+        config = config_without_units(config, how.removed_units)
+    check_exempt(config, how.exempt)
+    return config
 
 
 def matrix_names(config: ModelConfig, tensors: Mapping[str, Tensor]) -> list[str]:
@@ -271,10 +279,11 @@ def _rounded(
     if grid is None:
         return {}
     is_smooth = how.activations is not None and how.activations.is_smooth
-    weights = {name: tensors[name] for name in names if name not in how.exempt}
+    weights = {name: tensors[name] for name in names if not stands_in(name, how.exempt)}
     scales = smoothing_scales(weights, inputs) if is_smooth else {}
     found: dict[str, Rounded] = {}
-    for name in (*weights, *({EMBEDDING} & tensors.keys() - how.exempt)):
+    has_table = EMBEDDING in tensors and not stands_in(EMBEDDING, how.exempt)
+    for name in (*weights, *([EMBEDDING] if has_table else [])):
         if name in scales:
             found[name] = smoothed(tensors[name], grid, scales[name])
         else:
@@ -287,6 +296,11 @@ def _faults(how: Compression) -> Iterator[Fault]:
     values = {name: getattr(how, name) for name in bounds}
     yield from bound_faults(values, {name: getattr(Compression, name) for name in bounds}, bounds)
     if how.quantization is None:
+        if how.exempt:
+            text = N_(
+                "Full precision for a part needs a bit width for the rest: write it like {mend}"
+            )
+            yield Fault(text, {"mend": "int4.exempt-embed"})
         return
     grid, usual = vars(how.quantization), vars(Quantization())
     yield from bound_faults({name: grid[name] for name in GRID}, usual, GRID)

@@ -12,8 +12,11 @@ from blocks.cost.pareto import pareto_front
 from blocks.cost.timing import Times, measure_times
 from blocks.efficiency.compression import Calibrated, Compression, compress, compressed_config
 from blocks.efficiency.names import compression_of, name_of
+from blocks.efficiency.one_token import one_more_token
 from blocks.model.config import ModelConfig
 from blocks.model.faults import ConfigError
+from blocks.model.layout import pack_weights_for_decoding
+from blocks.model.models import Model
 from blocks.model.randomness import generator
 from blocks.weights.model_file import ModelFile
 
@@ -45,6 +48,7 @@ class FrontColors(StrEnum):
 
     METHOD = "method"
     TIME = "time"
+    TOKEN_TIME = "token_time"
 
 
 def method(how: Compression) -> Method:
@@ -65,6 +69,8 @@ class Variant:
 
     `scores` are those of several draws of questions, `held_out_loss` is in nats a token, `seconds`
     those of one batch of `n_tokens` tokens in float32: rounded weights run as what they stand for.
+    `token_seconds` are those of one token of a single row, as `one_more_token` reads it; None where
+    they were not measured.
     """
 
     name: str
@@ -75,6 +81,7 @@ class Variant:
     scores: tuple[float, ...]
     seconds: float
     n_tokens: int
+    token_seconds: float | None = None
 
     @property
     def score(self) -> float:
@@ -89,21 +96,42 @@ class Variant:
         return math.sqrt(squares / (n * (n - 1))) if n > 1 else math.nan
 
 
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a recipe has made of a model: a file, and the model in it, laid out as it runs here."""
+
+    how: Compression
+    file: ModelFile
+    built: Model
+
+
+def make(model: Calibrated, how: Compression) -> Made:
+    """Make a variant. Raises `ConfigError` where its recipe cannot be."""
+    file = compress(model, how)
+    return Made(how, file, pack_weights_for_decoding(file.build()))
+
+
 def measure_variant(model: Calibrated, name: str) -> Variant:
     """Make a variant and ask it. Raises `ConfigError` where its recipe cannot be."""
     return measure_compression(model, compression_of(name))
 
 
 def measure_compression(model: Calibrated, how: Compression) -> Variant:
-    """The same of a recipe that may have no name."""
-    file = compress(model, how)
-    return examined(model, how, file, measure_times(one_batch(model, file), "cpu"))
+    """The same by the recipe itself."""
+    made = make(model, how)
+    batch, token = (measure_times(work(model, made), "cpu") for work in (one_batch, one_token))
+    return examined(model, made, batch, token)
 
 
-def one_batch(model: Calibrated, file: ModelFile) -> Callable[[], object]:
-    """What is timed: a batch of held-out questions read by what lies in a file."""
-    logits_of = model.examiner.logits_of(file.build())
+def one_batch(model: Calibrated, made: Made) -> Callable[[], object]:
+    """What is timed: a batch of held-out questions, read at once."""
+    logits_of = model.examiner.logits_of(made.built)
     return lambda: logits_of(*model.examiner.batches[0].read)
+
+
+def one_token(model: Calibrated, made: Made) -> Callable[[], object]:
+    """What is timed: the last token of the first of them, alone."""
+    return one_more_token(made.built, made.file.config, model.examiner.batches[0])
 
 
 def score_draws(model: Calibrated) -> Iterator[torch.Generator]:
@@ -111,19 +139,20 @@ def score_draws(model: Calibrated) -> Iterator[torch.Generator]:
     return (generator(model.spec.seed, "score", str(i)) for i in range(N_SCORES))
 
 
-def examined(model: Calibrated, how: Compression, file: ModelFile, times: Times) -> Variant:
-    """Ask what a recipe has made of a model."""
-    examiner, built = model.examiner, file.build()
-    logits_of = examiner.logits_of(built)
+def examined(model: Calibrated, made: Made, batch: Times, token: Times) -> Variant:
+    """Ask what a recipe has made of a model, beside the times that it was found to take."""
+    examiner, how, file = model.examiner, made.how, made.file
+    logits_of = examiner.logits_of(made.built)
     return Variant(
         name=name_of(how),
         method=method(how),
         n_bytes=len(file.to_bytes()),
         n_parameters=sum(tensor.numel() for tensor in file.tensors.values()),
-        held_out_loss=examiner.held_out_loss(built, n_batches=N_HELD_OUT),
+        held_out_loss=examiner.held_out_loss(made.built, n_batches=N_HELD_OUT),
         scores=tuple(examiner.task.score(logits_of, draw) for draw in score_draws(model)),
-        seconds=times.fast,
+        seconds=batch.fast,
         n_tokens=examiner.batches[0].n_tokens,
+        token_seconds=token.fast,
     )
 
 
@@ -146,7 +175,9 @@ class FrontierFacts:
     """All variants that were measured, the original first.
 
     `is_share`: whether the score is a share of what was asked; where it is not, the held-out loss
-    says how good a variant is. `shown`: the name of the one that is looked at elsewhere.
+    says how good a variant is. `shown`: the name of the one that is looked at elsewhere. `own`:
+    the names of those that the reader made; `apart`: of those that were timed elsewhere, or at
+    another time, than the original.
     """
 
     variants: tuple[Variant, ...]
@@ -154,6 +185,8 @@ class FrontierFacts:
     is_share: bool
     colors: FrontColors = FrontColors.METHOD
     shown: str = ""
+    own: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
 
     @property
     def original(self) -> Variant:
@@ -182,9 +215,22 @@ class FrontierFacts:
         good = [each for each in self.variants if self.lost(each) <= most_lost]
         return min(good, key=lambda each: (each.n_bytes, each.held_out_loss))
 
-    def time_ratio(self, variant: Variant) -> float:
-        """Seconds of a batch over those of the original."""
-        return variant.seconds / self.original.seconds
+    @property
+    def is_of_time(self) -> bool:
+        """Whether colours say a time, and that of the original is known."""
+        return self.seconds(self.original) is not None
+
+    def seconds(self, variant: Variant) -> float | None:
+        """The time that its colour says, of a token or of a batch; None where it says none."""
+        times = {FrontColors.TIME: variant.seconds, FrontColors.TOKEN_TIME: variant.token_seconds}
+        return times.get(self.colors)
+
+    def time_ratio(self, variant: Variant) -> float | None:
+        """That time over the original's; None where it cannot be told."""
+        seconds, of_original = self.seconds(variant), self.seconds(self.original)
+        if seconds is None or of_original is None or variant.name in self.apart:
+            return None
+        return seconds / of_original
 
     def times_smaller(self, variant: Variant) -> float:
         """Bytes of the original over those of a variant."""

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from blocks.cost.device_peak import load
 from blocks.cost.timing import measure_times
-from blocks.efficiency.compression import EMBEDDING, Calibrated, matrix_names
+from blocks.efficiency.compression import Calibrated, matrix_names
+from blocks.efficiency.exemption import EMBEDDING
 from blocks.efficiency.quantization import Quantization, quantize
 from blocks.model.faults import N_, ConfigError, Fault
 from blocks.model.layout import decoding_linear

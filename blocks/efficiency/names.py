@@ -1,7 +1,7 @@
 """A recipe as a short name of standard terms, for links and files, and back.
 
     int4-group32-gptq    int3-keep3    sparse50-wanda    heads1.units50-wanda.int8    layers1+2
-    int8.act8-static-smooth
+    int8.act8-static-smooth    int4.exempt-embed-layers:0
 
 Parts stand between dots in the order in which they are done; what is usual is left out.
 """
@@ -36,6 +36,8 @@ OF_ACTIVATIONS: dict[str, Values] = {
     "static": {"grid": ActivationGrid.STATIC},
     "smooth": {"is_smooth": True},
 }
+EXEMPT, MOST_EXEMPT = "exempt", 64
+MODULE = re.compile(r"[a-z]\w{0,40}(?::\w{1,40}){0,6}")
 ROUNDINGS: dict[str, Values] = {each.value: {"rounding": each} for each in Rounding}
 
 
@@ -58,6 +60,8 @@ def _parts(how: Compression) -> Iterator[list[str]]:
     if how.quantization is not None:
         kept = [f"keep{round(100 * how.kept_share)}"] if how.kept_share else []
         yield [*_grid_part(how.quantization, how.rounding), *kept]
+    if how.exempt:
+        yield [EXEMPT, *sorted(each.replace(".", ":") for each in how.exempt)]
     if (reads := how.activations) is not None:
         rest = [key for key, values in OF_ACTIVATIONS.items() if _has(reads, values)]
         yield [f"act{reads.n_bits}", *rest]
@@ -92,6 +96,8 @@ def compression_of(name: str) -> Compression:
 
 
 def _read(head: str, *rest: str) -> Values:
+    if head == EXEMPT:
+        return {"exempt": _modules(rest)}
     found = SAID.fullmatch(head)
     if found is None or len(found[2]) > 40:
         raise ValueError(head)
@@ -113,6 +119,12 @@ def _read(head: str, *rest: str) -> Values:
             return {"activations": reads}
         case _:
             return {"seed": number}
+
+
+def _modules(names: tuple[str, ...]) -> frozenset[str]:
+    if not 0 < len(names) <= MOST_EXEMPT or not all(map(MODULE.fullmatch, names)):
+        raise ValueError(names)
+    return frozenset(each.replace(":", ".") for each in names)
 
 
 def _read_grid(n_bits: int, rest: tuple[str, ...]) -> Values:

@@ -14,8 +14,17 @@ from typing import Any, NamedTuple
 from rich.progress import track
 
 from blocks.cost.timing import measure_in_rounds
-from blocks.efficiency.compression import Calibrated, compress
-from blocks.efficiency.frontier import READY, Method, Variant, examined, one_batch, ready
+from blocks.efficiency.compression import Calibrated
+from blocks.efficiency.frontier import (
+    READY,
+    Method,
+    Variant,
+    examined,
+    make,
+    one_batch,
+    one_token,
+    ready,
+)
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning_facts import Pruned, in_order
 from blocks.efficiency.recording import record_models
@@ -64,9 +73,19 @@ def variant_of(row: Mapping[str, Any]) -> Variant:
 def plain(variant: Variant) -> dict[str, Any]:
     """A variant as a file holds it: plain values, rounded."""
     values = dataclasses.asdict(variant)
-    rounded = {name: round(values[name], DIGITS) for name in ("held_out_loss", "seconds")}
     scores = [round(score, DIGITS) for score in variant.scores]
-    return {**values, **rounded, "scores": scores, "method": str(variant.method)}
+    rounded = {
+        "held_out_loss": round(variant.held_out_loss, DIGITS),
+        "scores": scores,
+        "seconds": _brief(variant.seconds),
+        "token_seconds": variant.token_seconds and _brief(variant.token_seconds),
+    }
+    return {**values, **rounded, "method": str(variant.method)}
+
+
+def _brief(seconds: float) -> float:
+    """To three digits: a time is no more exact."""
+    return float(f"{seconds:.3g}")
 
 
 def _shown(config: ModelConfig) -> list[str]:
@@ -76,15 +95,15 @@ def _shown(config: ModelConfig) -> list[str]:
 
 
 def measured(name: str) -> dict[str, Any]:
-    """What the panels show of a model; times are those of batches in turn."""
+    """What the panels show of a model; times are those of batches, then of tokens, in turn."""
     model = Calibrated(pocket(name))
     hows = [compression_of(recipe) for recipe in _shown(model.file.config)]
-    files = [compress(model, how) for how in track(hows, description=name)]
-    times = measure_in_rounds([one_batch(model, file) for file in files], "cpu")
-    variants = [
-        plain(examined(model, how, file, taken))
-        for how, file, taken in zip(hows, files, times, strict=True)
-    ]
+    made = [make(model, how) for how in track(hows, description=name)]
+    batches, tokens = (
+        measure_in_rounds([work(model, each) for each in made], "cpu")
+        for work in (one_batch, one_token)
+    )
+    variants = [plain(examined(model, *each)) for each in zip(made, batches, tokens, strict=True)]
     return {"processor": device_name("cpu"), "variants": variants}
 
 

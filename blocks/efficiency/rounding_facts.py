@@ -1,6 +1,5 @@
 """What rounding does to the matrices of a model, and to the numbers of one row."""
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +9,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from blocks.efficiency.compression import Calibrated, Compression, compress
+from blocks.efficiency.exemption import roundable
+from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.quantization import sqnr
 from blocks.weights.quantized import MixedMatrix, Rounded
 
 MOST_SHOWN = 128  # numbers of a row
 OUTLIER = 6  # standard deviations
-STANDS = re.compile(r"((?:\w+\.)?layers|mtp)\.(\d+)\.(?:layer\.)?(.+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,8 @@ class RoundingFacts:
     """All rounded matrices: `rows` has matrix, stack, layer, part, sqnr (dB), bits, outliers.
 
     `bits` counts codes and grids for each weight; `outliers` those beyond six standard deviations.
-    Bytes are those of the matrices in a file, and of the same in half precision.
+    Bytes are those of the matrices in a file, and of the same in half precision; both count what
+    is exempt.
     """
 
     how: Compression
@@ -72,29 +73,17 @@ def rounding_facts(model: Calibrated, how: Compression, matrix: str) -> Rounding
     )
     worst = str(rows["matrix"].iloc[int(rows["sqnr"].argmin())])
     shown = matrix if matrix in file.quantized else worst
+    in_half = {name: 2 * exact[name].numel() for name in roundable(file.config)}
     return RoundingFacts(
         how=how,
         rows=rows,
-        n_bytes=sum(each.n_bytes for each in file.quantized.values()),
-        n_bytes_before=sum(2 * exact[name].numel() for name in file.quantized),
+        n_bytes=sum(
+            file.quantized[name].n_bytes if name in file.quantized else n_bytes
+            for name, n_bytes in in_half.items()
+        ),
+        n_bytes_before=sum(in_half.values()),
         grid=_one_grid(shown, exact[shown].float(), file.quantized[shown]),
     )
-
-
-def place_of(matrix: str) -> dict[str, object]:
-    """Where a matrix stands: matrix, stack, layer (-1 outside of all), part.
-
-    Modules that predict further ahead (`mtp`) are a stack of their own, a layer each.
-    """
-    path, _dot, _weight = matrix.rpartition(".")
-    found = STANDS.fullmatch(path)
-    stack, layer, part = found.groups() if found else ("", "-1", path)
-    return {
-        "matrix": matrix,
-        "stack": stack.removesuffix("layers").rstrip("."),
-        "layer": int(layer),
-        "part": part,
-    }
 
 
 def _row(name: str, exact: Tensor, rounded: Rounded) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The widgets of the sidebar: the architecture, shared by all pages."""
 
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -805,6 +806,43 @@ def pick(
             format_func=label_of,
             **link.view(name, str(shown or link.value(name)), (place, words, current_language())),
         )
+
+
+def several(
+    name: str,
+    label: str,
+    options: tuple[str, ...],
+    shown: Sequence[str],
+    *,
+    write: Callable[[Sequence[str]], str],
+    label_of: LabelOf = terms.option,
+    place: str = "",
+    is_list: bool = False,
+) -> None:
+    """Some of several choices, side by side or in a list; `write` makes one text of them.
+
+    `place`: which of several such widgets for one field it is.
+    """
+    key = f"{name}__{zlib.crc32(repr((place, options, current_language())).encode()):x}"
+    st.session_state[key] = [*shown]
+    look: dict[str, Any] = {} if is_list else {"selection_mode": "multi", "wrap": True}
+    with st.container(key=name + place):
+        (st.multiselect if is_list else st.pills)(
+            label,
+            options,
+            format_func=label_of,
+            key=key,
+            on_change=_several_chosen,
+            args=(name, key, options, write),
+            **look,
+        )
+
+
+def _several_chosen(
+    name: str, key: str, options: tuple[str, ...], write: Callable[[Sequence[str]], str]
+) -> None:
+    found = st.session_state[key]
+    link.change(name, write([word for word in options if word in found]))
 
 
 def slide(

@@ -20,6 +20,13 @@ from blocks.efficiency.compression import (
     compressed_config,
     matrix_names,
 )
+from blocks.efficiency.exemption import (
+    absent_from,
+    first_and_last,
+    modules,
+    roundable,
+    rounded_names,
+)
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope, masks, two_of_four
 from blocks.efficiency.quantization import Granularity, Quantization, RangeRule
 from blocks.efficiency.rounding import Rounding
@@ -217,9 +224,39 @@ def test_zeros_stay_zeros_when_they_are_rounded(calibrated):
 
 
 def test_what_is_exempt_is_not_rounded(calibrated):
-    name = "layers.0.attention.q_proj.weight"
-    how = replace(RECIPES["4 bits"], exempt=frozenset({name}))
-    assert compress(calibrated, how).tensors[name].equal(calibrated.file.tensors[name])
+    exempt = frozenset({"layers.0", "layers.1.attention.q_proj"})
+    found = compress(calibrated, replace(RECIPES["4 bits"], exempt=exempt))
+    whole = compress(calibrated, RECIPES["4 bits"])
+    kept = whole.quantized.keys() - found.quantized.keys()
+    there = {name for name in whole.quantized if name.startswith("layers.0.")}
+    assert kept == {*there, "layers.1.attention.q_proj.weight"} and len(there) == 6
+    for name in kept:
+        assert found.tensors[name].equal(calibrated.file.tensors[name])
+    config = calibrated.file.config
+    assert {*rounded_names(config, exempt)} == {*found.quantized}
+    assert {*roundable(config)} == {*whole.quantized}
+    for absent in ("layers.3", "layers.0.attention.q", "layer"):
+        with pytest.raises(ConfigError, match=f"or matrix {absent} to round"):
+            compressed_config(config, replace(RECIPES["4 bits"], exempt=frozenset({absent})))
+
+
+@pytest.mark.parametrize(
+    ("architecture", "ends"),
+    [
+        ("gpt", ("layers.0", "layers.2")),
+        (
+            "encoder-decoder",
+            ("encoder.layers.0", "encoder.layers.2", "decoder.layers.0", "decoder.layers.2"),
+        ),
+    ],
+)
+def test_what_can_be_exempt_is_named_layer_by_layer(architecture, ends):
+    config = config_of(architecture=architecture, n_mtp_modules=int(architecture == "gpt"))
+    found = modules(config)
+    assert found[0] == "embed" and first_and_last(config) == ends
+    assert found.index(ends[0]) + 1 == found.index(f"{ends[0]}.attention.q_proj")
+    assert ("mtp.0" in found) is (architecture == "gpt")
+    assert not absent_from(config, found)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +268,7 @@ def test_what_is_exempt_is_not_rounded(calibrated):
         ({"quantization": Quantization(n_bits=0)}, "n_bits"),
         ({"quantization": Quantization(n_bits=9)}, "n_bits"),
         ({"activations": ActivationRounding()}, "int8.act8"),
+        ({"exempt": frozenset({"embed"})}, "int4.exempt-embed"),
         (
             {
                 "quantization": Quantization(),

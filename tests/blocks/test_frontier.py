@@ -38,6 +38,9 @@ TAKEN = st.fixed_dictionaries(
         "criterion": st.sampled_from([*Criterion]),
         "quantization": st.none() | GRIDS,
         "activations": st.none() | READS,
+        "exempt": st.frozensets(
+            st.sampled_from(["embed", "layers.0", "decoder.layers.11.attention.q_proj"])
+        ),
         "seed": st.integers(0, 9),
     }
 )
@@ -49,7 +52,12 @@ def test_every_recipe_has_a_name_that_is_read_back(values, rounding):
     if not is_rounded or (reads and reads.is_smooth):
         rounding = Rounding.NEAREST
     how = Compression(
-        **{**values, "activations": reads if is_rounded else None, "rounding": rounding}
+        **{
+            **values,
+            "activations": reads if is_rounded else None,
+            "rounding": rounding,
+            "exempt": values["exempt"] if is_rounded else frozenset(),
+        }
     )
     takes_out = how.removed_heads or how.removed_units
     if not takes_out:
@@ -65,7 +73,21 @@ def test_a_mask_has_a_name_that_is_read_back(criterion, pattern, scope):
     assert compression_of(name_of(how)) == how
 
 
-@given(st.text(max_size=40) | st.sampled_from(["int", "int9", "int4-x", "heads1+2", "sparse100"]))
+@given(
+    st.text(max_size=40)
+    | st.sampled_from(
+        [
+            "int",
+            "int9",
+            "int4-x",
+            "heads1+2",
+            "sparse100",
+            "int4.exempt",
+            "int4.exempt-A",
+            "exempt-embed",
+        ]
+    )
+)
 def test_any_other_name_is_refused_with_a_mend(name):
     try:
         compression_of(name)

@@ -6,16 +6,18 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from opened import assert_works, figure, opened, said
+from opened import assert_works, figure, opened, said, visit
 from streamlit.testing.v1 import AppTest
 
+from blocks.efficiency import frontier as blocks_frontier
 from blocks.efficiency.distillation import Students
 from blocks.efficiency.frontier import ready
+from blocks.efficiency.recorded import recorded
 from blocks.efficiency.retraining import Retraining
 from blocks.training.training_run import TrainingRun
 from blocks.weights.model_file import ModelFile, read_model_file
 from blocks.weights.pocket import pocket_names
-from pages.panels.efficiency import distillation, keeping, retraining
+from pages.panels.efficiency import distillation, frontier, keeping, retraining
 from pages.ui import runs, starts
 from pages.ui.fields import FIELDS
 from pages.ui.link_fields.compare import kept_of
@@ -380,3 +382,82 @@ def test_a_model_of_which_nothing_is_recorded_leads_to_those_of_which_it_is(kept
     at.button(key="retraining_of_sort").click().run()
     assert_works(at)
     assert "of its weights without retraining" in at.info[0].value
+
+
+def test_some_of_a_model_stays_at_full_precision_and_shows_what_that_gives():
+    query = {"exempt": "layers.0,layers.7", "measure_rounded": "true", "n_bits": "2"}
+    at = opened(PAGE, preset="sort", panel="rounding", pressed=["measure_rounded"], **query)
+    assert "no layers.7 to round" in at.warning[0].value
+    assert_works(at, warnings=None)
+    assert "With layer 1 rounded too it would be" in said(at)
+    at.button(key="use_rounded").click().run()
+    assert at.query_params["preset"] == "sort~int2.exempt-layers:0"
+    assert_works(opened("pages/encoder.py", preset="sort~int2.exempt-layers:0", panel="stream"))
+
+
+def unfolded_exemption(panel: str, place: str = "", **query: object):
+    at = opened(PAGE, preset="sort", panel=panel, **query)
+    at.session_state[f"exempt_fold{place}"] = True
+    return at.run()
+
+
+def test_what_stays_is_chosen_from_a_list_or_in_one_press():
+    at = unfolded_exemption("rounding")
+    at.button(key="exempt_ends").click().run()
+    assert at.query_params["exempt"] == "layers.0,layers.1"  # it has but two
+    (chosen,) = at.multiselect
+    chosen.set_value(["layers.0", "embed"]).run()
+    assert at.query_params["exempt"] == "embed,layers.0"
+    at.button(key="exempt_none").click().run()
+    assert "exempt" not in at.query_params
+    at.button(key="exempt_blamed").click().run()
+    assert at.query_params["exempt"] == "layers.0"
+    assert_works(at)
+
+
+@pytest.mark.parametrize(
+    ("panel", "exempt"),
+    [("rounding", "embed,unembed,layers.0,layers.1"), ("blame", "layers.0,layers.1")],
+)
+def test_where_nothing_is_left_to_round_that_is_said(panel: str, exempt: str):
+    at = opened(PAGE, preset="sort", panel=panel, exempt=exempt)
+    assert_works(at)
+    assert "leave at least one layer" in at.info[0].value
+
+
+def test_the_layer_to_blame_is_left_as_it_was_in_one_press():
+    at = opened(PAGE, preset="sort", panel="blame")
+    at.button(key="exempt_worst").click().run()
+    assert at.query_params["exempt"] == "layers.0"
+    assert_works(at)
+    assert "beforehand" in at.info[0].value
+
+
+def test_variants_that_a_reader_made_stay_on_the_frontier_and_others_do_not_see_them():
+    at = opened(PAGE, preset="sort", panel="rounding", n_bits="5", granularity="tensor")
+    at.button(key="use_rounded").click().run()
+    at.button(key="use_original").click().run()
+    at = visit(at, panel="frontier", preset="sort", front_colors="time")
+    assert_works(at)
+    assert "int5-tensor" in names_of_dots(at) and "1 variant that you made" in said(at)
+    assert "timed separately" in said(at)
+    assert "int5-tensor" not in names_of_dots(opened(PAGE, preset="sort", panel="frontier"))
+
+
+def test_the_time_of_one_token_is_measured_here_where_it_was_not_recorded(monkeypatch):
+    monkeypatch.setattr(frontier, "recorded", without_token_times)
+    at = opened(PAGE, preset="induction", panel="frontier", front_colors="token_time")
+    assert "time per token was not recorded" in at.warning[0].value
+    query = {"front_colors": "token_time", "measure_variants": "true"}
+    monkeypatch.setattr(blocks_frontier, "READY", ("", "int4", "units50-wanda"))
+    pressed = ["measure_variants"]
+    at = opened(PAGE, preset="induction", panel="frontier", pressed=pressed, **query)
+    assert_works(at)
+    (scale,) = [t for t in figure(at, "frontier")["data"] if t.get("marker", {}).get("showscale")]
+    assert scale["marker"]["colorbar"]["title"]["text"] == "time per token, ×"
+
+
+def without_token_times(weights: str):
+    found = recorded(weights)
+    variants = {name: replace(each, token_seconds=None) for name, each in found.variants.items()}
+    return found._replace(variants=variants)

@@ -19,6 +19,7 @@ from blocks.efficiency.distillation import Student, Way
 from blocks.efficiency.distillation_facts import DistillationFacts
 from blocks.efficiency.frontier import FrontColors, FrontierFacts, Method, Variant
 from blocks.efficiency.int8_times import Int8Facts, Int8Times, MatrixBytes, ProductTimes
+from blocks.efficiency.matrix_places import place_of
 from blocks.efficiency.names import compression_of
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned, PruningFacts
@@ -31,10 +32,11 @@ from blocks.efficiency.recorded_deletions import (
 )
 from blocks.efficiency.retraining import Repair, Repaired
 from blocks.efficiency.retraining_facts import RetrainingFacts
-from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts, place_of
+from blocks.efficiency.rounding_facts import OneGrid, RoundingFacts
 from blocks.inspection.paths import PathFacts
 from blocks.model.kinds import NormPlacement
 from blocks.training.teaching import Distillation
+from pages.figures.theme import BEFORE
 from pages.panels.efficiency import (
     activations,
     activations_picture,
@@ -57,6 +59,7 @@ from pages.panels.efficiency import (
     pruning_picture,
     retraining,
     retraining_picture,
+    rounded_score,
     rounding_picture,
 )
 from pages.panels.efficiency import rounding as rounding_panel
@@ -115,6 +118,11 @@ def test_where_the_score_is_no_share_the_loss_decides():
         ),
         ("int8.act8", "activations at 8 bits"),
         ("int4-asymmetric-hqq", "one grid per row, asymmetric, range by hqq"),
+        (
+            "int4.exempt-embed-decoder:layers:0-mtp:1",
+            "one grid per row, layer decoder 1, embed, layer mtp 2 at full precision",
+        ),
+        ("int4.exempt-a-b-c-d-e", "5 layers or matrices at full precision"),
         ("sparse50-global", "(the smallest), chosen across all layers"),
     ],
 )
@@ -597,3 +605,43 @@ def test_where_int8_is_faster_and_where_it_is_not_is_said():
     how = int8.says_how(facts, Int8Times(shapes=((8, 8, 4),)))
     assert "39% of the int8 time" in how and "The machine was busy: 3.0" in how
     assert len(int8.int8_table(facts)) == 3
+
+
+OWN = replace(
+    FRONTIER,
+    variants=(*FRONTIER.variants, replace(variant("int5", 300, 0.95), token_seconds=0.002)),
+    colors=FrontColors.TOKEN_TIME,
+    own=frozenset({"int5"}),
+    apart=frozenset({"int5"}),
+)
+
+
+def test_variants_of_the_reader_have_a_ring_and_no_time_of_another_moment():
+    said = frontier.says_how(OWN, "A processor")
+    assert said.startswith("Ringed: 1 variant that you made in this session. Measured")
+    assert not OWN.is_of_time and OWN.time_ratio(OWN.variants[-1]) is None
+    timed = [
+        replace(each, token_seconds=t) for each, t in zip(OWN.variants, (2, 1, 3, 4), strict=True)
+    ]
+    facts = replace(OWN, variants=tuple(timed))
+    assert [*map(facts.time_ratio, facts.variants)] == [1.0, 0.5, 1.5, None]
+    assert "session. They were timed" in frontier.says_how(facts, "A processor")
+    _line, original, quantized, _masked, ring, _labels = frontier_picture.front(facts, _=str).data
+    assert [*quantized.marker.color] == [0.5, BEFORE]
+    assert original.marker.colorbar.title.text == "time per token, ×"
+    assert (ring.name, [*ring.x]) == ("made by you", [300])
+    plain = frontier_picture.front(OWN, _=str).data[1]
+    assert plain.marker.color == frontier_picture.LOOKS[Method.ORIGINAL][0]
+    assert frontier.variant_table(facts)["seconds_a_token"].tolist() == [2, 1, 3, 4]
+
+
+def test_what_full_precision_costs_and_gives_back_is_said():
+    plain, some = variant("int2", 100, 0.5), variant("int2.exempt-layers:0", 300, 0.9)
+    facts = replace(FRONTIER, variants=(WHOLE, some, plain))
+    said = rounded_score.says_rounded_score(facts, frozenset({"layers.0"}))
+    assert said.startswith(
+        "The file: 1 kB before, 300 B now; exact answers: 100% before, **90%** now."
+    )
+    assert said.endswith("With layer 1 rounded too it would be 100 B and 50%.")
+    alone = rounded_score.says_rounded_score(replace(facts, variants=(WHOLE, plain)), frozenset())
+    assert "100 B now" in alone and "rounded too" not in alone

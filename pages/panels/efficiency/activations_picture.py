@@ -63,7 +63,8 @@ def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
     most = max(float(facts.rows["outlier"].max()), 2.0)
     look = {"zmin": 1, "zmax": most, "colorscale": PALE_TO_STRONG, "texttemplate": "%{z:.1f}"}
     return matrix_map(
-        facts.rows.rename(columns={"outlier": "shown"}),
+        facts.rows,
+        facts.rows["outlier"],
         look,
         _("{matrix}: its largest channel is {value:.1f} times the median"),
         _,

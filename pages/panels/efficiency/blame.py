@@ -12,12 +12,12 @@ from blocks.efficiency import blame_facts as facts_of
 from blocks.efficiency import mixed
 from blocks.efficiency.blame_facts import BlameFacts, Traced
 from blocks.efficiency.compression import Compression
-from blocks.efficiency.frontier import Variant, measure_compression
+from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import name_of
 from blocks.efficiency.recorded_blame import recorded_blame
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.panels.efficiency import rounding_picture, shared
+from pages.panels.efficiency import exemption, made, rounding_picture, shared
 from pages.panels.efficiency.rounding import GRID_FIELDS, chosen, rounding_control
 from pages.ui import link, starts, words
 from pages.ui.chart import show
@@ -26,11 +26,12 @@ from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
 from pages.ui.language import _, sentences
-from pages.ui.link_fields.efficiency import KEPT_PERCENTS
+from pages.ui.link_fields.efficiency import KEPT_PERCENTS, as_modules
 from pages.ui.numbers import percent
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_whole
+from pages.ui.ways import way
 
 CODE = (mixed.blame, mixed.row_errors, mixed.kept_rows)
 USUAL_KEPT = "int3-keep3"
@@ -43,11 +44,9 @@ def blame_rows(weights: str, how: Compression) -> pd.DataFrame:
     return facts_of.blame_rows(starts.calibrated(weights), how)
 
 
-@lru_cache(maxsize=32)
-def without_layer(weights: str, how: Compression) -> Variant:
-    """Rounded, but for the layer of most blame."""
-    left = facts_of.without_layer(blame_rows(weights, how), how)
-    return measure_compression(starts.calibrated(weights), left)
+def without_layer(weights: str, how: Compression) -> str:
+    """The recipe that rounds all but the layer of most blame, by its name."""
+    return name_of(facts_of.without_layer(blame_rows(weights, how), how))
 
 
 @lru_cache(maxsize=32)
@@ -56,10 +55,10 @@ def blame_facts(weights: str, how: Compression, kept: Compression) -> BlameFacts
     model = starts.calibrated(weights)
     traced = recorded_blame(weights, name_of(kept)) or Traced(
         rows=blame_rows(weights, how),
-        original=shared.variant(weights, ""),
-        rounded=shared.variant(weights, name_of(how)),
-        kept=shared.variant(weights, name_of(kept)),
-        whole_layer=without_layer(weights, how),
+        original=made.measured(weights, ""),
+        rounded=made.measured(weights, name_of(how)),
+        kept=made.measured(weights, name_of(kept)),
+        whole_layer=made.measured(weights, without_layer(weights, how)),
     )
     return BlameFacts(
         **vars(traced),
@@ -134,7 +133,11 @@ def what_is_to_blame(run: Run) -> None:
         choose("kept_percent", label, KEPT_PERCENTS, label_of=str)
     with right:
         rounding_control("_blame")
-    how = chosen()
+    how = chosen(run)
+    exemption.exempt_controls(run, how, "_blame")
+    if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=True):
+        place.info(nothing, icon=":material/lightbulb:")
+        return
     kept = replace(how, kept_share=int(link.value("kept_percent")) / 100)
     is_recorded = recorded_blame(weights, name_of(kept)) is not None
     if not is_recorded:
@@ -145,19 +148,27 @@ def what_is_to_blame(run: Run) -> None:
         if not link.value("trace_rounding"):
             place.info(_not_recorded(), icon=":material/lightbulb:")
             if recorded_blame(weights, USUAL_KEPT) is not None:
-                shared.way_to_recorded("usual_grid", *GRID_FIELDS, "kept_percent")
+                shared.way_to_recorded("usual_grid", *GRID_FIELDS, "exempt", "kept_percent")
             return
         if not _traced(weights, how, kept):
             return
     at = weights, how, kept
     with place:
         say(says_blame, *at, facts=blame_facts)
-    shared.way_to(kept, _("Show this model on all pages"), "use_kept")
+    with st.container(horizontal=True):
+        shared.way_to(kept, _("Show this model on all pages"), "use_kept")
+        _way_to_exempt(blame_facts(*at))
     show(rounding_picture.blame, *at, facts=blame_facts, key="blame", on_click=_show_matrix)
     show_whole(_in_numbers(blame_facts(*at)))
     note(_says_how(is_recorded=is_recorded))
     rows = blame_facts(*at).rows
     download("blame.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _way_to_exempt(facts: BlameFacts) -> None:
+    left = facts_of.without_layer(facts.rows, facts.how)
+    label = _("Keep layer {layer} at full precision").format(layer=layer_name(facts))
+    way(label, "exempt_worst", icon=":material/lock:", exempt=as_modules(sorted(left.exempt)))
 
 
 def _not_recorded() -> str:
@@ -177,11 +188,11 @@ def _says_how(*, is_recorded: bool) -> str:
 def _traced(weights: str, how: Compression, kept: Compression) -> bool:
     """Whether all of it is measured; as far as the reader lets it."""
     steps: list[Any] = [
-        partial(shared.variant, weights, ""),
-        partial(shared.variant, weights, name_of(how)),
+        partial(made.variant, weights, ""),
+        partial(made.variant, weights, name_of(how)),
         partial(blame_rows, weights, how),
-        partial(shared.variant, weights, name_of(kept)),
-        partial(without_layer, weights, how),
+        partial(made.variant, weights, name_of(kept)),
+        lambda: made.variant(weights, without_layer(weights, how)),
     ]
     what = "blame", weights, how, kept
     done = in_steps(steps, what=what, key="blame_steps", asked_by="trace_rounding")
@@ -189,19 +200,13 @@ def _traced(weights: str, how: Compression, kept: Compression) -> bool:
 
 
 def _in_numbers(facts: BlameFacts) -> pd.DataFrame:
-    rows = {
-        _("original"): facts.original,
-        _("rounded"): facts.rounded,
-        _("worst rows at 8 bits"): facts.kept,
-        _("layer {layer} unrounded").format(layer=layer_name(facts)): facts.whole_layer,
-    }
-    each = rows.values()
-    return pd.DataFrame(
+    layer = _("layer {layer} unrounded").format(layer=layer_name(facts))
+    return shared.in_numbers(
         {
-            _("variant"): [*rows],
-            _("file"): [bytes_text(variant.n_bytes) for variant in each],
-            _("score"): [f"{v.score:.3f} ± {v.spread:.3f}" for v in each],
-            _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
+            _("original"): facts.original,
+            _("rounded"): facts.rounded,
+            _("worst rows at 8 bits"): facts.kept,
+            layer: facts.whole_layer,
         }
     )
 

@@ -67,7 +67,7 @@ def column_table(facts: ColumnFacts) -> pd.DataFrame:
 def what_makes_up_for_errors(run: Run) -> None:
     """A matrix, and how far it is rounded; what has moved, and how wrong its products are."""
     place = explained(("quantization",), CODE, key="columns")
-    how = chosen().quantization or Quantization()
+    how = chosen(run).quantization or Quantization()
     place_in_it = link.value("rounded_matrix"), link.value("rounded_columns")
     at = starts.original(run.weights), how, *place_in_it
     facts = column_facts(*at)

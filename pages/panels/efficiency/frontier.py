@@ -1,6 +1,7 @@
 """Bytes in a file against what the model still can do: a ready set of variants, and the front."""
 
 from functools import lru_cache, partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,16 +13,16 @@ from blocks.efficiency.names import compression_of
 from blocks.efficiency.recorded import recorded
 from blocks.observe.run import Run
 from pages.figures.units import duration
-from pages.panels.efficiency import frontier_picture, shared
+from pages.panels.efficiency import frontier_picture, made, shared
 from pages.panels.efficiency.lost_answers import question_by_question
 from pages.panels.efficiency.recipe_words import in_words
-from pages.ui import link, starts
+from pages.ui import link, panel, starts
 from pages.ui.chart import show
 from pages.ui.controls import choose, switch
 from pages.ui.explain import explained, note
 from pages.ui.export import download
 from pages.ui.frame import section
-from pages.ui.language import _, sentences
+from pages.ui.language import _, ngettext, sentences
 from pages.ui.said import say
 from pages.ui.steps import in_steps
 from pages.ui.tables import show_whole
@@ -31,20 +32,27 @@ MOST_LOST = 0.02
 
 
 @lru_cache(maxsize=64)
-def frontier_facts(weights: str, n_measured: int, shown: str, colors: FrontColors) -> FrontierFacts:
+def frontier_facts(
+    weights: str, n_measured: int, own: tuple[Variant, ...], shown: str, colors: FrontColors
+) -> FrontierFacts:
     """The first variants of the ready set, measured here; with none, what was measured before.
 
-    Beside them the one that all pages show, whatever the reader made it by.
+    Beside them those of the reader's `own`, and where there is no ready set, the original.
     """
-    model = starts.calibrated(weights)
-    names, before = frontier.ready(model.file.config)[:n_measured], recorded(weights)
-    variants = tuple(shared.variant(weights, name) for name in names)
-    if not variants and before:
-        variants = before.ready
-    if variants and shown not in [each.name for each in variants]:
-        known = None if n_measured or not before else before.variants.get(shown)
-        variants = (*variants, known or shared.variant(weights, shown))
-    return FrontierFacts(variants, model.examiner.task.score_name, model.is_share, colors, shown)
+    model, before = starts.calibrated(weights), None if n_measured else recorded(weights)
+    names = frontier.ready(model.file.config)[:n_measured]
+    variants = before.ready if before else tuple(made.measured(weights, name) for name in names)
+    if own and not variants:
+        variants = (made.measured(weights, ""),)
+    return FrontierFacts(
+        (*variants, *own),
+        model.examiner.task.score_name,
+        model.is_share,
+        colors,
+        shown,
+        own=frozenset(each.name for each in own),
+        apart=frozenset(each.name for each in own if before and each.name not in before.variants),
+    )
 
 
 def says_frontier(facts: FrontierFacts) -> str:
@@ -94,14 +102,30 @@ def variant_name(variant: Variant) -> str:
 
 def says_how(facts: FrontierFacts, processor: str) -> str:
     """What was measured, on what; `processor` is empty where it was here and now."""
-    first = facts.original
     text = _(
         "Held-out questions of its own task, the same for all; ± is the standard error over "
-        "{n} draws. Quantized models are simulated in float32. Click a dot to show its model "
-        "on all pages."
+        "{n} draws. Quantized models are simulated in float32, and so are their times: whether "
+        "int8 would be faster here has a panel of its own. Click a dot to show its model on all "
+        "pages."
     )
-    said = text.format(n=len(first.scores))
-    return sentences(shared.measured_on(processor), said) if processor else said
+    said = text.format(n=len(facts.original.scores))
+    before = shared.measured_on(processor) if processor else ""
+    return sentences(_says_own(facts), before, said)
+
+
+def _says_own(facts: FrontierFacts) -> str:
+    """Which of them the reader made, and that their times are no others' where they are not."""
+    if not facts.own:
+        return ""
+    text = ngettext(
+        "Ringed: {n} variant that you made in this session.",
+        "Ringed: {n} variants that you made in this session.",
+        len(facts.own),
+    )
+    said = text.format(n=len(facts.own))
+    if not (facts.apart and facts.is_of_time):
+        return said
+    return sentences(said, _("They were timed separately and are grey."))
 
 
 def variant_table(facts: FrontierFacts) -> pd.DataFrame:
@@ -116,6 +140,7 @@ def variant_table(facts: FrontierFacts) -> pd.DataFrame:
             "standard_error": [each.spread for each in facts.variants],
             "held_out_loss": [each.held_out_loss for each in facts.variants],
             "seconds_a_batch": [each.seconds for each in facts.variants],
+            "seconds_a_token": [each.token_seconds for each in facts.variants],
         }
     )
 
@@ -130,16 +155,18 @@ def how_small(run: Run) -> None:
     switch("measure_variants", label.format(n=len(names) - 1))
     n_measured = _measured_here(weights, names) if link.value("measure_variants") else 0
     shown = starts.start(link.value("preset")).recipe if weights != run.weights else ""
-    at = weights, n_measured, shown, FrontColors(link.value("front_colors"))
-    with place, st.spinner(_("Measuring the model shown …")):
-        found = frontier_facts(*at).variants
-    if not found:
+    own = _made_here(weights, names, n_measured, shown)
+    at = weights, n_measured, own, shown, FrontColors(link.value("front_colors"))
+    if not frontier_facts(*at).variants:
         place.info(_promise(run), icon=":material/lightbulb:")
         return
     with place:
         say(says_frontier, *at, facts=frontier_facts)
-    names_of = {FrontColors.METHOD: _("method"), FrontColors.TIME: _("time per batch")}
-    choose("front_colors", _("Colour"), FrontColors, label_of=lambda c: names_of[FrontColors(c)])
+    _color_choice()
+    facts = frontier_facts(*at)
+    if facts.colors is not FrontColors.METHOD and not facts.is_of_time:
+        text = _("The time per token was not recorded: the switch above measures it here.")
+        st.warning(text, icon=":material/timer:")
     show(
         frontier_picture.front,
         *at,
@@ -147,14 +174,47 @@ def how_small(run: Run) -> None:
         key="frontier",
         on_click=shared.use_clicked,
     )
-    _ways_to_best(frontier_facts(*at), run)
+    _ways_to_best(facts, run)
     question_by_question(run)
     before = None if n_measured else recorded(weights)
-    said = says_how(frontier_facts(*at), before.processor if before else "")
-    if before and shown and shown not in before.variants:
-        said = sentences(said, _("{name} was measured here just now.").format(name=shown))
-    note(said)
-    _in_numbers(frontier_facts(*at))
+    note(says_how(facts, before.processor if before else ""))
+    _way_to_int8()
+    _in_numbers(facts)
+
+
+def _way_to_int8() -> None:
+    label, go = _("Is int8 faster here?"), panel.open_panel
+    look: dict[str, Any] = {"type": "tertiary", "icon": ":material/arrow_forward:"}
+    st.button(label, key="from_frontier_to_int8", on_click=go, args=("int8",), **look)
+
+
+def _color_choice() -> None:
+    names = {
+        FrontColors.METHOD: _("method"),
+        FrontColors.TIME: _("time per batch"),
+        FrontColors.TOKEN_TIME: _("time per token"),
+    }
+    choose("front_colors", _("Colour"), FrontColors, label_of=lambda c: names[FrontColors(c)])
+
+
+def _made_here(
+    weights: str, names: tuple[str, ...], n_measured: int, shown: str
+) -> tuple[Variant, ...]:
+    """What this reader made beside the ready set, the one that is shown among it."""
+    if shown:
+        made.note(weights, shown)
+    before = None if n_measured else recorded(weights)
+    there = {*names[:n_measured], *(each.name for each in (before.ready if before else ()))}
+    known = before.variants if before else {}
+    wanted = [name for name in made.names(weights) if name not in there]
+    steps = [partial(_own, weights, name, known.get(name)) for name in wanted]
+    what = "own", weights, n_measured, *wanted
+    return tuple(in_steps(steps, what=what, key="own_variants").found)
+
+
+def _own(weights: str, name: str, known: Variant | None) -> Variant:
+    """As it was measured before, or here."""
+    return known or made.variant(weights, name)
 
 
 def _ways_to_best(facts: FrontierFacts, run: Run) -> None:
@@ -171,7 +231,7 @@ def _ways_to_best(facts: FrontierFacts, run: Run) -> None:
 
 def _measured_here(weights: str, names: tuple[str, ...]) -> int:
     """Measure as far as the reader lets it; how many there are."""
-    steps = [partial(shared.variant, weights, name) for name in names]
+    steps = [partial(made.variant, weights, name) for name in names]
     done = in_steps(steps, what=("variants", weights), key="variants", asked_by="measure_variants")
     return len(done.found)
 
@@ -192,6 +252,7 @@ def _in_numbers(facts: FrontierFacts) -> None:
                 _("score"): [f"{each.score:.3f} ± {each.spread:.3f}" for each in facts.variants],
                 _("held-out loss"): [f"{each.held_out_loss:.3f}" for each in facts.variants],
                 _("one batch"): [duration(each.seconds) for each in facts.variants],
+                _("one token"): [_token_time(each) for each in facts.variants],
                 _("on the front"): [
                     _("yes") if each.name in best else "" for each in facts.variants
                 ],
@@ -200,3 +261,7 @@ def _in_numbers(facts: FrontierFacts) -> None:
         show_whole(table)
         rows = variant_table(facts)
         download("variants.csv", lambda: rows.to_csv(index=False), "text/csv")
+
+
+def _token_time(variant: Variant) -> str:
+    return duration(variant.token_seconds) if variant.token_seconds else _("not recorded")

@@ -16,6 +16,7 @@ from pages.figures.theme import (
     FEED_FORWARD,
     NORM,
     PINNED,
+    RESIDUAL,
     Picture,
     Translate,
     figure,
@@ -32,7 +33,13 @@ METHOD_NAMES = {
     Method.TAKEN_APART: N_("heads, units or layers removed"),
     Method.SEVERAL: N_("combined"),
 }
+TIME_NAMES = {
+    FrontColors.TIME: N_("time per batch, ×"),
+    FrontColors.TOKEN_TIME: N_("time per token, ×"),
+}
 QUICK_TO_SLOW = ((0.0, ATTENTION), (0.5, BEFORE), (1.0, PINNED))
+OWN = {"symbol": "circle-open", "size": 17, "color": RESIDUAL, "line": {"width": 1.2}}
+SHOWN = {"symbol": "circle-open", "size": 22, "color": PINNED, "line": {"width": 2.5}}
 LOOKS = {
     Method.ORIGINAL: (PINNED, "star", 15),
     Method.QUANTIZED: (ATTENTION, "circle", 10),
@@ -56,10 +63,16 @@ def front(facts: FrontierFacts, *, _: Translate) -> Picture:
     dots = [
         _dots([v for v in facts.variants if v.method is kind], kind, facts, _) for kind in kinds
     ]
+    own = [each for each in facts.variants if each.name in facts.own]
+    shown = [each for each in facts.variants if each.name and each.name == facts.shown]
+    rings = [
+        *_rings(own, facts, OWN, _("made by you")),
+        *_rings(shown, facts, SHOWN, _("shown on all pages")),
+    ]
     return figure(
-        [line, *dots, *_ring(facts, _), _labels(facts, _)],
+        [line, *dots, *rings, _labels(facts, _)],
         title=_("Score against file size"),
-        **room_for_legend(PLOT, 1 + len(kinds) + bool(facts.shown)),
+        **room_for_legend(PLOT, 1 + len(kinds) + len(rings)),
         xaxis={
             "title": {"text": _("bytes in the file (logarithmic)")},
             **log_axis(min(sizes), max(sizes), room=ROOM, said=bytes_text),
@@ -73,10 +86,11 @@ def _dots(
 ) -> dict[str, Any]:
     color, symbol, size = LOOKS[kind]
     look = {"color": color, "symbol": symbol, "size": size}
-    if facts.colors is FrontColors.TIME:
+    if facts.is_of_time:
         ratios = [facts.time_ratio(each) for each in variants]
-        look |= {"color": ratios, **_time_scale(facts), "showscale": kind is Method.ORIGINAL}
-        look |= {"colorbar": {"title": {"text": _("time per batch, ×"), "side": "right"}}}
+        look |= {"color": [ratio or BEFORE for ratio in ratios], **_time_scale(facts)}
+        title = {"text": _(TIME_NAMES[facts.colors]), "side": "right"}
+        look |= {"colorbar": {"title": title}, "showscale": kind is Method.ORIGINAL}
     return {
         "type": "scatter",
         "mode": "markers",
@@ -97,31 +111,32 @@ def _dots(
     }
 
 
-def _ring(facts: FrontierFacts, _: Translate) -> list[dict[str, Any]]:
-    """Around the variant that all pages show."""
-    there = [each for each in facts.variants if facts.shown and each.name == facts.shown]
-    look = {"symbol": "circle-open", "size": 20, "color": PINNED, "line": {"width": 2.5}}
-    return [
-        marks.line(
-            [each.n_bytes],
-            [facts.quality(each)],
-            mode="markers",
-            name=_("shown on all pages"),
-            marker=look,
-            hoverinfo="skip",
-        )
-        for each in there
-    ]
+def _rings(
+    variants: list[Variant], facts: FrontierFacts, look: dict[str, Any], name: str
+) -> list[dict[str, Any]]:
+    """Around these; nothing where there are none."""
+    if not variants:
+        return []
+    heights = [facts.quality(each) for each in variants]
+    sizes = [each.n_bytes for each in variants]
+    ring = marks.line(sizes, heights, mode="markers", name=name, marker=look, hoverinfo="skip")
+    return [ring]
 
 
 def _time_scale(facts: FrontierFacts) -> dict[str, Any]:
     """Blue is quicker than the original, orange slower; it reaches as far to both sides."""
-    reach = max(abs(facts.time_ratio(each) - 1) for each in facts.variants) or 0.1
+    ratios = filter(None, map(facts.time_ratio, facts.variants))
+    reach = max(abs(ratio - 1) for ratio in ratios) or 0.1
     return {"cmin": 1 - reach, "cmax": 1 + reach, "colorscale": QUICK_TO_SLOW}
 
 
 def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
     text = _("{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} per batch")
+    if variant.token_seconds:
+        text = _(
+            "{name}: {size}, {score:.3f} ± {spread:.3f}, loss {loss:.3f}, {time} per batch, "
+            "{token} per token"
+        )
     return text.format(
         name=variant.name or _("original"),
         size=bytes_text(variant.n_bytes),
@@ -129,6 +144,7 @@ def _hover(variant: Variant, facts: FrontierFacts, _: Translate) -> str:
         spread=variant.spread,
         loss=variant.held_out_loss,
         time=duration(variant.seconds),
+        token=duration(variant.token_seconds or 0.0),
     )
 
 

@@ -14,13 +14,19 @@ PALE_TO_STRONG = ((0.0, "rgba(213, 94, 0, 0.03)"), (1.0, "rgba(213, 94, 0, 0.95)
 
 
 def matrix_map(
-    rows: pd.DataFrame, look: dict[str, Any], hover: str, _: Translate, **said: str
+    rows: pd.DataFrame,
+    values: pd.Series,
+    look: dict[str, Any],
+    hover: str,
+    _: Translate,
+    **said: str,
 ) -> Picture:
-    """A cell for each matrix, by its column `shown`; a click returns the matrix.
+    """A cell for each matrix with its value; a click returns the matrix.
 
     Below the layers stands what belongs to none, as embeddings do. `said`: name, title, and the
     matrix that is `pinned`.
     """
+    rows = rows.assign(shown=values)
     rows = rows.sort_values("layer", key=lambda layer: layer < 0, kind="stable")
     stands = [_place(*at, _) for at in zip(rows["stack"], rows["layer"], strict=True)]
     places, parts = [*dict.fromkeys(stands)], [*dict.fromkeys(rows["part"])]

@@ -10,7 +10,7 @@ from blocks.efficiency.pruning_facts import Pruned, PruningFacts
 from blocks.efficiency.recorded import Recorded, recorded
 from blocks.model.faults import N_
 from blocks.observe.run import Run
-from pages.panels.efficiency import pruning_picture, shared
+from pages.panels.efficiency import made, pruning_picture, shared
 from pages.panels.efficiency.own_pruning import prune_your_own
 from pages.ui import link, starts
 from pages.ui.chart import show
@@ -41,7 +41,7 @@ def pruning_facts(run: Run, pruned: Pruned, n_measured: int) -> PruningFacts:
         model.file.config,
         pruned,
         n_measured or None,
-        before.variants.__getitem__ if before else partial(shared.variant, weights),
+        before.variants.__getitem__ if before else partial(made.measured, weights),
         model.examiner.task.score_name,
         model.is_share,
     )
@@ -124,7 +124,7 @@ def _lines(run: Run) -> None:
 def _measured_here(weights: str, pruned: Pruned, order: list[tuple[Criterion, str]]) -> int:
     """Measure the original and its variants as far as the reader lets it; how many of these."""
     recipes = ["", *(name for _criterion, name in order)]
-    steps = [partial(shared.variant, weights, name) for name in recipes]
+    steps = [partial(made.variant, weights, name) for name in recipes]
     what = "pruning", weights, pruned
     done = in_steps(steps, what=what, key="pruned", asked_by="measure_pruning")
     return len(done.found) - 1

@@ -1,6 +1,7 @@
 """A recipe in words, for those who do not know its short name."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from blocks.efficiency.compression import Compression
 from blocks.efficiency.pruning import Criterion, MaskPattern, Scope
@@ -11,6 +12,8 @@ from pages.figures.counting import from_one
 from pages.ui.language import _, enumeration
 from pages.ui.numbers import percent
 
+LAYER = re.compile(r"(?:(\w+)\.)?(layers|mtp)\.(\d+)")
+MOST_NAMED = 4
 BY = {
     Criterion.MAGNITUDE: N_("the smallest"),
     Criterion.WANDA: N_("the least used"),
@@ -60,5 +63,24 @@ def _rounding(how: Compression, grid: Quantization) -> Iterator[str]:
         yield _("rounded by {method}").format(method=how.rounding.upper())
     if how.kept_share:
         yield _("the worst {share} at 8 bits").format(share=percent(how.kept_share))
+    if how.exempt:
+        yield _("{modules} at full precision").format(modules=exempt_in_words(how.exempt))
     if how.activations is not None:
         yield _("activations at {bits} bits").format(bits=how.activations.n_bits)
+
+
+def exempt_in_words(modules: Iterable[str]) -> str:
+    """What stays as it is; only how many they are where they are many."""
+    names = sorted(modules)
+    if len(names) > MOST_NAMED:
+        return _("{n} layers or matrices").format(n=len(names))
+    return enumeration(map(module_in_words, names))
+
+
+def module_in_words(module: str) -> str:
+    """A whole layer as the screen counts it; a matrix by its name."""
+    found = LAYER.fullmatch(module)
+    if found is None:
+        return module
+    stack = found[1] or ("mtp" if found[2] == "mtp" else "")
+    return _("layer {layer}").format(layer=f"{stack} {from_one(int(found[3]))}".strip())

@@ -14,7 +14,8 @@ from blocks.efficiency.rounding_facts import RoundingFacts
 from blocks.model.faults import N_
 from blocks.observe.run import Run
 from pages.figures.counting import from_one
-from pages.panels.efficiency import rounding_picture, shared
+from pages.panels.efficiency import exemption, rounding_picture, shared
+from pages.panels.efficiency.rounded_score import what_it_still_can_do
 from pages.ui import link, starts
 from pages.ui.chart import columns, show
 from pages.ui.controls import choose, pick, slide, slider, switch
@@ -47,7 +48,7 @@ def rounding_facts(weights: str, how: Compression, matrix: str) -> RoundingFacts
     return facts_of.rounding_facts(starts.calibrated(weights), how, matrix)
 
 
-def chosen() -> Compression:
+def chosen(run: Run) -> Compression:
     """The rounding that the reader has set."""
     grid = Quantization(
         n_bits=link.value("n_bits"),
@@ -56,7 +57,8 @@ def chosen() -> Compression:
         symmetric=link.value("symmetric_grid"),
         range_rule=RangeRule(link.value("range_rule")),
     )
-    return Compression(quantization=grid, rounding=Rounding(link.value("rounding")))
+    rounding = Rounding(link.value("rounding"))
+    return Compression(quantization=grid, rounding=rounding, exempt=exemption.chosen(run))
 
 
 def says_rounding(facts: RoundingFacts) -> str:
@@ -92,7 +94,11 @@ def says_grid(facts: RoundingFacts) -> str:
 def what_rounding_loses(run: Run) -> None:
     """Bits, grids and rounding; the noise of each matrix; the numbers of one row."""
     place = explained(("quantization",), CODE, key="rounding")
-    how = chosen()
+    how = chosen(run)
+    if nothing := exemption.says_nothing_left(run, how.exempt, in_layers=False):
+        place.info(nothing, icon=":material/lightbulb:")
+        exemption.exempt_controls(run, how)
+        return
     at = starts.original(run.weights), how, link.value("rounded_matrix")
     with place, st.spinner(_("Rounding all matrices …")):
         say(says_rounding, *at, facts=rounding_facts)
@@ -101,6 +107,8 @@ def what_rounding_loses(run: Run) -> None:
         rounding_control()
     with onward:
         shared.way_to(how, _("Show this model on all pages"), "use_rounded")
+    exemption.exempt_controls(run, how)
+    what_it_still_can_do(run, how)
     left, right = columns([6, 5])
     with left:
         show(

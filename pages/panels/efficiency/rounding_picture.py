@@ -74,7 +74,8 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
     """Signal to noise of each matrix in decibels: layers down, parts across; a click returns it."""
     look = {"zmin": LOUD, "zmax": QUIET, "colorscale": NOISE, "texttemplate": "%{z:.0f}"}
     return matrix_map(
-        facts.rows.rename(columns={"sqnr": "shown"}),
+        facts.rows,
+        facts.rows["sqnr"],
         look,
         _("{matrix}: {value:.1f} dB"),
         _,
@@ -86,11 +87,12 @@ def noise(facts: RoundingFacts, *, _: Translate) -> Picture:
 
 def blame(facts: BlameFacts, *, _: Translate) -> Picture:
     """What the loss rises by where one matrix alone is rounded; the worst is framed."""
-    rows = facts.rows.assign(shown=1000 * facts.rows["blame"])
-    most = max(float(rows["shown"].max()), 1e-3)
+    thousandths = 1000 * facts.rows["blame"]
+    most = max(float(thousandths.max()), 1e-3)
     look = {"zmin": 0, "zmax": most, "colorscale": PALE_TO_STRONG, "texttemplate": "%{z:.1f}"}
     return matrix_map(
-        rows,
+        facts.rows,
+        thousandths,
         look,
         _("{matrix}: {value:.1f} thousandths of a nat"),
         _,

@@ -1,17 +1,19 @@
 """What the panels of Efficiency share: the trained model, its variants, and the way to one."""
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 
+import pandas as pd
 import streamlit as st
 
+from blocks.cost.units import bytes_text
 from blocks.efficiency.compression import Calibrated, Compression
-from blocks.efficiency.frontier import Variant, measure_variant
+from blocks.efficiency.frontier import Variant
 from blocks.efficiency.names import compression_of, name_of
 from blocks.observe.run import Run
 from blocks.training.spec import TrainingSpec
 from blocks.weights.pocket import pocket_names
 from pages.figures.units import long_duration
+from pages.panels.efficiency import made
 from pages.panels.efficiency.recipe_words import in_words
 from pages.panels.training.shared import expected_pace
 from pages.ui import link, starts
@@ -95,10 +97,17 @@ def expected_time(spec: TrainingSpec, n_updates: int) -> str:
     return text.format(time=long_duration(pace.update * n_updates, _=_))
 
 
-@lru_cache(maxsize=256)
-def variant(weights: str, name: str) -> Variant:
-    """One smaller model, measured; `weights` names the model as it was trained."""
-    return measure_variant(starts.calibrated(weights), name)
+def in_numbers(variants: Mapping[str, Variant]) -> pd.DataFrame:
+    """Bytes and quality of variants, by what each is called."""
+    each = variants.values()
+    return pd.DataFrame(
+        {
+            _("variant"): [*variants],
+            _("file"): [bytes_text(variant.n_bytes) for variant in each],
+            _("score"): [f"{v.score:.3f} ± {v.spread:.3f}" for v in each],
+            _("held-out loss"): [f"{variant.held_out_loss:.3f}" for variant in each],
+        }
+    )
 
 
 def shown_variant(run: Run) -> None:
@@ -145,6 +154,8 @@ def _use(name: str) -> None:
     entry = kept.a()
     if name and (entry is None or dict(entry.query) != {"preset": whole}):
         kept.add([Kept("", (("preset", whole),))], becomes_a=True)
+    if name:
+        made.note(starts.start(whole).weights, name)
     open_preset(starts.variant_of(whole, name))
 
 

@@ -1,6 +1,5 @@
 """The stacks that are built only to be measured: which, and how far the reader has come."""
 
-import zlib
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -15,10 +14,10 @@ from blocks.model.normalization import at_least_float32
 from blocks.model.placements import own_placement, possible_placements
 from blocks.observe.run import Run
 from pages.panels.normalization import shared
-from pages.ui import cached, link, terms
-from pages.ui.controls import pick, slide, slider
+from pages.ui import cached, link
+from pages.ui.controls import pick, several, slide, slider
 from pages.ui.fold import fold
-from pages.ui.language import _, current_language
+from pages.ui.language import _
 from pages.ui.link_fields.normalization import joined
 from pages.ui.steps import in_steps, works
 from pages.ui.ways import refused
@@ -89,7 +88,8 @@ def stack_choice(run: Run) -> None:
             _sizes(run)
             mine = own_placement(run.config)
             others = tuple(name for name in possible_placements(run.config) if name != mine)
-            _several("depth_placements", _("Also draw"), others)
+            drawn = [each for each in link.value("depth_placements").split(",") if each in others]
+            several("depth_placements", _("Also draw"), others, drawn, write=joined)
 
 
 def _sizes(run: Run) -> None:
@@ -106,26 +106,3 @@ def _sizes(run: Run) -> None:
         slider("n_depth_seeds", label, link.value("n_depth_seeds"))
     with last:
         pick("depth_initialization", _("Weight initialization"), Initialization)
-
-
-def _several(name: str, label: str, options: tuple[str, ...]) -> None:
-    """Some of several words; the state holds them as one, with commas."""
-    chosen = [word for word in link.value(name).split(",") if word in options]
-    key = f"{name}__{zlib.crc32(repr((options, current_language())).encode()):x}"
-    st.session_state[key] = chosen
-    with st.container(key=name):
-        st.pills(
-            label,
-            options,
-            selection_mode="multi",
-            format_func=terms.option,
-            wrap=True,
-            key=key,
-            on_change=_several_chosen,
-            args=(name, key, options),
-        )
-
-
-def _several_chosen(name: str, key: str, options: tuple[str, ...]) -> None:
-    found = st.session_state[key]
-    link.change(name, joined([word for word in options if word in found]))

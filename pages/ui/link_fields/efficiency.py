@@ -1,12 +1,14 @@
 """What a link carries for the page of smaller models."""
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 
 from blocks.efficiency.cache_facts import CACHE_BITS
 from blocks.efficiency.cache_rounding import CacheAxis
 from blocks.efficiency.distillation import StudentSize
 from blocks.efficiency.frontier import FrontColors
+from blocks.efficiency.names import MOST_EXEMPT
 from blocks.efficiency.pruning import Criterion
 from blocks.efficiency.pruning_facts import Pruned
 from blocks.efficiency.quantization import BITS, Granularity, RangeRule
@@ -39,6 +41,24 @@ def matrix_name(text: str) -> str:
     return text
 
 
+def modules_of(text: str) -> tuple[str, ...]:
+    """The modules that a text of `as_modules` names."""
+    return tuple(filter(None, text.split(",")))
+
+
+def as_modules(names: Iterable[str]) -> str:
+    """Modules as one text, with commas between them."""
+    return ",".join(names)
+
+
+def exempt_modules(text: str) -> str:
+    """Read which modules are not rounded: embed,layers.0,layers.1.attention.q_proj."""
+    names = modules_of(text)
+    if len(names) > MOST_EXEMPT:
+        raise UnreadableError
+    return as_modules(dict.fromkeys(map(matrix_name, names)))
+
+
 def teacher_name(text: str) -> str:
     """Read the name of a model that teaches; empty for the one that is shown."""
     if text and not starts.is_known(text):
@@ -53,6 +73,8 @@ FIELDS: dict[str, Field] = {
     "symmetric_grid": Field(flag, True),
     "range_rule": Field(choice(RangeRule), "absmax"),
     "rounding": Field(choice(Rounding), "nearest"),
+    "exempt": Field(exempt_modules, ""),
+    "measure_rounded": Field(flag, False),
     "rounded_matrix": Field(matrix_name, ""),
     "rounded_columns": Field(whole(0, 2**17), 32),
     "taken_out": Field(choice(Pruned), "weights"),

@@ -1,6 +1,6 @@
 """What a link carries for the page of normalization."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from blocks.inspection.stack import DEPTHS, WIDTHS
 from blocks.model.kinds import Initialization
@@ -33,7 +33,7 @@ def several(options: tuple[str, ...], nothing: str) -> Callable[[str], str]:
     return read
 
 
-def joined(words: list[str], nothing: str = ONLY_MINE) -> str:
+def joined(words: Sequence[str], nothing: str = ONLY_MINE) -> str:
     """Several words as one value."""
     return ",".join(words) or nothing
 

@@ -1,0 +1,63 @@
+"""What a rounded model still can do, beside the original and the same with nothing left out."""
+
+from dataclasses import replace
+from functools import partial
+
+from blocks.cost.units import bytes_text
+from blocks.efficiency.compression import Compression
+from blocks.efficiency.frontier import FrontierFacts
+from blocks.efficiency.names import name_of
+from blocks.observe.run import Run
+from pages.panels.efficiency import made, shared
+from pages.panels.efficiency.recipe_words import exempt_in_words
+from pages.ui import link, starts
+from pages.ui.controls import switch
+from pages.ui.explain import note
+from pages.ui.language import _, sentences
+from pages.ui.steps import in_steps
+from pages.ui.tables import show_whole
+
+
+def says_rounded_score(facts: FrontierFacts, exempt: frozenset[str]) -> str:
+    """Bytes and quality of the original and the rounded; then what the exempt cost and save.
+
+    `facts`: the original, the rounded, and where something is exempt the same with all rounded.
+    """
+    before, now, *plain = facts.variants
+    text = _("The file: {before} before, {now} now; {score}: {original} before, **{quality}** now.")
+    said = text.format(
+        before=bytes_text(before.n_bytes),
+        now=bytes_text(now.n_bytes),
+        score=_(facts.score_name) if facts.is_share else _("held-out loss"),
+        quality=_said(facts, 1),
+        original=_said(facts, 0),
+    )
+    if not plain:
+        return said
+    text = _("With {modules} rounded too it would be {size} and {quality}.")
+    more = text.format(
+        modules=exempt_in_words(exempt), size=bytes_text(plain[0].n_bytes), quality=_said(facts, 2)
+    )
+    return sentences(said, more)
+
+
+def _said(facts: FrontierFacts, i: int) -> str:
+    return shared.said_quality(facts.quality(facts.variants[i]), facts.is_share)
+
+
+def what_it_still_can_do(run: Run, how: Compression) -> None:
+    """Measured when the reader asks."""
+    switch("measure_rounded", _("Measure score and loss here"))
+    if not link.value("measure_rounded"):
+        return
+    weights, model = starts.original(run.weights), shared.whole(run)
+    wanted = dict.fromkeys(map(name_of, (Compression(), how, replace(how, exempt=frozenset()))))
+    steps = [partial(made.variant, weights, name) for name in wanted]
+    what = "rounded", weights, *wanted
+    done = in_steps(steps, what=what, key="rounded_steps", asked_by="measure_rounded")
+    if len(done.found) < len(steps):
+        return
+    score_name = model.examiner.task.score_name
+    facts = FrontierFacts(tuple(done.found), score_name, model.is_share)
+    note(says_rounded_score(facts, how.exempt))
+    show_whole(shared.in_numbers({each.name or _("original"): each for each in facts.variants}))
