@@ -64,7 +64,9 @@ class Step:
     `before` is read first; `ask` is answered while the panel `show` is withheld, if `withhold`
     says so; `after` is read when it was. `task` is what the reader then does, until `done` holds,
     as it does with `solution`. `set`: the state that the step begins with, as in a link; without
-    it, things stay as they are. `page`: where it takes place. `line`: where it begins in its file.
+    it, things stay as they are. `own_words`: so many words of the reader's own sentence stand in
+    the place of the text that is set, where it has as many. `page`: where it takes place. `line`:
+    where it begins in its file.
     """
 
     title: str
@@ -72,6 +74,7 @@ class Step:
     before: str
     after: str = ""
     set: tuple[tuple[str, str], ...] = ()
+    own_words: int = 0
     show: str = ""
     withhold: bool = False
     ask: Ask | None = None

@@ -35,7 +35,7 @@ from blocks.lessons.formula import Formula
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Option, Step
 from blocks.model.faults import N_, ConfigError, Fault
 
-LARGEST, ENDS, MOST_MINUTES = 1e12, (-inf, inf), 600
+LARGEST, ENDS, MOST_MINUTES, MOST_OWN_WORDS = 1e12, (-inf, inf), 600, 64
 LONGEST, MOST_STEPS, MOST_OPTIONS, MOST_XS, MOST_CHARACTERS = 60_000, 12, 6, 8, 2_000
 HEAD = re.compile(r"\A\s*\+\+\+\n(?P<head>.*?)\n\+\+\+\n(?P<rest>.*)\Z", re.DOTALL)
 STEP = re.compile(r"^## +(?P<title>[^\n]+)\n(?P<body>.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -46,6 +46,7 @@ NO_TEXT = re.compile(r"!\[|<\s*[a-zA-Z/!]|\]\(|\]:|https?://|\bwww\.", re.IGNORE
 HEAD_KEYS = {"title": str, "summary": str, "minutes": int, "page": str, "needs": list}
 STEP_KEYS = {
     "set": str,
+    "own_words": int,
     "page": str,
     "show": str,
     "withhold": bool,
@@ -78,7 +79,7 @@ TOO_MANY_CHARACTERS = N_("Line {line}, {where}: at most {most:,} characters, her
 WRONG_OPTION = N_("Line {line}, {where}: option {n} is to be [{kind}]")
 WRONG_NUMBER = N_("Line {line}, {where}: {name} is to have {least} to {most} entries, here {n}")
 NOT_ASKED = N_("Line {line}, {where}: {name} stands there, but nothing is asked")
-NO_MINUTES = N_("Line {line}, {where}: minutes is to be 1 to {most}")
+OUT_OF_BOUNDS = N_("Line {line}, {where}: {name} is to be {least} to {most}")
 NO_RANGE = N_("Line {line}, {where}: range is to be [least, most], least below most")
 OPTION_KINDS = {AskKind.CHOICE: "label, least, most, least < most", AskKind.ORDER: "label, formula"}
 
@@ -108,8 +109,7 @@ class _Reader:
         self.begin("head", self.whole)
         values = self.table(self.part, HEAD_KEYS, "+++", needed=("title", "minutes", "page"))
         title, summary = (self.text(values.get(name, ""), "+++") for name in ("title", "summary"))
-        if not 1 <= values.get("minutes", 1) <= MOST_MINUTES:
-            self.fault(NO_MINUTES, "minutes", where="+++", most=MOST_MINUTES)
+        self.bound(values, "minutes", "+++", 1, MOST_MINUTES)
         parts = [*STEP.finditer(self.whole["rest"])]
         if not 1 <= len(parts) <= MOST_STEPS:
             self.faults.append(Fault(NO_STEPS, {"most": MOST_STEPS, "n": len(parts)}))
@@ -138,12 +138,14 @@ class _Reader:
         before, block, after = found.group("before", "block", "after") if found else (body, "", "")
         values = self.table(block, STEP_KEYS, title)
         self.need_a_question(values, title)
+        self.bound(values, "own_words", title, 1, MOST_OWN_WORDS)
         return Step(
             title=self.text(title, title),
             page=values.get("page", page),
             before=self.text(before.strip(), title),
             after=self.text(after.strip(), title),
             set=_link(values.get("set", "")),
+            own_words=values.get("own_words", 0),
             show=values.get("show", ""),
             withhold=values.get("withhold", False),
             ask=self.ask(values, title) if "ask" in values else None,
@@ -152,6 +154,12 @@ class _Reader:
             solution=_link(values.get("solution", "")),
             line=self.line,
         )
+
+    def bound(
+        self, values: Mapping[str, Any], name: str, where: str, least: int, most: int
+    ) -> None:
+        if not least <= values.get(name, least) <= most:
+            self.fault(OUT_OF_BOUNDS, name, where=where, name=name, least=least, most=most)
 
     def need_a_question(self, values: Mapping[str, Any], where: str) -> None:
         """What belongs to a question, or to a task, says nothing without it."""

@@ -14,6 +14,7 @@ from pages.ui.export import take_run
 from pages.ui.language import _
 from pages.ui.lessons import card, own, progress, wall
 from pages.ui.mixers import attend, attend_somewhere, no_attention
+from pages.ui.phone import is_phone
 from pages.ui.views import attending_layer_choice, layer_choice
 
 
@@ -83,8 +84,6 @@ def _beside_a_lesson(
     lesson: progress.Now, panels: Sequence[Panel], shown: int, values: Sequence[Any]
 ) -> None:
     """The card of the lesson, and the panel that it shows or withholds."""
-    if card.is_turned():
-        return
     run = values[0] if values and isinstance(values[0], Run) else None
     side, main = st.columns([5, 10], gap="medium")
     with side:
@@ -169,11 +168,6 @@ def _titles(panels: Sequence[Panel], shown: int) -> Any:
             **chosen,
         )
     return st.container()
-
-
-def is_phone() -> bool:
-    """Whether the browser says so: the server is not told how wide the window is."""
-    return "mobi" in st.context.headers.get("User-Agent", "").lower()
 
 
 def _title_clicked(names: Mapping[str, str]) -> None:

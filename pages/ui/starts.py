@@ -162,6 +162,7 @@ def _start_of_variant(base: str, recipe: str, step: int | None) -> Start:
     return whole._replace(config=config, weights=weights, recipe=recipe)
 
 
+@lru_cache(maxsize=1)
 def _fast() -> ModelConfig:
     """The shape that learns fast, with the tokens that ship with us."""
     vocab_size = shipped_tokenizer().vocab_size

@@ -48,7 +48,7 @@ class Session:
 
     def __init__(self, line: ClientConnection, query: dict[str, str], noted: Noted):
         self.line, self.query, self.noted = line, urlencode(query), noted
-        self.radio = self.button = self.opens = ""
+        self.radio = self.button = self.opens = self.question = self.page = ""
         self.options: list[str] = []
         self.n_guessed = 0
 
@@ -57,8 +57,10 @@ class Session:
         message, began = BackMsg(), time.monotonic()
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = PAGE
+        message.rerun_script.page_script_hash = self.page
         widgets = message.rerun_script.widget_states.widgets
         if option is not None:
+            message.rerun_script.fragment_id = self.question  # which both stand in
             widgets.add(id=self.radio, string_value=self.options[option])
         if press:
             widgets.add(id=press, trigger_value=True)
@@ -69,17 +71,19 @@ class Session:
             kind = answer.WhichOneof("type")
             if kind == "page_info_changed":
                 self.query = answer.page_info_changed.query_string
+            elif kind == "navigation":
+                self.page = answer.navigation.page_script_hash
             elif kind == "delta":
-                self.note(answer.delta.new_element)
+                self.note(answer.delta.new_element, answer.delta.fragment_id)
             elif kind == "script_finished" and answer.script_finished in ENDED:
                 return time.monotonic() - began
 
-    def note(self, element: object) -> None:
+    def note(self, element: object, fragment: str) -> None:
         kind = element.WhichOneof("type")  # type: ignore[attr-defined]
         if kind == "exception":
             self.noted.faults.append(element.exception.message[:200])  # type: ignore[attr-defined]
         elif kind == "radio" and "guess_" in element.radio.id:  # type: ignore[attr-defined]
-            self.radio = element.radio.id  # type: ignore[attr-defined]
+            self.radio, self.question = element.radio.id, fragment  # type: ignore[attr-defined]
             self.options = [*element.radio.options]  # type: ignore[attr-defined]
         elif kind == "button":
             name = element.button.id  # type: ignore[attr-defined]

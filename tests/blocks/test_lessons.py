@@ -165,6 +165,7 @@ def test_a_step_is_read_whole():
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 is to be"),
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given is to have 1 to 6"),
         ('## A\n```step\ntask = "Do."\n```', "done is missing"),
+        ("## A\n```step\nown_words = 0\n```", "own_words is to be 1 to 64"),
         ("## A\n![x](http://a.b/c.png)", "text only"),
         ("## A\n<script>alert(1)</script>", "text only"),
         ("## A\n[click](javascript:alert(1))", "text only"),
@@ -501,3 +502,22 @@ def test_a_lesson_that_cannot_be_read_is_left_out_and_said(tmp_path, monkeypatch
     }
     assert said[0] == f"lesson {tmp_path / 'bad.en.md'} is left out: {reading.NO_HEAD}"
     assert len(said) == 2  # once a file, however often it is asked for
+
+
+# A sentence of the reader's own
+
+
+@pytest.mark.parametrize("text", ["My grandmother repairs old", "no no no no", "ça 我 7 ?"])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_asked_of_four_words_has_the_same_answer_for_any_four(text: str, seed: int):
+    lesson = shelf.lesson("attention-by-hand", "en")
+    assert lesson
+    config = PRESETS["course"].replace(d_model=16, n_heads=4)
+    both = ("cats", "chase", "small", "dogs"), tuple(text.split())
+    runs = [replace(ONE_BLOCK, config=config, input=Input(tokens=t), seed=seed) for t in both]
+    for ask in (step.ask for step in lesson.steps if step.ask):
+        theirs, ours = (answers.measured(ask, Place(run)) for run in runs)
+        if ask.kind is AskKind.CHOICE:
+            assert answers.true_option(ask, theirs) == answers.true_option(ask, ours) is not None
+        if ask.kind is AskKind.CELL:
+            assert theirs == ours

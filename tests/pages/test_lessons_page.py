@@ -60,6 +60,28 @@ def test_the_panel_is_withheld_until_the_guess_is_made():
     assert at.query_params["guesses"] == "0:0=4.07"
 
 
+def test_on_a_phone_question_answers_and_the_way_on_stand_below_all_else(monkeypatch):
+    asked = {"User-Agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Mobile/15E148"}
+    monkeypatch.setattr("streamlit.runtime.context.ContextProxy.headers", asked)
+    at = lesson_opened()
+    assert not at.main.radio and {e.key for e in at.main.button} & {"leave_lesson"}
+    guess(at, 1)
+    assert_works(at)
+    assert "Measured: 4.07" in at.success[0].value and not at.main.success
+    keys = {button.key for button in at.main.button}
+    assert "lesson_to_1" not in keys and charts(at) > 1
+    press(at, "lesson_to_1")
+    at = run(at)
+    assert at.main.slider  # a curve is higher than a screen
+
+
+def test_a_sentence_of_fewer_words_than_a_lesson_reads_is_said_to_be_short():
+    at = opened(ATTENTION, panel=None, lesson="attention-by-hand", text="a b c d", own_text="Oh no")
+    assert_works(at)
+    assert "shorter than 4 words" in said(at)
+    assert "shorter than" not in said(visit(at, panel=None, lesson="attention-by-hand", text="a b"))
+
+
 def test_a_guess_stands_in_the_link_and_another_reader_sees_it():
     at = lesson_opened(guesses="0:0=4.07")
     assert "Your guess" in said(at) and charts(at) > 1

@@ -1,5 +1,7 @@
 """The card of a lesson: what is read, what is asked, what came of the guess, what to try."""
 
+from contextlib import nullcontext
+
 import streamlit as st
 
 from blocks import ConfigError
@@ -13,16 +15,7 @@ from pages.ui.chart import show
 from pages.ui.language import _, say_fault
 from pages.ui.lessons import guessing, handed_in, progress, verdict, wall
 from pages.ui.lessons.progress import Now
-
-A_MOMENT = 0.05  # seconds after which a browser that has drawn the page asks for the rest
-
-
-def is_turned() -> bool:
-    """Whether the page is blank, since the reader goes on to another step; it asks for the rest."""
-    if not progress.is_blank():
-        return False
-    st.fragment(progress.ask_for_the_rest, run_every=A_MOMENT)()
-    return True
+from pages.ui.phone import at_hand
 
 
 def draw(now: Now, run: Run | None) -> None:
@@ -36,6 +29,7 @@ def draw(now: Now, run: Run | None) -> None:
         handed_in.note_changes(now)
         st.markdown(f"##### {now.step.title}")
         st.markdown(now.step.before)
+        _say_whose_words(now)
         if now.step.ask and run is not None:
             _question(now, now.step.ask, run)
         if not now.step.ask or now.answer:
@@ -73,6 +67,13 @@ def _way_back(now: Now) -> None:
     st.page_link(path, label=_("Back to the lesson"), icon=":material/school:", query_params=query)
 
 
+def _say_whose_words(now: Now) -> None:
+    """Why the reader's own sentence does not stand here, where it could."""
+    if now.step.own_words and progress.own_text() and progress.lacks_own_words(now.step):
+        text = _("Your own sentence is shorter than {n} words: the lesson's own stands here.")
+        st.caption(text.format(n=now.step.own_words))
+
+
 def _question(now: Now, ask: Ask, run: Run) -> None:
     if now.answer is None:
         guessing.ask_for(now, ask, run)
@@ -80,7 +81,8 @@ def _question(now: Now, ask: Ask, run: Run) -> None:
     st.markdown(f"**{ask.question}**")
     rows, labels = progress.labels(ask, run)
     found = Guessed(ask, now.answer, labels, rows)
-    _verdict(found)
+    with nullcontext() if now.step.task else at_hand():  # a task is what is at hand, if any
+        _verdict(found)
     show(guess_picture.picture, found, facts=_as_it_is, key="guess_picture")
 
 
@@ -98,7 +100,8 @@ def _after(now: Now, run: Run | None) -> None:
     if now.step.after:
         st.markdown(now.step.after)
     if now.step.task and run is not None:
-        _task(now, run)
+        with at_hand():
+            _task(now, run)
 
 
 def _task(now: Now, run: Run) -> None:
@@ -120,7 +123,10 @@ def _task(now: Now, run: Run) -> None:
 def _ways(now: Now) -> None:
     """To the step before and the step after; at the end, to the next lesson."""
     is_open = not now.step.ask or bool(now.answer)
-    with st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"):
+    with (
+        at_hand(),
+        st.container(horizontal=True, horizontal_alignment="distribute", key="lesson_ways"),
+    ):
         if now.i:
             _to(now, now.i - 1, _("Back"), ":material/arrow_back:", "tertiary")
         if is_open and now.i + 1 < len(now.lesson.steps):

@@ -14,16 +14,40 @@ from blocks.observe.run import Run
 from pages.figures import guess as guess_picture
 from pages.figures.counting import from_one
 from pages.figures.guess_cell import Table, cell_so_far
-from pages.ui.chart import show_now
+from pages.figures.theme import Picture
+from pages.ui import link
+from pages.ui.chart import show
 from pages.ui.language import _, bracketed, say_fault
 from pages.ui.lessons import progress, wall
 from pages.ui.lessons.progress import Now
+from pages.ui.phone import at_hand, is_phone
 
 FAULT = "lesson_fault"
 
 
 def ask_for(now: Now, ask: Ask, run: Run) -> None:
-    """What is given, the question, what can be answered, and the button that ends the guessing."""
+    """What is given, the question, what can be answered, and the button that ends the guessing.
+
+    On a phone they stand at hand in a fold, below the picture; not what is higher than a screen.
+    What is chosen redraws these alone: the page waits for the guess.
+    """
+    if is_phone() and ask.kind not in progress.TALL:
+        with at_hand(), st.expander(asked(ask), expanded=True, key="lesson_question"):
+            st.fragment(_answers)(now, ask, run)
+        return
+    st.markdown(f"**{asked(ask)}**")
+    st.fragment(_answers)(now, ask, run)
+
+
+def asked(ask: Ask) -> str:
+    """The question, with the unit of a number that is to be typed."""
+    is_typed = ask.kind is AskKind.NUMBER and ask.unit
+    return bracketed(ask.question, ask.unit) if is_typed else ask.question
+
+
+def _answers(now: Now, ask: Ask, run: Run) -> None:
+    if link.must_redraw():
+        st.rerun(scope="app")
     _given(ask, run)
     guess = WAYS[ask.kind](ask, run, f"guess_{now.lesson.id}_{now.i}")
     with st.container(horizontal=True, vertical_alignment="center", key="lesson_guess"):
@@ -66,6 +90,7 @@ def _answer(run: Run, guess: Values) -> None:
         if now := progress.now():
             wall.guessed(now, guess)
         progress.answer(run, guess)
+        link.redraw_everything()
     except ConfigError as error:
         st.session_state[FAULT] = error.faults[0]
 
@@ -73,20 +98,30 @@ def _answer(run: Run, guess: Values) -> None:
 def _choice(ask: Ask, _run: Run, key: str) -> Values | None:
     labels = [option.label for option in ask.options]
     found = st.radio(
-        ask.question, range(len(labels)), format_func=labels.__getitem__, index=None, key=key
+        ask.question,
+        range(len(labels)),
+        format_func=labels.__getitem__,
+        index=None,
+        label_visibility="collapsed",
+        key=key,
     )
     return None if found is None else (float(found),)
 
 
 def _number(ask: Ask, _run: Run, key: str) -> Values | None:
-    label = bracketed(ask.question, ask.unit) if ask.unit else ask.question
-    found = st.number_input(label, value=None, placeholder=_("a number"), format="%.6g", key=key)
+    found = st.number_input(
+        asked(ask),
+        value=None,
+        placeholder=_("a number"),
+        format="%.6g",
+        label_visibility="collapsed",
+        key=key,
+    )
     return None if found is None else (float(found),)
 
 
 def _order(ask: Ask, _run: Run, key: str) -> Values | None:
     """A choice for each place, from most to least."""
-    st.markdown(f"**{ask.question}**")
     n = len(ask.labels)
     places = [_("most"), *map(str, range(2, n)), _("least")]
     found = [
@@ -106,13 +141,12 @@ def _order(ask: Ask, _run: Run, key: str) -> Values | None:
 
 def _token(ask: Ask, run: Run, key: str) -> Values | None:
     labels = run.input.labels
-    found = _one_of(ask.question, labels, f"{key}_{len(labels)}")
+    found = _one_of(ask.question, labels, f"{key}_{len(labels)}", label_visibility="collapsed")
     return None if found is None else (float(found),)
 
 
 def _cell(ask: Ask, run: Run, key: str) -> Values | None:
     """A map in which a cell is clicked, or chosen by its row and its column."""
-    st.markdown(f"**{ask.question}**")
     table = Table(*progress.labels(ask, run))
     place, sides = st.empty(), (_("Row (query)"), _("Column (key)"))
     keys = [f"{key}_{side}_{len(names)}" for side, names in enumerate(table)]
@@ -121,13 +155,16 @@ def _cell(ask: Ask, run: Run, key: str) -> Values | None:
     guess = tuple(float(i) for i in found if i is not None)
     guess = guess if len(guess) == len(keys) else ()
     if max(map(len, table)) <= MOST_SIDE:
-        drawn = cell_so_far(table, guess, _=_)
         with place:
-            show_now(drawn, key="guess_cell", on_click=partial(_take_over, keys))
+            show(_draw_map, table, guess, key="guess_cell", on_click=partial(_take_over, keys))
     return guess or None
 
 
-def _one_of(label: str, names: Sequence[str], key: str) -> int | None:
+def _draw_map(table: Table, guess: Values) -> Picture:
+    return cell_so_far(table, guess, _=_)
+
+
+def _one_of(label: str, names: Sequence[str], key: str, **look: Any) -> int | None:
     numbered = [f"{from_one(i)} {name}" for i, name in enumerate(names)]
     return st.selectbox(
         label,
@@ -136,6 +173,7 @@ def _one_of(label: str, names: Sequence[str], key: str) -> int | None:
         index=None,
         placeholder=_("Choose a token"),
         key=key,
+        **look,
     )
 
 
@@ -146,7 +184,6 @@ def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
 
 def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
     """A chart on which points are clicked, and a slider for each."""
-    st.markdown(f"**{ask.question}**")
     place, middle = st.empty(), (ask.least + ask.most) / 2
     keys = [f"{key}_{i}" for i in range(len(ask.xs))]
     found = []
@@ -154,9 +191,13 @@ def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
         st.session_state.setdefault(each, middle)
         found.append(st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, key=each))
     with place:
-        drawn = guess_picture.curve_so_far(ask, found, _=_)
-        show_now(drawn, key="guess_curve", on_click=partial(_move_point, keys))
+        move = partial(_move_point, keys)
+        show(_draw_curve, ask, tuple(found), key="guess_curve", on_click=move)
     return tuple(found)
+
+
+def _draw_curve(ask: Ask, guess: Values) -> Picture:
+    return guess_picture.curve_so_far(ask, guess, _=_)
 
 
 def _move_point(keys: Sequence[str], clicked: Sequence[float]) -> None:

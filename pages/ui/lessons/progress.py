@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -11,11 +12,12 @@ from blocks import ConfigError, Recording
 from blocks.cost.memory import run_fault
 from blocks.lessons import answers as answering
 from blocks.lessons import maps, shelf
-from blocks.lessons.answers import Answer
+from blocks.lessons.answers import Answer, Values
 from blocks.lessons.lesson import Ask, AskKind, Lesson, Step
 from blocks.lessons.place import Place
 from blocks.model.models import Model
 from blocks.observe.run import Run
+from blocks.text.words import first_words, words
 from pages.ui import cached, link
 from pages.ui.fields import CONFIG
 from pages.ui.language import current_language
@@ -26,7 +28,8 @@ from pages.ui.settings import lessons_folder, memory_budget
 INPUT = "input"  # the line that opens to change what goes in
 TURN, ASKED, BLANK, DRAWN = "lesson_turn", "asked", "blank", "drawn"
 BROUGHT = "brought"  # the name of the lesson that this reader brought, which no other can open
-TALL = (AskKind.CURVE, AskKind.CELL)  # what is guessed with is higher than a screen
+TALL = (AskKind.CURVE, AskKind.CELL, AskKind.ORDER)  # guessed with what fills a phone's screen
+A_MOMENT = 0.05  # seconds after which a browser that has drawn the blank page asks for the rest
 KEPT = ("lang", "text", "hide", *FIELDS)  # what goes on from step to step
 
 
@@ -92,7 +95,17 @@ def names() -> tuple[str, ...]:
 
 def place(run: Run) -> Place:
     """Where a lesson measures: the run of the page, as all of its panels see it."""
-    return Place(run, link.value("text"), _recording, _model)
+    return _place(run, link.value("text"))
+
+
+def _place(run: Run, text: str) -> Place:
+    return Place(run, text, _recording, _model)
+
+
+@lru_cache(maxsize=256)
+def _truth(ask: Ask, run: Run, text: str) -> Values:
+    """What is measured once for a whole class. Raises `ConfigError` where nothing can be."""
+    return answering.measured(ask, _place(run, text))
 
 
 def _recording(run: Run) -> Recording:
@@ -135,12 +148,25 @@ def way_on(found: Lesson, i: int) -> tuple[str, dict[str, str]]:
 
 def _step_link(found: Lesson, i: int, kept: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     step = found.steps[i]
-    query = {**kept, **as_link(step.set), "lesson": found.id, "lesson_step": str(i)}
+    query = {**kept, **_set_by(step), "lesson": found.id, "lesson_step": str(i)}
     if not i:
         del query["lesson_step"]
     if step.show:
         query["panel"] = step.show
     return page_file(step.page), query
+
+
+def _set_by(step: Step) -> dict[str, str]:
+    """What a step begins with; words of the reader's own stand in it where it takes them."""
+    found = as_link(step.set)
+    if step.own_words and not lacks_own_words(step):
+        found["text"] = first_words(own_text(), step.own_words)
+    return found
+
+
+def lacks_own_words(step: Step) -> bool:
+    """Whether the reader's own sentence is shorter than a step wants it."""
+    return words(own_text(), at_most=step.own_words)[1] < step.own_words
 
 
 def own_text() -> str:
@@ -173,7 +199,7 @@ def go(i: int) -> None:
     step, state = found.lesson.steps[i], dict(link.state())
     if step.set:
         kept = {name: value for name, value in state.items() if name in KEPT}
-        state = {**kept, **link.read(as_link(step.set)).values}
+        state = {**kept, **link.read(_set_by(step)).values}
     state |= {"lesson_step": i, "panel": step.show}
     st.session_state[INPUT] = False
     link.become(link.mend(state).values)
@@ -204,7 +230,14 @@ def is_blank() -> bool:
     return bool(st.session_state.get(TURN) == BLANK)
 
 
-def ask_for_the_rest() -> None:
+def end_if_blank() -> None:
+    """End a page that is to be blank below its title: its browser asks for the rest."""
+    if is_blank():
+        st.fragment(_ask_for_the_rest, run_every=A_MOMENT)()
+        st.stop()
+
+
+def _ask_for_the_rest() -> None:
     """Nothing when the blank page is drawn; all else once the browser asks again."""
     if not is_blank():
         st.rerun(scope="app")
@@ -219,7 +252,7 @@ def answer(run: Run, guess: tuple[float, ...]) -> None:
     found = now()
     if found is None or found.step.ask is None:
         return
-    truth = answering.measured(found.step.ask, place(run))
+    truth = _truth(found.step.ask, run, link.value("text"))
     kept = {**found.answers, found.i: Answer(guess, truth)}
     link.change("guesses", answering.written(kept))
     if found.step.ask.kind in TALL:

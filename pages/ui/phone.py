@@ -1,0 +1,16 @@
+"""Phones: what stands beside another thing on a wide window stands elsewhere on them."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import streamlit as st
+
+
+def is_phone() -> bool:
+    """Whether the browser says so: the server is not told how wide the window is."""
+    return "mobi" in st.context.headers.get("User-Agent", "").lower()
+
+
+def at_hand() -> AbstractContextManager[Any]:
+    """The bottom of a phone's screen, which stays there while the page scrolls; else in place."""
+    return st.bottom if is_phone() else nullcontext()

@@ -1,0 +1,48 @@
+"""The reader's own sentence in a lesson that reads a few words."""
+
+from collections.abc import Iterator
+
+import pytest
+import streamlit as st
+
+from blocks.lessons import shelf
+from pages.ui import link
+from pages.ui.lessons import progress
+
+OWN = "My grandmother repairs old violins."
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[None]:
+    """A session of its own."""
+    st.query_params.clear()
+    st.session_state.clear()
+    yield
+    st.query_params.clear()
+    st.session_state.clear()
+
+
+@pytest.mark.parametrize(
+    ("own", "read"),
+    [
+        (OWN, "My grandmother repairs old"),
+        ("我奶奶修旧琴。", "我奶奶修"),
+        ("Three small words", "cats chase small dogs"),
+        ("", "cats chase small dogs"),
+    ],
+)
+def test_the_first_words_of_the_reader_s_own_sentence_are_read(own: str, read: str):
+    link.sync("page")
+    link.change("text", own)
+    found = shelf.lesson("attention-by-hand", "en")
+    assert found
+    _page, query = progress.way_in(found)
+    assert query["text"] == read and query.get("own_text", "") == own
+
+
+def test_who_comes_back_to_the_first_step_finds_the_same_words():
+    link.sync("page")
+    state = {"lesson": "attention-by-hand", "lesson_step": 1, "own_text": OWN, "text": "a b c d"}
+    link.become(state)
+    progress.go(0)
+    assert link.value("text") == "My grandmother repairs old" and link.value("own_text") == OWN
