@@ -15,6 +15,7 @@ from pages.figures.large import enlarged
 from pages.ui import present
 from pages.ui.compare import beside
 from pages.ui.language import _, closed_up, current_language
+from pages.ui.lessons import progress
 
 WITHOUT_TOOLS = ("mask",)  # so small that tools would cover it
 HIDDEN_TOOLS = ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "pan2d", "zoom2d"]
@@ -66,8 +67,12 @@ def show(
 
 
 def columns(spec: Any, **more: Any) -> Sequence[Any]:
-    """Columns of pictures; where A stands beside B, each picture needs the whole width for both."""
-    if beside.found() is None:
+    """Columns of pictures; one below the other where there is no width for two.
+
+    So it is where A stands beside B, and where a lesson's card and the settings stand beside.
+    """
+    lesson = progress.now()
+    if beside.found() is None and not (lesson and lesson.asks_for_settings):
         return st.columns(spec, **more)
     return [st.container() for _each in (range(spec) if isinstance(spec, int) else spec)]
 

@@ -26,6 +26,14 @@ truth = "1 + 1"
 ```
 ## Two
 Only read.
+## Three
+```step
+ask = "How steep?"
+kind = "curve"
+x = "d ="
+xs = [1, 4]
+truth = "x"
+```
 """,
     id="a",
     language="en",
@@ -79,3 +87,19 @@ def test_what_a_step_itself_sets_is_no_change_of_the_learner():
         link.change("n_heads", 2 * (i + 1))
         note_changes(Now(LESSON, i, {}))
     assert "Changed: " not in written(Now(LESSON, 1, {}), NOON)
+
+
+def test_of_a_curve_each_point_is_written_since_no_picture_stands_there():
+    link.sync("page")
+    guessed, shown = Answer((0.5, 1.0), (0.25, 2.0)), Answer((), (0.25, 2.0))
+    page = written(Now(LESSON, 2, {2: guessed}), NOON)
+    assert "d = 1: guessed 0.5, measured 0.25<br>d = 4: guessed 1, measured 2<" in page
+    assert "d = 1: measured 0.25<br>" in written(Now(LESSON, 2, {2: shown}), NOON)
+
+
+def test_what_is_handed_in_says_nothing_of_the_class_and_opens_with_the_guesses():
+    link.sync("page")
+    link.become({"room": "ABCDEF", "seat": "a1b2", "n_heads": 8, "guesses": "0:0=2"})
+    page = written(Now(LESSON, 1, {}), NOON)
+    assert "ABCDEF" not in page and "a1b2" not in page and "<p>n_heads = 8</p>" in page
+    assert "guesses=0%3A0%3D2" in page and link.value("room") == "ABCDEF"

@@ -183,13 +183,14 @@ def _take_over(keys: Sequence[str], values: Sequence[Any]) -> None:
 
 
 def _curve(ask: Ask, _run: Run, key: str) -> Values | None:
-    """A chart on which points are clicked, and a slider for each."""
+    """A chart on which points are clicked, and a slider for each, folded away."""
     place, middle = st.empty(), (ask.least + ask.most) / 2
     keys = [f"{key}_{i}" for i in range(len(ask.xs))]
     found = []
-    for x, each in zip(ask.xs, keys, strict=True):
-        st.session_state.setdefault(each, middle)
-        found.append(st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, key=each))
+    with st.expander(_("Set the points with sliders"), type="compact"):
+        for x, each in zip(ask.xs, keys, strict=True):
+            st.session_state.setdefault(each, middle)
+            found.append(st.slider(f"{ask.x_label} {x:g}", ask.least, ask.most, key=each))
     with place:
         move = partial(_move_point, keys)
         show(_draw_curve, ask, tuple(found), key="guess_curve", on_click=move)

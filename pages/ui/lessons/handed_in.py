@@ -7,11 +7,18 @@ from datetime import datetime
 import streamlit as st
 
 from blocks.lessons import answers
+from blocks.lessons.answers import Answer
+from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.guess import Guessed
 from pages.ui import link, page_file, share
 from pages.ui.language import _, current_language
 from pages.ui.lessons import progress, verdict
 from pages.ui.lessons.progress import Now
+from pages.ui.link_fields.lessons import FIELDS
+from pages.ui.numbers import readable
+
+OF_A_CLASS = ("room", "seat", "wall")
+UNTOLD = ("lang", "hide", *FIELDS)  # no settings of a model, or told above
 
 
 def note_changes(now: Now) -> None:
@@ -52,13 +59,31 @@ def written(now: Now, made: datetime) -> str:
     title = html.escape(now.lesson.title)
     head = f"<h1>{title}</h1><p class='caption'>{made:%Y-%m-%d %H:%M}</p>"
     rows = "".join(_rows(now))
-    changed = ", ".join(f"{name} = {value}" for name, value in link.state().items())
+    return page_file.whole(now.lesson.title, (head, rows, *_at_the_end()), current_language())
+
+
+def _at_the_end() -> Iterator[str]:
+    """What is set, and the link that opens it again; nothing of the class, nor of who was in it."""
+    kept = {name: value for name, value in link.state().items() if name not in OF_A_CLASS}
+    changed = ", ".join(f"{n} = {value}" for n, value in kept.items() if n not in UNTOLD)
     heading = html.escape(_("Settings at the end"))
-    settings = f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
-    address = html.escape(share.whole_link())
-    return page_file.whole(
-        now.lesson.title, (head, rows, settings, f"<pre>{address}</pre>"), current_language()
-    )
+    yield f"<h2>{heading}</h2><p>{html.escape(changed)}</p>"
+    with link.as_if(kept):
+        yield f"<pre>{html.escape(share.whole_link())}</pre>"
+
+
+def _said(ask: Ask, found: Answer) -> Iterator[str]:
+    """What came of a guess; of a curve its points, since no picture stands beside it."""
+    if ask.kind is not AskKind.CURVE:
+        yield verdict.said(Guessed(ask, found))
+        return
+    guesses = found.guess or (None,) * len(ask.xs)
+    for x, guess, truth in zip(ask.xs, guesses, found.truth, strict=True):
+        text = _("{x}: guessed {guess}, measured {truth}")
+        if guess is None:
+            text = _("{x}: measured {truth}")
+        said = {"guess": "" if guess is None else readable(guess), "truth": readable(truth)}
+        yield text.format(x=f"{ask.x_label} {x:g}".strip(), **said)
 
 
 def _rows(now: Now) -> Iterator[str]:
@@ -66,9 +91,9 @@ def _rows(now: Now) -> Iterator[str]:
         found, changed = now.answers.get(i), _changes(now, i)
         rows = []
         if step.ask and found and answers.fits(step.ask, found):
-            said = verdict.said(Guessed(step.ask, found))
             rows += [f"<p>{html.escape(step.ask.question)}</p>"]
-            rows += [f"<p class='note'>{html.escape(said)}</p>"]
+            said = (html.escape(each) for each in _said(step.ask, found))
+            rows += [f"<p class='note'>{'<br>'.join(said)}</p>"]
         if changed:
             what = _("Changed: {what}").format(what=changed)
             rows += [f"<p>{html.escape(what)}</p>"]
