@@ -110,14 +110,14 @@ PANELS = (
     ),
     Panel(
         "alignment",
-        N_("Which word from which?"),
+        N_("Which word comes from which?"),
         of_a_run(alignment),
         two_tokens,
         fields=("n_decoder_layers", "n_heads"),
     ),
     Panel(
         "encoder-output",
-        N_("What is handed on?"),
+        N_("What does the encoder output?"),
         of_a_run(memory),
         two_tokens,
         fields=("n_layers", "d_model", "n_heads"),

@@ -84,7 +84,7 @@ def kept(run_id: str) -> TrainingRun | None:
 
 WATCHED = (
     Panel("learning", N_("Is it learning?"), curves_panel),
-    Panel("attention", N_("How attention comes to be"), attention),
+    Panel("attention", N_("How attention emerges"), attention),
     Panel("samples", N_("What it writes"), samples_panel),
     Panel("model", N_("The trained model"), model),
 )

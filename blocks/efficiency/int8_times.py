@@ -65,7 +65,7 @@ def packed_fault() -> Fault | None:
     """Why there is no packed kernel here."""
     if torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_prepack"):
         return None
-    return Fault(N_("This build of torch has no packed int8 kernel: take one with oneDNN"))
+    return Fault(N_("This build of torch has no packed int8 kernel: use one with oneDNN"))
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def _found(name: str) -> Opened:
     try:
         raw = path.read_bytes()
     except OSError:
-        text = N_("{name} is no preset, no model here and no file: use one of {names}")
+        text = N_("{name} is not a preset, a model here or a file: use one of {names}")
         names = ", ".join((*PRESETS, *pocket_names()))
         raise ConfigError([Fault(text, {"name": name, "names": names})]) from None
     if path.suffix == ".safetensors":
@@ -244,7 +244,7 @@ def _ids(options: argparse.Namespace, model: Opened) -> list[int]:
         parts = options.ids.split(",")
         if all(part.strip().isdecimal() for part in parts):
             return [int(part) for part in parts]
-        raise ConfigError([Fault(N_("--ids takes numbers with commas between: 1,2,3"))])
+        raise ConfigError([Fault(N_("--ids takes numbers separated by commas: 1,2,3"))])
     if model.tokenizer is None:
         text = N_("This model has no tokenizer: give token ids, --ids 1,2,3")
         raise ConfigError([Fault(text)])
@@ -257,7 +257,9 @@ def generate(options: argparse.Namespace, model: Opened) -> None:
     """A text that grows, each piece on the screen as it comes."""
     built, prompt = model.build(options), _ids(options, model)
     if not isinstance(built, GPT) or model.tokenizer is None:
-        raise ConfigError([Fault(N_("Only a GPT with a tokenizer writes: choose another model"))])
+        raise ConfigError(
+            [Fault(N_("Only a GPT with a tokenizer generates text: choose another model"))]
+        )
     sampling = SamplingConfig(
         temperature=options.temperature, top_k=options.top_k, top_p=options.top_p
     )

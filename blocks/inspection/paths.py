@@ -118,7 +118,9 @@ def of_batch(model: Model, batch: Batch) -> PathFacts:
     Raises `ConfigError` where there is more than one stream, or none that is a plain sum.
     """
     if not isinstance(model, Encoder) or isinstance(batch.mask, SourceTargetMask):
-        raise ConfigError([Fault(N_("Two texts have two streams: choose a model of one"))])
+        raise ConfigError(
+            [Fault(N_("A model of two texts has two residual streams: choose a model of one text"))]
+        )
     token_ids, mask = cast(Tensor, batch.token_ids), batch.mask
     n_rows = max(1, MOST_TOKENS // token_ids.shape[-1])
     if mask is None and isinstance(model, GPT):
@@ -147,7 +149,9 @@ def sublayers(model: Encoder, mask: Tensor | None) -> list[SubLayer]:
     found: list[SubLayer] = []
     for layer in model.layers:
         if not isinstance(layer, EncoderLayer | AttentionLayer) or not _is_a_sum(layer):
-            raise ConfigError([Fault(N_("Paths are those of a plain sum: use pre-norm"))])
+            raise ConfigError(
+                [Fault(N_("Paths need a residual stream that is a plain sum: use pre-norm"))]
+            )
         read = partial(layer.attention, mask=mask)
         found.append(partial(_write, layer.attention_residual, read))
         if isinstance(layer, EncoderLayer):

@@ -16,8 +16,8 @@ from blocks.model.faults import N_, ConfigError, Fault
 DIGITS, LONGEST, MOST_VALUES, MOST_STEPS = 4, 2_000, 64, 12
 ROUNDED = 0.05  # what is computed by hand has few digits
 ENTRY = re.compile(r"(\d{1,2}):([-+.\de_]*)=([-+.\de_]+)", re.ASCII)
-NOT_FINITE = N_("There is nothing to measure here: {formula} is no finite number")
-NO_MAP = N_("There is no cell to mark: {formula} is no map")
+NOT_FINITE = N_("There is nothing to measure here: {formula} is not a finite number")
+NO_MAP = N_("There is no cell to mark: {formula} is not a map")
 TOO_LARGE = N_(
     "The map of {formula} is too large to mark a cell in: at most {most} × {most} tokens. Shorten "
     "the text"

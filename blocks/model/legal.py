@@ -118,7 +118,7 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
     for name in CAPS:
         most = BOUNDS.get(name, LARGEST_CAP)
         if not 0 <= values[name] <= most:
-            text = N_("{name} ({value}) is 0 (none) or a number up to {most}: use {mend}")
+            text = N_("{name} ({value}) must be 0 (none) or a number up to {most}: use {mend}")
             mend = min(max(values[name], 0.0), most)
             said = {"name": name, "value": values[name], "most": most, "mend": mend}
             yield Fault(text, said, {name: mend})
@@ -128,7 +128,7 @@ def _size_faults(values: Values, kinds: Values) -> Iterator[Fault]:
             said = {"name": name, "value": values[name], "most": LARGEST_CAP, "mend": 1.0}
             yield Fault(text, said, {name: 1.0})
     if not 1 <= (factor := values["rope_factor"]) <= LARGEST_FACTOR:
-        text = N_("rope_factor ({value}) is from 1 to {most}: use {mend}")
+        text = N_("rope_factor ({value}) must be from 1 to {most}: use {mend}")
         mend = min(max(factor, 1.0), LARGEST_FACTOR)
         said = {"value": factor, "most": LARGEST_FACTOR, "mend": mend}
         yield Fault(text, said, {"rope_factor": mend})
@@ -143,7 +143,7 @@ def _share_faults(
     routed_scale: float,
 ) -> Iterator[Fault]:
     if not 0 <= dropout < 1:
-        text = N_("dropout ({value}) is the share dropped, 0 to 0.99: use {mend}")
+        text = N_("dropout ({value}) must be a share from 0 to 0.99: use {mend}")
         mend = 0.0 if dropout < 0 else 0.99
         yield Fault(text, {"value": dropout, "mend": mend}, {"dropout": mend})
     if not 0 < norm_eps <= 1:
@@ -154,11 +154,13 @@ def _share_faults(
         yield Fault(text, {"value": rope_base, "mend": 10_000.0}, {"rope_base": 10_000.0})
     if not 0 < rotary_share <= 1:
         text = N_(
-            "rotary_share ({value}) is the share of a head that is rotated, at most 1: use {mend}"
+            "rotary_share ({value}), the rotated share of a head, must be at most 1: use {mend}"
         )
         yield Fault(text, {"value": rotary_share, "mend": 1.0}, {"rotary_share": 1.0})
     if not 0 <= expert_capacity <= LARGEST_CAPACITY:
-        text = N_("expert_capacity ({value}) is 0 (no limit) or a factor up to {most}: use {mend}")
+        text = N_(
+            "expert_capacity ({value}) must be 0 (no limit) or a factor up to {most}: use {mend}"
+        )
         mend = min(max(expert_capacity, 0.0), LARGEST_CAPACITY)
         said = {"value": expert_capacity, "most": LARGEST_CAPACITY, "mend": mend}
         yield Fault(text, said, {"expert_capacity": mend})
@@ -202,7 +204,7 @@ def _pair_faults(
         text = N_("parallel joins two sub-layers, and a decoder layer has three: use pre")
         yield Fault(text, mend={"norm_placement": NormPlacement.PRE})
     if parallel_norms > MOST_PARALLEL_NORMS:
-        text = N_("parallel_norms ({value}) is 1 (shared) or 2 (one each): use 2")
+        text = N_("parallel_norms ({value}) must be 1 (shared) or 2 (one each): use 2")
         yield Fault(text, {"value": parallel_norms}, {"parallel_norms": MOST_PARALLEL_NORMS})
     yield from _many_faults(n_experts=n_experts, n_shared_experts=n_shared_experts)
     if 1 < n_experts <= MOST_EXPERTS:
@@ -244,7 +246,7 @@ def _mtp_faults(architecture: Architecture, n_mtp_modules: int) -> Iterator[Faul
         said = {"value": n_mtp_modules, "kind": str(architecture)}
         yield Fault(text, said, {"n_mtp_modules": 0})
     elif n_mtp_modules > MOST_MTP_MODULES:
-        text = N_("{name} ({value}) is more than are built here: use {mend}")
+        text = N_("{name} ({value}) is more than can be built here: use {mend}")
         said = {"name": "n_mtp_modules", "value": n_mtp_modules, "mend": MOST_MTP_MODULES}
         yield Fault(text, said, {"n_mtp_modules": MOST_MTP_MODULES})
 
@@ -291,8 +293,8 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
     for name in ("rope_short_factors", "rope_long_factors"):
         if factors(values[name]) is None:
             text = N_(
-                "{name} must be numbers above 0 and up to {most} with commas between, or empty: "
-                "use none"
+                "{name} must be numbers above 0 and up to {most}, separated by commas, or "
+                "empty: use none"
             )
             yield Fault(text, {"name": name, "most": LARGEST_FACTOR}, {name: ""})
 
@@ -300,7 +302,7 @@ def _factor_faults(values: Values) -> Iterator[Fault]:
 def _many_faults(**sizes: int) -> Iterator[Fault]:
     for name, value in sizes.items():
         if value > MOST_EXPERTS:
-            text = N_("{name} ({value}) is more than are built here: use {mend}")
+            text = N_("{name} ({value}) is more than can be built here: use {mend}")
             said = {"name": name, "value": value, "mend": MOST_EXPERTS}
             yield Fault(text, said, {name: MOST_EXPERTS})
 

@@ -210,7 +210,7 @@ class Run:
 
 def out_of_memory_fault() -> Fault:
     """What to say where the device had less memory than the estimate hoped for."""
-    text = N_("The device ran out of memory (freed again): use a smaller d_model or seq_len")
+    text = N_("The device ran out of memory (now freed): use a smaller d_model or seq_len")
     return Fault(text)
 
 

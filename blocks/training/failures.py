@@ -42,7 +42,7 @@ def ended_by(error: Exception) -> Ended:
 
 def out_of_memory_fault() -> Fault:
     """Fault for a device that ran out of memory despite the estimate."""
-    text = N_("The device ran out of memory (freed again): use a smaller batch_size or d_model")
+    text = N_("The device ran out of memory (now freed): use a smaller batch_size or d_model")
     return Fault(text)
 
 

@@ -135,7 +135,10 @@ def teaching_faults(student: ModelConfig, seq_len: int, teaching: Teaching) -> I
         yield Fault(text, {"teacher": teacher.vocab_size, "student": student.vocab_size})
     is_learned = teacher.position.position_kind is PositionKind.LEARNED
     if is_learned and teacher.max_seq_len < seq_len:
-        text = N_("The teacher reads at most {n} tokens, a row has {seq_len}: use rows of {n}")
+        text = N_(
+            "The teacher reads at most {n} tokens, but an example has {seq_len}: use "
+            "examples of {n}"
+        )
         yield Fault(text, {"n": teacher.max_seq_len, "seq_len": seq_len})
     if how.compares_heads and teacher.n_heads != student.n_heads:
         yield _heads_fault(student, teacher)

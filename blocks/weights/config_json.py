@@ -922,7 +922,7 @@ def read_config_file(text: str) -> ConfigFile:
 def _check_factors(config: ModelConfig) -> None:
     """LongRoPE has a factor for each pair that it turns."""
     if config.position.rope_scaling is RopeScaling.LONGROPE and not all(config.rope_factors):
-        text = N_("short_factor and long_factor need {n} numbers, one for each pair that is turned")
+        text = N_("short_factor and long_factor need {n} numbers, one per rotated pair")
         raise _refusal(text, n=config.rotary_width // 2)
 
 

@@ -32,8 +32,8 @@ from blocks.weights.operations import (
     Operation,
 )
 
-MASK = N_("a buffer that is computed anew")
-OTHER_TASK = N_("the head of another task")
+MASK = N_("a buffer that is recomputed")
+OTHER_TASK = N_("a head for another task")
 
 
 Pair = tuple[str, str] | tuple[str, str, Operation]

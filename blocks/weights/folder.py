@@ -75,7 +75,7 @@ def read_text(folder: Path, name: str) -> str:
     except OSError:
         raise refusal(N_("{name} cannot be read: give a plain file"), name=name) from None
     if len(raw) > most:
-        text = N_("{name} is larger than {most} MiB, which no such file is")
+        text = N_("{name} is larger than {most} MiB, too large for such a file")
         raise refusal(text, name=name, most=most // 2**20)
     try:
         return raw.decode("utf-8-sig")
@@ -94,7 +94,7 @@ def stored(folder: Path) -> dict[str, Stored]:
     for name in names:
         for key, each in _tensors(inside(folder, name)).items():
             if key in found:
-                text = N_("{key} stands in {one} and in {other}: which one is meant?")
+                text = N_("{key} is in both {one} and {other}: which one is meant?")
                 raise refusal(text, key=key, one=found[key].file, other=name)
             found[key] = each
         if len(found) > MOST_TENSORS:
@@ -133,7 +133,7 @@ def _index(folder: Path) -> dict[str, str]:
         raise refusal(N_("{name} has no weight_map, which says what is in each file"), name=INDEX)
     for key, name in found.items():
         if not isinstance(name, str) or not name.endswith(".safetensors"):
-            text = N_("{name} says that {key} is in {value}, which is no safetensors file")
+            text = N_("{name} says that {key} is in {value}, which is not a safetensors file")
             raise refusal(text, name=INDEX, key=_cut(key), value=ascii(name)[:80])
     return found
 

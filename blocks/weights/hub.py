@@ -47,7 +47,9 @@ def is_installed() -> bool:
 def hub_model(name: str, *, endpoint: str = HUB) -> HubModel:
     """What the hub holds under this name. Raises `ConfigError`."""
     if not NAME.fullmatch(name) or ".." in name:
-        raise refusal(N_("{name} is no name of a model on the hub: write owner/model"), name=name)
+        raise refusal(
+            N_("{name} is not the name of a model on the hub: write owner/model"), name=name
+        )
     if not is_installed():
         text = N_("The hub needs a library that is not installed: pip install huggingface_hub")
         raise refusal(text)
@@ -55,7 +57,7 @@ def hub_model(name: str, *, endpoint: str = HUB) -> HubModel:
     try:
         found = hub.HfApi(endpoint=endpoint).model_info(name, files_metadata=True, timeout=SECONDS)
     except Exception as error:  # of the library, of what it talks with, of the network
-        text = N_("The hub did not give {name} ({why}): check the name and the network")
+        text = N_("The hub did not return {name} ({why}): check the name and the network")
         raise refusal(text, name=name, why=type(error).__name__) from None
     sizes = {each.rfilename: int(each.size or 0) for each in found.siblings or ()}
     return HubModel(name, str(found.sha), tuple(sorted(_wanted(name, sizes).items())))
@@ -75,7 +77,7 @@ def fetch(model: HubModel, target: Path, *, endpoint: str = HUB) -> Iterator[int
                     n_bytes += file.write(chunk)
                     yield n_bytes
             if (partial / name).stat().st_size != size:
-                raise refusal(N_("{name} came incomplete from the hub: try again"), name=name)
+                raise refusal(N_("{name} arrived incomplete from the hub: try again"), name=name)
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
     finally:
@@ -94,7 +96,7 @@ def _chunks(model: HubModel, name: str, endpoint: str) -> Iterator[bytes]:
     except GeneratorExit:
         raise
     except Exception as error:
-        text = N_("{name} did not come from the hub ({why}): try again")
+        text = N_("{name} could not be fetched from the hub ({why}): try again")
         raise refusal(text, name=name, why=type(error).__name__) from None
 
 

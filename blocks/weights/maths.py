@@ -128,7 +128,7 @@ def _check_format(family: str, keys: Keys) -> None:
         return
     if is_mxfp4:
         text = N_(
-            "{name} is MXFP4, 4 bits a weight: open the model in transformers with "
+            "{name} is MXFP4, 4 bits per weight: open the model in transformers with "
             "Mxfp4Config(dequantize=True) and save it with save_pretrained"
         )
         keys.refuse("quantization_config", text)
@@ -156,7 +156,7 @@ def check_maths(family: str, keys: Keys) -> Changes:
     rope, scaling = keys.part("rope_parameters"), keys.part("rope_scaling")
     parts = [rope, scaling]
     if rope.values and scaling.values and rope.values != scaling.values:
-        text = N_("{name} says something else than rope_parameters: leave one of them")
+        text = N_("{name} and rope_parameters disagree: keep only one of them")
         keys.refuse("rope_scaling", text)
     if family in OF_EACH_KIND:
         parts += [rope.part(kind) for kind in (FULL, LOCAL)]

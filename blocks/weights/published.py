@@ -249,8 +249,8 @@ def _check_repeated(each: Stored, other: Stored | None) -> None:
     """Refuse a tensor that should be another's twin, and is not."""
     if other is None or each.shape != other.shape or not each.tensor().equal(other.tensor()):
         text = N_(
-            "{key} is not {other}, though both should be one: correct tie_word_embeddings, or "
-            "remove the one that is wrong"
+            "{key} differs from {other}, though both should be one tensor: correct "
+            "tie_word_embeddings, or remove the wrong one"
         )
         raise refusal(text, key=each.key, other=other.key if other else "there")
 

@@ -114,9 +114,7 @@ def _refused(error: Exception) -> Refused:
     if isinstance(error, ConfigError):
         return Refused(error.faults)
     if devices.is_out_of_memory(error):
-        return Refused(
-            (Fault(N_("The device ran out of memory (freed again): use smaller sizes")),)
-        )
+        return Refused((Fault(N_("The device ran out of memory (now freed): use smaller sizes")),))
     logger.error("work failed", exc_info=error)
     text = N_("This work failed ({error}): try other settings, and please report it")
     return Refused((Fault(text, {"error": f"{type(error).__name__}: {error}"}),))

@@ -67,8 +67,8 @@ def says_heads(run: Run) -> str:
         )
     if config.is_latent:
         text = _(
-            "Keys and values of {n} heads are made of one vector of {latent} numbers a token by "
-            "kv_proj: the parameters grow with n_heads, the cache does not."
+            "kv_proj computes the keys and values of {n} heads from one vector of {latent} "
+            "numbers per token: the parameters grow with n_heads, the cache does not."
         )
     sizes = {"n": config.n_heads, "n_kv": config.n_kv_heads, "latent": config.d_kv_latent}
     return text.format(d_head=config.d_head, d_model=config.d_model, **sizes)

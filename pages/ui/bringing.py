@@ -53,8 +53,8 @@ def _upload() -> None:
         ("json", "safetensors"),
         accept_multiple_files=True,
         help=_(
-            "They stay on this server until it ends or needs the room, and whoever has the link "
-            "can open them. Nothing in them is run."
+            "They stay on this server until it stops or needs the space; anyone with the link "
+            "can open them. Nothing in them is executed."
         ),
         key="brought_files",
     )
@@ -78,7 +78,7 @@ def _take_in() -> None:
 
 def _folder(names: tuple[str, ...]) -> None:
     st.selectbox(
-        _("A folder of this server"),
+        _("A folder on this server"),
         names,
         index=None,
         format_func=lambda name: name.partition(":")[2],

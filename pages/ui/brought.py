@@ -35,7 +35,7 @@ N_HASH, MOST_FILES, MOST_NAME = 10, 1000, 24
 WEIGHTS = ".safetensors"
 NOT_HERE = {
     UPLOAD: N_("{name} was uploaded by a reader and is not on this server: upload its files again"),
-    FOLDER: N_("{name} is not in the folders of this server: ask whoever serves it"),
+    FOLDER: N_("{name} is not in the folders of this server: ask its administrator"),
     HUB: N_("{name} has not been fetched from the hub to this server: fetch it"),
 }
 
@@ -283,7 +283,7 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
         said = {"name": ascii(name[:80])}
         is_plain = name == Path(name).name and "\\" not in name and name.isprintable()
         if not is_plain or name.startswith(".") or len(name) > 200:
-            faults.append(Fault(N_("{name} is no plain file name"), said))
+            faults.append(Fault(N_("{name} is not a plain file name"), said))
         elif name not in (CONFIG, TOKENIZER, INDEX) and not name.endswith(WEIGHTS):
             text = N_("{name} is none of config.json, tokenizer.json, *.safetensors and its index")
             faults.append(Fault(text, said))
@@ -291,7 +291,7 @@ def _checked(files: Sequence[Upload]) -> dict[str, Upload]:
             faults.append(Fault(N_("{name} was given twice"), said))
         named[name] = file
     if not faults and not any(name.endswith(WEIGHTS) for name in named):
-        faults.append(Fault(N_("There is no .safetensors file among those: add the weights")))
+        faults.append(Fault(N_("There is no .safetensors file among them: add the weights")))
     if faults:
         raise ConfigError(faults)
     return named
@@ -301,7 +301,9 @@ def _make_room(n_bytes: int) -> None:
     """Forget what came first, where there is no room for more. Raises `ConfigError`."""
     most = settings.uploads_bytes()
     if n_bytes > most:
-        text = N_("The files take {need}, more than the {budget} that is kept here of uploads")
+        text = N_(
+            "The files take {need}, more than the {budget} that this server keeps for uploads"
+        )
         said = {"need": bytes_text(n_bytes), "budget": bytes_text(most)}
         raise ConfigError([Fault(text, said)])
     found = (*_root(UPLOAD).glob("*"), *_root(HUB).glob("*/*"))
@@ -314,4 +316,4 @@ def _make_room(n_bytes: int) -> None:
         shutil.rmtree(oldest, ignore_errors=True)
 
 
-UNREADABLE = (Fault(N_("The folder cannot be read: ask whoever serves it")),)
+UNREADABLE = (Fault(N_("The folder cannot be read: ask the administrator of this server")),)

@@ -98,7 +98,7 @@ def to_train(config: ModelConfig) -> None:
     """Draw the controls of a model to train from scratch."""
     here = Shown(config, config.architecture, is_to_train=True)
     _preset(starts.names_of_two() if here.has_target else starts.names())
-    st.caption(_("The model to train. Its weights start random, drawn from the seed."))
+    st.caption(_("The model to train. Its initial weights are random, drawn from the seed."))
     _settings(here)
 
 
@@ -295,7 +295,7 @@ def _parallel_norms(shown: Shown) -> None:
 
 
 def _n_segments(shown: Shown) -> None:
-    slide("n_segments", _("n_segments · rows for segments"), (0, 1, 2), shown.config.n_segments)
+    slide("n_segments", _("n_segments · segment embeddings"), (0, 1, 2), shown.config.n_segments)
 
 
 def _n_experts(shown: Shown) -> None:
@@ -318,12 +318,12 @@ def _d_expert(shown: Shown) -> None:
 
 
 def _n_shared_experts(shown: Shown) -> None:
-    label = _("n_shared_experts · experts that every token passes")
+    label = _("n_shared_experts · experts that every token uses")
     slide("n_shared_experts", label, SHARED_EXPERTS, shown.config.n_shared_experts)
 
 
 def _n_dense_layers(shown: Shown) -> None:
-    label = _("n_dense_layers · first layers without experts")
+    label = _("n_dense_layers · leading layers without experts")
     layers = range(min(shown.config.n_layers, 4))
     slide("n_dense_layers", label, layers, shown.config.n_dense_layers)
 
@@ -372,7 +372,7 @@ def _or_all(n: int) -> str:
 
 
 def _global_every(shown: Shown) -> None:
-    label = _("global_every · every n-th layer sees all")
+    label = _("global_every · every n-th layer is global")
     slide("global_every", label, EVERY, shown.config.attention.global_every, label_of=_or_none)
 
 
@@ -452,13 +452,13 @@ def _trained_len(shown: Shown) -> None:
 
 
 def _local_rope_base(shown: Shown) -> None:
-    label = _("local_rope_base · RoPE base of local layers (0: as in all)")
+    label = _("local_rope_base · RoPE base of local layers (0: same as the others)")
     base = float(shown.config.position.local_rope_base)
     slide("local_rope_base", label, ROPE_BASES, base, label_of=_brief)
 
 
 def _nope_every(shown: Shown) -> None:
-    label = _("nope_every · every n-th layer without position (NoPE)")
+    label = _("nope_every · every n-th layer without positions (NoPE)")
     slide("nope_every", label, EVERY, shown.config.position.nope_every, label_of=_or_none)
 
 
@@ -469,13 +469,13 @@ def _n_mtp_modules(shown: Shown) -> None:
 
 def _d_kv_latent(shown: Shown) -> None:
     widths = (0, *(width for width in LATENT_WIDTHS if width <= shown.config.d_model))
-    label = _("d_kv_latent · what latent attention (MLA) caches, 0: none")
+    label = _("d_kv_latent · width of the cached latent (MLA), 0: off")
     slide("d_kv_latent", label, widths, shown.config.d_kv_latent)
 
 
 def _d_rotary(shown: Shown) -> None:
     widths = {width for width in HEAD_WIDTHS if width <= shown.config.d_head}
-    label = _("d_rotary · rotated numbers beside a head")
+    label = _("d_rotary · extra rotated width per head")
     slide("d_rotary", label, widths, shown.config.d_rotary)
 
 
@@ -599,12 +599,12 @@ CONTROLS = {
         _switched(
             "sines_first",
             N_("All sines before all cosines (Marian)"),
-            N_("Off: sine and cosine of each pair side by side, as the paper writes them."),
+            N_("Off: sine and cosine of each pair side by side, as in the paper."),
         ),
         lambda shown: shown.config.position.position_kind is PositionKind.SINUSOIDAL,
     ),
     "embedding_norm": Control(
-        _switched("embedding_norm", N_("Norm after embedding and position (BERT, BART)")),
+        _switched("embedding_norm", N_("Norm after the embeddings (BERT, BART)")),
         lambda shown: shown.config.architecture.reads_tokens,
     ),
     "relative_bias": Control(
@@ -615,7 +615,7 @@ CONTROLS = {
         _n_segments, lambda shown: shown.config.architecture is Architecture.ENCODER
     ),
     "pooler": Control(
-        _switched("pooler", N_("Pooler: one vector of the first token")),
+        _switched("pooler", N_("Pooler: one vector from the first token")),
         lambda shown: shown.config.architecture is Architecture.ENCODER,
     ),
     "parallel_norms": Control(_parallel_norms, _is_parallel),
@@ -625,9 +625,7 @@ CONTROLS = {
     "d_expert": Control(_d_expert, _has_experts),
     "n_shared_experts": Control(_n_shared_experts, _has_experts),
     "n_dense_layers": Control(_n_dense_layers, _may_have_dense_layers),
-    "router_kind": Control(
-        _chosen("router_kind", N_("Scores of the router"), RouterKind), _has_experts
-    ),
+    "router_kind": Control(_chosen("router_kind", N_("Router scores"), RouterKind), _has_experts),
     "router_bias": Control(
         _switched("router_bias", N_("Router with a learned bias (gpt-oss)")), _has_experts
     ),
@@ -647,7 +645,7 @@ CONTROLS = {
     "local_window": Control(_local_window, _is_of_heads),
     "global_every": Control(_global_every, _has_local_layers),
     "global_first": Control(
-        _switched("global_first", N_("The first layer sees all (ModernBERT)")),
+        _switched("global_first", N_("The first layer is global (ModernBERT)")),
         lambda shown: _has_local_layers(shown) and shown.config.attention.global_every > 1,
     ),
     "rope_scaling": Control(
@@ -661,8 +659,11 @@ CONTROLS = {
     "yarn_whole_pairs": Control(
         _switched(
             "yarn_whole_pairs",
-            N_("YaRN's ramp from whole pair to whole pair"),
-            N_("Off: it begins and ends between pairs, just where the turns say (gpt-oss)."),
+            N_("YaRN: ramp rounded to whole pairs"),
+            N_(
+                "Off: the ramp begins and ends exactly where the number of turns puts it, also "
+                "between pairs (gpt-oss)."
+            ),
         ),
         _is_stretched_by_yarn,
     ),
@@ -688,7 +689,7 @@ CONTROLS = {
     "residual_multiplier": Control(
         _factor(
             "residual_multiplier",
-            N_("residual_multiplier · times what a sub-layer writes (Granite)"),
+            N_("residual_multiplier · scales each sub-layer's output (Granite)"),
             RESIDUAL_MULTIPLIERS,
         ),
         _keeps_its_writes,
@@ -696,7 +697,7 @@ CONTROLS = {
     "attention_multiplier": Control(
         _factor(
             "attention_multiplier",
-            N_("attention_multiplier · of scores (0: 1 / √d_head)"),
+            N_("attention_multiplier · scales the scores (0: 1 / √d_head)"),
             SCORE_MULTIPLIERS,
         ),
         _attends,
@@ -705,13 +706,13 @@ CONTROLS = {
     "embedding_multiplier": Control(
         _factor(
             "embedding_multiplier",
-            N_("embedding_multiplier · times the rows that are read"),
+            N_("embedding_multiplier · scales the embeddings"),
             EMBEDDING_MULTIPLIERS,
         ),
         lambda shown: shown.kind.reads_tokens,
     ),
     "logits_scaling": Control(
-        _factor("logits_scaling", N_("logits_scaling · what logits are divided by"), LOGIT_SCALES),
+        _factor("logits_scaling", N_("logits_scaling · divides the logits"), LOGIT_SCALES),
         lambda shown: shown.kind.reads_tokens,
     ),
     "attention_sink": Control(
@@ -744,13 +745,11 @@ CONTROLS = {
         _switched("feed_forward_bias", N_("Biases in the feed-forward layer"))
     ),
     "gate_limit": Control(
-        _factor(
-            "gate_limit", N_("gate_limit · where gate and up are cut (0: nowhere)"), GATE_LIMITS
-        ),
+        _factor("gate_limit", N_("gate_limit · clamp on gate and up (0: none)"), GATE_LIMITS),
         _is_gated,
     ),
     "up_offset": Control(
-        _switched("up_offset", N_("The gate lets 1 + up pass (gpt-oss)")), _is_gated
+        _switched("up_offset", N_("The gate multiplies 1 + up (gpt-oss)")), _is_gated
     ),
     "dropout": Control(_dropout),
     "initialization": Control(_picked("initialization", N_("Initialization"), Initialization)),
@@ -861,7 +860,7 @@ def slide(
     choices = tuple(sorted({*options, shown}))
     with st.container(key=name + place):
         if len(choices) == 1:
-            st.caption(_("{label}: {value}, the only legal value").format(label=label, value=shown))
+            st.caption(_("{label}: {value}, the only valid value").format(label=label, value=shown))
         else:
             view = link.view(name, shown, (place, choices))
             st.select_slider(label, choices, format_func=label_of, **view)

@@ -16,8 +16,7 @@ ALL = "all"  # in the link, in the place of a panel
 ABOUT = ("preset", "weights", "mask_kind", "seed", "device", "dtype")
 MEGABYTE = 1e6
 WHAT_IT_HOLDS = N_(
-    "All panels as they stand here, with settings, input, seed and link: one file that opens "
-    "without a network."
+    "All panels as shown here, with settings, input, seed and link: one file that opens offline."
 )
 Draw = Callable[[], Callable[[], None] | None]
 
@@ -52,7 +51,7 @@ def in_turn(panels: Sequence[tuple[str, str, Draw]]) -> list[Callable[[], None]]
 
 def _ask(is_again: bool) -> None:
     st.button(
-        _("Make it anew") if is_again else _("One file of everything"),
+        _("Make it again") if is_again else _("Everything in one file"),
         icon=":material/description:",
         help=_(WHAT_IT_HOLDS),
         on_click=_asked,
@@ -79,7 +78,7 @@ def _offer(panels: Sequence[page_file.Panel]) -> None:
         type="primary",
         key="one_file",
     )
-    text = _("{size:.1f} MB, made at {time}: what is set later is not in it.")
+    text = _("{size:.1f} MB, made at {time}; later changes are not included.")
     st.caption(text.format(size=len(written) / MEGABYTE, time=f"{made:%H:%M}"))
 
 

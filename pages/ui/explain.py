@@ -31,7 +31,7 @@ TITLES = {
     "normalization": N_("Normalization"),
     "residual": N_("Norm placement"),
     "positions": N_("Positions"),
-    "rope_scaling": N_("RoPE for longer texts, and layers without"),
+    "rope_scaling": N_("RoPE for longer texts, and layers without positions"),
     "dropout": N_("Dropout"),
     "initialization": N_("Initialization"),
     "parameters": N_("Parameters"),
@@ -51,7 +51,7 @@ TITLES = {
     "activations": N_("Activation functions"),
     "experts": N_("Mixture of experts"),
     "attention_steps": N_("Attention, step by step"),
-    "ideas": N_("From GPT-2 to a model of today"),
+    "ideas": N_("From GPT-2 to today's models"),
     "latent_attention": N_("Latent attention (MLA)"),
     "token_mixers": N_("A state instead of attention"),
     "mtp": N_("Multi-token prediction"),
@@ -60,7 +60,7 @@ TITLES = {
     "contribution_graph": N_("Contribution graph"),
     "head_names": N_("Head roles"),
     "interventions": N_("Ablation and patching"),
-    "attention_kinds": N_("Ways to attend"),
+    "attention_kinds": N_("Attention variants"),
     "sharing": N_("MHA, GQA, MQA: multi-head, grouped-query, multi-query attention"),
     "position_claims": N_("Claims about positions"),
     "beyond_length": N_("Beyond the trained length"),
@@ -83,11 +83,11 @@ TITLES = {
     "devices": N_("Devices"),
     "training_cost": N_("The cost of training"),
     "roofline": N_("Roofline"),
-    "parameter_changes": N_("What changes the number"),
-    "parameter_growth": N_("Where the size goes"),
+    "parameter_changes": N_("What changes the parameter count"),
+    "parameter_growth": N_("Where the parameters go"),
     "published_models": N_("Published models"),
     "config_json": N_("config.json"),
-    "file_ledger": N_("The ledger of a file"),
+    "file_ledger": N_("The tensors of a file"),
     "conversion_faults": N_("Conversion faults"),
     "weight_values": N_("How weights are spread"),
     "comparing": N_("Comparing two models"),
@@ -184,6 +184,6 @@ def _source(code: Sequence[Callable[..., Any]], key: str) -> None:
         on_change="rerun",
     )
     if pop.open:
-        pop.caption(_("The code that just ran, word for word."))
+        pop.caption(_("The code that just ran, verbatim."))
         for item in code:
             pop.code(inspect.getsource(item), language="python")

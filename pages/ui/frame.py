@@ -338,7 +338,7 @@ def _change(name: str, value: Any) -> None:
 
 def _device_line(run: Run, seen: Recording) -> None:
     """The time measured, the memory counted: the last run on this device."""
-    text = _("{device} · {dtype} · recorded in {time:.2f} ms · keeps {memory} beside the weights")
+    text = _("{device} · {dtype} · recorded in {time:.2f} ms · {memory} kept besides the weights")
     st.sidebar.caption(
         text.format(
             device=devices.device_name(run.device),

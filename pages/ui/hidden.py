@@ -10,8 +10,8 @@ from pages.ui.language import _
 from pages.ui.link_fields.share import HIDEABLE, hidden_text
 
 NAMES: Mapping[str, str] = {
-    "menu": N_("the way to other pages"),
-    "settings": N_("settings of the model"),
+    "menu": N_("menu of the pages"),
+    "settings": N_("model settings"),
     "explanations": N_("explanations and code"),
 }
 CHOSEN = "hidden_for_others"
@@ -25,7 +25,7 @@ def is_hidden(part: str) -> bool:
 def choice() -> None:
     """What those will not see who open the link that is shared here."""
     st.pills(
-        _("Leave out for those who open it"),
+        _("Hide for those who open it"),
         HIDEABLE,
         format_func=lambda part: _(NAMES[part]),
         selection_mode="multi",

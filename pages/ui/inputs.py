@@ -163,7 +163,7 @@ def _tokens_note(run: Run) -> None:
             note = _("This model was trained on {task} only: any other text is unfamiliar to it.")
             st.caption(note.format(task=terms.option(card.task)))
         if isinstance(tokens.tokenizer(), NumberTokenizer):
-            st.caption(_("It came without a tokenizer.json: write token ids, with spaces between."))
+            st.caption(_("It came without a tokenizer.json: type token ids separated by spaces."))
     if left_out:
         note = _("This model has no token for {signs}: left out.")
         st.info(note.format(signs=" ".join(literal(sign) for sign in left_out[:8])))
@@ -220,7 +220,10 @@ def _painted_note() -> str:
     side = link.value("painted").partition(".")[0]
     if not side:
         return _("Nothing is painted yet, so the mask is causal. Paint one on the page Masks.")
-    text = _("Painted for {n} tokens; a longer text continues causally, a shorter one is cut.")
+    text = _(
+        "Painted for {n} tokens; for a longer text the rest is causal, for a shorter one "
+        "the mask is cut."
+    )
     return text.format(n=side)
 
 

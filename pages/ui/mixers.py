@@ -79,8 +79,8 @@ def no_pairs(config: ModelConfig) -> None:
     pair = beside.found()
     found = pair.a.config if config.has_attention and pair else config
     text = _(
-        "There is no n² here: a {mixer} takes the same work for each token, whatever came "
-        "before. Choose attention to see where pairs of tokens overtake the weights."
+        "There is no n² here: a {mixer} costs the same for every token, whatever came before. "
+        "Choose attention to see where pairs of tokens overtake the weights."
     )
     st.info(text.format(mixer=terms.option(found.token_mixer)), icon=":material/trending_flat:")
     if config.has_attention:
@@ -98,11 +98,11 @@ def says_mask(config: ModelConfig) -> str:
     """That a mask has no say in a state; empty where tokens attend."""
     if config.attends:
         return ""
-    text = _("A {mixer} reads from left to right, padding too: the mask changes nothing in it.")
+    text = _("A {mixer} reads from left to right, padding too: the mask has no effect on it.")
     if config.is_hybrid:
         text = _(
-            "Layers with a state ({mixer}) read from left to right, padding too: the mask changes "
-            "nothing in them."
+            "Layers with a state ({mixer}) read from left to right, padding too: the mask has "
+            "no effect on them."
         )
     return text.format(mixer=terms.option(config.token_mixer))
 
@@ -112,7 +112,7 @@ def says_shown(config: ModelConfig, chosen: TokenMixer) -> str:
     if chosen is config.token_mixer:
         return ""
     text = _(
-        "This page shows another architecture: {kind}. It attends; a {mixer} is for a model of one "
-        "text that reads from left to right."
+        "This page shows another architecture: {kind}, with attention; a {mixer} is only for a "
+        "model that reads one text from left to right."
     )
     return text.format(kind=terms.option(config.architecture), mixer=terms.option(chosen))

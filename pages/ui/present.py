@@ -50,7 +50,7 @@ def way_in() -> None:
     st.button(
         _("Present"),
         icon=":material/slideshow:",
-        help=_("One panel a screen with large text; the keys Page Down and Page Up lead on."),
+        help=_("One panel per screen with large text; Page Down and Page Up turn the pages."),
         on_click=link.change,
         args=("present", True),
         key="present",
@@ -59,8 +59,8 @@ def way_in() -> None:
 
 def _keys() -> None:
     """On, back, and out of it: by button, by key, by the remote control of a projector."""
-    _lead(-1, _("Panel before"), ":material/arrow_back:", BACK, "panel_back")
-    _lead(1, _("Panel after"), ":material/arrow_forward:", ON, "panel_on")
+    _lead(-1, _("Previous panel"), ":material/arrow_back:", BACK, "panel_back")
+    _lead(1, _("Next panel"), ":material/arrow_forward:", ON, "panel_on")
     st.button(
         _("End"),
         icon=":material/close:",

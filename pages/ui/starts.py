@@ -43,12 +43,12 @@ POCKET_TITLES = {
 
 FAST = "fast"
 NO_CARD = N_(
-    "{name} came without the task that it was trained on, as published weights do: nothing says "
-    "what a smaller one should still be able to do. Take a model that was trained and saved here."
+    "{name} came without its training task, as published weights do: there is nothing to "
+    "measure a smaller version on. Choose a model that was trained and saved here."
 )
 NO_SUCH_TASK = N_(
-    "The card of {name} names no task that it could be measured on here: save it again where it "
-    "was trained, or take one of these."
+    "The card of {name} names no task that it can be measured on here: save it again where it "
+    "was trained, or choose one of these."
 )
 RECIPE = "~"  # between the name of a trained model and how it was made smaller
 

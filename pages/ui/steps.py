@@ -245,7 +245,7 @@ def _go_on(what: Hashable, key: str) -> None:
 
 def _offer_to_begin(n_steps: int, key: str, asked_by: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = _("Set by the link, not run yet: {n} steps of work.")
+        text = _("Requested by the link, not run yet: {n} steps of work.")
         st.caption(text.format(n=n_steps))
         st.button(
             _("Start"),

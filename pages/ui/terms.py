@@ -115,7 +115,7 @@ PARTS = {
     "write_proj": N_("write_proj (β)"),
     "decay_proj": N_("decay_proj (α)"),
     "decay": N_("rates of decay"),
-    "head_norm": N_("norm of what is read"),
+    "head_norm": N_("norm of the readout"),
     "mixer_bias": N_("biases of the token mixer"),
     "sinks": N_("attention sinks"),
     "cross_sinks": N_("attention sinks, cross-attention"),

@@ -37,7 +37,7 @@ def whose() -> str:
     if card:
         taught = _of_another(
             card, "teaching", _("A student, distilled from {model} (seed {seed}).")
-        ) + _of_another(card, "origin", _("It went on from {model} (seed {seed})."))
+        ) + _of_another(card, "origin", _("Trained further from {model} (seed {seed})."))
     if brought.is_name(weights):
         text = _("Brought: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
@@ -56,7 +56,7 @@ def _rounded(found: brought.Learned) -> Iterator[str]:
     text = _("{n} of its matrices are rounded to {bits} bits.")
     yield text.format(n=len(matrices), bits=_bits(each.n_bits for each in matrices))
     if inputs:
-        text = _("What {n} of them read is rounded to {bits} bits too.")
+        text = _("The inputs of {n} of them are rounded to {bits} bits too.")
         yield text.format(n=len(inputs), bits=_bits(each.n_bits for each in inputs))
 
 

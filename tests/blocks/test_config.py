@@ -218,8 +218,8 @@ def test_every_field_is_mended_alone(name: str, value: object):
             "norm_kind cannot be 'l2': use layernorm",
             {"norm_kind": "layernorm"},
         ),
-        ({"dropout": 1.0}, "dropout (1.0) is the share dropped", {"dropout": 0.99}),
-        ({"dropout": -0.5}, "dropout (-0.5) is the share dropped", {"dropout": 0.0}),
+        ({"dropout": 1.0}, "dropout (1.0) must be a share", {"dropout": 0.99}),
+        ({"dropout": -0.5}, "dropout (-0.5) must be a share", {"dropout": 0.0}),
         ({"norm_eps": 0.0}, "norm_eps (0.0) must be above 0", {"norm_eps": 1e-5}),
         ({"rope_base": 1}, "rope_base (1) must be above 1", {"rope_base": 10_000.0}),
         (
@@ -227,7 +227,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
             "parallel joins two sub-layers, and a decoder layer has three: use pre",
             {"norm_placement": "pre"},
         ),
-        ({"n_experts": 513}, "n_experts (513) is more than are built here", {"n_experts": 512}),
+        ({"n_experts": 513}, "n_experts (513) is more than can be built here", {"n_experts": 512}),
         (
             {"n_experts": 6, "n_expert_groups": 4},
             "n_expert_groups (4) does not divide n_experts (6): use 3 / 6",
@@ -271,7 +271,7 @@ def test_every_field_is_mended_alone(name: str, value: object):
         ),
         (
             {"expert_capacity": -1.0},
-            "expert_capacity (-1.0) is 0 (no limit)",
+            "expert_capacity (-1.0) must be 0 (no limit)",
             {"expert_capacity": 0.0},
         ),
         (

@@ -84,7 +84,7 @@ def test_a_file_that_comes_cut_is_refused(
 ):
     found = hub.hub_model("owner/model", endpoint=endpoint)
     monkeypatch.setattr(Hub, "is_cut", True)
-    with pytest.raises(ConfigError, match="came incomplete"):
+    with pytest.raises(ConfigError, match="arrived incomplete"):
         list(hub.fetch(found, tmp_path / "x", endpoint=endpoint))
     assert list(tmp_path.iterdir()) == []
 
@@ -92,11 +92,11 @@ def test_a_file_that_comes_cut_is_refused(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("owner/gone", "did not give owner/gone"),
+        ("owner/gone", "did not return owner/gone"),
         ("owner/pickle", "no safetensors"),
-        ("../x", "is no name"),
-        ("a/b/c", "is no name"),
-        ("", "is no name"),
+        ("../x", "is not the name"),
+        ("a/b/c", "is not the name"),
+        ("", "is not the name"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(endpoint: str, name: str, words: str):

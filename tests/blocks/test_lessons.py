@@ -151,19 +151,19 @@ def test_a_step_is_read_whole():
     [
         ("", "1 to 12 steps"),
         ("## A\n" * 13, "here 13"),
-        ("## A\n```step\nask = 3\n```", "is to be of the kind str"),
+        ("## A\n```step\nask = 3\n```", "must be of the kind str"),
         ("## A\n```step\nnonsense = 3\n```", "there is no nonsense"),
         ("## A\n```step\n=\n```", "Invalid"),
         ('## A\n```step\nask = "?"\n```', "truth is missing"),
-        ('## A\n```step\nask = "?"\ntruth = "1"\noptions = [["a", 1]]\n```', "option 1 is to be"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\noptions = [["a", 1]]\n```', "option 1 must be"),
         ('## A\n```step\nask = "?"\ntruth = "1"\n```', "2 to 6 entries, here 0"),
         ('## A\n```step\nask = "?"\nkind = "guess"\ntruth = "1"\n```', "choice, number, order"),
         ('## A\n```step\nask = "?"\nkind = "number"\ntruth = "a.b"\n```', "cannot be read"),
-        ('## A\n```step\nask = "?"\nkind = "curve"\ntruth = "x"\nxs = ["a"]\n```', "xs is to be"),
+        ('## A\n```step\nask = "?"\nkind = "curve"\ntruth = "x"\nxs = ["a"]\n```', "xs must be"),
         ('## A\n```step\nwithhold = true\n```', "nothing is asked"),
         ('## A\n```step\ngiven = [["a", "1"]]\n```', "nothing is asked"),
-        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 is to be"),
-        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given is to have 1 to 6"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 must be"),
+        ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given must have 1 to 6"),
         ('## A\n```step\ntask = "Do."\n```', "done is missing"),
         ("## A\n```step\nown_words = 0\n```", "own_words is to be 1 to 64"),
         ("## A\n![x](http://a.b/c.png)", "text only"),
@@ -401,7 +401,7 @@ def test_the_cell_of_a_map_is_where_most_lies():
 
 @pytest.mark.parametrize("text", ["weights()", "weight()", "1"])
 def test_what_is_no_map_has_no_cell(text: str):
-    with pytest.raises(ConfigError, match="is no map"):
+    with pytest.raises(ConfigError, match="is not a map"):
         answers.measured(replace(CELL, truths=(formula.read(text),)), Place(ONE_BLOCK))
 
 

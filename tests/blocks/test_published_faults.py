@@ -131,7 +131,7 @@ def test_the_ledger_says_where_everything_went(folder: Path):
         ),
         (
             lambda t: t.update({"lm_head.weight": torch.zeros(37, 24)}),
-            r"lm_head\.weight is not transformer\.wte\.weight",
+            r"lm_head\.weight differs from transformer\.wte\.weight",
         ),
     ],
 )
@@ -146,7 +146,7 @@ def test_of_many_faults_the_first_are_said_and_the_rest_counted(folder: Path):
     with pytest.raises(ConfigError) as error:
         open_published(folder)
     assert len(error.value.faults) == 9
-    assert str(error.value.faults[-1]) == "and 26 tensors more"
+    assert str(error.value.faults[-1]) == "and 26 more tensors"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_config_that_says_something_else_is_refused(
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 'type is "dynamic"'),
         (
             {"rope_scaling": {"type": "linear", "factor": 2.0}},
-            "rope_scaling says something else than rope_parameters",
+            "rope_scaling and rope_parameters disagree",
         ),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_phi3_for_longer_texts_is_stretched_by_factors_alone(kind: str, tmp_pa
     if kind == "linear":
         refused(folder, f'type is "{kind}", which is not supported here')
     else:
-        refused(folder, "short_factor and long_factor need 2 numbers, one for each pair")
+        refused(folder, "short_factor and long_factor need 2 numbers, one per rotated pair")
         factors = {"short_factor": [1, 1.5], "long_factor": [2, 4]}
         with_config(folder, rope_scaling={"type": kind, **factors})
         rope = rope_of(open_published(folder).config)
@@ -355,7 +355,7 @@ def index_of(folder: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 def test_an_index_that_leads_elsewhere_is_refused(shards: Path, name: object):
     shutil.copy(next(shards.glob("*.safetensors")), shards.parent / "secret.safetensors")
     index_of(shards, lambda found: found.update({"model.norm.weight": name}))
-    refused(shards, "plain name|no safetensors file|cannot be read")
+    refused(shards, "plain name|not a safetensors file|cannot be read")
 
 
 @pytest.mark.parametrize("name", ["config.json", WHOLE])

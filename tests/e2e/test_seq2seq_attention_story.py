@@ -23,7 +23,7 @@ def test_a_tile_a_cell_a_strip_and_a_row_lead_from_head_to_token(reader: Reader)
     expect_query(page, token="0", pinned_in="source")
     expect(page.get_by_text("gets most attention from")).to_be_visible()
 
-    open_panel(page, "Which word from which?", "alignment")
+    open_panel(page, "Which word comes from which?", "alignment")
     click_mark(page, "aligned_heads", 0, 3)
     expect_query(page, aligned_head="one_head", head="3")
     expect(at(page, "alignment_map").get_by_text("Layer 1, head 4")).to_be_visible()

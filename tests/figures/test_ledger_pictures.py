@@ -40,7 +40,7 @@ def test_a_split_is_three_lines_and_what_is_wrong_is_dotted():
     assert len(by_name[SIDE_BY_SIDE.name].x) == 9
     wrong = by_name["missing, or of another shape"]
     assert wrong.line.dash == "dot" and len(wrong.x) == 6
-    assert len(by_name["goes nowhere"].x) == 1
+    assert len(by_name["not used here"].x) == 1
     names = [text for trace in picture.data if trace.mode == "text" for text in trace.text]
     assert {"*.c_attn", "wpe", "extra", "ln_f", "*.attention.q_proj", "final_norm"} <= {*names}
     assert "h.*.c_attn" in described(picture, _=same)

@@ -134,7 +134,7 @@ def test_rounded_weights_count_as_their_file_has_them_until_told_otherwise(tmp_p
         assert control(at, "weight_format").value == "file"
         assert f"Weights as stored in the file: {size}, " in said(at)
     told = " ".join(each.value for each in at.sidebar.caption)
-    assert "of its matrices are rounded to 4 bits." in told and "read is rounded" not in told
+    assert "of its matrices are rounded to 4 bits." in told and "The inputs of" not in told
     move(at, "weight_format", "bfloat16")
     assert "as stored in the file" not in said(at)
     at = opened(PAGE, preset="sort", memory_use="inference", weight_format="file")

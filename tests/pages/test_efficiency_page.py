@@ -248,7 +248,7 @@ def test_a_card_that_says_what_cannot_be_names_no_task(kept, tmp_path, monkeypat
     monkeypatch.setenv("BLOCKSCOPE_FOLDERS", str(tmp_path))
     at = opened(PAGE, preset="folder:odd", panel="distillation")
     assert_works(at)
-    assert "names no task that it could be measured on" in at.info[0].value
+    assert "names no task that it can be measured on" in at.info[0].value
 
 
 @pytest.mark.parametrize("name", pocket_names())

@@ -188,11 +188,11 @@ def test_a_lesson_that_a_reader_brings_is_played_in_this_session_alone():
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"\xff\xfe", "no text file"),
+        (b"\xff\xfe", "not a text file"),
         (b"Hello", "Line 1: a lesson begins"),
         (b"a" * 240_001, "at most 240,000 bytes"),
-        (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is no setting"),
-        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` cannot be"),
+        (OWN.format(set="wheels=4").encode(), "Line 7, `One`: `wheels` is not a setting"),
+        (OWN.format(set="n_heads=no").encode(), "`n_heads`=`no` is not possible"),
         (OWN.replace("weight(", "wait(").encode(), "no measurement `wait`"),
         (OWN.replace("*this*", "<b>").encode(), "Line 8, `One`: a lesson is text only"),
         (OWN.replace('"attention"', '"../app"').encode(), "there is no page `../app`"),
@@ -208,8 +208,8 @@ def test_a_file_that_is_no_lesson_is_refused_with_a_sentence(content: bytes, fau
     ("formula", "fault"),
     [
         ("weight(d_model=65536, n_heads=1)", "This run needs about"),
-        ("stream_growth(depth=9999)", "depth is to be"),
-        ("score_std(d=1e9)", "d is to be"),
+        ("stream_growth(depth=9999)", "depth must be"),
+        ("score_std(d=1e9)", "d must be"),
     ],
 )
 def test_no_measurement_of_a_stranger_s_lesson_takes_the_machine(formula: str, fault: str):
@@ -365,7 +365,7 @@ def test_who_types_the_code_on_home_is_led_to_the_lesson():
     assert any(f"room={code}" in link.query_string for link in links)
     home.text_input(key="room_code").set_value("ZZZZZZ")
     run(home)
-    assert "no room of this code" in said(home)
+    assert "No room has this code" in said(home)
 
 
 def test_the_line_above_says_nothing_that_is_asked():

@@ -119,7 +119,7 @@ def test_another_session_sees_nothing_without_the_link():
 def test_a_start_is_answered_at_once_and_leads_to_the_curves():
     at = opened(PAGE, **{**SHORT, "panel": "recipe"})
     press(at, "start_training")
-    assert [toast.value for toast in at.toast] == ["The training begins …"]
+    assert [toast.value for toast in at.toast] == ["Training begins …"]
     assert "panel" not in at.query_params and at.session_state["panel"] == "Is it learning?"
     wait_for(run_of(at), RunState.FINISHED)
 
@@ -326,7 +326,9 @@ def test_the_fast_recipe_takes_as_many_steps_as_the_task_needs(recipe: str, task
 
 def test_how_long_it_takes_is_said_before_start():
     at = opened(PAGE, **SHORT)
-    assert any("here for 3 updates: a few of them were just timed" in c.value for c in at.caption)
+    assert any(
+        "here for 3 updates, judging by a few that were just timed" in c.value for c in at.caption
+    )
 
 
 def test_as_many_updates_as_a_minute_holds_are_one_press_away(monkeypatch: pytest.MonkeyPatch):

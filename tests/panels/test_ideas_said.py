@@ -25,12 +25,12 @@ FACTS = IdeasFacts(
 
 def test_the_whole_way_and_what_is_clear(monkeypatch: pytest.MonkeyPatch):
     said = in_both(monkeypatch, ideas.says_ideas, FACTS)
-    assert "parameters × 3.0" in said["en"] and "× 0.95; the KV cache × 0.25" in said["en"]
-    assert "up to 0.100 nats. More than that is gained by RoPE (−0.300) alone." in said["en"]
+    assert "parameters × 3.0" in said["en"] and "× 0.95; KV cache × 0.25" in said["en"]
+    assert "up to 0.100 nats. Single ideas that gain more than that: RoPE (−0.300)." in said["en"]
     assert "3.0 倍" in said["zh"] and "RoPE" in said["zh"]
     up = replace(FACTS.ideas[2], losses=(1.2, 1.25))
     said = in_both(monkeypatch, ideas.says_ideas, replace(FACTS, ideas=(*FACTS.ideas[:2], up)))
-    assert "so short: MLA (+0.475)." in said["en"] and "MLA (+0.475)" in said["zh"]
+    assert "length of training: MLA (+0.475)." in said["en"] and "MLA (+0.475)" in said["zh"]
     wide = replace(FACTS, ideas=(replace(FACTS.ideas[0], losses=(0.5, 1.6)), *FACTS.ideas[1:]))
     assert "No single idea" in in_both(monkeypatch, ideas.says_ideas, wide)["en"]
 

@@ -196,7 +196,7 @@ RACE = RaceFacts(SPEC, 100, 100, pd.DataFrame(), (("pre", 1.0), ("post", 3.2)), 
     ("facts", "english"),
     [
         (RACE, "pre 1.00, post 3.20 nats. Guessing at random gives 3.26. Hardly better than"),
-        (RACE, "guessing: post. Now set 4 layers"),
+        (RACE, "guessing: post. Now try 4 layers"),
         (replace(RACE, losses=(("pre", 1.0),)), "Now try 12 layers."),
         (replace(RACE, n_updates=50), "gives 3.26."),
         (replace(RACE, n_updates=50, diverged=("post",)), "finite loss any more: post."),

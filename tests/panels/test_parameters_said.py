@@ -185,7 +185,7 @@ def test_a_ledger_counts_what_went_where():
     )
     wrong = Ledger("gpt2", (*LEDGER.rows, Entry("x", State.MISSING)))
     said = file_ledger.says_ledger(ledger_facts(wrong, "`toy`"))
-    assert "missing (1). No model is made of it: nothing is guessed." in said
+    assert "missing (1). So no model is built: nothing is guessed." in said
     table = file_ledger.frame(wrong)
     assert [*table["state"]] == ["used", "used", "not needed", "missing"]
     assert "expected shape" not in table
@@ -204,21 +204,21 @@ def fault_facts(fault: ConversionFault | None, **changes: object) -> FaultFacts:
 def test_a_planted_fault_is_said_with_what_gives_it_away():
     said = conversion.says_fault(fault_facts(ORDER))
     assert said == (
-        "Planted: order of q k v. The model loads and writes on, but its logits are off by 0.5 of "
-        "their size, its next token by 1.2 bits (KL). Held against the sound logits, the doctor "
-        "names: order of q k v; undone, 0 is left."
+        "Planted: order of q k v. The model still loads and generates, but its logits are off by "
+        "0.5 of their size, its next-token distribution by 1.2 bits (KL). Compared with the "
+        "correct logits, the diagnosis is: order of q k v; once undone, a difference of 0 remains."
     )
     hidden = fault_facts(EPS, found=Diagnosis(1e-9, {EPS: 0.0}, None))
-    assert "the difference is rounding: none is named" in conversion.says_fault(hidden)
+    assert "the difference is only rounding: no fault is named" in conversion.says_fault(hidden)
     loud = fault_facts(ORDER, suspected=Diagnosis(3.0, {ORDER: 1.0, EPS: 3.0}, ORDER))
     assert conversion.says_fault(loud).endswith(
-        "one suspects: order of q k v; undone, the loss falls from 3.00 to 1.00 nats."
+        "the suspect is: order of q k v; once undone, the loss falls from 3.00 to 1.00 nats."
     )
     assert [*conversion.table(loud)["loss on this text, nats"]] == ["1.0000", "3.0000"]
 
 
 def test_without_a_fault_the_text_alone_speaks():
-    assert "Nothing is planted" in conversion.says_fault(fault_facts(None))
+    assert "No fault is planted" in conversion.says_fault(fault_facts(None))
     calm = fault_facts(None, suspected=Diagnosis(3.0, {ORDER: 3.1}, None))
     assert "(loss 3.00 nats) no fault is suspected" in conversion.says_fault(calm)
 

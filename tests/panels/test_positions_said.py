@@ -38,7 +38,7 @@ OWN = replace(TABLE, config=CONFIG.replace(position_kind="learned"))
         (replace(KIND, kind=ALIBI, lengths=LENGTHS[:1]), "It halves a weight every 6.3"),
         (TABLE, "this one is drawn from N(0, 0.02²), seed 3. It has 64 rows of 32"),
         (OWN, "table before training: random, N(0, 0.02²), seed 3."),
-        (replace(OWN, is_trained=True), "as it was learned. It has 64 rows"),
+        (replace(OWN, is_trained=True), "the learned table. It has 64 rows"),
     ],
 )
 def test_what_a_kind_does(monkeypatch, facts, english: str):

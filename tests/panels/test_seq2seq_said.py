@@ -216,7 +216,11 @@ CASES = [
     (memory.says_source, VECTORS, "0.12 before the first layer and of 0.50 at the encoder's"),
     (memory.says_source, VECTORS, "Layer 1 changes them most, on average by 1.50"),
     (memory.says_source, replace(VECTORS, is_token=np.array([1, 0, 0]) > 0), "one source token"),
-    (memory.says_lengths, VECTORS, "Longest is `like` (3.00), shortest `I` (2.00). `I` has kept"),
+    (
+        memory.says_lengths,
+        VECTORS,
+        "The longest is `like` (3.00), the shortest `I` (2.00). `I` has kept",
+    ),
     (memory.says_across, Across(0.25, 0.5, 0.125, 40), "Its layers bring them closer."),
     (memory.says_across, Across(0.5, 0.5, 0.125, 40), "bring them no closer"),
 ]

@@ -55,7 +55,7 @@ CASES += [
     (
         setup.says_example,
         replace(ASKED, places=(Place("a", True, "b"),)),
-        "of 1 tokens; the answer is due at the 1 violet ones.",
+        "of 1 tokens; the model has to answer at the 1 violet ones.",
     ),
 ]
 

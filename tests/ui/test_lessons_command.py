@@ -59,7 +59,7 @@ def test_a_lesson_that_lies_anywhere_is_played(tmp_path: Path, capsys: pytest.Ca
         ({"least": 0.999999}, "at the edge of its option"),
         ({"wanted": 8}, "done before anything was done"),
         ({"wanted": 4}, "the solution does not do the task"),
-        ({"n": "many"}, "n_heads=many cannot be"),
+        ({"n": "many"}, "n_heads=many is not possible"),
     ],
 )
 def test_each_fault_is_named_with_its_step(
@@ -92,7 +92,7 @@ truth = "{truth}"
     [
         ("none", "weight_map()", "the cell depends on the seed"),
         ("none", "weight_map(n_heads=1, seed=0)", "another cell is nearly as large"),
-        ("causal", "weights()", "is no map"),
+        ("causal", "weights()", "is not a map"),
     ],
 )
 def test_a_cell_that_is_not_clear_is_a_fault(

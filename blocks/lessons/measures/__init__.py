@@ -17,8 +17,8 @@ MEASURES: Mapping[str, Measure] = {
     if inspect.isfunction(function) and function.__module__ == room.__name__ and name[0] != "_"
 }
 UNMEASURED = N_("{name} cannot be measured here: {why}")
-NO_MEASURE = N_("There is no measurement {name}: there are {known}")
-NO_ARGUMENT = N_("The measurement {name} has no {argument}: it has {known}, and fields of a model")
+NO_MEASURE = N_("There is no measurement {name}: use one of {known}")
+NO_ARGUMENT = N_("The measurement {name} has no {argument}: it takes {known} and fields of a model")
 CANNOT_BE = (
     *(IndexError, KeyError, TypeError, ValueError, ArithmeticError),
     *(AttributeError, RuntimeError),  # of a model that is no GPT, whose mask or logits are others

@@ -118,7 +118,7 @@ def _steps(at: Place, layer: int, head: int) -> HeadSteps:
 
 def _random(at: Place, d: int, column: str, is_scaled: bool) -> float:
     if not 1 <= d <= WIDEST:
-        raise ValueError(f"d is to be 1 to {WIDEST}")
+        raise ValueError(f"d must be 1 to {WIDEST}")
     mask = everyone(N_RANDOM).reshape(N_RANDOM, N_RANDOM)
     table = random_sharpness(mask, at.run.seed, (int(d),))
     return float(table.loc[table["is_scaled"] == is_scaled, column].iloc[0])

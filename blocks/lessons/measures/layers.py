@@ -74,7 +74,7 @@ def _hidden(at: Place, layer: int) -> torch.Tensor:
 def _over_depth(at: Place, measure: str, placement: str, depth: int) -> dict[int, float]:
     """A measure of `blocks.inspection.depth` by layer, from 1."""
     if not 1 <= depth <= DEEPEST:
-        raise ValueError(f"depth is to be 1 to {DEEPEST}")
+        raise ValueError(f"depth must be 1 to {DEEPEST}")
     run, drawn = at.run, str(Initialization.XAVIER_UNIFORM)
     stream = at.seen.tensor("resid_pre", 0)[:MOST_SEQUENCES]
     width = min(STACK_WIDTH, run.config.d_model)

@@ -30,7 +30,7 @@ CODE = (
 )
 LAYER_NORM, RMS_NORM = str(NormKind.LAYER_NORM), str(NormKind.RMS_NORM)
 NAMES = {
-    INPUT: N_("what goes in"),
+    INPUT: N_("input"),
     TRAINING: N_("BatchNorm, training mode"),
     EVALUATION: N_("BatchNorm, evaluation mode"),
 }

@@ -191,5 +191,5 @@ def experiments(run: Run) -> None:
     with st.container(horizontal=True, key="experiments"):
         label = _("Residual connection off") if norm.residual else _("Residual connection on")
         way(label, "try_residual", residual=not norm.residual)
-        label = _("Leave the norm out") if has_norm else _("Add LayerNorm")
+        label = _("Remove the norm") if has_norm else _("Add LayerNorm")
         way(label, "try_norm_kind", norm_kind=str(other_kind))

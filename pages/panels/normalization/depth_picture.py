@@ -207,7 +207,7 @@ def _power(tick: float) -> str:
 
 def _layer_axis(n_layers: int, anchor: str, _: Translate) -> dict[str, Any]:
     return {
-        "title": {"text": _("layer (0: what goes in)")},
+        "title": {"text": _("layer (0: input)")},
         "range": [-0.02 * n_layers - 0.1, n_layers * 1.02 + 0.1],
         "anchor": anchor,
         "zeroline": False,

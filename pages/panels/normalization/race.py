@@ -94,7 +94,7 @@ def says_race(facts: RaceFacts) -> str:
 def _try_next(facts: RaceFacts) -> str:
     n_layers = facts.spec.config.n_layers
     if facts.is_over and facts.stuck and n_layers > SHALLOW:
-        text = _("Now set {n} layers: do all learn there? Or a warm-up: does it help?")
+        text = _("Now try {n} layers: do all of them still learn? Or a warm-up: does it help?")
         return text.format(n=SHALLOW)
     if facts.is_over and not facts.stuck and n_layers < DEEP:
         return _("All of them learn at this depth. Now try {n} layers.").format(n=DEEP)

@@ -100,7 +100,7 @@ def _sizes(run: Run) -> None:
         widest = run.config.d_model
         widths = [*(width for width in WIDTHS if width < widest), widest]
         shown = min(link.value("depth_width"), widest)
-        slide("depth_width", _("Largest width, d_model"), widths, shown)
+        slide("depth_width", _("Width limit, d_model"), widths, shown)
     with right:
         label = _("Seeds · median and range")
         slider("n_depth_seeds", label, link.value("n_depth_seeds"))

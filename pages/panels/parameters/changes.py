@@ -51,16 +51,24 @@ CHANGES = {
 }
 
 WHY = {
-    "twice_the_heads": N_("n_heads · d_head stays: the same matrices are split into more pieces."),
-    "half_the_heads": N_("n_heads · d_head stays: the same matrices are split into fewer pieces."),
-    "one_kv_head": N_("k_proj and v_proj shrink to the width of one head; the KV cache with them."),
-    "kv_as_many": N_("k_proj and v_proj become as large as q_proj; the KV cache with them."),
+    "twice_the_heads": N_(
+        "n_heads · d_head stays the same: the same matrices are split into more pieces."
+    ),
+    "half_the_heads": N_(
+        "n_heads · d_head stays the same: the same matrices are split into fewer pieces."
+    ),
+    "one_kv_head": N_(
+        "k_proj and v_proj shrink to the width of one head, and so does the KV cache."
+    ),
+    "kv_as_many": N_(
+        "k_proj and v_proj become as large as q_proj, and the KV cache grows with them."
+    ),
     "tied": N_("The output matrix of vocab_size · d_model is gone: the embedding takes its place."),
     "untied": N_("Another vocab_size · d_model."),
     "rope": N_("max_seq_len · d_model is gone: rotations are computed, not learned."),
     "learned_positions": N_("d_model numbers for each of max_seq_len positions."),
     "no_biases": N_("One number fewer per output of each projection: negligible."),
-    "biases": N_("One number more per output of each projection: negligible."),
+    "biases": N_("One more number per output of each projection: negligible."),
     "layernorm": N_("A shift beside each scale: d_model more per norm."),
     "rmsnorm": N_("No shift, a scale alone: d_model fewer per norm."),
     "no_norms": N_("All scales and shifts are gone: next to nothing in size, but not in training."),
@@ -68,9 +76,9 @@ WHY = {
     "plain": N_("gate_proj is gone: a third of the matrices of the layer."),
     "gated": N_("gate_proj is added: the layer's matrices grow by half."),
     "gated_narrower": N_("Three matrices of two thirds: as many as before (Shazeer 2020)."),
-    "twice_d_ff": N_("The feed-forward layer doubles, all else stays."),
+    "twice_d_ff": N_("The feed-forward layer doubles, everything else stays the same."),
     "experts": N_("Eight feed-forward layers and a router; each token passes through two of them."),
-    "dense": N_("All experts but one are gone, and the router."),
+    "dense": N_("All experts but one are gone, and so is the router."),
     "one_more_layer": N_("As many parameters as any other layer."),
     "twice_as_wide": N_("The matrices of each layer grow fourfold, the embedding twofold."),
 }
@@ -107,9 +115,8 @@ def says_growth(facts: GrowthFacts) -> str:
     if not facts.shares["embeddings"]:
         return said
     text = _(
-        "Embeddings grow with d_model, layers with its square: at d_model "
-        "{d_model:,} embeddings hold {wide}, and with {n_layers} layers at today's "
-        "width {deep}."
+        "Embeddings grow with d_model, layers with its square: at d_model {d_model:,} "
+        "embeddings hold {wide}, and with {n_layers} layers at the current width {deep}."
     )
     (d_model, wide), (n_layers, deep) = (facts.at_the_end(size) for size in facts.over)
     more = text.format(d_model=d_model, wide=percent(wide), n_layers=n_layers, deep=percent(deep))

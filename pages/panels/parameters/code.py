@@ -70,8 +70,9 @@ def _changed(config: ModelConfig, facts: CodeFacts) -> CodeChange | None:
 def says_code(facts: CodeFacts) -> str:
     """How long it is, and what it needs."""
     text = _(
-        "{n_lines} lines of Python are this model: {n_classes} classes, made from the source that "
-        "runs here, with the branches alone that this configuration takes. It needs torch alone."
+        "This model in {n_lines} lines of Python: {n_classes} classes, made from the source "
+        "that runs here, with only the branches that this configuration takes. It needs only "
+        "torch."
     )
     return text.format(n_lines=facts.n_lines, n_classes=facts.n_classes)
 
@@ -79,8 +80,8 @@ def says_code(facts: CodeFacts) -> str:
 def says_change(change: CodeChange) -> str:
     """How much of A's file is not in B's."""
     if not change.text:
-        return _("A and B are the same file: they differ in what no code tells.")
-    text = _("From A to B, {n_gone} lines go and {n_new} come:")
+        return _("A and B give the same file: their difference is not in the code.")
+    text = _("From A to B, {n_gone} lines are removed and {n_new} added:")
     return text.format(n_gone=change.n_gone, n_new=change.n_new)
 
 
@@ -92,4 +93,4 @@ def says_weights(facts: CodeFacts) -> str:
             "model.py names its weights as Blockscope does."
         )
         return text.format(family=facts.family)
-    return _("The zip holds the weights under the names of model.py, beside it.")
+    return _("The zip holds model.py and its weights under the same names.")

@@ -40,9 +40,10 @@ FAULTS = {
     ConversionFault.QKV_ORDER: N_("fused q k v split in the wrong order"),
     ConversionFault.GROUP_ORDER: N_("grouped heads repeated in the wrong order"),
     ConversionFault.MISSING_TIE: N_("output matrix not tied to the embedding"),
-    ConversionFault.NORM_EPS: N_("another ε in the norms"),
+    ConversionFault.NORM_EPS: N_("a different ε in the norms"),
     ConversionFault.POSITION_TABLE: N_(
-        "another RoPE base, a position table shifted by one, or sines and cosines in another order"
+        "a different RoPE base, a position table shifted by one, or sines and cosines in a "
+        "different order"
     ),
     ConversionFault.TOKENIZER_PREFIX: N_("the tokenizer's first token left out"),
 }
@@ -121,15 +122,21 @@ def says_fault(facts: FaultFacts) -> str:
     if facts.fault is None:
         return _without(facts)
     text = _(
-        "Planted: {fault}. The model loads and writes on, but its logits are off by {share:.2g} of "
-        "their size, its next token by {bits:.2g} bits (KL)."
+        "Planted: {fault}. The model still loads and generates, but its logits are off by "
+        "{share:.2g} of their size, its next-token distribution by {bits:.2g} bits (KL)."
     )
     said = [text.format(fault=_(NAMES[facts.fault]), share=found.as_it_is, bits=facts.bits)]
     if named is None:
-        said.append(_("Held against the sound logits, the difference is rounding: none is named."))
+        said.append(
+            _(
+                "Compared with the correct logits, the difference is only rounding: no "
+                "fault is named."
+            )
+        )
     else:
         text = _(
-            "Held against the sound logits, the doctor names: {fault}; undone, {share:.1g} is left."
+            "Compared with the correct logits, the diagnosis is: {fault}; once undone, a "
+            "difference of {share:.1g} remains."
         )
         left = found.undone[named]
         said.append(text.format(fault=_(NAMES[named]), share=left))
@@ -138,7 +145,7 @@ def says_fault(facts: FaultFacts) -> str:
 
 def _without(facts: FaultFacts) -> str:
     said = _suspected(facts)
-    return sentences(*said) or _("Nothing is planted: the logits are those of the sound model.")
+    return sentences(*said) or _("No fault is planted: the logits are those of the correct model.")
 
 
 def _suspected(facts: FaultFacts) -> list[str]:
@@ -147,11 +154,11 @@ def _suspected(facts: FaultFacts) -> list[str]:
         return []
     loss, named = facts.suspected.as_it_is, facts.suspected.names
     if named is None:
-        text = _("By this text alone (loss {loss:.2f} nats) no fault is suspected.")
+        text = _("From this text alone (loss {loss:.2f} nats) no fault is suspected.")
         return [text.format(loss=loss)]
     text = _(
-        "By this text alone one suspects: {fault}; undone, the loss falls from {loss:.2f} to "
-        "{less:.2f} nats."
+        "From this text alone, the suspect is: {fault}; once undone, the loss falls from "
+        "{loss:.2f} to {less:.2f} nats."
     )
     less = facts.suspected.undone[named]
     return [text.format(fault=_(NAMES[named]), loss=loss, less=less)]
@@ -162,7 +169,7 @@ def table(facts: FaultFacts) -> pd.DataFrame:
     ranked, found = facts.found.ranked, facts.found
     shown = {
         _("undone"): [_(FAULTS[fault]) for fault in ranked],
-        _("distance from the sound logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
+        _("distance from the correct logits"): [f"{found.undone[fault]:.2g}" for fault in ranked],
     }
     if facts.suspected is not None:
         losses = facts.suspected.undone
@@ -185,7 +192,7 @@ def _texts(run: Run, facts: FaultFacts) -> None:
     """What both write."""
     reader = tokens.tokenizer_of(run.input.vocabulary)
     sound, faulty = (tokens.text_of(reader, ids) for ids in facts.written)
-    st.markdown(_("Sound: {text}").format(text=literal(sound)))
+    st.markdown(_("Correct: {text}").format(text=literal(sound)))
     if facts.fault is not None:
         st.markdown(_("With the fault: {text}").format(text=literal(faulty)))
 
@@ -202,12 +209,12 @@ def what_a_fault_does(run: Run) -> None:
     place = explained(("conversion_faults",), code, key="conversion_story")
     if not run.weights or not run.input.token_ids:
         text = _(
-            "Random weights compute nothing that a fault could spoil: choose a trained model, or "
-            "bring your own in the sidebar."
+            "With random weights there is nothing for a fault to spoil: choose a trained "
+            "model, or bring your own in the sidebar."
         )
         place.info(text, icon=":material/info:")
         st.button(
-            _("Take the trained model that ships"), on_click=_take_trained, key="take_trained"
+            _("Use the trained model included here"), on_click=_take_trained, key="take_trained"
         )
         return
     must_fit(run)

@@ -38,7 +38,7 @@ def candidates(found: Labelled, *, _: Translate) -> Picture:
     bars = {"type": "bar", "orientation": "h", "y": list(range(n))}
     hover = "%{customdata}: %{x:.2%}<extra></extra>"
     sides = [
-        (table["sound"], _("sound"), ATTENTION),
+        (table["sound"], _("correct"), ATTENTION),
         (table["faulty"], _("with the fault"), PINNED),
     ]
     if found.facts.fault is None:
@@ -102,7 +102,7 @@ def undone(facts: FaultFacts, names: Mapping[ConversionFault, str], *, _: Transl
         **legend(),
         xaxis={
             "type": "log",
-            "title": {"text": _("distance from the sound logits")},
+            "title": {"text": _("distance from the correct logits")},
             "range": [math.log10(LEAST) - 0.5, math.log10(MOST)],
             "tickvals": [LEAST, 1e-9, 1e-6, 1e-3, 1.0],
             "ticktext": ["≤ 1e-12", "1e-9", "1e-6", "1e-3", "1"],

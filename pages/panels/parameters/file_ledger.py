@@ -31,7 +31,7 @@ STATES = {
     State.LEFT_OVER: N_("left over"),
     State.TWICE: N_("twice in the files"),
     State.WRONG_SHAPE: N_("wrong shape"),
-    State.NO_NUMBERS: N_("not a number format of weights"),
+    State.NO_NUMBERS: N_("not a number format for weights"),
 }
 
 
@@ -69,7 +69,7 @@ def says_ledger(facts: LedgerFacts) -> str:
 def _says_why_none(config: ModelConfig) -> str:
     """Why there is no file to show without one that was brought; empty where there is."""
     if not can_build(config):
-        return _("So many layers and experts are listed only of files that you bring.")
+        return _("With this many layers and experts, only files that you bring are listed.")
     if planned_ledger(config) is None:
         return _("No known family of published models has a model like this.")
     return ""
@@ -81,7 +81,7 @@ def _others(facts: LedgerFacts) -> list[str]:
         return [_("Nothing is missing, nothing is left over.")]
     named = enumeration(bracketed(_(STATES[state]), n) for state, n in rest.items())
     if facts.n_odd:
-        text = _("Not used: {rest}. No model is made of it: nothing is guessed.")
+        text = _("Not used: {rest}. So no model is built: nothing is guessed.")
         return [text.format(rest=named)]
     return [_("Not used: {rest}. Nothing is missing.").format(rest=named)]
 
@@ -91,7 +91,7 @@ def frame(ledger: Ledger) -> pd.DataFrame:
     rows = ledger.rows
     table = pd.DataFrame(
         {
-            _("tensor of the file"): [row.key for row in rows],
+            _("tensor in the file"): [row.key for row in rows],
             _("state"): [_(STATES[row.state]) for row in rows],
             _("becomes here"): [", ".join(row.ours) or row.note for row in rows],
             _("operation"): [_(row.operation) for row in rows],

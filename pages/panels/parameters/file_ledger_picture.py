@@ -164,7 +164,7 @@ def _dots(odd: Sequence[Group], left: dict[int, float], _: Translate) -> list[di
         "mode": "markers",
         "x": [LEFT + 0.03] * len(odd),
         "y": [left[id(group)] for group in odd],
-        "name": _("goes nowhere"),
+        "name": _("not used here"),
         "marker": {"color": PINNED, "size": 8, "symbol": "x"},
         "hoverinfo": "skip",
         "meta": {SAID: ["; ".join(group.theirs for group in odd)]},

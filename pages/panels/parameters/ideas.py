@@ -28,11 +28,12 @@ def ideas_facts() -> IdeasFacts:
 def says_ideas(facts: IdeasFacts) -> str:
     """What changed most, and which gains are more than seeds differ."""
     text = _(
-        "From GPT-2 small to the last step: parameters × {parameters:.1f}, but those that a token "
-        "meets × {active:.2f}; the KV cache × {kv_bytes:.2f}, FLOPs of a token × {flops:.2f}."
+        "From GPT-2 small to the last step: parameters × {parameters:.1f}, but active "
+        "parameters per token × {active:.2f}; KV cache × {kv_bytes:.2f}, FLOPs per token × "
+        "{flops:.2f}."
     )
     said = text.format(**facts.growth)
-    text = _("Trained small, seeds differ by up to {spread:.3f} nats.")
+    text = _("In this small training, seeds differ by up to {spread:.3f} nats.")
     parts = (said, text.format(spread=facts.spread), _gains(facts), _losses(facts))
     return sentences(*parts)
 
@@ -41,7 +42,7 @@ def _gains(facts: IdeasFacts) -> str:
     if not facts.clear:
         return _("No single idea lowers the loss by more than that.")
     listed = enumeration(f"{_(NAMES[name])} (−{facts.gains[name]:.3f})" for name in facts.clear)
-    return _("More than that is gained by {ideas} alone.").format(ideas=listed)
+    return _("Single ideas that gain more than that: {ideas}.").format(ideas=listed)
 
 
 def _losses(facts: IdeasFacts) -> str:
@@ -50,16 +51,19 @@ def _losses(facts: IdeasFacts) -> str:
     listed = enumeration(
         f"{_(NAMES[name])} (+{abs(facts.gains[name]):.3f})" for name in facts.worse
     )
-    return _("Worse by more than that, so small and so short: {ideas}.").format(ideas=listed)
+    return _("Worse by more than that, at this size and length of training: {ideas}.").format(
+        ideas=listed
+    )
 
 
 def says_how(facts: IdeasFacts) -> str:
     """What was counted, and what was trained."""
     text = _(
-        "Counts: exact, of GPT-2 small with every idea up to that step; the cache in {bits}-bit "
-        "numbers, FLOPs of one token after {n_keys:,}. Losses: {n_layers} layers, d_model "
-        "{d_model}, {seq_len} characters of English stories, {n_steps} updates of {batch} texts, "
-        "seeds {seeds}: so small and short a training says little about large models."
+        "Counts: exact, for GPT-2 small with every idea up to that step; the cache in "
+        "{bits}-bit numbers, FLOPs of one token after {n_keys:,}. Losses: {n_layers} layers, "
+        "d_model {d_model}, {seq_len} characters of English stories, {n_steps} updates of "
+        "{batch} texts, seeds {seeds}: training this small and short says little about large "
+        "models."
     )
     return text.format(
         bits=BITS,
@@ -99,7 +103,7 @@ def what_each_idea_brought(run: Run) -> None:
     """One idea at a time, whatever model the page counts."""
     place = explained(("ideas",), (steps, ideas.ideas_facts), key="ideas")
     if ideas.ideas_facts() is None:
-        place.caption(_("The finished runs do not ship with this copy: make runs trains them."))
+        place.caption(_("This copy comes without the finished runs: make runs trains them."))
         return
     with place:
         say(says_ideas, facts=ideas_facts)

@@ -59,7 +59,7 @@ def likeness_facts(run: Run, kind: PositionKind, n: int) -> LikenessFacts:
 
 def says_kind(facts: KindFacts) -> str:
     """Why it is needed, and what it does, read off this run."""
-    why = _("q · k compares content alone: where a token stands has to be supplied.")
+    why = _("q · k compares content alone: a token's position has to be supplied.")
     return sentences(why, _supplied(facts))
 
 
@@ -97,7 +97,7 @@ def _learned_table(facts: KindFacts) -> str:
             "This model has no learned table: this one is drawn from N(0, 0.02²), seed {seed}."
         )
     elif facts.is_trained:
-        begin = _("This is the table as it was learned.")
+        begin = _("This is the learned table.")
     text = _("It has {rows} rows of {d} numbers, one per position; those shown have RMS {rms}.")
     config, rms = facts.config, f"{facts.rms:.3f}"
     size = text.format(rows=config.max_seq_len, d=config.d_model, rms=rms)
@@ -301,7 +301,7 @@ def _likeness(run: Run, kind: PositionKind, n: int, position: int, pair: int) ->
     show(matrix_picture.likeness, *shown, facts=likeness_facts, key="likeness")
     st.markdown(says_likeness(likeness_facts(*shown)))
     if kind.is_added:
-        with st.expander(_("Every two positions"), key="every_two"):
+        with st.expander(_("All pairs of positions"), key="every_two"):
             show(draw_similarity, *shown, position, key="similarity")
 
 

@@ -67,7 +67,7 @@ def _table_names(facts: TableFacts, kind: str, _: Translate) -> Names:
     title = _("Added to the embedding, {kind}").format(kind=kind)
     columns = _("feature")
     if facts.kind is PositionKind.SINUSOIDAL:
-        columns = _("feature: sines (even), then cosines (odd)")
+        columns = _("feature: sines (even) and cosines (odd)")
         if facts.sines_first:
             columns = _("feature: sines, then cosines")
     return Names(title, rows, columns, _("value"))
@@ -216,7 +216,7 @@ def biases(facts: LikenessFacts, chosen: int, *, _: Translate) -> Picture:
 def similarity(values: np.ndarray, pinned: int, *, _: Translate) -> Picture:
     """Cosine of every two positions."""
     position = _("position")
-    names = Names(_("Similarity of every two positions"), position, position, _("cosine"))
+    names = Names(_("Similarity of all pairs of positions"), position, position, _("cosine"))
     return position_matrix.square(values, names, pinned=pinned, _=_)
 
 

@@ -70,7 +70,7 @@ def says_lengths(facts: SourceFacts) -> str:
     if found.are_alike:
         said = _("All vectors are about {length:.2f} long.").format(length=found.most)
     else:
-        text = _("Longest is {longest} ({long:.2f}), shortest {shortest} ({short:.2f}).")
+        text = _("The longest is {longest} ({long:.2f}), the shortest {shortest} ({short:.2f}).")
         said = text.format(
             longest=literal(found.longest),
             long=found.most,

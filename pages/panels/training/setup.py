@@ -149,7 +149,8 @@ def says_example(facts: ExampleFacts) -> str:
         )
     elif facts.is_filled_in:
         text = _(
-            "A validation example of {n} tokens; the answer is due at the {asked} violet ones."
+            "A validation example of {n} tokens; the model has to answer at the {asked} violet "
+            "ones."
         )
     else:
         text = _("A validation example of {n} tokens; the {asked} violet ones are to be predicted.")
@@ -285,13 +286,13 @@ def _more(recipe: Recipe) -> None:
     slide("weight_decay", _("weight_decay"), DECAYS, link.value("weight_decay"))
     smoothing = link.value("label_smoothing")
     slider("label_smoothing", _("label_smoothing"), smoothing, most=0.5, step=0.05)
-    slide("clip_norm", _("clip_norm · 0 clips nothing"), CLIPS, link.value("clip_norm"))
+    slide("clip_norm", _("clip_norm · 0: no clipping"), CLIPS, link.value("clip_norm"))
     if link.config().n_mtp_modules:
         label = _("mtp_weight · λ of the loss of MTP modules")
         slide("mtp_weight", label, MTP_WEIGHTS, link.value("mtp_weight"))
     if recipe.schedule in (ScheduleKind.COSINE, ScheduleKind.TRAPEZOID):
         share = link.value("final_share")
-        slider("final_share", _("final_share · final over peak rate"), share, step=0.05)
+        slider("final_share", _("final_share · final ÷ peak learning rate"), share, step=0.05)
     if recipe.schedule is ScheduleKind.TRAPEZOID:
         share = link.value("decay_share")
         slider("decay_share", _("decay_share · share of steps with decay"), share, step=0.05)

@@ -79,7 +79,7 @@ def start_spec(spec: TrainingSpec) -> None:
     except ConfigError as error:
         st.session_state["refused"] = error.faults
         return
-    st.toast(_("The training begins …"), icon=":material/model_training:")
+    st.toast(_("Training begins …"), icon=":material/model_training:")
     runs.remember(run.id)
     link.restore("at_step")
     link.change("run", run.id)
@@ -172,8 +172,8 @@ SCHEDULES = {
         "{last:g} over the last {share:.0%}."
     ),
     ScheduleKind.PAPER: N_(
-        "Rises for {warmup} steps, then falls with the inverse square root of the step; "
-        "wider models get smaller rates."
+        "Rises for {warmup} steps, then falls with the inverse square root of the step; wider "
+        "models get smaller learning rates."
     ),
 }
 
@@ -183,8 +183,8 @@ ONE_MINUTE = 60.0  # seconds
 def says_seconds(seconds: float, n_steps: int) -> str:
     """How long it will take here."""
     text = _(
-        "About {time} here for {n:,} updates: a few of them were just timed. Scores and samples "
-        "come on top."
+        "About {time} here for {n:,} updates, judging by a few that were just timed; scoring "
+        "and sampling take extra time."
     )
     return text.format(time=_duration(seconds), n=n_steps)
 

@@ -165,7 +165,8 @@ def sample_sentence(sample: Sample) -> str:
         return said
     n_right = sum(answer.written == answer.right for answer in sample.answers)
     text = _(
-        "{when}: {right} of {n} validation examples right, taking the most probable token each time"
+        "{when}: {right} of {n} validation examples correct, taking the most probable token "
+        "each time"
     )
     return text.format(when=said, right=n_right, n=len(sample.answers))
 

@@ -40,7 +40,9 @@ def _said(a: Run, b: Run, configs: tuple[ModelConfig, ModelConfig]) -> str:
 
 
 def _one_at_a_time(n: int) -> str:
-    return _("These are {n} changes at once: change one to see what it does alone.").format(n=n)
+    return _(
+        "These are {n} changes at once: change one at a time to see what it does alone."
+    ).format(n=n)
 
 
 def _ordered(
@@ -68,7 +70,7 @@ def _not_set(a: Run, b: Run) -> Iterator[tuple[str, bool]]:
     is_painted = a.mask.mask_kind is b.mask.mask_kind is MaskKind.PAINTED
     yield _("another painted mask"), is_painted and a.mask.painted != b.mask.painted
     yield _("the text in other tokens"), a.input.labels != b.input.labels
-    yield _("parts that are changed inside"), bool(b.interventions)
+    yield _("changed parts inside the model"), bool(b.interventions)
 
 
 def _part(name: str, a: Any, b: Any, *, is_led: bool = False) -> str:

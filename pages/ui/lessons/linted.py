@@ -11,8 +11,8 @@ from pages.ui.lessons.wanted import WRITTEN
 
 PAGES = Path(__file__).parents[2]
 NO_PAGE = N_("there is no page {name}")
-NO_SETTING = N_("{name} is no setting")
-CANNOT_BE = N_("{name}={value} cannot be")
+NO_SETTING = N_("{name} is not a setting")
+CANNOT_BE = N_("{name}={value} is not possible")
 UNKNOWN = N_("{name} is not known")
 OVERLAP = N_("options overlap")
 

@@ -22,8 +22,8 @@ def way_to_bring() -> None:
         ("md",),
         max_upload_size=1,
         help=_(
-            "Text only; nothing in it runs but the measurements that it names. It stays in this "
-            "session: nobody else sees it."
+            "Text only: nothing in it runs except the measurements that it names. It stays in "
+            "this session: nobody else sees it."
         ),
         key="own_lesson_file",
     )

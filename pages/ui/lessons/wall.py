@@ -77,7 +77,7 @@ def _head(now: Now) -> None:
 def _join(now: Now) -> None:
     """The link and the code for those who take part."""
     whole = link_to_join(now)
-    st.caption(_("By its code: Home, Take a lesson, Join a class. Or by this link:"))
+    st.caption(_("Join with the code: Home, Take a lesson, Join a class. Or with this link:"))
     st.code(whole, language=None, wrap_lines=True)
     if reach := share.REACH[address.of_this_page().reach]:
         st.caption(_(reach))
@@ -153,7 +153,7 @@ def way_to_join() -> None:
     name = machine.rooms().lesson_of(typed)
     found = progress.lesson(name) if name else None
     if found is None:
-        st.warning(_("There is no room of this code now. Rooms last a day."))
+        st.warning(_("No room has this code now. Rooms last a day."))
         return
     path, query = _way_in(found, typed)
     label = _("Join: {title}").format(title=found.title)
@@ -171,8 +171,8 @@ def way_to_open() -> None:
         icon=":material/groups:",
         type="tertiary",
         help=_(
-            "Learners join by a code, without names; their guesses stand on your wall. A room "
-            "holds {n} learners and ends after a day."
+            "Learners join by a code, without names; their guesses appear on your screen. A "
+            "room holds {n} learners and ends after a day."
         ).format(n=MOST_LEARNERS),
         on_click=open_room,
         key="open_room",
