@@ -165,7 +165,7 @@ def test_a_step_is_read_whole():
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = ["a"]\n```', "option 1 must be"),
         ('## A\n```step\nask = "?"\ntruth = "1"\ngiven = []\n```', "given must have 1 to 6"),
         ('## A\n```step\ntask = "Do."\n```', "done is missing"),
-        ("## A\n```step\nown_words = 0\n```", "own_words is to be 1 to 64"),
+        ("## A\n```step\nown_words = 0\n```", "own_words must be 1 to 64"),
         ("## A\n![x](http://a.b/c.png)", "text only"),
         ("## A\n<script>alert(1)</script>", "text only"),
         ("## A\n[click](javascript:alert(1))", "text only"),
