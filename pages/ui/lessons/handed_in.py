@@ -10,12 +10,12 @@ from blocks.lessons import answers
 from blocks.lessons.answers import Answer
 from blocks.lessons.lesson import Ask, AskKind
 from pages.figures.guess import Guessed
+from pages.figures.numbers import readable
 from pages.ui import link, page_file, share
 from pages.ui.language import _, current_language
 from pages.ui.lessons import progress, verdict
 from pages.ui.lessons.progress import Now
 from pages.ui.link_fields.lessons import FIELDS
-from pages.ui.numbers import readable
 
 OF_A_CLASS = ("room", "seat", "wall")
 UNTOLD = ("lang", "hide", *FIELDS)  # no settings of a model, or told above
