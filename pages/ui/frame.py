@@ -161,7 +161,6 @@ def draw_frame(
         _page_head(_(title))
     for fault in faults:
         st.warning(_adjusted(fault))
-    progress.end_if_blank()
 
 
 def _needs_no_sidebar() -> bool:

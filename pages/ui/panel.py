@@ -84,6 +84,8 @@ def _beside_a_lesson(
     lesson: progress.Now, panels: Sequence[Panel], shown: int, values: Sequence[Any]
 ) -> None:
     """The card of the lesson, and the panel that it shows or withholds."""
+    if progress.is_turned():
+        return
     run = values[0] if values and isinstance(values[0], Run) else None
     side, main = st.columns([5, 10], gap="medium")
     with side:

@@ -268,6 +268,7 @@ def test_a_curve_is_guessed_point_by_point():
     assert charts(at) == 0  # what it was guessed with is gone: the page begins at its top
     assert_works(run(at))
     assert at.query_params["guesses"].startswith("1:0.25_0.5_0.5_0.5_0.5=")
+    assert at.sidebar.selectbox[0].proto.set_value  # drawn anew, it is told what it shows
 
 
 TRANSLATED = {"panel": None, "preset": "translator", "lesson": "translation", "lesson_step": 5}

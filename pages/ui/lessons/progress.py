@@ -230,11 +230,15 @@ def is_blank() -> bool:
     return bool(st.session_state.get(TURN) == BLANK)
 
 
-def end_if_blank() -> None:
-    """End a page that is to be blank below its title: its browser asks for the rest."""
-    if is_blank():
-        st.fragment(_ask_for_the_rest, run_every=A_MOMENT)()
-        st.stop()
+def is_turned() -> bool:
+    """Whether the page is blank, since the reader goes on to another step; it asks for the rest.
+
+    (Its script runs to its end: where one is stopped, Streamlit keeps the widgets that are gone.)
+    """
+    if not is_blank():
+        return False
+    st.fragment(_ask_for_the_rest, run_every=A_MOMENT)()
+    return True
 
 
 def _ask_for_the_rest() -> None:
