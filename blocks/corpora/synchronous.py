@@ -59,7 +59,7 @@ class Rule:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each slot stands among the slots."""
+        """Return the index of each slot among the slots."""
         return {slot: place for place, slot in enumerate(self.slots)}
 
     def template(self, side: int, form: str) -> Template:

@@ -45,7 +45,7 @@ class Subject:
 
     @property
     def present(self) -> str:
-        """The form of a verb in the present."""
+        """Return the form of a verb in the present."""
         return "s" if self.third else ""
 
 

@@ -112,7 +112,7 @@ class GrowthFacts:
 
     @property
     def longest(self) -> list[Measured]:
-        """Those of the longest text, the fastest first."""
+        """The measurements at the longest text, fastest first."""
         n = max(each.seq_len for each in self.found)
         return sorted((e for e in self.found if e.seq_len == n), key=lambda e: e.milliseconds)
 
@@ -146,7 +146,7 @@ class GrowthSeries:
         return len(self.cases)
 
     def results(self, done: Sequence[Measured]) -> Iterator[Measured]:
-        """One after the other."""
+        """Yield the measurements one after the other."""
         sizes = {"n_heads": self.n_heads, "d_head": self.d_head, "seed": self.seed}
         dtype = devices.DTYPES[self.dtype]
         for kind, n in self.cases[len(done) :]:

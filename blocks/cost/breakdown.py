@@ -98,7 +98,7 @@ class CountFacts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all parameters."""
         return sum(part.count for part in self.parts)
 
     @property
@@ -113,7 +113,7 @@ class CountFacts:
 
     @property
     def biases(self) -> int:
-        """What is added to projections."""
+        """The number of biases of projections."""
         of_projections = (part for part in self.parts if part.kind is not Kind.POSITION)
         return sum(part.count for part in of_projections if part.name.endswith("bias"))
 

@@ -31,7 +31,7 @@ class CrossoverFacts:
 
     @property
     def of_width(self) -> float:
-        """Where both cost the same, in multiples of d_model."""
+        """The length at which both cost the same, in multiples of d_model."""
         return self.at / self.d_model
 
     @property

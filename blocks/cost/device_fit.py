@@ -90,7 +90,7 @@ class FitFacts:
 
     @property
     def smallest(self) -> Fits:
-        """The one of them with the least memory."""
+        """The device with the least memory among those that suffice."""
         return min(self.enough, key=lambda each: each.usable)
 
     @property
@@ -142,7 +142,7 @@ def fit_facts(
 
 
 def growth(config: ModelConfig, setup: Setup, shape: Shape, *, is_training: bool) -> pd.DataFrame:
-    """Bytes at every length, the reader's among them."""
+    """Return the bytes at every length, the chosen length among them."""
     rows = []
     for n in sorted({*LENGTHS, shape.n}):
         found = need(config, setup, Shape(n, shape.batch), is_training=is_training)

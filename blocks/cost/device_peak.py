@@ -42,7 +42,7 @@ class MatmulRate:
 
     @property
     def flops_per_s(self) -> float:
-        """That of the second fastest repeat."""
+        """FLOPs per second of the second fastest repeat."""
         return 2 * self.size**3 / self.times.fast
 
 
@@ -61,7 +61,7 @@ class Bandwidth:
 
     @property
     def bytes_per_s(self) -> float:
-        """That of the second fastest repeat."""
+        """Bytes per second of the second fastest repeat."""
         return self.moved_bytes / self.times.fast
 
 

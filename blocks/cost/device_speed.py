@@ -93,7 +93,7 @@ class SpeedSeries:
         return len(matrix_sizes(self.device)) + len(traffics()) + 1
 
     def results(self, done: Sequence[Speed]) -> Iterator[Speed]:
-        """One after the other."""
+        """Yield the measurements one after the other."""
         sizes, ways = matrix_sizes(self.device), traffics()
         n_moved = max(0, len(done) - len(sizes))
         products = [*done[: len(sizes)]]

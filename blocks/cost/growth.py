@@ -15,7 +15,7 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
 
 
 class Share(StrEnum):
-    """What is told apart as a model grows."""
+    """Groups of parameters that are compared as a model grows."""
 
     EMBEDDINGS = "embeddings"
     ATTENTION = "attention"

@@ -62,7 +62,7 @@ class MemoryFacts:
 
     @property
     def setup(self) -> Setup:
-        """What was chosen."""
+        """The chosen training or inference setup."""
         return self.variants[0].setup
 
     @property
@@ -87,7 +87,7 @@ class MemoryFacts:
 
     @property
     def largest_share(self) -> float:
-        """Their share of all."""
+        """The largest part's share of all bytes."""
         return self.largest_bytes / self.need.total
 
     @property

@@ -91,7 +91,7 @@ class Operation:
 
     @property
     def group(self) -> str:
-        """What it belongs to, as in `count_parameters`."""
+        """The part it belongs to, as in `count_parameters`."""
         return self.flops.group
 
 

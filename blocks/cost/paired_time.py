@@ -32,12 +32,12 @@ class PairTimes:
 
     @property
     def a(self) -> Times:
-        """Those of A."""
+        """The times of A."""
         return Times(tuple(a for a, _b in self.rounds))
 
     @property
     def b(self) -> Times:
-        """Those of B."""
+        """The times of B."""
         return Times(tuple(b for _a, b in self.rounds))
 
     @property
@@ -100,7 +100,7 @@ class PairSeries:
 
     @property
     def device(self) -> str:
-        """Where they are timed."""
+        """The device on which both are timed."""
         return self.b.device
 
     def results(self, done: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:

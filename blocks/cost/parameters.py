@@ -34,7 +34,7 @@ class Part:
     layers: str = ""
 
     def formula(self) -> str:
-        """In letters: d_model · n_heads · d_head."""
+        """The count in letters: d_model · n_heads · d_head."""
         return " + ".join(" · ".join(map(str, product)) for product in self.products)
 
     def numbers(self, sizes: dict[str, int]) -> str:

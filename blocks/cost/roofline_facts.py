@@ -98,7 +98,7 @@ class RooflineFacts:
         return self.rows["operation"][self.rows["bound"] == bound].tolist()
 
     def above(self, bound: Bound) -> list[str]:
-        """Those of them that were faster than the roof."""
+        """The operations of this bound that were faster than the roof."""
         is_above = (self.rows["share"] > ABOUT) & (self.rows["bound"] == bound)
         return self.rows["operation"][is_above].tolist()
 
@@ -241,7 +241,7 @@ class OperationSeries:
 
     @property
     def device(self) -> str:
-        """Where they are timed."""
+        """The device on which they are timed."""
         return self.case.place.device
 
     @property
@@ -250,7 +250,7 @@ class OperationSeries:
         return len(self.names)
 
     def results(self, done: Sequence[Times]) -> Iterator[Times]:
-        """One after the other."""
+        """Yield the measurements one after the other."""
         for name in self.names[len(done) :]:
             yield measure_operation(self.case.config, self.case.tokens, name, **self.case.where)
 
@@ -268,7 +268,7 @@ class WholeSeries:
 
     @property
     def device(self) -> str:
-        """Where they are timed."""
+        """The device on which they are timed."""
         return self.case.place.device
 
     @property

@@ -22,7 +22,7 @@ FLOPS_BACK = 2
 
 
 class Swept(StrEnum):
-    """What doubles."""
+    """The quantity that a sweep doubles."""
 
     TOKENS = "tokens"
     D_MODEL = "d_model"

@@ -52,7 +52,7 @@ class SweepFacts:
 
     @property
     def what(self) -> Swept:
-        """What doubles."""
+        """The quantity that doubles."""
         return self.lines[0].what
 
     @property
@@ -152,7 +152,7 @@ class Sweeps:
 
     @property
     def device(self) -> str:
-        """Where they are measured."""
+        """The device on which they are measured."""
         return self.lines[0].place.device
 
     @property

@@ -44,7 +44,7 @@ class AnswerFacts:
 
     @property
     def n_gained(self) -> int:
-        """Those that only the smaller model answers exactly."""
+        """The number of questions that only the smaller model answers exactly."""
         return self.n_right - self.n_right_before + self.n_lost
 
 

@@ -35,7 +35,7 @@ class CacheAxis(StrEnum):
 
     @property
     def is_by_channel(self) -> tuple[bool, bool]:
-        """Of the keys, of the values."""
+        """Whether keys, and whether values, have a grid per channel."""
         return self is not CacheAxis.TOKEN, self is CacheAxis.CHANNEL
 
 

@@ -37,7 +37,7 @@ class ColumnFacts:
 
     @property
     def best_exponent(self) -> float:
-        """The one that AWQ takes."""
+        """The exponent that AWQ chooses."""
         return self.exponents[self.awq.index(min(self.awq))]
 
 

@@ -98,7 +98,7 @@ class Calibrated:
 
     @cached_property
     def model(self) -> Model:
-        """Itself, around the weights of the file."""
+        """The model with the weights of the file."""
         return self.file.build()
 
     @cached_property
@@ -113,7 +113,7 @@ class Calibrated:
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """What is calibrated on."""
+        """The batches that it is calibrated on."""
         task, recipe = self.examiner.task, self.spec.recipe
         draws = (generator(self.spec.seed, "calibration", str(i)) for i in range(N_BATCHES))
         return [task.batch(recipe.batch_size, draw) for draw in draws]

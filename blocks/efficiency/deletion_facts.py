@@ -34,12 +34,12 @@ class DeletionFacts:
 
     @property
     def deleted(self) -> tuple[Changed, ...]:
-        """Of one sub-layer each."""
+        """The changes that delete one sub-layer each."""
         return tuple(each for each in self.alone if each.change.deleted)
 
     @property
     def swapped(self) -> tuple[Changed, ...]:
-        """Of two layers each."""
+        """The changes that swap two layers each."""
         return tuple(each for each in self.alone if each.change.swapped)
 
     @property

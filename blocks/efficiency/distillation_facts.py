@@ -48,7 +48,7 @@ class DistillationFacts:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """In the order in which they were trained."""
+        """The seeds, in the order in which they were trained."""
         return tuple(dict.fromkeys(each.seed for each in self.students))
 
     def of(self, way: Way) -> tuple[Student, ...]:
@@ -82,7 +82,7 @@ class DistillationFacts:
         return self.n_better(way) >= SURE * len(self.seeds)
 
     def curve(self, way: Way) -> Curve:
-        """Its losses over its updates."""
+        """The losses of one way over its updates."""
         students = self.of(way)
         columns = [*zip(*(each.losses for each in students), strict=True)]
         return Curve(

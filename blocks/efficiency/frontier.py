@@ -44,7 +44,7 @@ class Method(StrEnum):
 
 
 class FrontColors(StrEnum):
-    """What the colour of a variant says."""
+    """What the color of a variant shows."""
 
     METHOD = "method"
     TIME = "time"

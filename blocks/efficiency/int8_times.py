@@ -98,12 +98,12 @@ class MatrixBytes:
 
     @property
     def n_matrices(self) -> int:
-        """All of them."""
+        """The number of matrices."""
         return sum(n for _out, _in, n in self.shapes)
 
     @property
     def n_weights(self) -> int:
-        """Their numbers."""
+        """The number of weights in all matrices."""
         return sum(n_out * n_in * n for n_out, n_in, n in self.shapes)
 
     @property
@@ -134,7 +134,7 @@ class Int8Times:
 
     @property
     def cases(self) -> tuple[tuple[Shape, int], ...]:
-        """What is measured; one token always."""
+        """The cases that are measured, one token always among them."""
         weights = sum(n_out * n_in * n for n_out, n_in, n in self.shapes)
         tokens = [n for n in TOKENS if n == 1 or 2 * n * weights <= MOST_FLOPS]
         return tuple((shape, n) for n in tokens for shape in self.shapes)

@@ -18,7 +18,7 @@ class Criterion(StrEnum):
 
 
 class MaskPattern(StrEnum):
-    """Where weights may be left out."""
+    """Which patterns of masked weights are allowed."""
 
     ANY = "any"
     TWO_FOUR = "2:4"

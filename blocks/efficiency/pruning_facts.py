@@ -15,7 +15,7 @@ SHARES = {"sparse": (20, 40, 50, 60, 70, 80), "units": (10, 25, 50, 75)}
 
 
 class Pruned(StrEnum):
-    """What goes: single weights, hidden units, heads."""
+    """What is removed: single weights, hidden units, heads."""
 
     WEIGHTS = "weights"
     HIDDEN_UNITS = "hidden_units"

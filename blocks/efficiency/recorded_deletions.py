@@ -64,7 +64,7 @@ class SiblingFacts(NamedTuple):
 
     @property
     def means(self) -> dict[Kind, list[float]]:
-        """Their means."""
+        """The mean scores."""
         return {kind: list(map(fmean, columns)) for kind, columns in self.columns.items()}
 
     def after(self, n: int, *, is_connected: bool) -> tuple[float, float]:

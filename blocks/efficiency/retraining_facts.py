@@ -20,7 +20,7 @@ class RetrainingFacts:
 
     @property
     def original(self) -> Repaired:
-        """Nothing masked, nothing trained."""
+        """The model with nothing masked and nothing retrained."""
         return self.found[0]
 
     @property

@@ -51,7 +51,7 @@ class Calling(Expressions):
     """Calls of one function."""
 
     def see_Call(self, node: ast.Call) -> Found:  # noqa: N802
-        """See `call`."""
+        """Resolve a call; see `call`."""
         return self.call(node)
 
     def call(self, node: ast.Call, *, for_effect: bool = False) -> Found:

@@ -92,7 +92,7 @@ class Expressions:
         return Found(SOME, node)
 
     def see_Constant(self, node: ast.Constant) -> Found:  # noqa: N802
-        """What stands there."""
+        """Return the constant itself."""
         return Found(Known(node.value), node)
 
     def see_Name(self, node: ast.Name) -> Found:  # noqa: N802

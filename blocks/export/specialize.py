@@ -103,7 +103,7 @@ class Specializer:
             self.changed = True
 
     def note(self, target: Target, given: Mapping[str, Found]) -> None:
-        """Note with what a function is called."""
+        """Note the arguments of a call."""
         known = self.arguments.get(target)
         if known is None:
             self.arguments[target] = dict(given)
@@ -196,7 +196,7 @@ class Body(Calling):
         return [node], False
 
     def do_Return(self, node: ast.Return) -> tuple[list[ast.stmt], bool]:  # noqa: N802
-        """Note what comes back."""
+        """Note what is returned."""
         found = Found(NOTHING, ast.Constant(None)) if node.value is None else self.visit(node.value)
         self.returned.append(found.value)
         node.value = found.node

@@ -130,7 +130,7 @@ class HeadsFacts:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What is known of the heads."""
+        """The measures that the heads have."""
         return tuple(name for name in IS_BETTER_BELOW if name in self.table)
 
     def best_by(self, row: Row) -> str | None:

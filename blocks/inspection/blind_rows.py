@@ -12,7 +12,7 @@ from blocks.observe.run import Run
 
 
 class Treatment(StrEnum):
-    """What is put in the place of forbidden scores."""
+    """What replaces forbidden scores."""
 
     ZEROS = "zeros"
     MINUS_1E9 = "minus_1e9"

@@ -32,7 +32,7 @@ class LayerCurves:
 
     @property
     def placements(self) -> tuple[str, ...]:
-        """In the order in which they are drawn."""
+        """The norm placements, in the order in which they are drawn."""
         return tuple(dict.fromkeys(self.table["placement"]))
 
     def of(self, placement: str, measure: str) -> pd.DataFrame:
@@ -90,7 +90,7 @@ class DepthFacts:
 
     @property
     def first(self) -> Stack:
-        """The one that is named where all are alike."""
+        """The first stack, which stands for all where they are alike."""
         return self.stacks[0]
 
     @property
@@ -100,7 +100,7 @@ class DepthFacts:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """Those that are done."""
+        """The seeds measured so far."""
         return tuple(dict.fromkeys(stack.seed for stack in self.stacks))
 
     @property

@@ -48,7 +48,7 @@ class DraftFacts:
 
     @property
     def n_accepted(self) -> int:
-        """Those that a module had drafted."""
+        """The number of written tokens that a module had drafted."""
         return sum(each.n_accepted for each in self.passes)
 
     @property

@@ -65,7 +65,7 @@ class SourceFacts:
 
     @property
     def drift(self) -> float:
-        """By how much tokens have become more alike."""
+        """How much more alike the tokens have become."""
         return self.mean_after - self.mean_before
 
     @property

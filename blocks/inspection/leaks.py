@@ -168,7 +168,7 @@ class LeakFacts:
 
     @property
     def most_moved(self) -> float:
-        """By how much they change, at the most."""
+        """The largest change of an allowed cell."""
         return float(self._allowed_changes.max(initial=0.0))
 
     @property

@@ -83,7 +83,7 @@ class StepFacts:
 
     @property
     def best_weight(self) -> float:
-        """Its weight."""
+        """The largest weight of the query."""
         return float(self.pattern[self.query, self.best_key])
 
     @cached_property
@@ -106,12 +106,12 @@ class StepFacts:
 
     @property
     def most_taken(self) -> float:
-        """What they would take from it."""
+        """The share that forbidden keys would take at that query."""
         return 0.0 if self.taken is None else float(self.taken.max())
 
     @property
     def mean_taken(self) -> float:
-        """What they would take of the whole head's weight."""
+        """The share that forbidden keys would take, averaged over the head's queries."""
         return 0.0 if self.taken is None else float(self.taken.mean())
 
     @property

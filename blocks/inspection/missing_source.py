@@ -61,7 +61,7 @@ class WaysFacts:
 
     @property
     def least(self) -> tuple[str, float]:
-        """The one that moves least."""
+        """The token that moves least without cross-attention."""
         return self._at(int(self.bits[0].argmin()))
 
     @property

@@ -30,7 +30,7 @@ class NewTokens:
 
     @property
     def token(self) -> Written:
-        """The one that is looked at."""
+        """The new token that is inspected."""
         return self.found[self.opened]
 
     @property
@@ -41,7 +41,7 @@ class NewTokens:
 
     @property
     def first_key(self) -> int:
-        """Where the first of these stands in the text."""
+        """The position in the text of the first of these keys."""
         return len(self.run.input.token_ids) + self.opened - self.token.reads.shape[-1]
 
     @property

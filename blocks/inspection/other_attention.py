@@ -49,7 +49,7 @@ class KindsFacts:
 
     @property
     def furthest(self) -> AttentionKind:
-        """The one with the largest."""
+        """The approximate kind with the largest error."""
         return max(APPROXIMATE, key=self.error)
 
     def _row(self, kind: AttentionKind) -> pd.Series:

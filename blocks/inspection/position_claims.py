@@ -35,7 +35,7 @@ MOST_FEATURES = 32  # of the matrix that moves positions on
 
 
 class Claim(StrEnum):
-    """What is said of a way to tell positions."""
+    """A claim about positional encodings that can be tested."""
 
     UNIQUE = "unique"
     BOUNDED = "bounded"

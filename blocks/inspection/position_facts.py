@@ -66,12 +66,12 @@ class KindFacts:
 
     @property
     def shortest(self) -> float:
-        """Of the first pair or head, which is the fastest."""
+        """The length of the first pair or head, which is the fastest."""
         return float(self.lengths["length"].iloc[0])
 
     @property
     def longest(self) -> float:
-        """Of the last."""
+        """The length of the last pair or head, which is the slowest."""
         return float(self.lengths["length"].iloc[-1])
 
     @property
@@ -96,7 +96,7 @@ class KindFacts:
 
     @property
     def slow_share_of_noise(self) -> float:
-        """What they would hold if the table were noise."""
+        """The share that slow waves would hold if the table were noise."""
         return float(self._is_slow.mean())
 
     @property
@@ -157,7 +157,7 @@ class TableFacts:
 
     @property
     def divided_by(self) -> float:
-        """By how much it divides a weight."""
+        """The factor by which the deepest bias divides a weight."""
         return math.exp(self.most)
 
 
@@ -248,7 +248,7 @@ class PairFacts:
 
     @property
     def divided_by(self) -> float:
-        """By how much that divides its weight."""
+        """The factor by which that loss divides the key's weight."""
         return math.exp(min(self.loss, LARGEST_EXPONENT))
 
 
@@ -312,7 +312,7 @@ class LikenessFacts:
 
     @property
     def is_of_distance_alone(self) -> bool:
-        """Whether pairs at equal distance are equally alike."""
+        """Whether pairs at equal distance are equally similar."""
         return self.width < SAME
 
     def loss(self, head: int) -> float:

@@ -160,7 +160,7 @@ class LayoutFacts:
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """Those that there are."""
+        """The layouts that can be compared."""
         return (self.mixture, self.dense, *([self.wide] if self.wide else []))
 
     @property

@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """Of all its tokens together."""
+        """The probability of all its tokens together."""
         return math.exp(self.log_prob)
 
 
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 
     @property
     def probability(self) -> float:
-        """Of this token after those before it."""
+        """The probability of this token after those before it."""
         return math.exp(self.log_prob)
 
 
@@ -70,7 +70,7 @@ class SearchFacts:
 
     @property
     def path_to_result(self) -> tuple[int, ...]:
-        """Those of the best hypothesis so far, at the end of the result."""
+        """The path of the best hypothesis so far; at the end, of the result."""
         return path(self.nodes, best_at(self.nodes, self.n, self.n))
 
     @property
@@ -80,7 +80,7 @@ class SearchFacts:
 
     @property
     def token_ids(self) -> tuple[int, ...]:
-        """What stands, the stop token too."""
+        """The token ids of the current hypothesis, with its stop token."""
         return self._ids(self.path)
 
     @property
@@ -114,7 +114,7 @@ class SearchFacts:
 
     @property
     def log_prob(self) -> float:
-        """Of what stands, in nats."""
+        """The log-probability of the current hypothesis, in nats."""
         return 0.0 if self.place is None else float(self.nodes["log_prob"].iloc[self.place])
 
     @property

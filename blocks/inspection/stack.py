@@ -44,7 +44,7 @@ class Stack:
 
     @property
     def config(self) -> ModelConfig:
-        """What is built."""
+        """The configuration of the stack."""
         config = placed(self.run.config, self.placement)
         return stack_config(
             config,
@@ -103,7 +103,7 @@ class StackSeries:
 
     @property
     def device(self) -> str:
-        """Where it is measured."""
+        """The device on which it is measured."""
         return self.stack.run.device
 
     def results(self, _done: Sequence[DepthPass]) -> Iterator[DepthPass]:

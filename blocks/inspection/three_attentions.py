@@ -27,11 +27,11 @@ class Pins(NamedTuple):
     target: int
 
     def reading(self, kind: AttentionKind) -> int:
-        """The one of the text that reads."""
+        """The pinned token of the text that the queries come from."""
         return self.source if kind.is_of_source else self.target
 
     def read(self, kind: AttentionKind) -> int:
-        """The one of the text that is read; of a text that reads itself the same one."""
+        """The pinned token of the text that the keys come from."""
         return self.source if kind.reads_source else self.target
 
 

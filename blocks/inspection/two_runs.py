@@ -75,7 +75,7 @@ class HeadDistances:
 
     @property
     def mean(self) -> float:
-        """Of heads with the same number."""
+        """The mean distance of heads with the same number."""
         return float(self.alike.mean())
 
     @property

@@ -49,7 +49,7 @@ def pattern(seen: Recording, kind: AttentionKind, layer: int) -> Tensor:
 
 
 def patterns(seen: Recording, kind: AttentionKind, config: ModelConfig) -> list[Tensor]:
-    """Those of all layers."""
+    """Return the patterns of all layers."""
     return [pattern(seen, kind, layer) for layer in range(n_layers(config, kind))]
 
 

@@ -60,7 +60,7 @@ class WeightValues:
 
     @property
     def share_outside(self) -> float:
-        """Their share of all values of these kinds."""
+        """The share of all values of these kinds that lie outside."""
         return self.n_outside / max(1, int(self.by_width["count"].sum()))
 
 

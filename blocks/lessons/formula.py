@@ -89,7 +89,7 @@ def _unreadable(text: str, error: Exception) -> ConfigError:
 
 @lru_cache(maxsize=512)
 def tree(text: str) -> ast.expr:
-    """Its syntax."""
+    """Parse a formula into its syntax tree."""
     if len(text) > LONGEST:
         raise ValueError(f"{len(text)} > {LONGEST}")
     match parse(text.strip()).body:

@@ -38,7 +38,7 @@ class Place:
 
     @property
     def config(self) -> ModelConfig:
-        """What is built."""
+        """The configuration of the model."""
         return self.run.config
 
     @property

@@ -236,7 +236,7 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def join_heads(x: Tensor) -> Tensor:
-    """(batch, n_heads, seq, d_head) to (batch, seq, n_heads · d_head)."""
+    """Reshape (batch, n_heads, seq, d_head) to (batch, seq, n_heads · d_head)."""
     return x.transpose(1, 2).flatten(2)
 
 

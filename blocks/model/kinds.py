@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Architecture(StrEnum):
-    """What is built of the layers: see `blocks.model.models`."""
+    """The kind of model built from the layers; see `blocks.model.models`."""
 
     BLOCK = "block"
     ENCODER = "encoder"

@@ -61,7 +61,7 @@ class LayerCache:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """What is kept."""
+        """The tensors that are kept."""
         return _there(self.keys, self.values)
 
     @property
@@ -110,7 +110,7 @@ class CrossCache:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """What is kept."""
+        """The tensors that are kept."""
         return _there(self.keys, self.values)
 
 
@@ -129,7 +129,7 @@ class StateCache:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """What is kept."""
+        """The tensors that are kept."""
         return self.state
 
     def keep(self, state: tuple[Tensor, ...], n_new: int) -> None:

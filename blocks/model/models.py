@@ -135,7 +135,7 @@ class UnembedBias(nn.Module):
 
     @classmethod
     def of(cls, config: ModelConfig) -> "UnembedBias | None":
-        """The one that the configuration asks for, or None."""
+        """Build the bias that the configuration asks for, or None."""
         return cls(config.vocab_size) if config.vocabulary.unembed_bias else None
 
 

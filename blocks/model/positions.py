@@ -79,7 +79,7 @@ def wave_speeds(
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> Tensor:
-    """base^(−2i/width): (pairs,), in radians a position."""
+    """Return base^(−2i/width): (pairs,), in radians per position."""
     steps = torch.arange(0, width, 2, device=device, dtype=dtype)
     return base ** (-steps / width)
 

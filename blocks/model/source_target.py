@@ -20,7 +20,7 @@ class SourceTarget(NamedTuple):
 
     @property
     def device(self) -> torch.device:
-        """Where both are."""
+        """The device that holds both."""
         return self.source.device
 
 

@@ -20,7 +20,7 @@ from blocks.observe.recording import Recording
 
 
 class InterventionKind(StrEnum):
-    """What passes instead."""
+    """What replaces the value of a part."""
 
     ZERO = "zero"
     MEAN = "mean"
@@ -145,7 +145,7 @@ def _read(text: str) -> Intervention:
 
 
 def written(interventions: Iterable[Intervention]) -> str:
-    """All of them as one text."""
+    """Write all interventions as one text."""
     return ",".join(map(str, interventions))
 
 

@@ -37,7 +37,7 @@ class Recorder:
         return self.keep is None or path in self.keep or path.rpartition(".")[2] in self.keep
 
     def see(self, probe: Probe, x: Tensor) -> Tensor:
-        """Note what passes and hand on what shall pass."""
+        """Record a value and return the one to pass on."""
         if probe.path in self.replace:
             x = self.replace[probe.path](x)
         if isinstance(probe, Stage):

@@ -26,7 +26,7 @@ START = "[BEGIN]"
 
 
 class PaddingSide(StrEnum):
-    """Where padding stands."""
+    """The side on which padding is added."""
 
     RIGHT = "right"
     LEFT = "left"
@@ -119,7 +119,7 @@ class Run:
 
     @property
     def untouched(self) -> "Run":
-        """This run without interventions."""
+        """Return this run without interventions."""
         return replace(self, interventions=(), other=None)
 
     def build(self) -> Model:

@@ -50,7 +50,7 @@ def kept_stages(config: ModelConfig) -> set[str]:
 
 
 def frame(config: ModelConfig, layer: int = 0, *, stack: str = "") -> pd.DataFrame:
-    """The wiring as a frame, one row a stage: stage, part, reads."""
+    """Return the wiring as a frame, one row per stage: stage, part, reads."""
     found = wiring(config, layer, stack=stack)
     steps = [(step.stage, str(step.part), step.reads) for step in found]
     return pd.DataFrame(steps, columns=["stage", "part", "reads"])

@@ -75,7 +75,7 @@ class BytePairTokenizer:
             return token.hex(" ").upper().replace(" ", "·")
 
     def left_out(self, text: str) -> tuple[str, ...]:
-        """Nothing: every text can be written in bytes."""
+        """Always empty: every text can be written in bytes."""
         return ()
 
     def n_characters(self) -> list[int]:

@@ -98,7 +98,7 @@ class PublishedTokenizer:
 
 
 def published_tokenizer(text: str) -> PublishedTokenizer:
-    """The tokenizer of a tokenizer.json. Raises `ConfigError` where the text is no such file."""
+    """Open the tokenizer of a tokenizer.json. Raises `ConfigError` where the text is not one."""
     found = PublishedTokenizer(text)
     try:
         if 0 < found.vocab_size <= MOST_IDS:

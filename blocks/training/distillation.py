@@ -159,7 +159,7 @@ class Guidance(nn.Module):
         return loss
 
     def hidden_terms(self, batch: Batch) -> Iterator[Tensor]:
-        """`hidden_loss` at the end of each pair of layers."""
+        """Return `hidden_loss` at the end of each pair of layers."""
         for i, pair in enumerate(self.pairs):
             ours, theirs = self._heard(pair, "resid_post")
             mapped = ours.float() @ self.maps[i].T if len(self.maps) else ours

@@ -83,7 +83,7 @@ def published_ideas() -> dict[str, ModelConfig]:
 
 
 def small_ideas() -> dict[str, ModelConfig]:
-    """The steps at the size that is trained."""
+    """Return the steps at the size that is trained."""
     task = build_task(_task())
     base = PRESETS[START].replace(
         **SMALL, vocab_size=task.vocab_size, initialization=Initialization.NORMAL

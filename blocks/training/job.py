@@ -37,7 +37,7 @@ class TrainingJob:
 
     @property
     def device(self) -> str:
-        """Where it trains."""
+        """The device that it trains on."""
         return self.spec.device
 
     def events(self, leaves_off: Callable[[], bool]) -> Iterator[Event]:
@@ -45,12 +45,12 @@ class TrainingJob:
         return guarded(lambda: _events(self, leaves_off))
 
     def abandon(self) -> None:
-        """Its files go."""
+        """Delete its files."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def checkpoint_folder(self) -> Path:
-        """Where its checkpoint lies."""
+        """The folder of its checkpoint."""
         return self.folder / "checkpoint"
 
     def checkpoint(self) -> Checkpoint | None:

@@ -36,7 +36,7 @@ class Limits:
 
 
 def limit_faults(spec: TrainingSpec, limits: Limits) -> Iterator[Fault]:
-    """Where a spec asks for more than is allowed."""
+    """Return a fault for each limit that a spec exceeds."""
     if spec.recipe.n_steps > limits.max_steps:
         text = N_("n_steps ({value}) exceeds the {most} allowed here: use {most}")
         mend = {"n_steps": limits.max_steps}

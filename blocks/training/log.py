@@ -10,7 +10,7 @@ from blocks.training.events import Evaluation, Event, Sample, Step
 
 
 class Numbered(Protocol):
-    """Something told at a step."""
+    """An item with the step at which it was reported."""
 
     @property
     def step(self) -> int:
@@ -54,13 +54,13 @@ class Thinned(Generic[Told]):
         self._newest = kept[-1] if kept else None
 
     def items(self) -> list[Told]:
-        """Those kept, and the newest."""
+        """The items kept, and the newest."""
         newest, kept = self._newest, self._kept.copy()
         return kept if newest is None or _reaches(kept, newest) else [*kept, newest]
 
     @property
     def newest(self) -> Told | None:
-        """The one added last."""
+        """The item added last."""
         return self._newest
 
 

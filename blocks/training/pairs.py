@@ -62,7 +62,7 @@ class PairTask:
 
     @property
     def marks(self) -> Marks:
-        """What stands around a target."""
+        """The token ids that enclose a target."""
         return marks_of(self.tokenizer)
 
     def batch(self, batch_size: int, random: torch.Generator) -> Batch:

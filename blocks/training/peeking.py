@@ -100,7 +100,7 @@ class PeekingRace(Race):
         return learner(spec, budget=self.budget)
 
     def looks(self, racer: Racer[Look], n_updates: int) -> tuple[Look, ...]:
-        """What was seen so far."""
+        """Return what was seen so far."""
         return racer.looks(n_updates)
 
 

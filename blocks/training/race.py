@@ -90,7 +90,7 @@ class RaceFacts:
 
     @property
     def stuck(self) -> tuple[str, ...]:
-        """Those that are hardly better than guessing."""
+        """The names of the runs that are hardly better than guessing."""
         return tuple(name for name, loss in self.losses if not loss < STUCK)
 
 

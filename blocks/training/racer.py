@@ -83,12 +83,12 @@ class Race:
 
     @property
     def device(self) -> str:
-        """Where they are trained."""
+        """The device that they are trained on."""
         return self.specs[0].device
 
     @property
     def n_steps(self) -> int:
-        """As many pieces as all have together."""
+        """The number of pieces of all training runs together."""
         return len(self.specs) * (self.n_updates // self.at_once)
 
     def results(self, done: Sequence[Learned]) -> Iterator[Learned]:
@@ -108,7 +108,7 @@ class Race:
         return Racer(spec, evaluation, budget=self.budget)
 
     def looks(self, _racer: Racer[Any], _n_updates: int) -> tuple[Seen, ...]:
-        """What is wanted of it besides its losses: nothing."""
+        """Return what is recorded besides the losses: nothing."""
         return ()
 
     def learned(self, found: Sequence[Learned]) -> tuple[Learned, ...]:

@@ -17,7 +17,7 @@ def is_snapshot_step(step: int, n_steps: int) -> bool:
 
 
 class Keeper(Protocol):
-    """Something that keeps weights by step."""
+    """A store of weights by step."""
 
     def take(self, step: int, model: nn.Module) -> bool:
         """Copy the weights of now, unless one is no number."""

@@ -90,10 +90,10 @@ class Task(Protocol):
         """What the score counts."""
 
     def batch(self, batch_size: int, random: torch.Generator) -> Batch:
-        """Something to learn from, on the CPU."""
+        """Draw a batch to learn from, on the CPU."""
 
     def held_out(self, batch_size: int, random: torch.Generator) -> Batch:
-        """Something that `batch` never gives, by construction."""
+        """Draw a batch that `batch` never gives, by construction."""
 
     def score(self, logits_of: LogitsOf, random: torch.Generator) -> float:
         """How well a model does on what it has never seen."""

@@ -33,7 +33,7 @@ __all__ = [
 
 
 class TaskKind(StrEnum):
-    """What is learned."""
+    """The kind of task that is learned."""
 
     TEXT = "text"
     STORIES = "stories"

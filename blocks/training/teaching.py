@@ -87,7 +87,7 @@ class Teacher:
         return cls(name=values["teacher"], config=ModelConfig.from_flat(values["config"]))
 
     def opened(self) -> ModelFile:
-        """Its weights. Raises `ConfigError` where they are not here."""
+        """Open its weights. Raises `ConfigError` where they are not here."""
         return _opened(self.name, self.file)
 
     def model(self, device: str) -> Model:

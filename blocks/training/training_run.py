@@ -36,7 +36,7 @@ class Trainer(Protocol):
         ...
 
     def checkpoint(self) -> Checkpoint | None:
-        """Where it left off; None where that is lost."""
+        """The checkpoint where it left off; None where that is lost."""
         ...
 
 
@@ -51,7 +51,7 @@ class Begin(Protocol):
 
 
 class RunState(StrEnum):
-    """Where a run is in its life."""
+    """The state of a training run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -152,7 +152,7 @@ class TrainingRun:
 
     @property
     def state(self) -> RunState:
-        """Where it is in its life."""
+        """The state of the run."""
         return self.status.state
 
     @property
@@ -184,7 +184,7 @@ class TrainingRun:
         return None if newest is None else newest.seconds / (newest.step * self.work_per_step)
 
     def look(self) -> None:
-        """Note that somebody watches."""
+        """Note that somebody is watching."""
         self._seen_at = self._clock()
 
     @property

@@ -125,7 +125,7 @@ class Keys:
         return found is True
 
     def choice(self, name: str, options: Mapping[str, Activation], default: str) -> Activation:
-        """One of several words."""
+        """Read one of several allowed words."""
         found = self.values.get(name)
         if found is None:
             self._assume(name, default)

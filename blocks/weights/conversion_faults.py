@@ -27,7 +27,7 @@ Tensors = Mapping[str, Tensor]
 
 
 class ConversionFault(StrEnum):
-    """What goes wrong; see `PLANTED`."""
+    """Faults of a conversion; see `PLANTED`."""
 
     ROTARY_LAYOUT = "rotary layout"
     NOT_TRANSPOSED = "not transposed"

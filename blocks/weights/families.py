@@ -76,7 +76,7 @@ class Layout:
 
 
 class Place(NamedTuple):
-    """Where a tensor of a file goes."""
+    """The parameter that a tensor of a file becomes."""
 
     ours: tuple[str, ...]
     operation: Operation

@@ -35,7 +35,7 @@ class HubModel:
 
     @property
     def n_bytes(self) -> int:
-        """What is to be fetched."""
+        """The number of bytes to fetch."""
         return sum(size for _name, size in self.files)
 
 

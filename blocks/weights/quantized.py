@@ -118,7 +118,7 @@ class MixedMatrix:
 
     @property
     def n_bits(self) -> int:
-        """Those of most rows."""
+        """The number of bits of most rows."""
         return self.rest.n_bits
 
     def values(self) -> Tensor:

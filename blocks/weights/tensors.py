@@ -40,7 +40,7 @@ def check_shapes(expected: Mapping[str, tuple[int, ...]], weights: Weights) -> N
 
 
 def bytes_of(weights: Weights) -> int:
-    """What they take in memory."""
+    """Return the bytes that the tensors take in memory."""
     return sum(tensor.nbytes for tensor in weights.values())
 
 

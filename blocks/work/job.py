@@ -21,7 +21,7 @@ class Job(Protocol):
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """The device that it computes on."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class Series(Protocol[T_co]):
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """The device that it computes on."""
         ...
 
     @property
@@ -85,7 +85,7 @@ class Rest(Generic[T_co]):
 
     @property
     def device(self) -> str:
-        """Where it computes."""
+        """The device that it computes on."""
         return self.series.device
 
     @property
@@ -107,7 +107,7 @@ class Rest(Generic[T_co]):
         yield refused
 
     def abandon(self) -> None:
-        """Nothing of it is written."""
+        """Do nothing: it writes no files."""
 
 
 def _refused(error: Exception) -> Refused:

@@ -108,7 +108,7 @@ class Queue:
             self._is_left.notify_all()
 
     def place(self, ticket: Ticket) -> Place:
-        """Where it is now."""
+        """Return its place in the queue now."""
         before = (
             "SELECT id, seconds FROM tickets WHERE lane = ? AND device = ? AND id < ? AND seen > ?"
         )

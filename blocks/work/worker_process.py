@@ -43,7 +43,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process id."""
         return self._process.pid
 
     @property

@@ -84,7 +84,7 @@ class Works:
         self._works: OrderedDict[Series[Any], Work[Any]] = OrderedDict()
 
     def found(self, series: Series[T]) -> tuple[T, ...]:
-        """What is known already."""
+        """The results known already."""
         work = self._works.get(series)
         return () if work is None else tuple(work.found)
 
@@ -109,7 +109,7 @@ class Works:
         return Progress(tuple(work.found[:first]), place)
 
     def leave(self, owner: str) -> None:
-        """This owner follows nothing any more."""
+        """Note that this owner follows nothing any more."""
         with self._lock:
             for work in self._works.values():
                 self._left(work, owner)
