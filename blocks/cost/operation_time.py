@@ -44,7 +44,7 @@ def measure_operation(
     dtype: torch.dtype,
     seed: int = 0,
 ) -> Times:
-    """Time the operation of this name alone; no gradients. KeyError where there is none."""
+    """Time the operation of this name, without gradients. Raises KeyError where there is none."""
     found = {each.name: each for each in operations(config, tokens.phase)}
     draw = Operands(
         device, dtype, working_set=working_set(config, tokens, itemsize=dtype.itemsize), seed=seed
