@@ -1,7 +1,8 @@
 """The cache of keys and values: what it takes, measured and by formula, and what it saves."""
 
 import time
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -19,9 +20,9 @@ from blocks.model.kv_cache import (
 )
 from blocks.observe.run import Run
 from blocks.text.sampling import SamplingConfig
-from pages.panels.gpt import kv_cache_picture, shared
+from pages.panels.gpt import kv_cache_picture, shared, writing
 from pages.panels.gpt.growing import Text, generation, text_so_far, window_size, writer_of
-from pages.ui import cached
+from pages.ui import cached, link
 from pages.ui.chart import columns, show
 from pages.ui.explain import explained, note
 from pages.ui.language import _, sentences
@@ -190,9 +191,11 @@ def says_times(facts: CacheTimes) -> str:
     )
 
 
-def what_is_remembered(run: Run) -> None:
+def what_is_remembered(run: Run) -> Callable[[], None]:
     """The cache that the text took so far, and the time it saves."""
-    text = text_so_far(run, shared.current_sampling())
+    sampling = shared.current_sampling()
+    writing.write(writer_of(run, sampling, link.value("sampling_seed")), writing.AT_ONCE)
+    text = text_so_far(run, sampling)
     facts = cache_facts(*text)
     attends = run.config.attends
     code = (kv_cache_bytes_per_token, KVCache) if attends else (state_shapes, StateCache, KVCache)
@@ -205,8 +208,11 @@ def what_is_remembered(run: Run) -> None:
             show(kv_cache_picture.growth, *text, facts=cache_facts, key="growth")
             said = says_cache(facts)
         st.info(said, icon=":material/lightbulb:")
+        if not text.n_tokens:
+            writing.more_tokens("fill_cache")
     with right:
         what_it_saves(text)
+    return partial(writing.go_on, text)
 
 
 def what_it_saves(text: Text) -> None:

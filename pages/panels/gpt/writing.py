@@ -120,10 +120,9 @@ def what_is_written(run: Run) -> Callable[[], None]:
 
 def writing_controls(writer: Writer) -> None:
     """Step, play, stop, start again; how many tokens, and the seed of the draws."""
-    play = _("Generate · {n} tokens").format(n=AT_A_PRESS)
     with st.container(horizontal=True, vertical_alignment="bottom", key="writing"):
         _to("step", _("Generate · one token"), ":material/skip_next:", 1, "secondary")
-        _to("play", play, ":material/play_arrow:", AT_A_PRESS, "primary")
+        more_tokens("play")
         st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_stop, args=(writer,))
         st.button(
             _("Start again"),
@@ -134,6 +133,12 @@ def writing_controls(writer: Writer) -> None:
         )
         enter("n_new_tokens", _("New tokens"), link.value("n_new_tokens"), width=130)
         enter("sampling_seed", _("Sampling seed"), link.value("sampling_seed"), width=150)
+
+
+def more_tokens(key: str) -> None:
+    """The button that lets the text grow."""
+    label = _("Generate · {n} tokens").format(n=AT_A_PRESS)
+    _to(key, label, ":material/play_arrow:", AT_A_PRESS, "primary")
 
 
 def _to(key: str, label: str, icon: str, more: int, type: Any) -> None:
@@ -165,15 +170,19 @@ def write(writer: Writer, seconds: float) -> None:
     refuse(faults)
 
 
-def go_on(text: Text, place: Any) -> None:
-    """Write what is still to be written, in sight of the reader; any touch interrupts it."""
+def go_on(text: Text, place: Any = None) -> None:
+    """Write what is still to be written, in sight of the reader; any touch interrupts it.
+
+    `place`: where the text stands, if it does.
+    """
     wanted = link.value("n_new_tokens")
     if text.n_tokens >= wanted:
         return
     while text.n_tokens < wanted:
         write(text.writer, A_MOMENT)
         text = text._replace(n_tokens=min(wanted, len(text.writer.tokens)))
-        show_text(text, place)
+        if place:
+            show_text(text, place)
     st.rerun()
 
 

@@ -17,7 +17,7 @@ from pages.figures.counting import from_one
 from pages.ui import labelled, link
 from pages.ui.controls import choose, pick, switch
 from pages.ui.interventions import state, words
-from pages.ui.language import _, listing
+from pages.ui.language import _, listing, sentences
 
 
 def change_controls(run: Run) -> None:
@@ -103,8 +103,10 @@ def note(run: Run) -> None:
         "Changed inside the model: {made}. Unless noted otherwise, every picture shows "
         "the changed model."
     )
-    with st.container(horizontal=True, vertical_alignment="center", key="changes_note"):
-        st.info(text.format(made=made), icon=":material/edit:")
+    said, undo = st.columns([6, 1], vertical_alignment="center")
+    with said:
+        st.info(sentences(text.format(made=made), words.of_heads(run)), icon=":material/edit:")
+    with undo:
         st.button(_("Undo all"), icon=":material/undo:", on_click=state.undo, key="undo_all")
 
 

@@ -56,6 +56,13 @@ def _named(made: Intervention) -> str:
     return text.format(head=from_one(made.head))
 
 
+def of_heads(run: Run) -> str:
+    """Why the pattern of a changed head is there all the same; empty where no head is changed."""
+    if all(made.head is None for made in run.interventions):
+        return ""
+    return _("What a changed head reads is still drawn; what it writes is replaced.")
+
+
 def unit(run: Run) -> str:
     """What the change of the output is measured in."""
     return _("bits (KL)") if measured.reads_tokens(run) else _("1 − cosine")
