@@ -8,7 +8,7 @@ import pandas as pd
 
 from pages.figures.theme import HALF_A_TICK_LABEL, ROOMY, TITLE, TITLE_AND_LEGEND, Translate
 
-MOST_DECADES = 3.5  # with three ticks each
+MOST_DECADES, FEW_DECADES = 3.5, 0.6  # with three ticks each; with all of them
 AXIS, LEGEND_ROW = 56, 20  # pixels under the plot: ticks and title, and each row of a legend
 STAGE_ROW, STAGE_BOTTOM = 66, 48  # alike in every picture of the flow, so that they read across
 
@@ -34,10 +34,13 @@ def log_axis(
 ) -> dict[str, Any]:
     """A logarithmic axis over these values, with a tick at 1, 2 and 5 of each power of ten.
 
-    `room` beyond both ends, in powers of ten; far apart, the powers alone have ticks.
+    `room` beyond both ends, in powers of ten; far apart, the powers alone have ticks, close
+    together all digits.
     """
     low, high = math.log10(least) - room, math.log10(most) + room
-    steps = (1, 2, 5) if high - low < MOST_DECADES else (1,)
+    steps: Sequence[int] = (1, 2, 5) if high - low < MOST_DECADES else (1,)
+    if high - low < FEW_DECADES:
+        steps = range(1, 10)
     powers = range(math.floor(low), math.ceil(high) + 1)
     every = [step * 10.0**power for power in powers for step in steps]
     ticks = [tick for tick in every if low <= math.log10(tick) <= high]

@@ -152,3 +152,14 @@ def test_the_front_is_stairs_and_dots_are_clicked_by_their_key(x_more: bool, sha
     assert len(labels.text) == 4 and "" not in labels.text
     assert labels.textposition[1] == ("top right" if x_more else "bottom left")
     assert words_that_slipped_by(picture) == set()
+
+
+def test_of_many_at_one_place_ours_is_named_and_the_others_are_counted():
+    pile = points().assign(x=7.0, y=7.0, kind=["preset", "preset", "b", "preset"])
+    picture = trade_off_picture.scatter(
+        pile.assign(name=["one", "two", "mine", "three"]),
+        titles=("given", "given"),
+        more_is_better=(True, True),
+        _=same,
+    )
+    assert [*checked(picture).data[-1].text] == ["mine, and 2 more"]  # the last is not on the front

@@ -23,6 +23,7 @@ from pages.figures.theme import (
 HEIGHT, BOTTOM = 500, 52
 WIDTH, HIGH = 270, 380  # pixels between the axes on a phone
 NAME, LINE, EDGE, LEAST_ROOM = 0.22, 0.1, 0.06, 0.15  # shares of an axis, decades
+MOST_NAMES = 2  # at one place
 # kind: colour, size, symbol
 LOOKS = {
     "preset": (BEFORE, 9, "circle"),
@@ -138,7 +139,7 @@ def _labels(
     )
     dots = [
         Name(
-            _in_one_line(rows["name"], _),
+            _in_one_line(rows, _),
             WIDTH * (math.log10(x) - across[0]) / (across[1] - across[0]),
             HIGH * (math.log10(y) - up[0]) / (up[1] - up[0]),
             _sides(more_is_better, is_outside=bool(rows["on_front"].any())),
@@ -171,5 +172,10 @@ def _sides(more_is_better: tuple[bool, bool], *, is_outside: bool) -> tuple[str,
     return (*(f"{y} {x}" for y, x in pairs), f"middle {back}")
 
 
-def _in_one_line(names: pd.Series, _: Translate) -> str:
-    return _(", ").join(token_label(name, most=24) for name in names)
+def _in_one_line(rows: pd.DataFrame, _: Translate) -> str:
+    """What stands at one place, ours first; of many only the first has its name there."""
+    rows = rows.sort_values("is_ours", ascending=False, kind="stable")
+    names = [token_label(name, most=24) for name in rows["name"]]
+    if len(names) <= MOST_NAMES:
+        return _(", ").join(names)
+    return names[0] + _(", and {n} more").format(n=len(names) - 1)

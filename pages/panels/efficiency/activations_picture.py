@@ -8,7 +8,7 @@ from blocks.efficiency.activation_facts import ActivationFacts
 from blocks.model.faults import N_
 from blocks.weights.rounded_inputs import ActivationGrid
 from pages.figures import marks
-from pages.figures.axes import room_for_legend
+from pages.figures.axes import log_axis, room_for_legend
 from pages.figures.theme import (
     ATTENTION,
     FEED_FORWARD,
@@ -30,9 +30,8 @@ GRID_NAMES = {
 
 
 def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
-    """The largest |x| of each channel, the largest first; weights beside it, plain and smoothed."""
+    """The largest |x| of each channel and the largest weight, plain and smoothed; each sorted."""
     found = facts.channels
-    order = np.argsort(-found.inputs, kind="stable")
     lines = [
         (found.inputs, _("activations"), PINNED, "solid"),
         (found.smooth_inputs, _("activations, smoothed"), PINNED, "dot"),
@@ -40,10 +39,13 @@ def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
         (found.smooth_weights, _("weights, smoothed"), ATTENTION, "dot"),
     ]
     return figure(
-        [_channel_line(values[order], name, color, dash) for values, name, color, dash in lines],
-        title=_("Largest value of each channel"),
+        [_channel_line(values, name, color, dash) for values, name, color, dash in lines],
+        title=_("Largest value of each channel, sorted"),
         **room_for_legend(PLOT, len(lines)),
-        xaxis={"title": {"text": _("input channels, sorted by activation")}},
+        xaxis={
+            "title": {"text": _("rank among the input channels (logarithmic)")},
+            **log_axis(1, len(found.inputs), room=0.02),
+        },
         yaxis={"title": {"text": _("times the median")}, "rangemode": "tozero"},
     )
 
@@ -51,7 +53,7 @@ def channels(facts: ActivationFacts, *, _: Translate) -> Picture:
 def _channel_line(values: np.ndarray, name: str, color: str, dash: str) -> dict[str, Any]:
     return marks.line(
         range(1, len(values) + 1),
-        small(values / max(float(np.median(values)), 1e-12)),
+        small(np.sort(values)[::-1] / max(float(np.median(values)), 1e-12)),
         name=name,
         line={"color": color, "width": 2 if dash == "solid" else 1.5, "dash": dash},
         hovertemplate="%{x}: %{y:.2f}<extra></extra>",
@@ -69,7 +71,7 @@ def outliers(facts: ActivationFacts, *, _: Translate) -> Picture:
         _("{matrix}: its largest channel is {value:.1f} times the median"),
         _,
         name=_("times the median"),
-        title=_("Largest input channel of each matrix, relative to the median"),
+        title=_("Largest input channel, relative to the median"),
         pinned=facts.channels.matrix,
     )
 

@@ -31,6 +31,7 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
     curves = [facts.curve(way) for way in reversed(Way)]  # the taught student lies on top
     bands = [_band(curve) for curve in curves]
     lines = [_line(curve, names[curve.way], _) for curve in curves]
+    highest = max(_once_learning(curve) for curve in curves)
     lowest = min(facts.teacher_loss, *(min(curve.least) for curve in curves))
     return figure(
         [*bands, *lines],
@@ -39,11 +40,18 @@ def losses(facts: DistillationFacts, names: Mapping[Way, str], *, _: Translate) 
         xaxis={"title": {"text": _("updates")}, "rangemode": "tozero"},
         yaxis={
             "title": {"text": _("held-out loss, nats (logarithmic)")},
-            **log_axis(lowest, max(curves[0].most)),
+            **log_axis(lowest, highest),
         },
         shapes=[marks.level(facts.teacher_loss)],
         annotations=[marks.level_name(math.log10(facts.teacher_loss), plain(_("teacher")))],
     )
+
+
+def _once_learning(curve: Curve) -> float:
+    """Its largest loss after a quarter of the updates: what comes before would hide the rest."""
+    start = curve.updates[-1] / 4
+    seen = zip(curve.updates, curve.most, strict=True)
+    return max(most for n, most in seen if n >= start)
 
 
 def _band(curve: Curve) -> dict[str, object]:

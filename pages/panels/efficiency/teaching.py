@@ -84,16 +84,15 @@ def _choose_teacher(shown: str) -> None:
 
 def chosen(shown: str) -> tuple[StudentSize, Distillation]:
     """Who teaches, the student, and what it learns from."""
-    left, right = st.columns(2)
-    with left:
+    teacher, student, temperature, share = st.columns([4, 6, 4, 5])
+    with teacher:
         _choose_teacher(shown)
-    with right:
+    with student:
         sizes = {str(size): _(name) for size, name in SIZE_NAMES.items()}
         choose("student_size", _("Student"), StudentSize, label_of=sizes.__getitem__)
-    left, right = st.columns(2)
-    with left:
+    with temperature:
         choose("distil_temperature", _("Temperature"), TEMPERATURES, label_of=str)
-    with right:
+    with share:
         choose("teacher_share", _("Teacher's share of the loss"), TEACHER_SHARES, label_of=str)
     with (inside := fold(_inside_label(), key="inside_teacher")):
         if inside.open:
