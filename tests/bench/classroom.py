@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from pages.ui.lessons.wall import EVERY
 from tests.bench.load import ENDED, PATIENCE, percentile
-from tests.bench.served import server
+from tests.bench.served import Served, server
 
 PAGE, LESSON, N_OPTIONS = "attention", "scaling", 3
 LINK = {"preset": "course", "lesson": LESSON, "panel": "scaling", "mask_kind": "none"}
@@ -141,14 +141,15 @@ async def play(address: str, n: int, within: float) -> Noted:
     return noted
 
 
-def report(n: int, noted: Noted) -> str:
-    """One row, in milliseconds."""
+def report(n: int, noted: Noted, cpu: float) -> str:
+    """One row, in milliseconds; `cpu` are the seconds that the server took for it."""
     delays = noted.delays()
     return (
         f"{n:4d} learners · opening {percentile(noted.opened, 0.5):.0f} ms"
         f" · step median {percentile(noted.steps, 0.5):.0f},"
         f" p95 {percentile(noted.steps, 0.95):.0f}"
         f" · on the wall median {percentile(delays, 0.5):.0f}, p95 {percentile(delays, 0.95):.0f}"
+        f" · CPU a learner {1000 * cpu / n:.0f}"
         f" · counted {noted.wall[-1][1] if noted.wall else 0} · faults {len(noted.faults)}"
     )
 
@@ -159,12 +160,14 @@ def main() -> None:
     options.add_argument("--learners", default="1,40,200", help="how many, one row each")
     options.add_argument("--within", type=float, default=30, help="seconds to open, and to guess")
     chosen = options.parse_args()
-    with server("app.py") as (address, _pid):
+    with server("app.py") as (address, pid):
+        served = Served(address, (pid,))
         socket = f"ws://{urlsplit(address).netloc}"
         asyncio.run(play(socket, 1, 1))  # first times are paid for
         for n in map(int, chosen.learners.split(",")):
+            before = served.cpu()
             noted = asyncio.run(play(socket, n, chosen.within if n > 1 else 1))
-            print(report(n, noted), flush=True)
+            print(report(n, noted, served.cpu() - before), flush=True)
             for fault in dict.fromkeys(noted.faults):
                 print(f"     {fault}")
 
