@@ -149,7 +149,7 @@ PANELS = (
     ),
     Panel(
         "kinds",
-        N_("Other ways to attend"),
+        N_("Other attention variants"),
         how_else,
         layer_and_head,
         fields=("d_model", "n_heads", "d_head"),

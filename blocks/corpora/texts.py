@@ -68,7 +68,7 @@ def require_length(text: str) -> None:
 
 
 def split(tokens: Tokens, held_out_share: float = 0.1) -> tuple[Tokens, Tokens]:
-    """What is learned from, and the end, which is held out; any sequence that can be sliced."""
+    """Split a sequence into the part to learn from and its end, which is held out."""
     n_held_out = round(len(tokens) * held_out_share)
     cut = len(tokens) - n_held_out
     return tokens[:cut], tokens[cut:]  # type: ignore[return-value]

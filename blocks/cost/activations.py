@@ -103,7 +103,7 @@ def training_activations(
     fused: bool = True,
     checkpointing: bool = False,
 ) -> Activations:
-    """Of one step on `batch` texts of n tokens (an encoder–decoder reads two of them).
+    """Return the activations of one step on `batch` texts of n tokens (encoder–decoder: two each).
 
     Without `fused`, and with what no fused kernel takes (learned biases of distances),
     each layer keeps its patterns. Where some layers see a window, all are counted with a mask. With

@@ -123,7 +123,7 @@ class CountFacts:
         return self.kinds.get(Kind.EMBEDDING, 0) + self.kinds.get(Kind.OUTPUT, 0)
 
     def share(self, count: int) -> float:
-        """So many as a share of all; exact division, however large both are."""
+        """Return a count as a share of all; exact division, however large both are."""
         return count / self.total if self.total else 0.0
 
 
@@ -238,7 +238,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True)
 class OpenedFacts:
-    """What is opened of a model: the nodes along the path, the whole first, and rows of pieces.
+    """The opened part of a model: the nodes along the path, the whole first, and rows of pieces.
 
     The first of the `rows` is the opened piece itself, each other one the children of the row
     above; there are as many as can be told apart.

@@ -104,6 +104,6 @@ def crossover(config: ModelConfig) -> float:
 
 
 def growth(config: ModelConfig, lengths: Iterable[int]) -> pd.DataFrame:
-    """Of one layer at each length: n, weights, pairs (FLOPs forward, beyond 64 bits too)."""
+    """Return n, weights, pairs of one layer at each length (FLOPs forward, beyond 64 bits too)."""
     rows = [(n, *map(float, layer_flops(config, n))) for n in lengths]
     return pd.DataFrame(rows, columns=["n", "weights", "pairs"])

@@ -133,7 +133,7 @@ def device_peak(
 
 
 def traffics() -> tuple[tuple[Traffic, int], ...]:
-    """What is moved: through arrays of growing size, and from memory in every way."""
+    """Return the transfers to time: arrays of growing size, and from memory in every way."""
     growing = [(Traffic.TRIAD, int(mb * MB)) for mb in ARRAY_MB]
     largest = growing[-1][1]
     return (*growing, (Traffic.COPY, largest), (Traffic.READ, largest))

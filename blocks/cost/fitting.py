@@ -75,7 +75,7 @@ def can_build(config: ModelConfig) -> bool:
 
 
 def depth_fault(config: ModelConfig) -> Fault | None:
-    """What is wrong where a model has too many layers to run here; `with_mend` ends the sentence.
+    """Return the fault of a model with too many layers to run here; `with_mend` ends the sentence.
 
     Not a matter of bytes: a million layers of width 1 would take days.
     """

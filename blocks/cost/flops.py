@@ -29,7 +29,7 @@ KEYS: Product = ("n_kv_heads", "d_head")
 
 @dataclass(frozen=True)
 class Pass:
-    """What goes through once: new tokens, and what they meet.
+    """One pass: its new tokens, and the keys that they attend to.
 
     `n_new`: tokens that are computed, `n_keys`: tokens that each of them meets in self-attention
     (those in a cache too), `n_logits`: tokens after which the vocabulary is scored.

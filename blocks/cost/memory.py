@@ -85,7 +85,7 @@ def _routed(config: ModelConfig, tokens: int) -> int:
 def memory_fault(
     config: ModelConfig, *, batch: int, seq_len: int, dtype: torch.dtype, budget: int
 ) -> Fault | None:
-    """What is wrong where a run would not fit into `budget` bytes, with sizes that do fit.
+    """Return the fault of a run that would not fit into `budget` bytes, with sizes that do fit.
 
     A model of more layers than run here is refused too.
     """

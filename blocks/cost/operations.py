@@ -57,7 +57,7 @@ class Work(StrEnum):
 
 @dataclass(frozen=True)
 class Tokens:
-    """What goes through: `batch` texts of `n` tokens each, all at once or the last one alone."""
+    """The tokens of a pass: `batch` texts of `n` tokens each, all at once or the last one alone."""
 
     phase: Phase
     n: int

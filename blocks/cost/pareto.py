@@ -34,7 +34,7 @@ class FrontFacts:
 
     @property
     def front(self) -> list[str]:
-        """Those on the front, from the least x to the largest."""
+        """The points on the front, from the least x to the largest."""
         points = self.points
         return list(points[points["on_front"]].sort_values("x")["name"])
 

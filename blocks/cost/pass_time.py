@@ -90,7 +90,7 @@ def measure_model(
     dtype: torch.dtype,
     seed: int = 0,
 ) -> PassTime:
-    """All of a model on random tokens, forward; decode means one token after n - 1 in a cache."""
+    """Time a model's forward on random tokens; decode means one token after n - 1 in a cache."""
     draw = _draw(config, tokens, device, dtype, seed)
     work = _model_call(model, config, tokens, draw, seed)
     with torch.inference_mode():

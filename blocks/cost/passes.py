@@ -25,7 +25,7 @@ EXPERT_READERS = ("router", *WIDE_READERS, *(f"shared_{name}" for name in WIDE_R
 
 
 class PassKind(StrEnum):
-    """What goes through: a text forward; a prompt; one token after it; a text forward and back."""
+    """Kinds of pass: a text forward; a prompt; one token after it; a text forward and back."""
 
     FORWARD = "forward"
     PREFILL = "prefill"

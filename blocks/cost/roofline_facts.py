@@ -34,7 +34,7 @@ READ_ONCE = "out_proj"
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: a model, what goes through, where, drawn from which seed."""
+    """A case to measure: a model, the tokens, the device, the seed."""
 
     config: ModelConfig
     tokens: Tokens
@@ -104,7 +104,7 @@ class RooflineFacts:
 
     @property
     def reach(self) -> tuple[tuple[str, float], ...]:
-        """Of those that wait for arithmetic or memory: the share of the roof, ascending."""
+        """Each operation's share of the roof, ascending, without launch-bound ones."""
         is_below = (self.rows["share"] <= ABOUT) & (self.rows["bound"] != Bound.START)
         below = self.rows[is_below].sort_values("share")
         return tuple(zip(below["operation"], below["share"], strict=True))

@@ -106,7 +106,7 @@ def formula_facts(line: Sweep) -> FormulaFacts:
 
 
 def format_facts(n_weights: int, formats: Sequence[str]) -> pd.DataFrame:
-    """What is known of number formats before a measurement (IEEE 754; bfloat16: 8-bit exponent).
+    """Return facts of number formats known without measuring (IEEE 754; bfloat16: 8-bit exponent).
 
     A row a format: format, n_bytes (of the weights), largest, step (between 1 and the next number).
     """

@@ -19,7 +19,7 @@ MOST_CALLS, WARM_UPS = 500, 3
 
 
 class Place(NamedTuple):
-    """Where something is measured, in which number format, and for the how-many-th time."""
+    """The device and number format of a measurement, and which repeat it is."""
 
     device: str
     dtype: str

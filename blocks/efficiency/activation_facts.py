@@ -88,7 +88,7 @@ def outlier(sizes: NDArray[np.float32]) -> float:
 
 
 def ways(n_bits: int) -> tuple[ActivationRounding | None, ...]:
-    """What is measured: the model as it is, weights alone, then every grid, plain and smoothed."""
+    """Return what to measure: as it is, weights alone, every grid, plain and smoothed."""
     grids = [grid for grid in ActivationGrid if grid is not ActivationGrid.NONE]
     rounded = (
         ActivationRounding(n_bits=n_bits, grid=grid, is_smooth=is_smooth)

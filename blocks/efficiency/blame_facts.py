@@ -30,7 +30,7 @@ class Traced:
 
 @dataclass(frozen=True, eq=False)
 class BlameFacts(Traced):
-    """What was traced, by which recipe, in the terms of the model's own task."""
+    """Blame traced with one recipe, in the terms of the model's own task."""
 
     how: Compression
     score_name: str

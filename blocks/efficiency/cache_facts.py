@@ -89,7 +89,7 @@ def n_in_common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def ways(group_size: int, n_recent: int) -> tuple[CacheRounding | None, ...]:
-    """What is measured: keys and values as they are, then every axis at every number of bits."""
+    """Return the caches to measure: exact ones, then every axis at every number of bits."""
     rounded = (
         CacheRounding(n_bits=n, axis=axis, group_size=group_size, n_recent=n_recent)
         for n in CACHE_BITS

@@ -49,7 +49,7 @@ GRID: Bounds = {"n_bits": (BITS[0], BITS[-1]), "group_size": (1, 1024)}
 
 @dataclass(frozen=True, kw_only=True)
 class Compression:
-    """What is taken out, then what is masked, then how the rest is rounded; nothing by default.
+    """A recipe: parts to remove, then weights to mask, then rounding; nothing by default.
 
     `removed_heads` counts key/value heads in each layer, `removed_units` is a share of the hidden
     units, `removed_layers` names layers from 0. `sparsity` is the share of the weights in linear

@@ -50,7 +50,7 @@ def rounded_names(config: ModelConfig, exempt: Iterable[str]) -> tuple[str, ...]
 
 
 def absent_from(config: ModelConfig, exempt: Iterable[str]) -> tuple[str, ...]:
-    """Those of these modules in which the model has nothing that would be rounded."""
+    """Return those of these modules in which the model has nothing to round."""
     names = roundable(config) if exempt else ()
     return tuple(each for each in exempt if not any(stands_in(name, [each]) for name in names))
 

@@ -204,7 +204,7 @@ class FrontierFacts:
 
     @property
     def frontier(self) -> tuple[Variant, ...]:
-        """Those that no other beats in both bytes and quality, the smallest first."""
+        """The variants that no other beats in both bytes and quality, the smallest first."""
         points = np.array([(each.n_bytes, self.lost(each)) for each in self.variants])
         is_best = pareto_front(points, (False, False))
         best = [each for each, is_on in zip(self.variants, is_best, strict=True) if is_on]

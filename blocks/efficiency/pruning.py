@@ -61,7 +61,7 @@ def rows_masked(scores: Tensor, share: float) -> Tensor:
 
 
 def two_of_four(scores: Tensor) -> Tensor:
-    """Of every four weights side by side in a row the two highest (Mishra et al. 2021).
+    """Mark the two highest of every four adjacent weights in a row (Mishra et al. 2021).
 
     A row whose length four does not divide keeps its last numbers.
     """

@@ -25,7 +25,7 @@ class RetrainingFacts:
 
     @property
     def control(self) -> Repaired:
-        """Nothing masked, trained on for as long as the others."""
+        """The model without a mask, trained for as long as the others."""
         return self.found[1]
 
     def quality(self, found: Repaired) -> float:

@@ -72,7 +72,7 @@ def without_heads(
 
 
 def config_without_heads(config: ModelConfig, n_removed: int) -> ModelConfig:
-    """Its configuration. Raises `ConfigError` as `without_heads` does."""
+    """Return its configuration. Raises `ConfigError` as `without_heads` does."""
     _check_some_left("n_heads", n_removed, config.n_kv_heads)
     is_biased = config.position.position_kind is PositionKind.ALIBI or _has_relative_bias(config)
     if n_removed and is_biased:
@@ -104,7 +104,7 @@ def without_units(
 
 
 def config_without_units(config: ModelConfig, share: float) -> ModelConfig:
-    """Its configuration. Raises `ConfigError` where there are no units to take out."""
+    """Return its configuration. Raises `ConfigError` where there are no units to remove."""
     n_removed = round(share * config.d_ff)
     _check_some_left("d_ff", n_removed, config.d_ff)
     if n_removed and (config.n_experts > 1 or config.attention_only):
@@ -130,7 +130,7 @@ def depth_of(config: ModelConfig) -> int:
 
 
 def config_without_layers(config: ModelConfig, removed: tuple[int, ...]) -> ModelConfig:
-    """Its configuration. Raises `ConfigError` where a layer is not there, or none is left."""
+    """Return its configuration. Raises `ConfigError` where a layer is missing, or none is left."""
     is_pair = config.architecture is Architecture.ENCODER_DECODER
     depth, out = depth_of(config), {*removed}
     if absent := out - {*range(depth)}:

@@ -50,7 +50,7 @@ from blocks.model.faults import ConfigError
 
 
 class Specializer:
-    """What is known of every function that a model reaches, and their sources made of it."""
+    """The facts about every function that a model reaches, and their specialized sources."""
 
     def __init__(
         self,

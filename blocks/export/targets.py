@@ -131,7 +131,7 @@ def parameters_of(target: Target) -> list[ast.arg]:
 def placed(
     target: Target, n_before: int, args: list[Found], keywords: Mapping[str, Found]
 ) -> dict[str, int | str]:
-    """Where a call gives each parameter: the number of the argument, or its keyword."""
+    """Return where a call gives each parameter: the number of the argument, or its keyword."""
     names = [each.arg for each in parameters_of(target)]
     where: dict[str, int | str] = {}
     for i in range(len(args)):

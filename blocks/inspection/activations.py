@@ -77,7 +77,7 @@ def slope(activation: Activation, z: Tensor) -> Tensor:
 
 
 def is_off(activation: Activation, z: Tensor) -> Tensor:
-    """Where a unit lets nothing through: φ(z) = 0 of the ReLU kinds, |φ(z)| < 0.01 of the others.
+    """Mark where a unit is off: φ(z) = 0 of the ReLU kinds, |φ(z)| < 0.01 of the others.
 
     Same shape as z, bool.
     """
@@ -86,7 +86,7 @@ def is_off(activation: Activation, z: Tensor) -> Tensor:
 
 
 def is_saturated(activation: Activation, z: Tensor) -> Tensor:
-    """Where hardly any gradient passes: |φ′(z)| < 0.01. Same shape as z, bool."""
+    """Mark where hardly any gradient passes: |φ′(z)| < 0.01. Same shape as z, bool."""
     return slope(activation, z).abs() < FLAT
 
 

@@ -30,7 +30,7 @@ class TaskFacts:
 
     @property
     def parameters(self) -> float:
-        """Those of the encoder–decoder over those of the decoder-only model."""
+        """The parameters of the encoder–decoder over those of the decoder-only model."""
         return self._ratio("parameters")
 
     @property

@@ -187,12 +187,12 @@ class BeyondFacts:
 
     @property
     def shown(self) -> pd.DataFrame:
-        """Those of the kind that is looked at, the shortest text first."""
+        """The results of the kind that is shown, the shortest text first."""
         return self.spreads[self.spreads["kind"] == self.kind]
 
     @property
     def longest(self) -> pd.DataFrame:
-        """Those of the longest texts that any kind could read, the sharpest first."""
+        """The results at the longest text that each kind could read, the sharpest first."""
         is_longest = self.spreads["factor"] == self.spreads["factor"].max()
         return self.spreads[is_longest].sort_values("entropy_share", kind="stable")
 

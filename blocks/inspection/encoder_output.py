@@ -165,7 +165,7 @@ def changes(stages: Tensor) -> Tensor:
 
 
 def mean_cosine(similarity: Tensor) -> float:
-    """Of all pairs of two different tokens; 1 where there is one token only."""
+    """Return the mean cosine of all pairs of different tokens; 1 where there is one token only."""
     n = len(similarity)
     if n == 1:
         return 1.0

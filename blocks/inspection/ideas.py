@@ -70,7 +70,7 @@ class IdeasFacts:
 
     @property
     def gains(self) -> dict[str, float]:
-        """By how much the mean loss fell with each idea."""
+        """The decrease of the mean loss with each idea."""
         pairs = pairwise(self.ideas)
         return {after.name: before.loss - after.loss for before, after in pairs}
 

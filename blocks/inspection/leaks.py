@@ -43,7 +43,7 @@ class AttentionPath(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class LeakTest:
-    """What is tested: this run, one way of computing it, and a fault that was planted or none.
+    """A test to run: this run, one way of computing it, and a planted fault or none.
 
     `change_seed` draws what a token is replaced by, and the projections of the gradient;
     `score_scale` multiplies QKᵀ in every layer.

@@ -99,7 +99,7 @@ class LensFacts:
         return [round(i * (self.n_layers - 1) / max(1, n - 1)) for i in range(n)]
 
     def cells(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
-        """Of a part of the lens what is drawn: (position, layer)."""
+        """Return the part of the lens that is drawn: (position, layer)."""
         return values[self.layers][:, self.drawn.rows].T
 
     def table(self) -> pd.DataFrame:

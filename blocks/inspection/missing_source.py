@@ -156,7 +156,7 @@ def moved_bits(before: Tensor, changed: Run, model: Model) -> tuple[float, ...]:
 
 
 def logits(run: Run, model: Model) -> Tensor:
-    """What comes after each token of the target: (target, vocab_size)."""
+    """Return the logits after each token of the target: (target, vocab_size)."""
     return _outputs(run, model, run.values(), run.build_mask())[0]
 
 

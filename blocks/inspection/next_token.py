@@ -79,5 +79,5 @@ class NextFacts:
 
     @property
     def n_alike(self) -> float:
-        """As many tokens of equal probability would leave it as open."""
+        """The number of equally likely tokens with the same entropy."""
         return float(2**self.bits)

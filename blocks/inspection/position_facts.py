@@ -316,7 +316,7 @@ class LikenessFacts:
         return self.width < SAME
 
     def loss(self, head: int) -> float:
-        """By how much a head of ALiBi lowers a score at the largest distance."""
+        """The amount by which an ALiBi head lowers a score at the largest distance."""
         return self.slopes[head] * self.farthest
 
 

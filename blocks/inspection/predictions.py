@@ -69,7 +69,7 @@ class SurpriseFacts:
 
     @property
     def perplexity(self) -> float:
-        """As many equally likely tokens would leave it as uncertain."""
+        """The number of equally likely tokens that would leave it as uncertain."""
         return float(2**self.bits)
 
     @property

@@ -57,7 +57,7 @@ class WidthFacts:
 
 
 def width_facts(seen: SeenLayer, widths: tuple[Width, ...]) -> WidthFacts:
-    """What was measured at some widths, beside the layer itself."""
+    """Return the measurements at some widths, beside the layer itself."""
     run = seen.run
     return WidthFacts(
         widths=widths,

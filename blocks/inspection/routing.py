@@ -92,7 +92,7 @@ def passed_by(found: Routing) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class RoutingFacts:
-    """Where a router sends the tokens of a layer, and how full the experts are.
+    """The experts to which a router sends the tokens of a layer, and how full they are.
 
     `is_own`: the layer has experts; otherwise a random router (`seed`) of some that it might have
     was run on its input. `probs` (token, expert), `choices` and `labels` are of the first sequence;
@@ -185,7 +185,7 @@ def mixture(config: ModelConfig) -> ModelConfig:
 
 
 def route(seen: SeenLayer) -> Routing:
-    """Where the router of a layer sends the tokens; of a dense one, a random router of its seed."""
+    """Route the tokens of a layer; a dense layer gets a random router of its seed."""
     run = seen.run
     if run.config.has_experts(seen.layer):
         mixed = cast(MixtureOfExperts, seen.block.get_submodule("feed_forward"))

@@ -30,7 +30,7 @@ class Sharpness:
 
 
 def sharpness(scores: Tensor, mask: Tensor) -> Sharpness:
-    """Of the softmax of these scores: (…, query, key), `mask` (query, key).
+    """Measure how sharp the softmax of these scores is: (…, query, key), `mask` (query, key).
 
     Zeros (slope and weight of a certain choice) where no query has two keys to choose from.
     """

@@ -112,7 +112,7 @@ class StackSeries:
 
 
 def stack_config(config: ModelConfig, *, n_layers: int, width: int, **more: Any) -> ModelConfig:
-    """This many layers like those of `config` on vectors, no wider than `width`.
+    """Return a configuration of this many layers like those of `config`, no wider than `width`.
 
     A narrower layer keeps d_head and the ratio of d_ff to d_model, as nearly as can be. Positions
     that are added belong to what goes in, and are left out; so is dropout. `more`: other fields

@@ -54,7 +54,7 @@ def patterns(seen: Recording, kind: AttentionKind, config: ModelConfig) -> list[
 
 
 def allowed(mask: SourceTargetMask, kind: AttentionKind, n_query: int, n_key: int) -> Tensor:
-    """Who may see whom in the first sequence: (query, key)."""
+    """Return the mask of the first sequence: (query, key)."""
     masks = {
         AttentionKind.ENCODER: mask.source,
         AttentionKind.DECODER: mask.target,

@@ -46,7 +46,7 @@ class Answer:
 
 
 def measured(ask: Ask, place: Place) -> Values:
-    """What is true at a place. Raises `ConfigError` where it cannot be measured there."""
+    """Measure the truth at a place. Raises `ConfigError` where it cannot be measured there."""
     if ask.kind is AskKind.CELL:
         found = _cell(measured_map(ask, place))
     elif ask.kind is AskKind.CURVE:

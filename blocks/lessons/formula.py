@@ -58,7 +58,7 @@ class Formula:
         return tuple((_called(node), tuple(_arguments(node))) for node in found)
 
     def value(self, names: Callable[[str], Any], call: Call) -> Any:
-        """Its value, where `names` gives the state's and `call` measures.
+        """Evaluate it, where `names` gives the values of the state and `call` measures.
 
         NaN where it divides by 0. Raises `ConfigError` where a name is not known, where text is
         taken for a number, and what these two raise.

@@ -86,7 +86,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """What is learned step by step; `needs` names lessons that come before."""
+    """A lesson, step by step; `needs` names lessons that come before."""
 
     id: str
     language: str

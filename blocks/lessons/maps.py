@@ -15,7 +15,7 @@ def top(values: Map) -> tuple[int, int]:
 
 
 def lead(values: Map) -> float:
-    """By what share of itself the largest value is above the second: 0 where two are alike."""
+    """Return the relative margin of the largest value over the second: 0 where two are equal."""
     first, second = sorted((each for line in values for each in line), reverse=True)[:2]
     return (first - second) / first if first > 0 else 0.0
 

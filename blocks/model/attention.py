@@ -309,7 +309,7 @@ def attend(
 
 
 def with_sinks(mask: Tensor | None, sinks: Tensor, q: Tensor, k: Tensor) -> Tensor:
-    """What is added to the scores of the keys and of a sink: (…, n_heads, query, key + 1)."""
+    """Append the score of a learned sink to those of the keys: (…, n_heads, query, key + 1)."""
     added = q.new_zeros(()) if mask is None else mask
     if added.dtype is torch.bool:
         added = torch.where(added, q.new_zeros(()), -torch.inf)
@@ -321,7 +321,7 @@ def with_sinks(mask: Tensor | None, sinks: Tensor, q: Tensor, k: Tensor) -> Tens
 
 
 def additive_mask(mask: Tensor | None, bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """What is added to the scores: the bias, and −∞ where the mask forbids."""
+    """Return the additive mask: the bias, and −∞ where the mask forbids."""
     if mask is None:
         return bias
     zeros = torch.zeros((), dtype=dtype, device=mask.device)

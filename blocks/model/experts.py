@@ -142,7 +142,7 @@ def within_capacity(index: Tensor, n_experts: int, capacity: float) -> Tensor:
 
 
 def balancing(index: Tensor, bias: Tensor) -> Tensor:
-    """What is added to the bias of each expert: less for the busy ones, more for the idle.
+    """Return the update of each expert's bias: less for the busy ones, more for the idle.
 
     Wang et al. 2024, algorithm 1 (auxiliary-loss-free load balancing): of `index`, the choices of
     one batch, only which experts have more than the mean counts.

@@ -62,7 +62,7 @@ class GatedDelta(nn.Module):
         return times(self.out_proj(join_heads(head_out)), self.multiplier)
 
     def begin(self, made: Tensor) -> tuple[Tensor, Tensor]:
-        """What is kept before the first token: zeros before the convolution, and in S."""
+        """Return the state before the first token: zeros before the convolution, and in S."""
         before = made.new_zeros(*made.shape[:2], CONV_WIDTH - 1)
         square = len(made), self.n_heads, self.d_head, self.d_head
         return before, at_least_float32(made).new_zeros(square)

@@ -70,7 +70,7 @@ class LayerCache:
         return 0 if self.keys is None else self.keys.shape[2]
 
     def mask(self, n_new: int, device: torch.device | str) -> Tensor | None:
-        """Who may see whom where `n_new` tokens come: (n_new, kept + n_new).
+        """Return the mask for `n_new` new tokens: (n_new, kept + n_new).
 
         None where all that is there may be seen: a single token sees all that was kept.
         """

@@ -52,7 +52,7 @@ Values = Mapping[str, Any]
 
 
 def faults(values: Values, kinds: Values, defaults: Values) -> list[Fault]:
-    """What is wrong with these values, by field name, given each field's type and default.
+    """Return the faults of these values, by field name, given each field's type and default.
 
     Sizes are looked at once the types are right, and pairs once the sizes are.
     """

@@ -384,7 +384,7 @@ def count_built(config: ModelConfig) -> int:
 
 
 def parameter_names(config: ModelConfig) -> list[str]:
-    """What is learned, running statistics left out; what is shared comes once."""
+    """Return the names of learned parameters, without running statistics; shared ones come once."""
     return [name for name, _ in _unfilled(config).named_parameters()]
 
 

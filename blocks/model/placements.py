@@ -8,7 +8,7 @@ PLACEMENTS = (*map(str, NormPlacement), NO_NORM)
 
 
 def own_placement(config: ModelConfig) -> str:
-    """Where the norm of a configuration sits; "none" where it has none."""
+    """Return the norm placement of a configuration; "none" where it has no norm."""
     has_norm = config.norm.norm_kind is not NormKind.NONE
     return str(config.norm.norm_placement) if has_norm else NO_NORM
 

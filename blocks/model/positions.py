@@ -25,7 +25,7 @@ LLAMA3_FAST, LLAMA3_SLOW = 4, 1
 
 
 def added_position(config: ModelConfig) -> nn.Module:
-    """What is added to the input of the model: (batch, seq, d_model) to the same."""
+    """Build the positions added to the input of the model: (batch, seq, d_model) to the same."""
     match config.position.position_kind:
         case PositionKind.SINUSOIDAL:
             return Sinusoidal(config.d_model, sines_first=config.position.sines_first)
@@ -345,7 +345,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 
 
 class RelativeBias(nn.Module):
-    """What is added to the scores at each distance, learned; one table for all layers of a stack.
+    """A learned bias of the scores at each distance; one table for all layers of a stack.
 
     Raffel et al. 2019, section 2.1 (T5).
     """

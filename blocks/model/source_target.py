@@ -25,7 +25,7 @@ class SourceTarget(NamedTuple):
 
 
 class SourceTargetMask(NamedTuple):
-    """Who may see whom in each of the three attentions; True means: may attend.
+    """The masks of the three attentions; True means: may attend.
 
     `source` among the source (query and key), `target` among the target (None: causal), `cross`
     from the target (query) to the source (key); each broadcasts to (batch, n_heads, query, key).

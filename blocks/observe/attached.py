@@ -55,7 +55,7 @@ def attach(
     keep: Collection[str] | None = None,
     replace: Mapping[str, Replacement] | None = None,
 ) -> Iterator[Attached]:
-    """Note what passes in a module of the caller's own while it is called within the block.
+    """Record the values of a module of the caller's own while it is called within the block.
 
     A probe is named after its part of the module, and what stands in a list after its layer:
     `transformer.h.3.mlp` is `layers.3.mlp`. Where two lists would have the same names, they keep

@@ -28,7 +28,7 @@ class InterventionKind(StrEnum):
 
 
 class Part(StrEnum):
-    """Where in a layer; the value is the probe's name."""
+    """A part of a layer; the value is the probe's name."""
 
     HEAD = "head_out"
     ATTENTION = "attention_out"
@@ -93,7 +93,7 @@ class Intervention:
         return has_stack and has_part and has_head and has_token and is_below
 
     def changed(self, x: Tensor, other: Tensor | None = None) -> Tensor:
-        """What passes instead of `x`: (batch, seq, d_model), or (batch, n_heads, seq, d_head).
+        """Return the replacement of `x`: (batch, seq, d_model), or (batch, n_heads, seq, d_head).
 
         `other` is what passed there for the other input; of two lengths the first tokens meet.
         """

@@ -34,7 +34,7 @@ class PaddingSide(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """What goes in: the tokens of a sentence, or (tokens None) the textbook's random tensor.
+    """The input: the tokens of a sentence, or (tokens None) the textbook's random tensor.
 
     A whole model reads `token_ids` of the `vocabulary` of this name, and `tokens` are their labels.
     `batch` and `seq_len` belong to
@@ -173,7 +173,7 @@ class Run:
         return self.target or Input(tokens=(START,), token_ids=(0,))
 
     def values(self) -> Any:
-        """What goes into the model: token ids (batch, seq), or vectors (batch, seq, d_model).
+        """Return the input of the model: token ids (batch, seq), or vectors (batch, seq, d_model).
 
         Of an encoder–decoder a `SourceTarget`.
         """
@@ -197,7 +197,7 @@ class Run:
         )
 
     def replacements(self, model: Model) -> Mapping[str, Replacement]:
-        """What passes instead where something is changed inside; for `record`."""
+        """Return the replacements of changed parts, for `record`."""
         paths = patched_paths(self.interventions)
         if not paths or self.other is None:
             return replacements(self.interventions)

@@ -104,7 +104,7 @@ class TargetReader:
             self.memory = model.encode(source_ids, self.mask)
 
     def log_probs(self, target_ids: Tensor) -> Tensor:
-        """Of every token after each target so far: (rows, target) to (rows, vocab_size)."""
+        """Score every token after each target so far: (rows, target) to (rows, vocab_size)."""
         if self.cache is not None:
             self.cache = self.cache.ready_for(target_ids.shape[1])
         unread = target_ids[:, 0 if self.cache is None else self.cache.seen :]

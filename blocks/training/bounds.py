@@ -15,7 +15,7 @@ Bounds = Mapping[str, tuple[float, float]]
 def bound_faults(
     values: Mapping[str, Any], defaults: Mapping[str, Any], bounds: Bounds
 ) -> Iterator[Fault]:
-    """What is wrong with each value by itself; a field has the type of its default.
+    """Return the faults of each value by itself; a field has the type of its default.
 
     Bounds are inclusive. The mend is the nearest bound, or the default where the type is wrong.
     """

@@ -213,7 +213,7 @@ class Guidance(nn.Module):
 
 
 def guidance_flops(student: ModelConfig, teaching: Teaching, n: int) -> int:
-    """What it costs for a text of `n` tokens beside both models: maps, and what is related.
+    """Count the FLOPs of guidance for a text of `n` tokens beside both models.
 
     Of a product forward are two more back, but in the teacher.
     """

@@ -60,7 +60,7 @@ class TrainingSpec:
 def spec_faults(
     config: ModelConfig, task: Task, teaching: Teaching | None = None
 ) -> Iterator[Fault]:
-    """Where a model does not fit its task, or its teacher."""
+    """Return the faults of a model that does not fit its task, or its teacher."""
     expected = task.learner
     if config.architecture is not expected:  # an encoder would see the tokens that are asked for
         text = N_("{architecture} cannot be trained on this task: use {mend}")

@@ -59,7 +59,7 @@ def to_device(values: Any, device: torch.device | str) -> Any:
 
 
 class Task(Protocol):
-    """Something to learn. In a next-token task `targets[t]` is the token after `token_ids[t]`."""
+    """A task to learn. In a next-token task `targets[t]` is the token after `token_ids[t]`."""
 
     @property
     def name(self) -> str:

@@ -189,5 +189,5 @@ def _faults(config: TaskConfig) -> Iterator[Fault]:
         said = {"value": str(config.architecture), "kind": str(config.kind), "mend": str(usual)}
         yield Fault(text, said, {"architecture": usual})
     if config.sees_ahead and config.kind not in NEXT_TOKEN:
-        text = N_("sees_ahead is for tasks of next tokens, not for {kind}: use {mend}")
+        text = N_("sees_ahead is for next-token tasks, not for {kind}: use {mend}")
         yield Fault(text, {"kind": str(config.kind), "mend": False}, {"sees_ahead": False})

@@ -33,7 +33,7 @@ def pack_tensors(
     quantized: Mapping[str, Rounded],
     inputs: Mapping[str, RoundedInput],
 ) -> tuple[dict[str, Tensor], str]:
-    """What is written for these tensors, and the table of what was packed."""
+    """Pack these tensors for a file, and return the table of what was packed."""
     sparse = {name: tensor for name, tensor in plain.items() if _is_smaller_sparse(tensor)}
     written = {name: tensor for name, tensor in plain.items() if name not in sparse}
     table: dict[str, dict[str, Any]] = {}

@@ -76,7 +76,7 @@ def open_published(
 
 
 def read_ledger(folder: str | Path) -> Ledger:
-    """Where every tensor of the folder would go, faults included; no weight is read."""
+    """Return where every tensor of the folder would go, faults included; no weight is read."""
     family, config, found = _described(Path(folder))
     return ledger(plan_of(family, config), found)
 

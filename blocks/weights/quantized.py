@@ -17,7 +17,7 @@ SMALLEST_SCALE = torch.finfo(torch.float32).eps  # a power of two that half prec
 
 
 class Grid(NamedTuple):
-    """Where whole numbers lie among the real ones: value = (code − zero_point) · scale.
+    """A grid of whole numbers: value = (code − zero_point) · scale.
 
     `scale` and `zero_point` are float32 and (rows, blocks, 1), where rows and blocks are 1 for
     those that share one grid.

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Progress(NamedTuple, Generic[T]):
-    """What is found so far, and the place in the queue (0: it is worked on)."""
+    """The results so far, and the place in the queue (0: it is worked on)."""
 
     found: tuple[T, ...]
     place: Place

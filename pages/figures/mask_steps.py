@@ -49,7 +49,7 @@ def score_map(
     """Scores before any mask, (query, key); a click returns [query, key, score]."""
     finite = np.where(np.isfinite(scores), scores, np.nan)
     return token_matrix(
-        signed_map(finite, showscale=True, colorbar=signed_bar(finite, _("score"))),
+        signed_map(finite, showscale=True, colorbar=signed_bar(finite, _("scores"))),
         [marks(np.ones_like(scores, dtype=bool), scores, _said(_("score {x}"), ".3f"))],
         _names(_("Scores before the mask"), rows, columns, _),
         is_clicked=False,

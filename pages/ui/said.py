@@ -34,6 +34,6 @@ def _of_both(
     except CANNOT_BE_DRAWN:
         return said
     if said_of_a == said:
-        return _("A and B alike: {said}").format(said=said)
+        return _("Same for A and B: {said}").format(said=said)
     name = beside.name_of_a()
     return f"**A** · {name}: {said_of_a}\n\n**B**: {said}"

@@ -195,7 +195,7 @@ def _start_of_brought(name: str) -> Start:
         raise KeyError(name)
     config = found.learned.config
     weights = f"{name}@{found.short_digest}"
-    return Start(brought.title(name), config, _mask(config), N_("brought by a reader"), weights)
+    return Start(brought.title(name), config, _mask(config), N_("opened by a reader"), weights)
 
 
 def model(weights: str) -> Learned:

@@ -39,7 +39,7 @@ def whose() -> str:
             card, "teaching", _("A student, distilled from {model} (seed {seed}).")
         ) + _of_another(card, "origin", _("Trained further from {model} (seed {seed})."))
     if brought.is_name(weights):
-        text = _("Brought: {name} · SHA-256 {digest} …")
+        text = _("Opened: {name} · SHA-256 {digest} …")
         digest = starts.original(weights).partition("@")[2]
         said = text.format(name=literal(brought.title(weights)), digest=digest) + taught
         return " ".join((said, *_rounded(starts.model(starts.original(weights)))))

@@ -49,7 +49,7 @@ def test_the_first_view_reads_a_trained_model_and_says_so():
         "Who reads whom?",
         "All heads",
         "Sharing keys",
-        "Other ways to attend",
+        "Other attention variants",
         "Switch a part off",
         "Save the results",
     ]

@@ -33,7 +33,7 @@ SAID_OF_BOTH = [
 def test_the_first_sentence_of_a_panel_speaks_of_both(page: str, panel: str):
     at = opened(page, kept=A, panel=panel)
     assert_works(at)
-    assert at.info[0].value.startswith(("**A** · `<b>mine</b>`: ", "A and B alike: "))
+    assert at.info[0].value.startswith(("**A** · `<b>mine</b>`: ", "Same for A and B: "))
 
 
 def in_order(at) -> list[str]:

@@ -56,7 +56,7 @@ def test_an_encoder_fills_its_own_mask_with_its_own_words():
     table = next(each.value for each in at.dataframe if "input token" in each.value)
     assert [*table["input token"]] == ["[CLS]", "the", "small", "[MASK]", "saw", "[SEP]"]
     assert_works(at)
-    assert any(each.value.startswith("Brought: `bert` · SHA-256 ") for each in at.sidebar.caption)
+    assert any(each.value.startswith("Opened: `bert` · SHA-256 ") for each in at.sidebar.caption)
 
 
 def test_a_translator_writes_after_its_own_first_token():

@@ -195,7 +195,7 @@ def test_a_student_that_was_taken_away_opens_again_and_teaches(kept, tmp_path, m
     assert_works(at)
     assert "not trained beforehand" in at.info[0].value
     said = " ".join(each.value for each in at.sidebar.caption)
-    assert "Brought: `mine`" in said and "distilled from Sorting · trained (seed 0)" in said
+    assert "Opened: `mine`" in said and "distilled from Sorting · trained (seed 0)" in said
     at = opened("pages/encoder.py", preset="folder:mine~int4", panel="stream")
     assert_works(at)
     assert at.query_params["preset"] == "folder:mine~int4"

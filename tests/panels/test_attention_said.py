@@ -105,7 +105,7 @@ def test_the_model_s_own_ways_are_named(monkeypatch: pytest.MonkeyPatch):
     facts = replace(HEAD, run=replace(RUN, config=config))
     said = in_english(monkeypatch, arithmetic.written_out, facts)
     assert "MQA: this head uses key and value head 1 of 1. q and k are scaled" in said
-    assert "RoPE has turned" in said
+    assert "RoPE has rotated" in said
 
 
 def test_the_way_to_the_sharpest_head(monkeypatch: pytest.MonkeyPatch):

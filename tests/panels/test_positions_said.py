@@ -200,8 +200,8 @@ CLAIMS = ClaimsFacts(
 
 def test_what_brings_order_as_distance_alone(monkeypatch):
     said = in_both(monkeypatch, claims.says_relative, CLAIMS)["en"]
-    assert said.startswith("Measured so far: 2 of 5 encodings. Order matters")
-    assert "with RoPE here. Measured with these weights: 8 positions, k = 2" in said
+    assert said.startswith("Measured so far: 2 of 5 encodings. Here order matters")
+    assert "with RoPE. Measured with these weights: 8 positions, k = 2" in said
     none = replace(CLAIMS, verdicts={NONE: CLAIMS.verdicts[NONE]})
     assert "No encoding measured" in in_both(monkeypatch, claims.says_relative, none)["en"]
 

@@ -48,7 +48,7 @@ def _of_this_model(facts: HeadFacts) -> list[str]:
         over_all = _("q and k of all heads together are scaled to RMS 1.")
         said.append(over_all if whole else _("q and k are scaled to RMS 1."))
     if config.position.position_kind is PositionKind.ROPE:
-        said.append(_("RoPE has turned q and k by their positions."))
+        said.append(_("RoPE has rotated q and k by their positions."))
     return said
 
 

@@ -93,8 +93,9 @@ def says_how(facts: Int8Facts, series: Int8Times) -> str:
     """What was measured, and where."""
     text = _(
         "Measured here: {where}. torch's packed kernel: weights on one grid per row, "
-        "activations on one grid, set anew each time and included ({share} of the int8 time); "
-        "sums in int32. Random numbers (seed {seed}); second fastest of {repeats} samples."
+        "activations on one grid, recomputed each time and included ({share} of the int8 "
+        "time); sums in int32. Random numbers (seed {seed}); second fastest of {repeats} "
+        "samples."
     )
     place = Place(series.device, "float32, int8", series.attempt)
     share = percent(facts.rounding_share)

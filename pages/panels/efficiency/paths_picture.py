@@ -68,7 +68,7 @@ def losses(facts: PathFacts, *, _: Translate) -> Picture:
                 lengths,
                 facts.kept_means,
                 mode="lines+markers",
-                name=_("this many sub-layers, the others deleted"),
+                name=_("this many sub-layers kept, the others deleted"),
                 line={"color": PINNED, "width": 2},
                 hovertemplate="%{x}: %{y:.3f}<extra></extra>",
             ),

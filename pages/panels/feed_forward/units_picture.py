@@ -149,7 +149,7 @@ def _marks(table: pd.DataFrame, facts: UnitFacts, _: Translate) -> dict[str, Any
         "x": [row + 1 for row in rows],
         "y": [float(table["active_share"][row]) for row in rows],
         "customdata": [[int(unit), from_one(unit)] for unit in shown],
-        "name": _("those of the panel “What excites a unit?”"),
+        "name": _("units of the panel “What excites a unit?”"),
         "marker": {
             "size": [13 if unit == selected else 9 for unit in shown],
             "color": PINNED,

@@ -22,7 +22,7 @@ def losses(facts: RaceFacts, names: Mapping[str, str], *, _: Translate) -> Pictu
     ]
     return training_losses(
         traces,
-        title=_("Training loss of each"),
+        title=_("Training loss of each run"),
         n_updates=facts.n_planned,
         guess=GUESS,
         room=legend_room(names),

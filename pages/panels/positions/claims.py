@@ -70,7 +70,7 @@ def says_relative(facts: ClaimsFacts) -> str:
     """Which kinds bring the order in as distance alone, and under what it was measured."""
     text = _("No encoding measured here makes order matter through distance alone.")
     if facts.relative:
-        text = _("Order matters, and scores depend on distance alone, with {kinds} here.")
+        text = _("Here order matters and scores depend on distance alone with {kinds}.")
     how = _("Measured with these weights: {n} positions, k = {k}, token {token}.")
     found = how.format(n=facts.n, k=facts.shift, token=literal(facts.token))
     said = text.format(kinds=enumeration(map(terms.option, facts.relative)))

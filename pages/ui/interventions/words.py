@@ -20,7 +20,7 @@ PARTS = {
 KINDS = {
     InterventionKind.ZERO: N_("nothing (switched off)"),
     InterventionKind.MEAN: N_("its mean over the tokens"),
-    InterventionKind.PATCH: N_("its value for another text"),
+    InterventionKind.PATCH: N_("its value on another text"),
 }
 NOTHING = 1e-6
 

@@ -70,7 +70,7 @@ def _way_back(now: Now) -> None:
 def _say_whose_words(now: Now) -> None:
     """Why the reader's own sentence does not stand here, where it could."""
     if now.step.own_words and progress.own_text() and progress.lacks_own_words(now.step):
-        text = _("Your own sentence is shorter than {n} words: the lesson's own stands here.")
+        text = _("Your own sentence is shorter than {n} words: the lesson's own is used here.")
         st.caption(text.format(n=now.step.own_words))
 
 

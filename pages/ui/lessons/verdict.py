@@ -35,7 +35,7 @@ def _joined(guessed: str, measured: str) -> str:
 
 def _said_of_a_choice(ask: Ask, answer: Answer) -> str:
     truth, place = _with_unit(answer.truth[0], ask), true_option(ask, answer.truth)
-    text = _("Measured: {truth}: on this text none of the answers holds.")
+    text = _("Measured: {truth}. On this text none of the answers is right.")
     said = text.format(truth=truth)
     if place is not None:
         text = _("Measured: {truth}, so “{option}”.")
