@@ -18,7 +18,7 @@ from pages.ui.lessons.progress import Now
 from pages.ui.link_fields.lessons import FIELDS
 
 OF_A_CLASS = ("room", "seat", "wall")
-UNTOLD = ("lang", "hide", *FIELDS)  # no settings of a model, or told above
+UNTOLD = ("lang", "hide", "panel", *FIELDS)  # no settings of a model, or told above
 
 
 def note_changes(now: Now) -> None:
